@@ -57,6 +57,15 @@ const loadSubject = loadRun.extend({
   /** Requests of the callers that were not accepted, in all rounds. */
   failed: count,
 });
+const eventsRun = z.object({
+  /** From the start to the end of a payout. */
+  timeP50: ms,
+  timeP99: ms,
+  eventsPerPayout: z.number(),
+  /** Of the worker to Temporal, without long polls; deliveries included. */
+  requestsPerPayout: z.number(),
+});
+const timeRatio = z.object({ timeP50: z.number(), timeP99: z.number() });
 const engineRun = z.object({
   eventsPerPayout: z.number(),
   /** At the same pace for all subjects. */
@@ -123,6 +132,17 @@ const parts = {
     /** By status. */
     junkAnswers: z.record(z.string(), count),
   }),
+  events: z.object({
+    /** Without an endpoint, with one that answers at once, and with one that never answers. */
+    none: eventsRun,
+    healthy: eventsRun,
+    dead: eventsRun,
+    /** To a payout without an endpoint, in the same run. */
+    ratios: z.object({ healthy: timeRatio, dead: timeRatio }),
+    /** History events of the publishing payout, and of the delivery. */
+    eventsPerDelivery: z.object({ payout: z.number(), delivery: z.number() }),
+    requestsPerDelivery: z.number(),
+  }),
 };
 
 export type PartName = keyof typeof parts;
@@ -139,6 +159,7 @@ export const figuresSchema = z
     engine: parts.engine.extend({ settings, ...about.shape }),
     waiting: parts.waiting.extend({ settings, ...about.shape }),
     api: parts.api.extend({ settings, ...about.shape }),
+    events: parts.events.extend({ settings, ...about.shape }),
   })
   .partial();
 export type Figures = z.output<typeof figuresSchema>;

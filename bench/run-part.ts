@@ -5,6 +5,7 @@ import { api } from './parts/api.ts';
 import { apps } from './parts/apps.ts';
 import { backlog } from './parts/backlog.ts';
 import { engine } from './parts/engine.ts';
+import { events } from './parts/events.ts';
 import { handover } from './parts/handover.ts';
 import { polling } from './parts/polling.ts';
 import { rateLimit } from './parts/rate-limit.ts';
@@ -22,6 +23,7 @@ const PARTS: { [Name in PartName]: (scale: number, say: Say) => Promise<PartFigu
   engine: (scale, say) => engine(scaled(300, scale), say),
   waiting: (scale, say) => waiting(scaled(10_000, scale), say),
   api: (scale, say) => api({ payouts: scaled(1_000, scale), ...scaledRounds(scale) }, say),
+  events: (scale, say) => events(scaled(300, scale), say),
 };
 
 function scaled(full: number, scale: number): number {

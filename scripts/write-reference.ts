@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ACTIVITY_FAILURES } from '../src/activities/shared/failure-meanings.ts';
+import { meaningOf } from '../src/contract/events.ts';
 import {
   AUDIT_STATUS_MEANINGS,
   AUTHORIZATION_MEANINGS,
@@ -18,6 +19,7 @@ import {
 import { PROBLEM_KINDS, PROBLEMS, problemType } from '../src/contract/problems.ts';
 import {
   codesOf,
+  ENDPOINT_ATTENTION,
   type Explained,
   FOLLOW_UP_ATTENTION,
   OPENING_ATTENTION,
@@ -25,6 +27,7 @@ import {
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
 } from '../src/domain/attention-codes.ts';
+import { EVENT_TYPES } from '../src/domain/event-log.ts';
 import { API_METRICS } from '../src/starters/api/metrics.ts';
 import { EXIT } from '../src/starters/cli/answer.ts';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
@@ -109,6 +112,14 @@ const SECTIONS: readonly Section[] = [
     table: explained('outcome', AUTHORIZATION_MEANINGS),
   },
   {
+    title: 'Event types',
+    text: '`type` of an [event](events.md). Each has a JSON Schema in [schemas](../schemas). `endpoint.test` is the event of `payouts events test`.',
+    table: table(
+      ['type', 'meaning'],
+      EVENT_TYPES.map((type) => [code(type), meaningOf(type)]),
+    ),
+  },
+  {
     title: 'Attention codes',
     text: '`needsAttention` marks what a person should look at, and `reasons` contains these codes. `npm run payouts -- list --attention` and the search attribute `PayoutNeedsAttention` find them.',
     parts: [
@@ -131,6 +142,11 @@ const SECTIONS: readonly Section[] = [
         title: 'Follow-ups',
         text: 'Found after the end of a payout; see [operations](operations.md#follow-ups).',
         table: explained('code', FOLLOW_UP_ATTENTION),
+      },
+      {
+        title: 'Endpoints',
+        text: '`npm run payouts -- events list` lists them; see [events](events.md#endpoints-that-fail).',
+        table: explained('code', ENDPOINT_ATTENTION),
       },
       {
         title: 'Workflows',

@@ -35,6 +35,7 @@ const ROWS: { [Name in PartName]: (part: Part<Name>) => string[] } = {
   engine: engineTable,
   waiting: waitingTable,
   api: apiTable,
+  events: eventsTable,
 };
 
 function section<Name extends PartName>(name: Name, part: Part<Name>): string[] {
@@ -155,6 +156,34 @@ function waitingTable(waiting: Part<'waiting'>): string[] {
       ['of that, until the process was ready', seconds(waiting.resumeWorkerReady)],
     ],
   );
+}
+
+function eventsTable(events: Part<'events'>): string[] {
+  const { none, healthy, dead, ratios, eventsPerDelivery, requestsPerDelivery } = events;
+  const row = (what: string, show: (run: typeof none) => string) => [
+    what,
+    ...[none, healthy, dead].map(show),
+  ];
+  return [
+    ...table(
+      [
+        `${events.settings['payouts']} payouts`,
+        'no endpoint',
+        'an endpoint that answers',
+        'an endpoint that never answers',
+      ],
+      [
+        row('time per payout, median', (run) => `${run.timeP50.toFixed(0)} ms`),
+        row('time per payout, 99%', (run) => `${run.timeP99.toFixed(0)} ms`),
+        ['median, to no endpoint', '1', `${ratios.healthy.timeP50}`, `${ratios.dead.timeP50}`],
+        row('history events per payout', (run) => `${run.eventsPerPayout}`),
+        row('requests to Temporal per payout', (run) => `${run.requestsPerPayout}`),
+      ],
+    ),
+    '',
+    `A delivery adds ${eventsPerDelivery.payout} history events to the payout, ${eventsPerDelivery.delivery} to the delivery workflow, and ${requestsPerDelivery} requests.`,
+    '',
+  ];
 }
 
 function apiTable(api: Part<'api'>): string[] {

@@ -8,6 +8,7 @@ import { clientShape, cliShape } from '../../src/config/client-config.ts';
 import { codecShape } from '../../src/config/codec-config.ts';
 import { workerShape } from '../../src/config/config.ts';
 import { keyShape } from '../../src/config/encryption.ts';
+import { endpointEntry, eventsShape } from '../../src/config/events.ts';
 import { nexusEntry, nexusShape } from '../../src/config/nexus.ts';
 import { apiShape } from '../../src/config/service-config.ts';
 import { temporalShape } from '../../src/config/temporal-config.ts';
@@ -40,6 +41,7 @@ const wholeWorkerShape: Shape = {
   ...applicationShape,
   ...approvalsShape,
   ...nexusShape,
+  ...eventsShape,
   ...furtherWorkerShape,
 };
 
@@ -82,6 +84,24 @@ export const NEXUS_EXAMPLE = `{
     "clientIds": ["client-7"]
   }
 }`;
+
+/** Content of `PAYOUTS_EVENTS_FILE`. The secret is published: only a test may use it. */
+export const EVENTS_EXAMPLE = `[
+  {
+    "name": "shop",
+    "application": "default",
+    "url": "https://shop.example/payout-events",
+    "types": ["payout.completed", "payout.needs_attention", "payout.attention_cleared"],
+    "secrets": ["whsec_ZXhhbXBsZS1leGFtcGxlLWV4YW1wbGUtZXhhbXBsZS0="]
+  },
+  {
+    "name": "books",
+    "application": "default",
+    "url": "https://books.internal.example/payouts",
+    "secrets": ["file:/run/secrets/books-new", "file:/run/secrets/books-old"],
+    "allowPrivateAddress": true
+  }
+]`;
 
 /** Content of `PAYOUTS_API_KEYS_FILE`. The hash is that of `trial-starter`, as in `deploy/trial-callers.json`. */
 export const CALLERS_EXAMPLE = `[
@@ -161,6 +181,11 @@ export const SECTIONS: readonly Section[] = [
     title: 'PAYOUTS_NEXUS_FILE',
     text: 'A JSON object: the applications that serve [Nexus](nexus.md) calls, by name. Workers read it once, at startup. An unknown application or field stops the worker.',
     tables: [{ head: 'Field', shape: nexusEntry.shape, after: json(NEXUS_EXAMPLE) }],
+  },
+  {
+    title: 'PAYOUTS_EVENTS_FILE',
+    text: 'A JSON list of the endpoints that get [events](events.md). Workers read it once, at startup: restart them after a change. A change of `types` and a new endpoint apply to payouts that start from then on, everything else to all events that are not delivered yet. An unknown application or field, a URL that is not allowed or an unusable secret stops the worker.',
+    tables: [{ head: 'Field', shape: endpointEntry.shape, after: json(EVENTS_EXAMPLE) }],
   },
   {
     title: 'PAYOUTS_API_KEYS_FILE',

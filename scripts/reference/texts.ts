@@ -219,6 +219,11 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
     writer: 'the follow-up',
     meaning: 'What came back and what differs, for the daily report.',
   },
+  unpublishedEvents: {
+    on: '`payout`, `payoutFollowUp`, `payoutBatch`, `tokenRenewal`',
+    writer: 'the workflow, at its end',
+    meaning: 'How many of its events could not be published. `payouts events resend` publishes them.',
+  },
 };
 
 /** Results of a notification. */
@@ -236,6 +241,31 @@ export const WORKER_METRICS: Readonly<Record<string, Explained & { labels: reado
     labels: ['app', 'kind', 'code'],
     meaning: 'Times that a token began to need a person',
     action: 'When it grows, see [tokens](#tokens).',
+  },
+  payouts_events_delivered: {
+    labels: ['app', 'endpoint'],
+    meaning: 'Events that an endpoint has accepted',
+    action: 'Nothing.',
+  },
+  payouts_event_failures: {
+    labels: ['app', 'endpoint'],
+    meaning: 'Requests to an endpoint that failed; they are repeated',
+    action: 'When it keeps growing, see [endpoints](#endpoints).',
+  },
+  payouts_events_lost: {
+    labels: ['app', 'endpoint'],
+    meaning: 'Events that were given up, could not be read, or found no room',
+    action: 'When it grows, see `EVENTS_LOST` in [endpoints](#endpoints).',
+  },
+  payouts_endpoints_disabled: {
+    labels: ['app', 'endpoint'],
+    meaning: 'Times that an endpoint disabled itself',
+    action: 'When it grows, see `ENDPOINT_DISABLED` in [endpoints](#endpoints).',
+  },
+  payouts_events_unpublished: {
+    labels: ['app'],
+    meaning: 'Events that a workflow could not publish before its end',
+    action: 'Run `npm run payouts -- events resend`.',
   },
 };
 

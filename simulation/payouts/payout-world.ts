@@ -25,6 +25,7 @@ import { restore, type Snapshot } from '../temporal/snapshot.ts';
 import { Temporal } from '../temporal/temporal.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import { World } from '../world/world.ts';
+import { type PlannedEvents, SimulatedEndpoint, simulatedEndpoints } from './events.ts';
 import { workerProgram } from './worker-process.ts';
 
 export interface PayoutWorldOptions {
@@ -41,6 +42,8 @@ export interface PayoutWorldOptions {
   env?: Environment;
   /** The network conditions of each call. */
   trip?: (world: World) => Trip;
+  /** With endpoints that get events. */
+  events?: PlannedEvents | undefined;
 }
 
 export const KEYS = 'simulated:c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=';
@@ -81,6 +84,7 @@ export class PayoutWorld {
   readonly client: Client;
   readonly converter: DataConverter;
   readonly payouts: Payouts;
+  readonly endpoint: SimulatedEndpoint | undefined;
   private config: WorkerConfig;
   private deployed: Workflows;
   private readonly newest: Workflows;
@@ -91,8 +95,11 @@ export class PayoutWorld {
     this.deployed = options.released ?? workflows;
     this.config = workerConfig({ ...REQUIRED_ENV, ...env });
     if (options.hasSecondApp) this.config = withSecondApp(this.config);
+    if (options.events) this.config = { ...this.config, events: simulatedEndpoints() };
     this.world = new World({ seed });
     const { world } = this;
+    const endpoint = options.events && new SimulatedEndpoint(world, options.events);
+    this.endpoint = endpoint;
     this.server = new Temporal(world);
     this.service = new Service(this.server);
     const randomness = world.randomness();
@@ -121,6 +128,7 @@ export class PayoutWorld {
       trip: () => trip(world),
       config: () => this.config,
       workflows: () => this.deployed,
+      eventTransport: endpoint && ((life) => endpoint.transportOf(life)),
     });
     this.processes = Array.from(
       { length: workers },

@@ -7,6 +7,7 @@ import type { Losses } from '../temporal/rpc.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import { Random } from '../world/random.ts';
 import { type PlannedBatch, planBatch } from './batches.ts';
+import { type PlannedEvents, planEvents } from './events.ts';
 import { maybeFaultFree } from './fault-free.ts';
 import { type PlannedRotation, planRotation } from './key-rotation.ts';
 import { type PlannedOpening, planOpenings } from './openings.ts';
@@ -64,6 +65,8 @@ export interface Plan {
   strangers: PlannedStranger[];
   /** Users for whom the application acts, if the provider requires user tokens. */
   users: PlannedUsers | undefined;
+  /** Endpoints that get events. */
+  events: PlannedEvents | undefined;
   /** No faults and no interventions. */
   isFaultFree: boolean;
   /** When the keys are replaced. */
@@ -312,6 +315,7 @@ function basePlan(seed: number): Plan {
     ...(operationOutage && { faultPhaseMs: operationOutage.atMs + operationOutage.lastsMs }),
     rotation: planRotation(new Random(seed ^ 0x4e75), faultPhaseMs),
     upgrade: planUpgrade(new Random(seed ^ 0x0b9d), faultPhaseMs),
+    events: planEvents(new Random(seed ^ 0xe7e25), faultPhaseMs),
     openings,
     faults: OPERATIONS.flatMap((operation) =>
       faultRules(operation, seed, { wrongAnswerRate, faultRate, callTimeoutMs }),

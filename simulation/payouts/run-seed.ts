@@ -18,6 +18,7 @@ import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import type { World } from '../world/world.ts';
 import { Batches, isOfBatch } from './batches.ts';
 import { Decisions } from './decisions.ts';
+import { Events } from './events.ts';
 import { FaultFree } from './fault-free.ts';
 import { KeyRotation } from './key-rotation.ts';
 import { Openings } from './openings.ts';
@@ -90,7 +91,7 @@ const OPERATOR = 'operator';
 
 const FEATURES: readonly (new (scene: Scene) => Feature)[] = [
   ...[Batches, Openings, Users, Strangers, KeyRotation, Upgrade, OperationOutage],
-  ...[Orders, Decisions, QueueOrder, RunEnds, Secrets, FaultFree],
+  ...[Orders, Decisions, QueueOrder, RunEnds, Events, Secrets, FaultFree],
 ];
 
 export interface RunOptions {
@@ -141,6 +142,7 @@ class SeededWorld {
       hasSecondApp: plan.payouts.some(({ number }) => number >= SECOND_APP_FROM),
       // A world without an upgrade tests the new code from its start.
       released: plan.upgrade && options.released,
+      events: plan.events,
       trip: (world) => (this.scene.faultsEndedAtMs === undefined ? faultyTrip(plan, world) : fastTrip(world)),
     });
     this.scene = new Scene(plan, this.system);
@@ -178,6 +180,7 @@ class SeededWorld {
     await world.run({ done: isFinished, withinMs: plan.faultPhaseMs });
     this.scene.faultsEndedAtMs = world.now;
     system.service.losses = undefined;
+    if (system.endpoint) system.endpoint.isFaulty = false;
     // Temporal waits up to ten minutes between the attempts of a task that is lost again and again.
     this.workflowTaskFaults.lost = 0;
     const faults = provider.control.faults();

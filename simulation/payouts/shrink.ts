@@ -65,7 +65,14 @@ function* smallerPlans(plan: Plan): Generator<Plan> {
           interventions: interventions.filter((other) => other !== one),
         }),
       };
-  for (const part of ['rotation', 'upgrade', 'restored', 'operationOutage', 'temporalOutage'] as const)
+  for (const part of [
+    'rotation',
+    'upgrade',
+    'restored',
+    'operationOutage',
+    'temporalOutage',
+    'events',
+  ] as const)
     if (plan[part]) yield { ...plan, [part]: undefined };
   if (plan.losses.refused + plan.losses.lost > 0) yield { ...plan, losses: { refused: 0, lost: 0 } };
   if (plan.network > 0) yield { ...plan, network: 0 };

@@ -2,6 +2,8 @@
 import type { InProcessSimulator } from '../../simulator/index.ts';
 import type { WorkerConfig } from '../../src/config/config.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
+import type { EventTransport } from '../../src/webhooks/event-transport.ts';
+import { keepDeliveries } from '../../src/workers/deliveries.ts';
 import { keepSchedules } from '../../src/workers/schedules.ts';
 import { keepRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { createWorkers, runWorkers, shutDownInOrder } from '../../src/workers/worker.ts';
@@ -22,6 +24,7 @@ export interface WorkerProcessParts {
   config: () => WorkerConfig;
   trip: () => Trip;
   faults?: WorkflowTaskFaults | undefined;
+  eventTransport?: ((life: Life) => EventTransport) | undefined;
 }
 
 export function workerProgram(parts: WorkerProcessParts): Program {
@@ -29,7 +32,7 @@ export function workerProgram(parts: WorkerProcessParts): Program {
 }
 
 async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
-  const { server, service, faults, provider, trip } = parts;
+  const { server, service, faults, provider, trip, eventTransport } = parts;
   const [config, workflows] = [parts.config(), parts.workflows()];
   const surroundings = { clock: life, random: life.random };
   const client = service.clientOf(life, { dataConverter: dataConverter(config.keys.payloads, life.random) });
@@ -39,12 +42,14 @@ async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
     createWorker: async (options) => new SimulatedWorker({ server, life, workflows, faults }, options),
     workflowBundle: { codePath: 'loaded before' },
     transport: (options) => new SimulatedTransport(options, network),
+    ...(eventTransport && { eventTransport: eventTransport(life) }),
   });
   const running = runWorkers(workers);
   life.world.spawn(running);
   life.requestShutdown = () => life.world.spawn(shutDownInOrder(workers, life));
   keepRenewals(client, config, surroundings);
   keepSchedules(client, config, life);
+  keepDeliveries(client, config, life);
   await running;
   if (!life.hasEnded) life.process.kill();
 }

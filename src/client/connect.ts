@@ -3,6 +3,7 @@ import type { Client, ConnectionOptions } from '@temporalio/client';
 import { clientConfig } from '../config/client-config.ts';
 import { connectClient } from '../temporal/connection.ts';
 import { Batches } from './batches.ts';
+import { Events } from './events.ts';
 import type { ListedPayout, PayoutFilter } from './lists.ts';
 import { Payouts } from './payouts.ts';
 import { ProviderReads } from './reads.ts';
@@ -25,6 +26,8 @@ export interface PayoutsConnection {
   batches: Batches;
   /** Opens receiving accounts. Their balance and detail are in `reads`. */
   receivingAccounts: ReceivingAccounts;
+  /** The events of payouts, and their endpoints. */
+  events: Events;
   /** Quotes and accounts. A worker queries the provider. */
   reads: ProviderReads;
   /** The same as `payouts.list`. */
@@ -58,6 +61,7 @@ export async function connectPayouts(options: PayoutsOptions = {}): Promise<Payo
     payouts,
     batches: translated(new Batches({ client, environment })),
     receivingAccounts: translated(new ReceivingAccounts({ client, environment })),
+    events: translated(new Events({ client, environment })),
     reads: translated(new ProviderReads(client)),
     list: (filter) => payouts.list(filter),
     client,

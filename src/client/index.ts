@@ -15,6 +15,9 @@ export type {
   PayoutAttentionCode,
 } from '../domain/attention-codes.ts';
 export type { BatchResult, BatchState } from '../domain/batch.ts';
+export type { DeliveryOutcome, EndpointState } from '../domain/event-delivery.ts';
+export type { EventType } from '../domain/event-log.ts';
+export type { EventData } from '../domain/events.ts';
 export type { Money } from '../domain/money.ts';
 export type {
   AgreedQuote,
@@ -34,6 +37,7 @@ export type { ReceivingAccountResult, ReceivingAccountState } from '../domain/re
 export { BatchConflictError, Batches } from './batches.ts';
 export type { BatchRef, NewBatch } from './checked-batch.ts';
 export { connectPayouts, type PayoutsConnection, type PayoutsOptions } from './connect.ts';
+export { type EndpointRef, Events, type ListedEndpoint, type PublishedEvent, type Resent } from './events.ts';
 export { InvalidPayoutRequestError } from './invalid-request.ts';
 export type {
   BatchFilter,

@@ -9,6 +9,7 @@ import { type Application, readApplications } from './applications.ts';
 import { readApprovals } from './approvals.ts';
 import { type Keys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
+import { type EventEndpoints, readEvents } from './events.ts';
 import { readNexus } from './nexus.ts';
 import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
 import { publishedProblems } from './published-secrets.ts';
@@ -172,6 +173,7 @@ export interface WorkerConfig {
   approvals: ApprovalPolicy;
   /** By the name of the application. */
   nexus: ReadonlyMap<string, Permissions>;
+  events: EventEndpoints;
 }
 
 /** Throws `ConfigError`, with every invalid variable. */
@@ -180,6 +182,7 @@ export function workerConfig(environment: Environment): WorkerConfig {
   const applications = readApplications(environment);
   const approvals = readApprovals(environment, applications.ok ? applications.value : undefined);
   const nexus = readNexus(environment, applications.ok ? applications.value : undefined);
+  const events = readEvents(environment, applications.ok ? applications.value : undefined);
   const authorizesUsers =
     applications.ok && [...applications.value.values()].some(({ redirectUri }) => redirectUri !== undefined);
   const keys = readKeys(environment, [
@@ -188,15 +191,24 @@ export function workerConfig(environment: Environment): WorkerConfig {
   ]);
   const signingKey = env.ok ? env.value.PAYMENTS_SIGNING_KEY : undefined;
   const problems = [
-    ...problemsOf(env, applications, approvals, nexus, keys),
+    ...problemsOf(env, applications, approvals, nexus, events, keys),
     ...addressProblems(environment, ['PAYMENTS_BASE_URL', 'PAYMENTS_AUTH_URL']),
     ...publishedProblems(environment, 'PAYMENTS_SIGNING_KEY', signingKey === undefined ? [] : [signingKey]),
   ];
-  if (!env.ok || !applications.ok || !approvals.ok || !nexus.ok || !keys.ok || problems.length > 0)
+  if (
+    !env.ok ||
+    !applications.ok ||
+    !approvals.ok ||
+    !nexus.ok ||
+    !events.ok ||
+    !keys.ok ||
+    problems.length > 0
+  )
     throw new ConfigError(problems);
   return {
     ...{ env: env.value, keys: keys.value },
     ...{ applications: applications.value, approvals: approvals.value, nexus: nexus.value },
+    events: events.value,
   };
 }
 

@@ -136,6 +136,16 @@ export function allowanceWorkflowId(environment: string, caller: string): string
   return `allowance:${environment}:${caller}`;
 }
 
+/** The delivery of outgoing events to one endpoint of an application. */
+export function eventDeliveryWorkflowId(environment: string, app: string, endpoint: string): string {
+  return `events:${environment}:${app}:${endpoint}`;
+}
+
+/** The task queue on which workers send events. Slow endpoints take no slot from payouts. */
+export function eventsTaskQueue(environment: string): string {
+  return `payouts-events:${environment}`;
+}
+
 /** The renewal of a user's token or, without `openId`, of the application token. */
 export function tokenWorkflowId(app: string, openId?: string): string {
   return openId === undefined ? `token:${app}:application` : `token:${app}:user:${openId}`;

@@ -4,6 +4,7 @@
 import type { BatchRequest, BatchResult } from '../domain/batch.ts';
 import type { AllowanceKey, AllowanceRecord } from '../domain/daily-limits.ts';
 import type { DailyReport } from '../domain/daily-report.ts';
+import type { DeliveryRecord, EndpointKey } from '../domain/event-delivery.ts';
 import type { FollowUpRequest, FollowUpResult } from '../domain/follow-up.ts';
 import type { ProbeFinding } from '../domain/open-points.ts';
 import type { CheckedPayoutRequest, PayoutRequest, PayoutResult, Reason } from '../domain/payout.ts';
@@ -26,6 +27,7 @@ export interface WorkflowSignatures {
   payoutFollowUp: (request: FollowUpRequest) => Promise<FollowUpResult>;
   payoutReport: (request: { environment: string; day?: string | undefined }) => Promise<DailyReport>;
   openReceivingAccount: (request: OpeningRequest) => Promise<ReceivingAccountResult>;
+  eventDelivery: (key: EndpointKey, record?: DeliveryRecord) => Promise<void>;
   tokenRenewal: (owner: TokenOwner) => Promise<void>;
   authorizationLink: (owner: TokenOwner) => Promise<string>;
   userAuthorization: (attempt: AuthorizationAttempt) => Promise<AuthorizationOutcome>;

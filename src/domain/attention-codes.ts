@@ -210,8 +210,30 @@ export const WORKFLOW_ATTENTION = {
 } as const satisfies Record<string, Explained>;
 export type WorkflowAttentionCode = keyof typeof WORKFLOW_ATTENTION;
 
+export const ENDPOINT_ATTENTION = {
+  ENDPOINT_DISABLED: {
+    meaning:
+      'The endpoint gets no events: it answered 410, it has only failed for three days, or too many events were waiting. The message says which.',
+    action:
+      'Repair it, check it with `npm run payouts -- events test --endpoint NAME`, then run `npm run payouts -- events enable --endpoint NAME --by NAME`.',
+  },
+  ENDPOINT_FAILS: {
+    meaning:
+      'The endpoint has only failed for an hour. Its events wait, and are sent again with growing pauses.',
+    action: 'Repair it. `npm run payouts -- events list` shows the last failure.',
+  },
+  EVENTS_LOST: {
+    meaning:
+      'Events were not delivered: one failed for three days, its workflow could no longer be read, or there was no room for it.',
+    action:
+      'Let the receiver read the payouts of that time, or run `npm run payouts -- events resend --endpoint NAME --since TIME`. Then run `npm run payouts -- events enable --endpoint NAME --by NAME`.',
+  },
+} as const satisfies Record<string, Explained>;
+export type EndpointAttentionCode = keyof typeof ENDPOINT_ATTENTION;
+
 export type AttentionCode =
   | PayoutAttentionCode
+  | EndpointAttentionCode
   | OpeningAttentionCode
   | TokenAttentionCode
   | FollowUpAttentionCode

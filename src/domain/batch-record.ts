@@ -8,6 +8,7 @@ import {
   ROW_OUTCOMES,
   type RowRange,
 } from './batch.ts';
+import { type EventLog, type EventType, newEventLog } from './event-log.ts';
 import { type PayoutPhase, type PayoutRequest, PHASES } from './payout.ts';
 
 /** The report of a part to its batch. */
@@ -64,10 +65,21 @@ export interface BatchRecord {
   /** `window` and `environment` come from the worker's configuration when the batch starts. */
   window: number;
   environment: string;
+  /** See `PayoutSettings`. */
+  eventTypes?: EventType[];
+  log: EventLog;
 }
 
 export function newBatchRecord(request: BatchRequest): BatchRecord {
-  return { request, slices: [], begun: false, cancelled: false, window: 0, environment: '' };
+  return {
+    request,
+    slices: [],
+    begun: false,
+    cancelled: false,
+    window: 0,
+    environment: '',
+    log: newEventLog(),
+  };
 }
 
 export function newSlice(offset: number, count: number, digest: string, keys: string): Slice {

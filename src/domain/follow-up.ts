@@ -1,6 +1,7 @@
 /** What a follow-up knows about an ended payout, what it finds, and when it checks. No I/O. */
 
 import type { AttentionOf, FollowUpAttentionCode } from './attention-codes.ts';
+import { type EventLog, type EventType, newEventLog } from './event-log.ts';
 import { formatMoney, type Money, totalsByCurrency } from './money.ts';
 import type { PayoutOutcome, PayoutSettings, Split } from './payout.ts';
 import type { TradeDetail } from './provider-records.ts';
@@ -25,6 +26,8 @@ export interface FollowUpPlan extends Pick<PayoutSettings, 'environment' | 'apiQ
   looksAfterMs: number[];
   /** The first pause after a notification that changed nothing. */
   hintPauseMs: number;
+  /** See `PayoutSettings`. */
+  eventTypes?: EventType[];
 }
 
 /** A split whose money was returned. */
@@ -76,6 +79,7 @@ export interface FollowUpRecord {
   hinted: boolean;
   hintsSpent: number;
   hintAllowedAtMs: number;
+  log: EventLog;
 }
 
 const MAX_HINT_PAUSE_MS = HOUR_MS;
@@ -90,6 +94,7 @@ export function newFollowUpRecord(): FollowUpRecord {
     hinted: false,
     hintsSpent: 0,
     hintAllowedAtMs: 0,
+    log: newEventLog(),
   };
 }
 

@@ -1,6 +1,7 @@
 /** The state of a payout workflow. It survives continue-as-new, so it is plain data. */
 
 import type { MadeDecision } from './decisions.ts';
+import { type EventLog, newEventLog } from './event-log.ts';
 import type { Money } from './money.ts';
 import type {
   AgreedQuote,
@@ -117,6 +118,7 @@ export interface PayoutRecord {
   hintsSpent: number;
   hintAllowedAtMs: number;
   result?: PayoutResult | undefined;
+  log: EventLog;
 }
 
 /** What continue-as-new passes to the next run of the payout. */
@@ -148,6 +150,7 @@ export function newRecord(startedAtMs: number): PayoutRecord {
     hinted: false,
     hintsSpent: 0,
     hintAllowedAtMs: 0,
+    log: newEventLog(),
   };
 }
 

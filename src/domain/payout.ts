@@ -1,6 +1,7 @@
 /** The public types of a payout: the request, the result and the state. */
 import type { AttentionOf, PayoutAttentionCode } from './attention-codes.ts';
 import type { MadeDecision } from './decisions.ts';
+import type { EventType } from './event-log.ts';
 import type { Money } from './money.ts';
 
 export const PAYOUT_TYPES = ['WITHDRAW', 'SUPPLIER'] as const;
@@ -199,6 +200,8 @@ export interface PayoutSettings {
   stuckAfterMs: number;
   /** A call that waits longer than this sets the attention flag. */
   callWaitsMs: number;
+  /** The types of events that an endpoint of the application wants. Absent: it has no endpoint. */
+  eventTypes?: EventType[];
 }
 
 /** The worker's configuration for sending a create, read at each send. */

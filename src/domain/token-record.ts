@@ -1,5 +1,6 @@
 /** The record of one token: the application's or one user's. Its secrets are sealed, and nothing here unseals them. */
 import type { AttentionOf, TokenAttentionCode } from './attention-codes.ts';
+import { type EventLog, newEventLog } from './event-log.ts';
 import { isoTime } from './time.ts';
 
 /** The owner of a token. Without `openId`, it is the application. */
@@ -46,6 +47,7 @@ export interface TokenRecord {
   /** How many new tokens in a row the provider rejected. */
   rejectedInARow: number;
   attention: AttentionOf<TokenAttentionCode>[];
+  log: EventLog;
 }
 
 /** The grant as workers receive it. Times are Unix milliseconds on Temporal's clock. */
@@ -103,7 +105,7 @@ export function pausedUntilMs({ held, rejectedInARow }: TokenRecord): number | u
 }
 
 export function newTokenRecord(): TokenRecord {
-  return { generation: 0, needsAuthorization: false, rejectedInARow: 0, attention: [] };
+  return { generation: 0, needsAuthorization: false, rejectedInARow: 0, attention: [], log: newEventLog() };
 }
 
 export function tokenKind(owner: TokenOwner): 'application' | 'user' {

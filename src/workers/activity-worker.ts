@@ -5,6 +5,7 @@ import type { WorkerConfig } from '../config/config.ts';
 import { dataConverter } from '../encryption/data-converter.ts';
 import type { PaymentsClientOptions } from '../payments/index.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
+import type { EventTransport } from '../webhooks/event-transport.ts';
 
 /** After a shutdown request, running activities have this long to finish. */
 export const SHUTDOWN_GRACE = '30s';
@@ -15,6 +16,8 @@ export interface ApplicationParts extends Pick<PaymentsClientOptions, 'transport
   config: WorkerConfig;
   client: Client;
   surroundings: Surroundings;
+  /** Default: HTTP. */
+  eventTransport?: EventTransport;
   createWorker: CreateWorker;
 }
 

@@ -6,6 +6,7 @@ import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { TemporalSetupError } from '../temporal/connection.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { connectWorker } from '../temporal/worker-connection.ts';
+import { keepDeliveries } from './deliveries.ts';
 import { installRuntime } from './runtime.ts';
 import { keepSchedules } from './schedules.ts';
 import { keepRenewals } from './tokens/token-renewals.ts';
@@ -27,6 +28,7 @@ async function main(): Promise<void> {
   shutDownOnSignal(workers, surroundings.clock);
   const stopRenewals = keepRenewals(client, config, surroundings);
   const stopSchedules = keepSchedules(client, config, surroundings.clock);
+  const stopDeliveries = keepDeliveries(client, config, surroundings.clock);
   const apps = [...config.applications.keys()].join(', ');
   console.log(
     `worker ready: ${config.env.PAYMENTS_ENVIRONMENT}, applications ${apps}, Temporal ${address}/${namespace}`,
@@ -34,6 +36,7 @@ async function main(): Promise<void> {
   await running;
   stopRenewals();
   stopSchedules();
+  stopDeliveries();
   await connection.close();
 }
 

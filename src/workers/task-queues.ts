@@ -3,6 +3,7 @@
  *
  * - `payouts`: workflows and the activities that call only Temporal or nothing. In every process.
  * - `payouts-nexus:…`: Nexus operations of an application, if `PAYOUTS_NEXUS_FILE` names it. In every process.
+ * - `payouts-events:…`: sends events, if `PAYOUTS_EVENTS_FILE` names an endpoint. In every process.
  * - `payouts-lease:…`: `holdLease`. One slot in every process; the process that gets the task is the lease owner.
  * - `payouts-api:…`: all calls to the provider except token calls. In the lease owner.
  * - `payouts-tokens-{line}:…`: token calls, one queue per kind. In the lease owner.
@@ -10,6 +11,8 @@
 import { reconcileActivities } from '../activities/aftercare/reconcile-activities.ts';
 import { reportActivities } from '../activities/aftercare/report-activities.ts';
 import { batchActivities } from '../activities/batch/batch-activities.ts';
+import { deliveryActivities } from '../activities/events/deliver-events.ts';
+import { publishActivities } from '../activities/events/publish-events.ts';
 import { operationActivities } from '../activities/payout/operation-activities.ts';
 import { preparation } from '../activities/shared/preparation.ts';
 import type {
@@ -21,6 +24,7 @@ import type {
 import { recallActivities } from '../activities/tokens/token-activities.ts';
 import {
   apiTaskQueue,
+  eventsTaskQueue,
   leaseTaskQueue,
   nexusTaskQueue,
   PAYOUTS_TASK_QUEUE,
@@ -29,6 +33,7 @@ import {
   tokenTaskQueue,
 } from '../contract/ids.ts';
 import { payoutsServiceHandler } from '../nexus/payouts-service.ts';
+import { HttpEventTransport } from '../webhooks/event-transport.ts';
 import { type ActivityQueue, type ApplicationParts, SHUTDOWN_GRACE } from './activity-worker.ts';
 import { maxInFlight } from './provider-client.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
@@ -39,6 +44,8 @@ const MAX_POLLS = 10;
 /** The part of the rate limit that each line of token calls behind creates may use. */
 const PACED_RATIO = 0.05;
 const MAX_PACED = 2;
+const MAX_DELIVERIES = 100;
+const MAX_EVENT_POLLS = 2;
 
 export function payoutsQueue({ config, client, surroundings: { clock } }: ApplicationParts) {
   return {
@@ -49,6 +56,7 @@ export function payoutsQueue({ config, client, surroundings: { clock } }: Applic
       ...reconcileActivities(config, client, clock),
       ...reportActivities(config, client, clock),
       ...operationActivities(config, client, clock),
+      ...publishActivities(config, client, clock),
       ...recallActivities(tokenHistories(client)),
     },
   };
@@ -60,6 +68,29 @@ export function nexusQueues({ config, client, surroundings: { clock } }: Applica
     taskQueue: nexusTaskQueue(environment, app),
     nexusServices: [payoutsServiceHandler({ environment, client, clock }, app, permissions)],
   }));
+}
+
+/** One slot for each endpoint, so that a slow one delays no other. */
+export function eventQueues({
+  config,
+  client,
+  surroundings,
+  eventTransport,
+}: ApplicationParts): ActivityQueue[] {
+  const { events: endpoints } = config;
+  const environment = config.env.PAYMENTS_ENVIRONMENT;
+  const count = [...endpoints.values()].flat().length;
+  if (count === 0) return [];
+  const transport = eventTransport ?? new HttpEventTransport();
+  return [
+    {
+      taskQueue: eventsTaskQueue(environment),
+      activities: deliveryActivities({ environment, endpoints, client, transport, surroundings }),
+      slots: { type: 'fixed-size', numSlots: Math.min(MAX_DELIVERIES, count) },
+      polls: Math.min(MAX_EVENT_POLLS, count),
+      shutdownGraceTime: SHUTDOWN_GRACE,
+    },
+  ];
 }
 
 export function leaseQueue(

@@ -2,10 +2,16 @@
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { dataConverter } from '../encryption/data-converter.ts';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
-import { type ApplicationParts, type Runnable, SHUTDOWN_GRACE, shutDown } from './activity-worker.ts';
+import {
+  type ApplicationParts,
+  activityWorker,
+  type Runnable,
+  SHUTDOWN_GRACE,
+  shutDown,
+} from './activity-worker.ts';
 import { applicationWorker } from './application-worker.ts';
 import { Ownership } from './rate-limit/ownership.ts';
-import { nexusQueues, payoutsQueue } from './task-queues.ts';
+import { eventQueues, nexusQueues, payoutsQueue } from './task-queues.ts';
 
 /** After a kill of a worker, its workflows wait this long before another worker takes them over. */
 const STICKY_QUEUE_TIMEOUT = '2s';
@@ -33,7 +39,7 @@ const WORKFLOW_TASKS = {
 
 export interface ProcessWorkers {
   workflows: Runnable;
-  /** The workers of the applications, and those of their Nexus endpoints. */
+  /** The workers of the applications, of their Nexus endpoints and of their events. */
   applications: Runnable[];
 }
 
@@ -63,6 +69,7 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
   const converter = dataConverter(config.keys.payloads, surroundings.random);
   const applications = await Promise.all([
     ...served.map((application) => applicationWorker(parts, application, ownership)),
+    ...eventQueues(parts).map((queue) => activityWorker(parts, queue)),
     ...nexusQueues(parts).map((queue) => createWorker({ ...queue, dataConverter: converter })),
   ]);
   return { workflows, applications };

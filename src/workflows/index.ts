@@ -6,6 +6,7 @@ export { payoutReport } from './aftercare/payout-report.ts';
 export { payoutBatch } from './batch/payout-batch.ts';
 export { payoutBatchPart } from './batch/payout-batch-part.ts';
 export { callerAllowance } from './caller-allowance.ts';
+export { eventDelivery } from './events/event-delivery.ts';
 export { payout } from './payout/payout.ts';
 export { payoutOperation } from './payout/payout-operation.ts';
 export { rateLimitLease } from './rate-limit-lease.ts';

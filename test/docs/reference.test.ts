@@ -18,12 +18,14 @@ import * as failureTypes from '../../src/contract/failure-types.ts';
 import { FAILURE_MEANINGS } from '../../src/contract/meanings.ts';
 import { PROBLEM_KINDS, PROBLEMS } from '../../src/contract/problems.ts';
 import {
+  ENDPOINT_ATTENTION,
   FOLLOW_UP_ATTENTION,
   OPENING_ATTENTION,
   PAYOUT_ATTENTION,
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
 } from '../../src/domain/attention-codes.ts';
+import { EVENT_TYPES } from '../../src/domain/event-log.ts';
 import { AUDIT_STATUSES, OUTCOMES, PHASES, REASON_CODES } from '../../src/domain/payout.ts';
 import { ApiMetrics } from '../../src/starters/api/metrics.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
@@ -52,7 +54,7 @@ function found(text: string, pattern: RegExp): string[] {
 /** The first cells of the rows below a heading. */
 function rowsOf(title: string): string[] {
   const section = new RegExp(`^#+ ${title}\\n([\\s\\S]*?)(?=^#|(?![\\s\\S]))`, 'm').exec(page)?.[1] ?? '';
-  return found(section, /^\| `?([\w-]+)`? /gm).filter((name) => !/^-+$/.test(name));
+  return found(section, /^\| `?([\w.-]+)`? /gm).filter((name) => !/^-+$/.test(name));
 }
 
 const named = (table: object) => Object.keys(table).sort();
@@ -79,6 +81,7 @@ describe('every name in the code has a row', () => {
     ['Reason codes', REASON_CODES],
     ['Audit statuses', AUDIT_STATUSES],
     ['Payouts that need attention', named(PAYOUT_ATTENTION)],
+    ['Event types', EVENT_TYPES],
     ['Search attributes', named(SEARCH_ATTRIBUTES)],
   ])('%s', (title, names) => {
     expect(rowsOf(title)).toEqual(expect.arrayContaining([...names]));
@@ -92,6 +95,7 @@ describe('attention codes', () => {
     ...named(PAYOUT_ATTENTION).map((code) => [code, 'payout'] as const),
     ...named(OPENING_ATTENTION).map((code) => [code, 'receiving-account'] as const),
     ...named(TOKEN_ATTENTION).map((code) => [code, 'tokens'] as const),
+    ...named(ENDPOINT_ATTENTION).map((code) => [code, 'events'] as const),
     ...[...named(FOLLOW_UP_ATTENTION), ...named(WORKFLOW_ATTENTION)].map(
       (code) => [code, 'aftercare'] as const,
     ),

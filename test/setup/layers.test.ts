@@ -5,7 +5,17 @@ import { describe, expect, test } from 'vitest';
 const SRC = join(import.meta.dirname, '../../src');
 /** Each folder may import from those before it, types included. */
 const LAYERS = [
-  ...['domain', 'surroundings', 'contract', 'pages', 'encryption', 'payments', 'config', 'temporal'],
+  ...[
+    'domain',
+    'surroundings',
+    'contract',
+    'pages',
+    'encryption',
+    'payments',
+    'webhooks',
+    'config',
+    'temporal',
+  ],
   ...['client', 'nexus', 'activities', 'workflows', 'workers', 'codec-server', 'starters'],
 ];
 const IMPORTED = /^(?:import|export)\s[^;]*?from '(\.[^']+)'|import\('(\.[^']+)'\)/gm;

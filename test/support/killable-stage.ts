@@ -18,6 +18,7 @@ export class KillableStage {
   readonly folder: string;
   readonly temporal: DevServer;
   readonly simulator: Simulator;
+  readonly client: Client;
   readonly payouts: Payouts;
   private readonly connection: Connection;
   private worker: OwnProcess | undefined;
@@ -27,7 +28,8 @@ export class KillableStage {
     this.temporal = temporal;
     this.simulator = simulator;
     this.connection = connection;
-    const client = new Client({ connection, interceptors: patientInterceptors() });
+    this.client = new Client({ connection, interceptors: patientInterceptors() });
+    const { client } = this;
     this.payouts = new Payouts({ client, environment: 'test' });
   }
 

@@ -7,6 +7,7 @@ import { payoutBatchWorkflowId } from '../../contract/ids.ts';
 import { batchRequestSchema, checkRows, rowKeys, rowsDigest } from '../../contract/payout-batch.ts';
 import { checkBody } from '../../contract/payout-request.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
+import { eventTypesOf } from '../events/publish-events.ts';
 import { onlyHere, withHeartbeats } from '../shared/execution.ts';
 import { retryIn } from '../shared/failures.ts';
 import { invalid, notHere, otherId, refuse, userMissing } from '../shared/invalid.ts';
@@ -54,6 +55,7 @@ function batchChecks(config: WorkerConfig): BatchChecks {
         request: batch.value,
         window: env.PAYOUTS_BATCH_WINDOW,
         environment: env.PAYMENTS_ENVIRONMENT,
+        ...eventTypesOf(config, app),
       };
     },
     async checkRows(app, offset, payouts) {

@@ -2,6 +2,7 @@
 import type { FieldError } from '../../contract/payout-request.ts';
 import type { BatchRequest, RowOutcome } from '../../domain/batch.ts';
 import type { OpenPayouts } from '../../domain/batch-record.ts';
+import type { EventType } from '../../domain/event-log.ts';
 import type { PayoutPhase, PayoutRequest } from '../../domain/payout.ts';
 
 export interface RowStart {
@@ -30,6 +31,7 @@ export interface BatchPlan {
   request: BatchRequest;
   window: number;
   environment: string;
+  eventTypes?: EventType[];
 }
 
 export interface StartPayouts {

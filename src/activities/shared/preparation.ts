@@ -17,6 +17,7 @@ import { requiresApproval } from '../../domain/approval-policy.ts';
 import type { FollowUpPlan, FollowUpRequest } from '../../domain/follow-up.ts';
 import { authorizationUrl } from '../../payments/index.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
+import { eventTypesOf } from '../events/publish-events.ts';
 import { doubtAbout } from '../payout/send-once.ts';
 import { invalid, NOT_CONFIGURED, notHere, otherId, refuse, userMissing } from './invalid.ts';
 import type { CheckActivities, Prepared, ReadPlan } from './types.ts';
@@ -53,7 +54,10 @@ export function preparation(config: WorkerConfig, clock: Clock): CheckActivities
         ],
       );
       const mustBeApproved = requiresApproval(config.approvals, request, startedBy);
-      return { request: { ...request, ...(mustBeApproved && { approval: 'required' }) }, settings };
+      return {
+        request: { ...request, ...(mustBeApproved && { approval: 'required' }) },
+        settings: { ...settings, ...eventTypesOf(config, request.app) },
+      };
     },
     prepareReceivingAccount: async (request, { workflowId, environment }) =>
       prepared(
@@ -90,8 +94,8 @@ export function preparation(config: WorkerConfig, clock: Clock): CheckActivities
       };
     },
     async prepareToken(owner) {
-      applicationOf(config, owner);
-      return { callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT };
+      const { name } = applicationOf(config, owner);
+      return { callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT, ...eventTypesOf(config, name) };
     },
     async prepareAuthorization(owner) {
       const link = authorizationLink(config, applicationOf(config, owner));
@@ -140,6 +144,7 @@ function followUpPlan(config: WorkerConfig, request: unknown): FollowUpPlan {
     callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT,
     looksAfterMs: env.PAYOUTS_FOLLOW_UP,
     hintPauseMs: Math.min(MAX_HINT_PAUSE_MS, 2 * env.PAYOUTS_POLL_FIRST),
+    ...eventTypesOf(config, app),
   };
 }
 

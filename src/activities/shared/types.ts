@@ -1,6 +1,7 @@
 /** The arguments and results of activities. Types only, so that workflows can import them. */
 import type { ProbeResult, ProbeTarget, WorkerDescription } from '../../contract/workflows.ts';
 import type { QuoteSent } from '../../domain/deadlines.ts';
+import type { EventType } from '../../domain/event-log.ts';
 import type { FollowUpPlan } from '../../domain/follow-up.ts';
 import type { CheckedPayoutRequest, PayoutSettings, Reason } from '../../domain/payout.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
@@ -178,6 +179,8 @@ export interface ReadPlan {
 
 export interface TokenPlan {
   callTimeoutMs: number;
+  /** See `PayoutSettings`. */
+  eventTypes?: EventType[];
 }
 
 export interface RefreshRequest {

@@ -1,5 +1,6 @@
 /** The OpenAPI document, generated from the schemas that validate requests. */
 import { z } from 'zod';
+import { eventSchema, meaningOf } from '../../contract/events.ts';
 import { describeFields, descriptionOf } from '../../contract/field-descriptions.ts';
 import { payoutResultSchema, payoutStateSchema, problemSchema } from '../../contract/payout-answers.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
@@ -10,6 +11,7 @@ import {
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
 import { codesOf, OPENING_ATTENTION, PAYOUT_ATTENTION } from '../../domain/attention-codes.ts';
+import { EVENT_TYPES, type EventType } from '../../domain/event-log.ts';
 import { REASON_CODES } from '../../domain/payout.ts';
 import { OPENING_REASON_CODES } from '../../domain/receiving-account.ts';
 import { type Content, OPEN_ROUTES, type OpenRoute } from './open-routes.ts';
@@ -85,6 +87,7 @@ export function openApiDocument(operations: readonly Operation[]) {
     },
     servers: [{ url: '/', description: 'The API server that serves this document' }],
     paths,
+    webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: documentedEvent(type) }])),
     components: {
       schemas: Object.fromEntries(
         Object.entries(NAMED).map(([name, schema]) => [
@@ -107,6 +110,32 @@ export function openApiDocument(operations: readonly Operation[]) {
     },
   };
 }
+
+/** Standard Webhooks. Workers send it; the receiver is the caller's. */
+function documentedEvent(type: EventType) {
+  return {
+    summary: meaningOf(type),
+    operationId: type.replaceAll(/[._]([a-z])/g, (_all, letter: string) => letter.toUpperCase()),
+    parameters: Object.entries(EVENT_HEADERS).map(([name, description]) => ({
+      ...{ name, in: 'header', required: true, description, schema: { type: 'string' } },
+    })),
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: withoutDialect(eventSchema(type), 'output', type) } },
+    },
+    responses: {
+      '2XX': { description: 'The event is delivered. Any other answer repeats it for up to three days.' },
+      410: { description: 'The endpoint is gone: it gets no further events until an operator enables it.' },
+    },
+  };
+}
+
+const EVENT_HEADERS = {
+  'webhook-id': 'The id of the event, the same for every delivery: ignore an id that you have processed.',
+  'webhook-timestamp': 'When this attempt was made. Unix seconds.',
+  'webhook-signature':
+    'One signature for each current secret, separated by spaces: `v1,` with HMAC-SHA256 or `v1a,` with Ed25519, in base64.',
+};
 
 function documented(one: Operation): DocumentedOperation {
   const { status, description, schema } = one.response;

@@ -7,6 +7,7 @@ import { accountVerbs } from './account-verbs.ts';
 import { EXIT, UsageError } from './answer.ts';
 import { batchVerbs } from './batch-verbs.ts';
 import { completionVerb } from './completion.ts';
+import { eventVerbs } from './event-verbs.ts';
 import { readJson } from './files.ts';
 import {
   checkedApp,
@@ -210,6 +211,7 @@ withOutput(program.command('report'))
   });
 
 accountVerbs(verb);
+eventVerbs(verb);
 
 verb<Common & { renew?: string; limit: string }>(
   'tokens',

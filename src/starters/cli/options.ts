@@ -124,7 +124,7 @@ export function checkedRange({ app, createdFrom, createdTo }: RangeOptions): Bat
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
 
 /** A day starts at midnight (UTC). */
-function checkedTime(option: string, text: string | undefined): string | undefined {
+export function checkedTime(option: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   if (!TIME.test(text) || Number.isNaN(Date.parse(text)))
     throw new UsageError(

@@ -17,6 +17,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { changesQuery, notificationSignal } from '../../contract/payout-messages.ts';
+import { publishFollowUp } from '../../domain/events.ts';
 import {
   checkTimeoutMs,
   differencesSince,
@@ -37,6 +38,7 @@ import type { TradeDetail } from '../../domain/provider-records.ts';
 import { flagLines, showNeedsAttention } from '../shared/attention.ts';
 import { checks, followUpCalls, orBadInput, temporalCalls } from '../shared/calls.ts';
 import { onSignal } from '../shared/messages.ts';
+import { Publisher } from '../shared/publish-events.ts';
 import { continueAsNewWhenLong } from '../shared/run-facts.ts';
 
 export async function payoutFollowUp(
@@ -44,27 +46,45 @@ export async function payoutFollowUp(
   carried?: FollowUpRecord,
 ): Promise<FollowUpResult> {
   const record = carried ?? newFollowUpRecord();
+  let plan: FollowUpPlan | undefined;
+  const publisher = new Publisher(record.log, () => plan && { ...plan, app: request.app });
   setHandler(changesQuery, () => followUpResult(request, record));
   // A notification is only a hint to check, whatever it says.
   onSignal(notificationSignal, () => {
     record.hinted = true;
   });
-  const plan = await orBadInput(checks.prepareFollowUp(request));
+  plan = await orBadInput(checks.prepareFollowUp(request));
+  await follow({ request, record, publisher }, plan);
+  await publisher.end();
+  return followUpResult(request, record);
+}
+
+interface FollowUp {
+  request: FollowUpRequest;
+  record: FollowUpRecord;
+  publisher: Publisher;
+}
+
+async function follow({ request, record, publisher }: FollowUp, plan: FollowUpPlan): Promise<void> {
   for (;;) {
     const reason = await nextCheck(request, plan, record);
     const end = await currentEnd(request, plan);
     // The payout was reset and is open again: its next end gets a follow-up.
-    if (end === 'open') return followUpResult(request, record);
+    if (end === 'open') return;
     if (end) {
+      await publisher.settle();
       await condition(allHandlersFinished);
-      await continueAsNew<typeof payoutFollowUp>(end, { ...newFollowUpRecord(), hinted: true });
+      const { events } = record.log;
+      const log = { events, said: {} };
+      await continueAsNew<typeof payoutFollowUp>(end, { ...newFollowUpRecord(), log, hinted: true });
     }
-    if (reason === undefined) return followUpResult(request, record);
+    if (reason === undefined) return;
     if (reason === 'notification') {
       record.hintAllowedAtMs = Date.now() + hintPauseMs(plan.hintPauseMs, record.hintsSpent);
       record.hintsSpent += 1;
     }
-    await check(request, plan, record, reason);
+    await check({ request, record, publisher }, plan, reason);
+    await publisher.settle();
     await continueAsNewWhenLong<typeof payoutFollowUp>(() => [request, record]);
   }
 }
@@ -101,12 +121,8 @@ async function nextCheck(
 }
 
 /** One call, which also answers every hint that came before it. */
-async function check(
-  request: FollowUpRequest,
-  plan: FollowUpPlan,
-  record: FollowUpRecord,
-  reason: string,
-): Promise<void> {
+async function check(followUp: FollowUp, plan: FollowUpPlan, reason: string): Promise<void> {
+  const { request, record } = followUp;
   const { app, openId, clientId, partnerOrderId } = request;
   const caller = { environment: plan.environment, app, openId };
   const summary = `checks for returned money (${reason})`;
@@ -117,24 +133,20 @@ async function check(
   record.hinted = false;
   try {
     const detail = await calls.fetchTradeDetail(caller, { clientId, partnerOrderId });
-    recordDetail(request, record, detail, queriedAtMs);
+    recordDetail(followUp, detail, queriedAtMs);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     log.warn('a check got no answer; the follow-up waits for the next one');
     const { cause } = error;
     const why = cause instanceof ApplicationFailure ? cause.message : 'it timed out';
     record.notChecked = notChecked(why, record.notChecked, Date.now());
-    show(followUpResult(request, record));
+    show(followUp);
   }
   record.lookedAtMs = queriedAtMs;
 }
 
-function recordDetail(
-  request: FollowUpRequest,
-  record: FollowUpRecord,
-  detail: TradeDetail | null,
-  queriedAtMs: number,
-): void {
+function recordDetail(followUp: FollowUp, detail: TradeDetail | null, queriedAtMs: number): void {
+  const { request, record } = followUp;
   record.looks += 1;
   record.confirmedAtMs = queriedAtMs;
   // A change counts for the day on which the workflow sees it: the report of an earlier day may be made already.
@@ -142,11 +154,12 @@ function recordDetail(
   record.notChecked = undefined;
   if (detail) record.returned = returnedPayments(request, detail, record.returned, seenAtMs);
   record.differences = differencesSince(request, detail, record.differences, seenAtMs);
-  show(followUpResult(request, record));
+  show(followUp);
 }
 
 /** Shows the result in the Temporal UI. The daily report reads it from the memo, without a query to each follow-up. */
-function show(result: FollowUpResult): void {
+function show({ request, record, publisher }: FollowUp): void {
+  const result = followUpResult(request, record);
   const { returned, returnedSums, differences } = result;
   const { memo } = workflowInfo();
   const sums = returnedSums.map(formatMoney).join(', ');
@@ -170,4 +183,5 @@ function show(result: FollowUpResult): void {
     JSON.stringify(seen) !== JSON.stringify(memo?.['changes'])
   )
     upsertMemo({ changes: seen });
+  publisher.publish((said, publish) => publishFollowUp(said, request, result, publish));
 }

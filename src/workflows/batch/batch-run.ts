@@ -10,6 +10,7 @@ import {
   type Slice,
 } from '../../domain/batch-record.ts';
 import { batchResult, batchState } from '../../domain/batch-state.ts';
+import { Publisher } from '../shared/publish-events.ts';
 import { isHistoryLong } from '../shared/run-facts.ts';
 
 /** A report takes about 5 events. */
@@ -19,6 +20,7 @@ const MAX_HISTORY_BYTES = 3_000_000;
 
 export class BatchRun {
   readonly record: BatchRecord;
+  readonly publisher: Publisher;
   /** Counts the changes that the main loop has to act on. */
   changes = 0;
   private prepared: boolean;
@@ -27,6 +29,10 @@ export class BatchRun {
   constructor(request: BatchRequest, carried: BatchRecord | undefined) {
     this.record = carried ?? newBatchRecord(request);
     this.prepared = carried !== undefined;
+    const { record } = this;
+    this.publisher = new Publisher(record.log, () =>
+      this.prepared ? { ...record, app: record.request.app } : undefined,
+    );
   }
 
   async prepare(prepare: () => Promise<BatchPlan>): Promise<void> {

@@ -9,6 +9,7 @@
 import { allHandlersFinished, condition } from '@temporalio/workflow';
 import type { BatchRequest, BatchResult } from '../../domain/batch.ts';
 import type { BatchRecord } from '../../domain/batch-record.ts';
+import { publishBatch } from '../../domain/events.ts';
 import { checks, orBadInput } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';
 import { startFacts } from '../shared/run-facts.ts';
@@ -32,6 +33,9 @@ export async function payoutBatch(request: BatchRequest, carried?: BatchRecord):
         // Let in-flight updates finish: an `add` may bring rows for another part.
         await condition(allHandlersFinished);
       }
+      run.publisher.publish((said, publish) => publishBatch(said, run.state(), publish));
+      await run.publisher.end();
+      await condition(allHandlersFinished);
       return run.result();
     },
   );

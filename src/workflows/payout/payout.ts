@@ -81,6 +81,7 @@ async function finish(run: PayoutRun, found: PayoutResult): Promise<PayoutResult
   run.record.result = result;
   run.enter('DONE');
   showState(run);
+  await run.publisher.end();
   // Let in-flight updates finish.
   await condition(allHandlersFinished);
   return result;

@@ -17,6 +17,7 @@ import {
 } from '../../domain/payout-record.ts';
 import type { TradeKey } from '../../domain/provider-records.ts';
 import type { CallSettings } from '../shared/calls.ts';
+import { Publisher } from '../shared/publish-events.ts';
 import { RequestRun } from '../shared/request-run.ts';
 import { isHistoryLong } from '../shared/run-facts.ts';
 import { CallWatch } from './call-watch.ts';
@@ -41,6 +42,7 @@ export class NotCreated extends Error {
 
 export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code']> {
   readonly record: PayoutRecord;
+  readonly publisher: Publisher;
   /** A person's decision in NEEDS_REVIEW and the orders that it knew, until the review acts on it. */
   resolution: { decision: NotCreatedResolution; knownOrderIds: string[] } | undefined;
   /** A `resolve` update is comparing the order that a person named. */
@@ -63,6 +65,11 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     super();
     this.prepared = carried;
     this.record = carried?.record ?? newRecord(workflowInfo().startTime.getTime());
+    this.publisher = new Publisher(this.record.log, () => {
+      if (!this.prepared) return undefined;
+      const { settings, request } = this.prepared;
+      return { ...settings, app: request.app, metadata: request.metadata };
+    });
   }
 
   /** Clients take turns, so one with thousands of payouts does not delay another. */
@@ -155,6 +162,7 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
   /** Continues as new if the history is long. Call it only while no call is under way. */
   async continueAsNewWhenLong(): Promise<void> {
     if (!isHistoryLong()) return;
+    await this.publisher.settle();
     if (this.resolution) return;
     // The handler of an update that was just answered ends in the same workflow task.
     if (!allHandlersFinished() && !(await condition(allHandlersFinished, '1s'))) return;

@@ -1,20 +1,23 @@
 /**
  * Shows the state in the Temporal UI. A search attribute costs a history event and a write to the visibility store, so
  * only changes are written, and only when a payout waits or ends. The `state` query and the event summaries show the
- * phases in between.
+ * phases in between. What is shown to operators is published to callers.
  */
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { Prepared } from '../../activities/shared/types.ts';
 import { ownIdOf } from '../../contract/ids.ts';
+import { publishPayout } from '../../domain/events.ts';
 import { formatMoney } from '../../domain/money.ts';
 import type { CheckedPayoutRequest, PayoutState } from '../../domain/payout.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
 import { payoutState } from '../../domain/payout-state.ts';
+import type { Publisher } from '../shared/publish-events.ts';
 
 /** The part of a run that its state needs. `prepared` is undefined until the request has been checked. */
 interface ShownRun {
   readonly record: PayoutRecord;
   readonly prepared: Prepared<CheckedPayoutRequest> | undefined;
+  readonly publisher: Publisher;
 }
 
 export function showState(run: ShownRun): void {
@@ -24,6 +27,9 @@ export function showState(run: ShownRun): void {
   const known = workflowInfo().searchAttributes;
   const changed = Object.entries(wanted).filter(([name, [value]]) => known[name]?.[0] !== value);
   if (changed.length > 0) upsertSearchAttributes(Object.fromEntries(changed));
+  const { prepared } = run;
+  if (prepared)
+    run.publisher.publish((said, publish) => publishPayout(said, prepared.request, state, publish));
 }
 
 export function stateOf(run: ShownRun): PayoutState {

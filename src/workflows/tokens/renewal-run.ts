@@ -9,6 +9,7 @@ import {
 } from '@temporalio/workflow';
 import type { TokenPlan } from '../../activities/shared/types.ts';
 import type { TokenAttentionCode } from '../../domain/attention-codes.ts';
+import { publishToken } from '../../domain/events.ts';
 import {
   type Grant,
   newTokenRecord,
@@ -19,6 +20,7 @@ import {
   tokenState,
 } from '../../domain/token-record.ts';
 import { FlaggedRun, flagLines, showNeedsAttention } from '../shared/attention.ts';
+import { Publisher } from '../shared/publish-events.ts';
 import { isHistoryLong } from '../shared/run-facts.ts';
 
 /** An update takes about five history events. Workers send them at any time, however far off the next renewal is. */
@@ -27,6 +29,7 @@ const MAX_UPDATES = 50;
 export class RenewalRun extends FlaggedRun<TokenAttentionCode> {
   readonly owner: TokenOwner;
   readonly record: TokenRecord;
+  readonly publisher: Publisher;
   /** A renewal was requested and is not done yet. */
   requested = false;
   /** A call waits for the renewal, or will soon. */
@@ -46,6 +49,7 @@ export class RenewalRun extends FlaggedRun<TokenAttentionCode> {
     super();
     this.owner = owner;
     this.record = carried ?? newTokenRecord();
+    this.publisher = new Publisher(this.record.log, () => this.plan && { ...this.plan, ...owner });
   }
 
   get calls(): TokenPlan {
@@ -95,6 +99,7 @@ export class RenewalRun extends FlaggedRun<TokenAttentionCode> {
     ];
     setCurrentDetails(lines.filter((line) => line !== undefined).join('\n\n'));
     showNeedsAttention(state.needsAttention);
+    this.publisher.publish((said, publish) => publishToken(said, state, publish));
   }
 
   /** A person or a call waits for the renewal, so it goes before creates. */
@@ -112,6 +117,7 @@ export class RenewalRun extends FlaggedRun<TokenAttentionCode> {
 
   async continueAsNewWhenLong(): Promise<void> {
     if (!this.isFull && !isHistoryLong()) return;
+    await this.publisher.settle();
     // In a full run, handlers end without waiting.
     if (this.isFull) await condition(allHandlersFinished);
     else if (!allHandlersFinished()) return;

@@ -37,6 +37,7 @@ export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Pr
       if (await untilDue(run)) await renewOnce(run);
       await run.continueAsNewWhenLong();
     }
+    await run.publisher.end();
     await condition(allHandlersFinished);
   });
 }

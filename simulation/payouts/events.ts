@@ -1,0 +1,202 @@
+/** Endpoints that get events, some of which fail for a while, and the checks of what they got. */
+import { createHmac } from 'node:crypto';
+import { z } from 'zod';
+import type { EventEndpoints } from '../../src/config/events.ts';
+import { endpointStateQuery, eventsQuery } from '../../src/contract/event-messages.ts';
+import { anyEventSchema } from '../../src/contract/events.ts';
+import { eventDeliveryWorkflowId, payoutFollowUpWorkflowId } from '../../src/contract/ids.ts';
+import type { RecordedEvent } from '../../src/domain/event-log.ts';
+import { sleep } from '../../src/surroundings/surroundings.ts';
+import type { EventAnswer, EventRequest, EventTransport } from '../../src/webhooks/event-transport.ts';
+import { readSigningKey } from '../../src/webhooks/sign-event.ts';
+import type { Life } from '../process/life.ts';
+import { Random } from '../world/random.ts';
+import type { World } from '../world/world.ts';
+import { APP_IDS, appOf, payoutId, refOf } from './payout-world.ts';
+import type { Feature, Scene } from './scene.ts';
+import { TOKENS } from './secrets.ts';
+
+export interface PlannedEvents {
+  seed: number;
+  /** How often a request fails while faults last. */
+  failing: number;
+  /** When the endpoint answers 410 from then on. */
+  goneAtMs: number | undefined;
+}
+
+const EVENTS_PROBABILITY = 0.6;
+export const EVENTS_SECRET = 'whsec_c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=';
+const ENDPOINT = 'shop';
+const FAILURES = ['HTTP_500', 'HTTP_302', 'REFUSED', 'NEVER', 'LOST'] as const;
+/** Longer than every pause that follows the faults of a world. */
+const DRAIN_LIMIT_MS = 3 * 3_600_000;
+
+export function planEvents(random: Random, faultPhaseMs: number): PlannedEvents | undefined {
+  if (!random.chance(EVENTS_PROBABILITY)) return undefined;
+  return {
+    seed: Math.floor(random.next() * 2 ** 32),
+    failing: random.pick([0, 0.2, 0.5, 1]) ?? 0,
+    goneAtMs: random.chance(0.05) ? random.between(0, faultPhaseMs) : undefined,
+  };
+}
+
+/** The configuration of the workers of a world with endpoints. */
+export function simulatedEndpoints(): EventEndpoints {
+  const key = readSigningKey(EVENTS_SECRET);
+  if ('problem' in key) throw new Error(key.problem);
+  const endpoint = {
+    ...{ name: ENDPOINT, url: 'https://receiver.invalid/events', keys: [key] },
+    allowPrivateAddress: false,
+  };
+  return new Map(Object.keys(APP_IDS).map((app) => [app, [endpoint]]));
+}
+
+interface Accepted {
+  id: string;
+  body: string;
+}
+
+/** All endpoints of a world. */
+export class SimulatedEndpoint {
+  /** In the order in which they were accepted. */
+  readonly accepted: Accepted[] = [];
+  isFaulty = true;
+  private readonly world: World;
+  private readonly plan: PlannedEvents;
+  private readonly random: Random;
+  private readonly goneMs: number;
+
+  constructor(world: World, plan: PlannedEvents) {
+    this.world = world;
+    this.plan = plan;
+    this.random = new Random(plan.seed);
+    this.goneMs = world.now + (plan.goneAtMs ?? Number.POSITIVE_INFINITY);
+  }
+
+  transportOf(life: Life): EventTransport {
+    return { post: (request) => this.post(life, request) };
+  }
+
+  private async post(life: Life, request: EventRequest): Promise<EventAnswer> {
+    const { world, random, plan } = this;
+    const fails = this.isFaulty && random.chance(plan.failing) ? random.pick(FAILURES) : undefined;
+    try {
+      await sleep(life, random.between(1, 200), request.signal);
+      if (life.process.cutOffFromProvider || fails === 'NEVER') await sleep(life, 3_600_000, request.signal);
+      if (fails !== undefined) world.occurred.add(`endpoint: ${fails}`);
+      if (fails === 'REFUSED') return { code: 'ECONNREFUSED' };
+      if (fails?.startsWith('HTTP_')) return { status: Number(fails.slice(5)) };
+      if (world.now >= this.goneMs) return { status: 410 };
+      this.accept(request);
+      // The answer is lost on its way.
+      if (fails === 'LOST') await sleep(life, 3_600_000, request.signal);
+      await sleep(life, random.between(1, 200), request.signal);
+      return { status: 204 };
+    } catch {
+      return { code: 'TIMEOUT' };
+    }
+  }
+
+  private accept({ headers, body }: EventRequest): void {
+    const {
+      'webhook-id': id = '',
+      'webhook-timestamp': timestamp = '',
+      'webhook-signature': signature,
+    } = headers;
+    const key = Buffer.from(EVENTS_SECRET.slice('whsec_'.length), 'base64');
+    const expected = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+    if (signature !== `v1,${expected}`) this.world.violation(`event ${id} has a wrong signature`);
+    this.accepted.push({ id, body });
+  }
+}
+
+export class Events implements Feature {
+  private readonly scene: Scene;
+
+  constructor(scene: Scene) {
+    this.scene = scene;
+  }
+
+  async check(): Promise<void> {
+    const { plan, system } = this.scene;
+    const { endpoint, world } = system;
+    if (!endpoint) return;
+    endpoint.isFaulty = false;
+    const disabled = new Set<string>();
+    for (const app of new Set(plan.payouts.map(({ number }) => appOf(number))))
+      if (await world.finish(this.drained(app))) disabled.add(app);
+    const personal = plan.payouts.flatMap(({ request: { receiver } }) => [
+      ...[receiver.bankAccountName, receiver.bankAccountNumber, receiver.idCardNumber],
+    ]);
+    for (const { id, body } of endpoint.accepted) {
+      if ([...personal, TOKENS].some((secret) => body.includes(secret)))
+        world.violation(`event ${id} has a secret or personal data`);
+      const { success, error } = anyEventSchema.safeParse(JSON.parse(body));
+      if (!success) world.violation(`event ${id} does not match its schema: ${z.prettifyError(error)}`);
+    }
+    for (const { number } of plan.payouts)
+      await this.checkPayout(number, endpoint, disabled.has(appOf(number)));
+  }
+
+  /** Waits until nothing waits for the endpoint. Returns whether it is disabled. */
+  private async drained(app: string): Promise<boolean> {
+    const { world, client } = this.scene.system;
+    const delivery = client.workflow.getHandle(eventDeliveryWorkflowId('test', app, ENDPOINT));
+    const untilMs = world.now + DRAIN_LIMIT_MS;
+    for (;;) {
+      const state = await this.scene.ignoreExpectedErrors(`the endpoint of ${app}`, () =>
+        delivery.query(endpointStateQuery),
+      );
+      if (state && !state.isEnabled) world.occurred.add('endpoint: disabled');
+      if (state && (state.waiting === 0 || !state.isEnabled)) return !state.isEnabled;
+      if (world.now > untilMs) {
+        world.violation(`events still wait for the endpoint of ${app}: ${JSON.stringify(state)}`);
+        return false;
+      }
+      await world.sleep(10_000);
+    }
+  }
+
+  private async checkPayout(number: number, endpoint: SimulatedEndpoint, isDisabled: boolean): Promise<void> {
+    const { scene } = this;
+    const { world, server } = scene.system;
+    const workflowId = payoutId(number);
+    const result = scene.results.get(number);
+    // A restore loses events, and queues.
+    if (!result || scene.restoredAtMs !== undefined || !server.latest(workflowId)) return;
+    const { app, partnerOrderId } = refOf(number);
+    const events = await this.eventsOf(workflowId);
+    const followUp = payoutFollowUpWorkflowId(app, partnerOrderId);
+    const later = server.latest(followUp) ? await this.eventsOf(followUp) : [];
+    const completed = events.filter(({ type }) => type === 'payout.completed');
+    const outcome = completed.map(({ data }) => ('outcome' in data ? data.outcome : undefined));
+    // A person may have reopened it after its result was read.
+    if (!outcome.includes(result.outcome) && !scene.reopened.has(number))
+      world.violation(
+        `${partnerOrderId} ended as ${result.outcome} and published ${outcome.join() || 'no end'}`,
+      );
+    if (isDisabled) return;
+    const places = [...events, ...later].map(({ id }) => endpoint.accepted.findIndex((one) => one.id === id));
+    for (const [at, place] of places.entries()) {
+      const { id, type, isQueued } = [...events, ...later][at] ?? {};
+      if (place < 0)
+        world.violation(`${partnerOrderId}: ${type} ${id} was not delivered (queued: ${isQueued})`);
+    }
+    const inOrder = places.filter((place) => place >= 0);
+    if (inOrder.some((place, at) => place < (inOrder[at - 1] ?? 0)))
+      world.violation(`${partnerOrderId}: its events were delivered in another order`);
+    world.occurred.add('events delivered');
+  }
+
+  private async eventsOf(workflowId: string): Promise<RecordedEvent[]> {
+    const { world, client } = this.scene.system;
+    const handle = client.workflow.getHandle(workflowId);
+    for (;;) {
+      const events = await world.finish(
+        this.scene.ignoreExpectedErrors(workflowId, () => handle.query(eventsQuery)),
+      );
+      if (events) return events;
+      await world.finish(world.sleep(1_000));
+    }
+  }
+}

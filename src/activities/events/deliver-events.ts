@@ -1,0 +1,143 @@
+/** Sends a batch of events to one endpoint. Every answer, and every lack of one, is an outcome. */
+import { activityInfo, Context, cancellationSignal } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import { z } from 'zod';
+import type { EventEndpoint, EventEndpoints } from '../../config/events.ts';
+import { wants } from '../../config/events.ts';
+import { eventsQuery } from '../../contract/event-messages.ts';
+import { type DeliveryOutcome, orderKey, type QueuedEvent } from '../../domain/event-delivery.ts';
+import { bodyOf, TEST_EVENT_TYPE } from '../../domain/event-log.ts';
+import { repeat, type Surroundings } from '../../surroundings/surroundings.ts';
+import { unlessGone } from '../../temporal/client-errors.ts';
+import type { EventAnswer, EventTransport } from '../../webhooks/event-transport.ts';
+import { signedHeaders } from '../../webhooks/sign-event.ts';
+import { requireHere } from '../shared/execution.ts';
+import { inParallel } from '../shared/in-parallel.ts';
+import type { DeliveryActivities } from './event-types.ts';
+
+const HEARTBEAT_EVERY_MS = 2_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+/** No request begins later, so that the activity ends in time, and a long batch does not outgrow the history. */
+const LAST_START_MS = 10_000;
+
+export interface Delivery {
+  environment: string;
+  endpoints: EventEndpoints;
+  client: Client;
+  transport: EventTransport;
+  surroundings: Surroundings;
+}
+
+const outcomesSchema = z.array(
+  z.object({
+    id: z.string(),
+    kind: z.enum(['delivered', 'gone', 'skipped', 'unreadable', 'failed', 'unread']),
+  }),
+);
+
+export function deliveryActivities(delivery: Delivery): DeliveryActivities {
+  const { environment, endpoints, surroundings } = delivery;
+  const { clock } = surroundings;
+  return {
+    async deliverEvents(deliver) {
+      requireHere({ environment }, { environment: deliver.environment });
+      const endpoint = endpoints.get(deliver.app)?.find(({ name }) => name === deliver.endpoint);
+      if (!endpoint) return { outcomes: [], atMs: clock.wallMs(), isUnknown: true };
+      const batch = new Batch(delivery, endpoint);
+      const context = Context.current();
+      const stop = repeat(clock, HEARTBEAT_EVERY_MS, () => context.heartbeat(batch.outcomes));
+      try {
+        await batch.send(deliver.events);
+      } finally {
+        stop();
+      }
+      return { outcomes: batch.outcomes, atMs: clock.wallMs() };
+    },
+  };
+}
+
+type Read = { type: string; body: string } | { kind: 'unreadable' } | { kind: 'unread'; why: string };
+
+class Batch {
+  readonly outcomes: DeliveryOutcome[] = [];
+  private readonly parts: Delivery;
+  private readonly endpoint: EventEndpoint;
+  private readonly untilMs: number;
+  private isGone = false;
+
+  constructor(parts: Delivery, endpoint: EventEndpoint) {
+    this.parts = parts;
+    this.endpoint = endpoint;
+    this.untilMs = parts.surroundings.clock.nowMs() + LAST_START_MS;
+  }
+
+  /** Skips what an earlier attempt delivered before its worker died. */
+  async send(events: readonly QueuedEvent[]): Promise<void> {
+    const { heartbeatDetails } = activityInfo();
+    const before = outcomesSchema.safeParse(heartbeatDetails).data ?? [];
+    for (const { id, kind } of before) if (kind === 'delivered') this.outcomes.push({ id, kind });
+    const delivered = new Set(this.outcomes.map(({ id }) => id));
+    const orders = new Map<string, QueuedEvent[]>();
+    for (const event of events.filter(({ id }) => !delivered.has(id))) {
+      const key = event.source === '' ? event.id : orderKey(event.source);
+      orders.set(key, [...(orders.get(key) ?? []), event]);
+    }
+    await inParallel([...orders.values()], (order) => this.sendInOrder(order));
+  }
+
+  /** After a failure, the later events of the order wait. */
+  private async sendInOrder(events: readonly QueuedEvent[]): Promise<void> {
+    const { clock } = this.parts.surroundings;
+    for (const event of events) {
+      if (this.isGone || clock.nowMs() > this.untilMs || cancellationSignal().aborted) return;
+      const outcome = await this.sendOne(event);
+      this.outcomes.push(outcome);
+      Context.current().heartbeat(this.outcomes);
+      if (outcome.kind === 'gone') this.isGone = true;
+      if (outcome.kind === 'failed' || outcome.kind === 'unread' || outcome.kind === 'gone') return;
+    }
+  }
+
+  private async sendOne(event: QueuedEvent): Promise<DeliveryOutcome> {
+    const { id } = event;
+    const read = await this.read(event);
+    if (!('body' in read)) return { id, ...read };
+    const { type, body } = read;
+    if (type !== TEST_EVENT_TYPE && !wants(this.endpoint, type)) return { id, kind: 'skipped' };
+    return { id, ...verdict(await this.post(id, body)) };
+  }
+
+  /** The type and the body, from the publishing workflow if the queue has only a reference. */
+  private async read({ id, source, type, body }: QueuedEvent): Promise<Read> {
+    if (type !== undefined && body !== undefined) return { type, body };
+    try {
+      const handle = this.parts.client.workflow.getHandle(source);
+      const events = await unlessGone(() => handle.query(eventsQuery));
+      const event = events?.find((one) => one.id === id && one.timestamp !== undefined);
+      return event ? { type: event.type, body: bodyOf(event) } : { kind: 'unreadable' };
+    } catch {
+      return { kind: 'unread', why: 'NO_WORKER' };
+    }
+  }
+
+  private async post(id: string, body: string): Promise<EventAnswer> {
+    const { transport, surroundings } = this.parts;
+    const { clock } = surroundings;
+    const { url, keys, allowPrivateAddress } = this.endpoint;
+    const deadline = new AbortController();
+    const stop = clock.after(REQUEST_TIMEOUT_MS, () => deadline.abort());
+    const headers = signedHeaders(keys, { id, body, atMs: clock.wallMs() });
+    try {
+      return await transport.post({ url, headers, body, allowPrivateAddress, signal: deadline.signal });
+    } finally {
+      stop();
+    }
+  }
+}
+
+function verdict(answer: EventAnswer): { kind: 'delivered' | 'gone' } | { kind: 'failed'; why: string } {
+  if ('code' in answer) return { kind: 'failed', why: answer.code };
+  const { status } = answer;
+  if (status >= 200 && status < 300) return { kind: 'delivered' };
+  return status === 410 ? { kind: 'gone' } : { kind: 'failed', why: `HTTP_${status}` };
+}

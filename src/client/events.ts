@@ -1,0 +1,180 @@
+/** The events of payouts, and the endpoints that get them: lists them, sends them again, tests and enables endpoints. */
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import {
+  enableEndpointUpdate,
+  endpointStateQuery,
+  eventsQuery,
+  testEndpointUpdate,
+} from '../contract/event-messages.ts';
+import { eventDeliveryWorkflowId, payoutFollowUpWorkflowId, payoutWorkflowId } from '../contract/ids.ts';
+import { appName, checkBody, timeWithOffset } from '../contract/payout-request.ts';
+import type { WorkflowSignatures } from '../contract/workflows.ts';
+import type { DeliveryOutcome, EndpointState } from '../domain/event-delivery.ts';
+import type { RecordedEvent } from '../domain/event-log.ts';
+import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
+import { unlessGone } from '../temporal/client-errors.ts';
+import { listRunPages } from '../temporal/visibility.ts';
+import { queueEvents } from './event-queues.ts';
+import { requireValid } from './invalid-request.ts';
+import type { PayoutRef } from './payouts.ts';
+import { PayoutsError } from './payouts-error.ts';
+import { ReadSlots } from './shared-reads.ts';
+
+export interface EventsOptions {
+  client: Client;
+  /** The environment of the workers. Required by everything that concerns an endpoint. */
+  environment?: string | undefined;
+  clock?: Clock;
+}
+
+export interface EndpointRef {
+  /** Default `default`. */
+  app?: string | undefined;
+  endpoint: string;
+}
+
+/** An endpoint whose delivery no longer runs, or whose worker does not answer. */
+export type ListedEndpoint = EndpointState | { app: string; endpoint: string; unknown: string };
+
+export interface Resent {
+  events: number;
+  /** The endpoints that got them in their queue. */
+  endpoints: string[];
+}
+
+/** An event that has been published. */
+export type PublishedEvent = Required<Pick<RecordedEvent, 'id' | 'type' | 'timestamp' | 'data'>>;
+
+const PAGE_SIZE = 100;
+const QUERIES = { inFlight: 8, waiting: Number.POSITIVE_INFINITY, waitMs: Number.POSITIVE_INFINITY };
+const PUBLISHERS = "('payout', 'payoutFollowUp', 'payoutBatch', 'tokenRenewal')";
+
+export class Events {
+  private readonly client: Client;
+  private readonly environment: string | undefined;
+  private readonly clock: Clock;
+
+  constructor({ client, environment, clock = PROCESS_SURROUNDINGS.clock }: EventsOptions) {
+    this.client = client;
+    this.environment = environment;
+    this.clock = clock;
+  }
+
+  /** The events of a payout and of its follow-up, the earliest first: at most the last 50 of each. */
+  async ofPayout({ app = 'default', partnerOrderId }: PayoutRef): Promise<PublishedEvent[]> {
+    const own = await this.eventsOf(payoutWorkflowId(app, partnerOrderId));
+    const followUp = await unlessGone(() => this.eventsOf(payoutFollowUpWorkflowId(app, partnerOrderId)));
+    return [...own, ...(followUp ?? [])];
+  }
+
+  /** The endpoints of an application, by visibility, which lags by up to some seconds. */
+  async endpoints(app = 'default'): Promise<ListedEndpoint[]> {
+    const prefix = eventDeliveryWorkflowId(this.here, requireValid(checkBody(appName, app)), '');
+    const query = `WorkflowType = 'eventDelivery' AND PayoutApp = '${app}' AND ExecutionStatus != 'ContinuedAsNew'`;
+    const found = new Map<string, ListedEndpoint>();
+    for await (const runs of listRunPages(this.client, query, PAGE_SIZE))
+      for (const { workflowId, status } of runs) {
+        if (!workflowId.startsWith(prefix) || found.has(workflowId)) continue;
+        const endpoint = workflowId.slice(prefix.length);
+        const state = status === 'RUNNING' ? await this.stateOrWhy(workflowId) : status;
+        found.set(workflowId, typeof state === 'string' ? { app, endpoint, unknown: state } : state);
+      }
+    return [...found.values()].sort((one, other) => one.endpoint.localeCompare(other.endpoint));
+  }
+
+  /** Throws Temporal's `WorkflowNotFoundError` if no worker has ever known the endpoint. */
+  endpoint(ref: EndpointRef): Promise<EndpointState> {
+    return this.delivery(ref).query(endpointStateQuery);
+  }
+
+  /** Sends the events of a payout again, under the same ids, to every endpoint that wants them. */
+  async resendPayout({ app = 'default', partnerOrderId }: PayoutRef): Promise<Resent> {
+    const endpoints = (await this.endpoints(app)).map(({ endpoint }) => endpoint);
+    const own = payoutWorkflowId(app, partnerOrderId);
+    const followUp = payoutFollowUpWorkflowId(app, partnerOrderId);
+    let events = await this.resend(own, app, endpoints, 0);
+    events += (await unlessGone(() => this.resend(followUp, app, endpoints, 0))) ?? 0;
+    return { events, endpoints };
+  }
+
+  /**
+   * Sends every event since `since` (ISO 8601 with an offset) to one endpoint again, of the workflows that Temporal still
+   * keeps. Reads each of them by a query.
+   */
+  async resendSince({ app = 'default', endpoint }: EndpointRef, since: string): Promise<Resent> {
+    await this.endpoint({ app, endpoint });
+    const sinceMs = Date.parse(requireValid(checkBody(timeWithOffset(), since)));
+    const query =
+      `WorkflowType IN ${PUBLISHERS} AND PayoutApp = '${requireValid(checkBody(appName, app))}'` +
+      ` AND ExecutionStatus != 'ContinuedAsNew'` +
+      ` AND (ExecutionStatus = 'Running' OR CloseTime >= '${new Date(sinceMs).toISOString()}')`;
+    const slots = new ReadSlots(QUERIES);
+    let events = 0;
+    const seen = new Set<string>();
+    for await (const runs of listRunPages(this.client, query, PAGE_SIZE)) {
+      const ids = runs.map(({ workflowId }) => workflowId).filter((id) => !seen.has(id));
+      for (const id of ids) seen.add(id);
+      const counts = await Promise.all(
+        [...new Set(ids)].map((id) =>
+          slots.run(() => unlessGone(() => this.resend(id, app, [endpoint], sinceMs))),
+        ),
+      );
+      events += counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+    }
+    return { events, endpoints: [endpoint] };
+  }
+
+  /** Sends one event of the type `endpoint.test` now, also to a disabled endpoint. */
+  test(ref: EndpointRef): Promise<DeliveryOutcome> {
+    return this.delivery(ref).executeUpdate(testEndpointUpdate);
+  }
+
+  /** Sends everything that waits again, and lets a disabled endpoint get events. `by`: who decides. */
+  enable(ref: EndpointRef, by: string): Promise<EndpointState> {
+    return this.delivery(ref).executeUpdate(enableEndpointUpdate, { args: [{ by }] });
+  }
+
+  private async resend(
+    workflowId: string,
+    app: string,
+    endpoints: readonly string[],
+    sinceMs: number,
+  ): Promise<number> {
+    const all = await this.eventsOf(workflowId);
+    const events = all.filter(({ timestamp }) => Date.parse(timestamp) >= sinceMs);
+    if (events.length === 0) return 0;
+    const how = { atMs: this.clock.wallMs(), again: true };
+    for (const endpoint of endpoints)
+      await queueEvents(this.client, { environment: this.here, app, endpoint }, { workflowId, events }, how);
+    return events.length;
+  }
+
+  private async eventsOf(workflowId: string): Promise<PublishedEvent[]> {
+    const events = await this.client.workflow.getHandle(workflowId).query(eventsQuery);
+    return events.flatMap(({ id, type, timestamp, data }) =>
+      timestamp === undefined ? [] : [{ id, type, timestamp, data }],
+    );
+  }
+
+  private async stateOrWhy(workflowId: string): Promise<EndpointState | string> {
+    try {
+      return await this.client.workflow.getHandle(workflowId).query(endpointStateQuery);
+    } catch {
+      return 'no worker responds';
+    }
+  }
+
+  private delivery({
+    app = 'default',
+    endpoint,
+  }: EndpointRef): WorkflowHandle<WorkflowSignatures['eventDelivery']> {
+    return this.client.workflow.getHandle(eventDeliveryWorkflowId(this.here, app, endpoint));
+  }
+
+  private get here(): string {
+    if (this.environment !== undefined) return this.environment;
+    const fields = [{ path: 'environment', message: 'is missing: set PAYMENTS_ENVIRONMENT' }];
+    throw new PayoutsError('INVALID_PAYOUT_REQUEST', 'PAYMENTS_ENVIRONMENT is missing', { fields });
+  }
+}

@@ -1,0 +1,128 @@
+/** `PAYOUTS_EVENTS_FILE`: the endpoints to which workers send events. */
+import { z } from 'zod';
+import { appName } from '../contract/payout-request.ts';
+import { EVENT_TYPES, type EventType } from '../domain/event-log.ts';
+import { isRefusedHost } from '../webhooks/addresses.ts';
+import { readSigningKey, type SigningKey } from '../webhooks/sign-event.ts';
+import { type Environment, isTest, type Read } from './environment.ts';
+import { readJsonFile } from './json-file.ts';
+import { publishedProblems } from './published-secrets.ts';
+import { optionalText, readSecret } from './values.ts';
+
+const FILE = 'PAYOUTS_EVENTS_FILE';
+
+export const eventsShape = {
+  [FILE]: optionalText(
+    'A JSON file of the endpoints that get [events](events.md): see [PAYOUTS_EVENTS_FILE](#payouts_events_file). Give all workers the same. Without it, workers send no events.',
+    'path',
+  ),
+};
+
+const ENDPOINT_NAME = /^[a-z0-9-]{1,32}$/;
+
+export const endpointEntry = z.strictObject({
+  name: z
+    .string()
+    .regex(ENDPOINT_NAME, 'must be 1 to 32 lowercase letters, digits and hyphens')
+    .describe(
+      'The name of the endpoint, unique within its application: lowercase letters, digits and hyphens.',
+    ),
+  application: appName.describe('The application whose events it gets, by name.'),
+  url: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .refine((url) => !URL.canParse(url) || (new URL(url).username === '' && new URL(url).password === ''), {
+      message: 'must not contain a user or a password',
+    })
+    .describe(
+      'Where events are sent by POST. https, unless `PAYMENTS_ENVIRONMENT=test`. No redirect is followed.',
+    ),
+  types: z
+    .array(z.enum(EVENT_TYPES))
+    .min(1)
+    .optional()
+    .meta({
+      description: `The types of events that it gets: ${EVENT_TYPES.map((type) => `\`${type}\``).join(', ')}. Default: all.`,
+      valueType: 'list of types',
+    }),
+  secrets: z.array(z.string()).min(1).max(2).meta({
+    description:
+      'The secrets that sign events: `whsec_` and 24 to 64 bytes in base64 for HMAC-SHA256, `whsk_` and a private key in base64 for Ed25519; each may be `file:PATH`. Two while a secret is replaced: both sign.',
+    valueType: 'list of 1 or 2 secrets',
+  }),
+  allowPrivateAddress: z.boolean().default(false).meta({
+    description:
+      'Whether the URL may lead to a private or loopback address. Link-local, multicast and reserved addresses are always refused. Default: `false`.',
+    valueType: 'boolean',
+  }),
+});
+
+export const endpointsFile = z.array(endpointEntry).superRefine((endpoints, context) => {
+  const keys = endpoints.map(({ application, name }) => `${application}:${name}`);
+  for (const [at, key] of keys.entries())
+    if (keys.indexOf(key) !== at)
+      context.addIssue({ code: 'custom', path: [at, 'name'], message: 'appears twice in its application' });
+});
+
+export interface EventEndpoint {
+  name: string;
+  url: string;
+  types?: readonly EventType[] | undefined;
+  keys: readonly SigningKey[];
+  allowPrivateAddress: boolean;
+}
+
+/** By the name of the application. */
+export type EventEndpoints = ReadonlyMap<string, readonly EventEndpoint[]>;
+
+/** Refuses applications that no worker serves: they are typing errors. A problem names the field and never the secret. */
+export function readEvents(
+  environment: Environment,
+  applications: ReadonlyMap<string, unknown> | undefined,
+): Read<EventEndpoints> {
+  const { [FILE]: path } = environment;
+  if (!path) return { ok: true, value: new Map() };
+  const file = readJsonFile(FILE, path, endpointsFile);
+  if (!file.ok) return file;
+  const problems: string[] = [];
+  const endpoints = new Map<string, EventEndpoint[]>();
+  for (const [at, { application, secrets, ...entry }] of file.value.entries()) {
+    const here = `${FILE}: ${at}`;
+    if (applications?.has(application) === false) problems.push(`${here}.application is not configured`);
+    problems.push(...urlProblems(environment, entry).map((problem) => `${here}.url ${problem}`));
+    const keys = secrets.map((secret, of) => readKey(environment, `${here}.secrets.${of}`, secret));
+    problems.push(...keys.flatMap((key) => (key.ok ? [] : key.problems)));
+    const endpoint = { ...entry, keys: keys.flatMap((key) => (key.ok ? [key.value] : [])) };
+    endpoints.set(application, [...(endpoints.get(application) ?? []), endpoint]);
+  }
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: endpoints };
+}
+
+function urlProblems(
+  environment: Environment,
+  { url, allowPrivateAddress }: Pick<EventEndpoint, 'url' | 'allowPrivateAddress'>,
+): string[] {
+  const parsed = new URL(url);
+  if (parsed.protocol !== 'https:' && !isTest(environment))
+    return ['must be https: only PAYMENTS_ENVIRONMENT=test may use http'];
+  if (!isRefusedHost(parsed, allowPrivateAddress)) return [];
+  return [`has an address that is not allowed${allowPrivateAddress ? '' : ': see allowPrivateAddress'}`];
+}
+
+function readKey(environment: Environment, name: string, reference: string): Read<SigningKey> {
+  const secret = readSecret(reference);
+  if (!secret.ok) return { ok: false, problems: secret.problems.map((problem) => `${name} ${problem}`) };
+  const published = publishedProblems(environment, name, [secret.value]);
+  if (published.length > 0) return { ok: false, problems: published };
+  const key = readSigningKey(secret.value);
+  return 'problem' in key ? { ok: false, problems: [`${name} ${key.problem}`] } : { ok: true, value: key };
+}
+
+/** The types that an endpoint of the application wants; undefined if it has no endpoint. */
+export function wantedTypes(endpoints: EventEndpoints, app: string): EventType[] | undefined {
+  const all = endpoints.get(app);
+  return all && EVENT_TYPES.filter((type) => all.some((endpoint) => wants(endpoint, type)));
+}
+
+export function wants({ types }: EventEndpoint, type: string): boolean {
+  return types === undefined || types.some((one) => one === type);
+}

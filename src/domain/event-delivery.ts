@@ -1,0 +1,341 @@
+/** The queue of one endpoint: which events to send next, and what an answer means. No I/O. */
+import type { AttentionOf, EndpointAttentionCode } from './attention-codes.ts';
+import type { RecordedEvent } from './event-log.ts';
+import { DAY_MS, HOUR_MS, isoTime } from './time.ts';
+
+/** The identity of an endpoint. */
+export interface EndpointKey {
+  environment: string;
+  app: string;
+  endpoint: string;
+}
+
+/** An event as its publisher hands it to an endpoint. */
+export interface QueuedEvent extends Pick<RecordedEvent, 'id'> {
+  /** The workflow that published it, whose query `events` has it. */
+  source: string;
+  type?: RecordedEvent['type'] | undefined;
+  /** Absent if it is large, or if many events wait: the delivery reads it from `source`. */
+  body?: string | undefined;
+}
+
+/** The argument of the signal `publish`. */
+export interface QueueEvents {
+  events: QueuedEvent[];
+  /** The sender's time. Unix milliseconds. */
+  atMs: number;
+  /** Also those that were delivered before. */
+  again?: boolean;
+}
+
+export interface WaitingEvent extends QueuedEvent {
+  attempts?: number;
+  firstTriedMs?: number;
+  /** Not before this time. */
+  tryAtMs?: number;
+}
+
+/** Tests use smaller ones. Durations in milliseconds. */
+export interface DeliveryLimits {
+  waiting: number;
+  waitingBytes: number;
+  bodies: number;
+  bodyBytes: number;
+  giveUpMs: number;
+  firstPauseMs: number;
+  maxPauseMs: number;
+}
+
+export const DELIVERY_LIMITS: DeliveryLimits = {
+  waiting: 10_000,
+  // Temporal's limit for an argument is 2 MB.
+  waitingBytes: 1_400_000,
+  bodies: 300,
+  bodyBytes: 300_000,
+  giveUpMs: 3 * DAY_MS,
+  firstPauseMs: 5_000,
+  maxPauseMs: 2 * HOUR_MS,
+};
+
+/** Why an endpoint gets no events. */
+export type DisabledCode = 'GONE' | 'FAILING' | 'BACKLOG';
+
+/** The state of a delivery workflow. It survives continue-as-new. */
+export interface DeliveryRecord {
+  limits: DeliveryLimits;
+  /** In the order in which they arrived. */
+  waiting: WaitingEvent[];
+  /** The ids of the last delivered events, to recognize repeated ones. */
+  recent: string[];
+  disabled?: { code: DisabledCode; atMs: number } | undefined;
+  /** Batches in a row without a delivery. */
+  failures: number;
+  failingSinceMs?: number | undefined;
+  pauseUntilMs?: number | undefined;
+  delivered: number;
+  /** Events that failed for three days, that could not be read, and that found no room. */
+  gaveUp: number;
+  unreadable: number;
+  dropped: number;
+  lastDeliveredMs?: number | undefined;
+  lastFailure?: { atMs: number; why: string } | undefined;
+  changedBy?: string | undefined;
+  attention: AttentionOf<EndpointAttentionCode>[];
+}
+
+/** What became of one event in a batch. An event without an outcome was not tried. */
+export type DeliveryOutcome = { id: string } & (
+  | { kind: 'delivered' | 'gone' | 'skipped' | 'unreadable' }
+  /** `why`: an HTTP status, or why there is none. */
+  | { kind: 'failed' | 'unread'; why: string }
+);
+
+export interface DeliveryReport {
+  outcomes: DeliveryOutcome[];
+  /** The worker's time. Unix milliseconds. */
+  atMs: number;
+  /** No worker with this endpoint in its configuration took the batch. */
+  isUnknown?: boolean;
+}
+
+/** Kept short enough that each activity ends soon. */
+const MAX_BATCH = 50;
+/** While the endpoint fails, a batch only probes it. */
+const MAX_PROBE = 4;
+const MAX_RECENT = 1_000;
+const FAILS_AFTER_MS = HOUR_MS;
+const PAUSE_GROWTH = 3;
+
+export function newDeliveryRecord(limits: Partial<DeliveryLimits> = {}): DeliveryRecord {
+  return {
+    ...{ limits: { ...DELIVERY_LIMITS, ...limits }, waiting: [], recent: [], failures: 0 },
+    ...{ delivered: 0, gaveUp: 0, unreadable: 0, dropped: 0, attention: [] },
+  };
+}
+
+/** Events with the same key are delivered in order. A payout and its follow-up share one. */
+export function orderKey(source: string): string {
+  return source.replace(/^payout-follow-up:/, 'payout:');
+}
+
+/** Adds events to the queue. Beyond its limits, it keeps references only; beyond those, the endpoint is disabled. */
+export function enqueue(record: DeliveryRecord, { events, atMs, again }: QueueEvents): void {
+  const { waiting, recent } = record;
+  const known = new Set([...waiting.map(({ id }) => id), ...(again ? [] : recent)]);
+  const fresh = events.filter(
+    ({ id }, at) => !known.has(id) && events.findIndex((one) => one.id === id) === at,
+  );
+  const size = sizeOf(waiting);
+  for (const event of fresh) {
+    const queued = withRoom(record, size, event);
+    if (queued) {
+      waiting.push(queued);
+    } else {
+      record.dropped += 1;
+      record.disabled ??= { code: 'BACKLOG', atMs };
+    }
+  }
+}
+
+interface Size {
+  bytes: number;
+  bodies: number;
+  bodyBytes: number;
+}
+
+/** The event with its body, or as a reference; undefined if there is no room. Adds it to `size`. */
+function withRoom(
+  { limits, waiting }: DeliveryRecord,
+  size: Size,
+  queued: QueuedEvent,
+): WaitingEvent | undefined {
+  const { id, source, type, body } = queued;
+  const length = body?.length ?? 0;
+  const hasBody = length > 0 && size.bodies < limits.bodies && size.bodyBytes + length <= limits.bodyBytes;
+  const event = { id, source, ...(hasBody && { type, body }) };
+  if (waiting.length >= limits.waiting || size.bytes + bytesOf(event) > limits.waitingBytes) return undefined;
+  size.bytes += bytesOf(event);
+  size.bodies += hasBody ? 1 : 0;
+  size.bodyBytes += hasBody ? length : 0;
+  return event;
+}
+
+function sizeOf(waiting: readonly WaitingEvent[]): Size {
+  const bodies = waiting.flatMap(({ body }) => (body === undefined ? [] : [body.length]));
+  return {
+    bytes: waiting.reduce((sum, event) => sum + bytesOf(event), 0),
+    bodies: bodies.length,
+    bodyBytes: bodies.reduce((sum, length) => sum + length, 0),
+  };
+}
+
+/** In JSON, in which quotes of a body are escaped. */
+function bytesOf({ id, source, body = '' }: WaitingEvent): number {
+  return 100 + id.length + source.length + 1.3 * body.length;
+}
+
+/** The events to send now. An event whose predecessor in the same order waits is not among them. */
+export function nextBatch({ disabled, waiting, failures, pauseUntilMs = 0 }: DeliveryRecord, nowMs: number) {
+  if (disabled || pauseUntilMs > nowMs) return [];
+  const blocked = new Set<string>();
+  const batch: WaitingEvent[] = [];
+  const max = failures > 0 ? MAX_PROBE : MAX_BATCH;
+  for (const event of waiting) {
+    if (batch.length >= max) break;
+    const key = orderKey(event.source);
+    if (blocked.has(key)) continue;
+    const isDue = (event.tryAtMs ?? 0) <= nowMs;
+    if (isDue) batch.push(event);
+    // A probe has one event of each order.
+    if (!isDue || failures > 0) blocked.add(key);
+  }
+  return batch;
+}
+
+/** When there is something to send; undefined if nothing waits. */
+export function nextTryMs({ disabled, waiting, pauseUntilMs = 0 }: DeliveryRecord): number | undefined {
+  if (disabled || waiting.length === 0) return undefined;
+  const first = new Map<string, number>();
+  for (const { source, tryAtMs = 0 } of waiting)
+    if (!first.has(orderKey(source))) first.set(orderKey(source), tryAtMs);
+  return Math.max(pauseUntilMs, Math.min(...first.values()));
+}
+
+/** Applies what became of a batch. `chance`, in [0, 1), spreads the pauses. */
+export function applyReport(record: DeliveryRecord, report: DeliveryReport, chance: number): void {
+  const { atMs, outcomes } = report;
+  const byId = new Map(outcomes.map((outcome) => [outcome.id, outcome]));
+  const failed = outcomes.filter(({ kind }) => kind === 'failed' || kind === 'gone');
+  const hasDelivered = outcomes.some(({ kind }) => kind === 'delivered');
+  record.waiting = record.waiting.filter((event) => remains(record, event, byId.get(event.id), atMs, chance));
+  if (hasDelivered) {
+    record.lastDeliveredMs = atMs;
+    record.failures = 0;
+    record.failingSinceMs = undefined;
+    record.pauseUntilMs = undefined;
+  }
+  const why = failed.flatMap((one) => ('why' in one ? [one.why] : [])).at(-1);
+  if (why !== undefined) record.lastFailure = { atMs, why };
+  if (report.isUnknown) record.lastFailure = { atMs, why: 'NOT_CONFIGURED' };
+  if (!hasDelivered && (failed.length > 0 || report.isUnknown)) noteFailure(record, atMs, chance);
+  if (outcomes.some(({ kind }) => kind === 'gone')) record.disabled ??= { code: 'GONE', atMs };
+  flagEndpoint(record, atMs);
+}
+
+/** Whether the event still waits. */
+function remains(
+  record: DeliveryRecord,
+  event: WaitingEvent,
+  outcome: DeliveryOutcome | undefined,
+  atMs: number,
+  chance: number,
+): boolean {
+  if (!outcome || outcome.kind === 'gone') return true;
+  if (outcome.kind === 'delivered' || outcome.kind === 'skipped') {
+    if (outcome.kind === 'delivered') record.delivered += 1;
+    record.recent = [...record.recent, event.id].slice(-MAX_RECENT);
+    return false;
+  }
+  if (outcome.kind === 'unreadable') {
+    record.unreadable += 1;
+    return false;
+  }
+  event.firstTriedMs ??= atMs;
+  event.attempts = (event.attempts ?? 0) + 1;
+  event.tryAtMs = atMs + pauseMs(record.limits, event.attempts, chance);
+  const isOver = atMs - event.firstTriedMs >= record.limits.giveUpMs;
+  // If nothing was delivered meanwhile, the endpoint is disabled and keeps the event.
+  const wasServed = (record.lastDeliveredMs ?? Number.NEGATIVE_INFINITY) > event.firstTriedMs;
+  if (!isOver || !wasServed) return true;
+  record.gaveUp += 1;
+  return false;
+}
+
+function noteFailure(record: DeliveryRecord, atMs: number, chance: number): void {
+  record.failures += 1;
+  record.failingSinceMs ??= atMs;
+  record.pauseUntilMs = atMs + pauseMs(record.limits, record.failures, chance);
+  if (atMs - record.failingSinceMs >= record.limits.giveUpMs) record.disabled ??= { code: 'FAILING', atMs };
+}
+
+/** Triples with each failure, and is spread by half in either direction. */
+function pauseMs({ firstPauseMs, maxPauseMs }: DeliveryLimits, failures: number, chance: number): number {
+  const pause = Math.min(maxPauseMs, firstPauseMs * PAUSE_GROWTH ** Math.min(failures - 1, 30));
+  return Math.round(pause * (0.5 + chance));
+}
+
+/** Sends again everything that waits, as if for the first time. */
+export function enable(record: DeliveryRecord, by: string): void {
+  for (const event of record.waiting) {
+    delete event.attempts;
+    delete event.firstTriedMs;
+    delete event.tryAtMs;
+  }
+  record.disabled = undefined;
+  record.failures = 0;
+  record.failingSinceMs = undefined;
+  record.pauseUntilMs = undefined;
+  record.changedBy = by;
+  [record.gaveUp, record.unreadable, record.dropped] = [0, 0, 0];
+  flagEndpoint(record, 0);
+}
+
+const WHY_DISABLED: Record<DisabledCode, string> = {
+  GONE: 'it answered 410',
+  FAILING: 'it has only failed for three days',
+  BACKLOG: 'too many events were waiting',
+};
+
+export function flagEndpoint(record: DeliveryRecord, atMs: number): void {
+  const { disabled, failingSinceMs, gaveUp, unreadable, dropped, lastFailure } = record;
+  const lost = gaveUp + unreadable + dropped;
+  const isFailing = failingSinceMs !== undefined && atMs - failingSinceMs >= FAILS_AFTER_MS;
+  const flags: DeliveryRecord['attention'] = [];
+  if (disabled) flags.push({ code: 'ENDPOINT_DISABLED', message: WHY_DISABLED[disabled.code] });
+  else if (isFailing)
+    flags.push({ code: 'ENDPOINT_FAILS', message: `the last failure: ${lastFailure?.why}` });
+  if (lost > 0) flags.push({ code: 'EVENTS_LOST', message: `${lost} events were not delivered` });
+  record.attention = flags;
+}
+
+/** The answer to the query `state` of a delivery. */
+export interface EndpointState extends Omit<EndpointKey, 'environment'> {
+  sentence: string;
+  isEnabled: boolean;
+  disabledAt?: string;
+  waiting: number;
+  delivered: number;
+  lost: number;
+  lastDeliveredAt?: string;
+  lastFailure?: { at: string; why: string };
+  needsAttention: boolean;
+  reasons: AttentionOf<EndpointAttentionCode>[];
+  /** The first events that wait, at most a hundred. */
+  next: { id: string; source: string; type?: string; attempts: number }[];
+}
+
+const MAX_SHOWN = 100;
+
+export function endpointState({ app, endpoint }: EndpointKey, record: DeliveryRecord): EndpointState {
+  const { disabled, waiting, delivered, gaveUp, unreadable, dropped } = record;
+  const { lastDeliveredMs, lastFailure, attention } = record;
+  return {
+    ...{ app, endpoint, sentence: sentenceOf(record), isEnabled: disabled === undefined },
+    ...(disabled && { disabledAt: isoTime(disabled.atMs) }),
+    ...{ waiting: waiting.length, delivered, lost: gaveUp + unreadable + dropped },
+    ...(lastDeliveredMs !== undefined && { lastDeliveredAt: isoTime(lastDeliveredMs) }),
+    ...(lastFailure && { lastFailure: { at: isoTime(lastFailure.atMs), why: lastFailure.why } }),
+    needsAttention: attention.length > 0,
+    reasons: attention,
+    next: waiting.slice(0, MAX_SHOWN).map(({ id, source, type, attempts = 0 }) => ({
+      ...{ id, source, attempts },
+      ...(type !== undefined && { type }),
+    })),
+  };
+}
+
+function sentenceOf({ disabled, failures, waiting }: DeliveryRecord): string {
+  if (disabled) return `Disabled: ${WHY_DISABLED[disabled.code]}.`;
+  if (failures > 0) return 'Failing; the events are sent again.';
+  return waiting.length > 0 ? 'Events are being delivered.' : 'Everything has been delivered.';
+}

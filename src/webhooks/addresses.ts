@@ -1,0 +1,50 @@
+/**
+ * Which addresses an event may be sent to. The check is made on the address that the connection uses, so that a name that
+ * resolves to another address a moment later gains nothing (DNS rebinding).
+ */
+import { type LookupAddress, lookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** The code of the error for a refused address. */
+export const ADDRESS_REFUSED = 'ADDRESS_REFUSED';
+
+/** With `allowPrivateAddress`. Link-local addresses, where clouds serve credentials, are never allowed. */
+const PRIVATE_RANGES: readonly string[] = ['private', 'loopback', 'uniqueLocal', 'carrierGradeNat'];
+
+/** Whether the address is public or, with `allowPrivate`, also private. */
+export function isAllowedAddress(address: string, allowPrivate: boolean): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  // An IPv4 address in IPv6 form counts as the IPv4 address.
+  const range = ipaddr.process(address).range();
+  return range === 'unicast' || (allowPrivate && PRIVATE_RANGES.includes(range));
+}
+
+/** Whether the host of a URL is an address that is refused. A name is checked when it is resolved. */
+export function isRefusedHost({ hostname }: URL, allowPrivate: boolean): boolean {
+  const address = hostname.replace(/^\[(.*)\]$/, '$1');
+  return isIP(address) !== 0 && !isAllowedAddress(address, allowPrivate);
+}
+
+type Resolve = (
+  hostname: string,
+  answer: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+const resolveAll: Resolve = (hostname, answer) => lookup(hostname, { all: true }, answer);
+
+/** For `net.connect`: resolves a name to its allowed addresses, and fails if one of them is refused. */
+export function guardedLookup(allowPrivate: boolean, resolve: Resolve = resolveAll): LookupFunction {
+  return (hostname, options, callback) =>
+    resolve(hostname, (error, addresses) => {
+      const [first] = addresses ?? [];
+      const isRefused = first && addresses.some(({ address }) => !isAllowedAddress(address, allowPrivate));
+      if (error || !first || isRefused) callback(error ?? refusal(), '', 0);
+      else if (options.all) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });
+}
+
+function refusal(): NodeJS.ErrnoException {
+  return Object.assign(new Error('the address is not allowed'), { code: ADDRESS_REFUSED });
+}

@@ -1,0 +1,274 @@
+/**
+ * Delivers events to one endpoint, in batches: at least once, in order per payout, with retries over three days. An
+ * endpoint that is gone, that only fails, or that too many events wait for disables itself. Runs until it is canceled.
+ */
+import {
+  ActivityCancellationType,
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+  log,
+  metricMeter,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  uuid4,
+} from '@temporalio/workflow';
+import type { DeliveryActivities } from '../../activities/events/event-types.ts';
+import {
+  enableEndpointUpdate,
+  endpointStateQuery,
+  publishSignal,
+  testEndpointUpdate,
+} from '../../contract/event-messages.ts';
+import { eventsTaskQueue } from '../../contract/ids.ts';
+import {
+  applyReport,
+  type DeliveryOutcome,
+  type DeliveryRecord,
+  type DeliveryReport,
+  type EndpointKey,
+  type EndpointState,
+  enable,
+  endpointState,
+  enqueue,
+  flagEndpoint,
+  newDeliveryRecord,
+  nextBatch,
+  nextTryMs,
+  type QueueEvents,
+  type WaitingEvent,
+} from '../../domain/event-delivery.ts';
+import { bodyOf, TEST_EVENT_TYPE } from '../../domain/event-log.ts';
+import { isoTime } from '../../domain/time.ts';
+import { flagLines, showNeedsAttention } from '../shared/attention.ts';
+import { deciderProblem, isRecord, onSignal, onUpdate, runShielded, shielded } from '../shared/messages.ts';
+import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
+
+/** What a signal, a delivery and an update add to the history, in events. */
+const COSTS = { signal: 4, delivery: 11, update: 11 } as const;
+/** Then the run continues as new. Counted, because the length of the history differs in a replay. */
+const FULL_EVENTS = 600;
+const FULL_BYTES = 3_000_000;
+/** Ends the batch that is being sent. Temporal accepts 10,000 signals in a run. */
+const TOO_MANY_EVENTS = 2_000;
+const MAX_TESTS = 3;
+
+/** `carried`: the record of the previous run. */
+export async function eventDelivery(key: EndpointKey, carried?: DeliveryRecord): Promise<void> {
+  const run = new DeliveryRun(key, carried ?? newDeliveryRecord());
+  installHandlers(run);
+  const stop = () => {
+    run.isStopped = true;
+  };
+  await runShielded(stop, async () => {
+    while (!run.isStopped) {
+      const batch = nextBatch(run.record, Date.now());
+      if (batch.length > 0) await run.deliver(batch);
+      else await run.untilDue();
+      run.show();
+      if (run.isFull) await run.continueAsNew();
+    }
+    await condition(allHandlersFinished);
+  });
+}
+
+class DeliveryRun {
+  readonly key: EndpointKey;
+  readonly record: DeliveryRecord;
+  isStopped = false;
+  /** Tests that are being sent. */
+  tests = 0;
+  private events = 0;
+  private bytes = 0;
+  private changes = 0;
+
+  constructor(key: EndpointKey, record: DeliveryRecord) {
+    this.key = key;
+    this.record = record;
+    // The search attribute survives continue-as-new; the text does not.
+    this.showDetails();
+  }
+
+  get isFull(): boolean {
+    return this.events >= FULL_EVENTS || this.bytes >= FULL_BYTES;
+  }
+
+  /** Counts what adds to the history. */
+  spend(events: number, bytes = 0): void {
+    this.events += events;
+    this.bytes += bytes;
+    this.changes += 1;
+  }
+
+  async deliver(batch: readonly WaitingEvent[]): Promise<void> {
+    const sent = batch.map(({ id, source, type, body }) => ({ id, source, type, body }));
+    this.spend(COSTS.delivery, bytesOf(sent));
+    const scope = new CancellationScope();
+    let report: DeliveryReport | undefined;
+    const delivery = scope
+      .run(() => deliveryCalls(this.key, batch.length).deliverEvents({ ...this.key, events: sent }))
+      .then(
+        (done) => {
+          report = done;
+        },
+        (error: unknown) => {
+          const isFailed = !isCancellation(error);
+          report = { outcomes: [], atMs: Date.now(), ...(isFailed && { isUnknown: true }) };
+        },
+      );
+    await condition(() => report !== undefined || this.isStopped || this.events >= TOO_MANY_EVENTS);
+    if (!report) scope.cancel();
+    await delivery;
+    this.apply(report);
+  }
+
+  async untilDue(): Promise<void> {
+    const { changes } = this;
+    const isWoken = () => this.changes > changes || this.isStopped;
+    const dueMs = nextTryMs(this.record);
+    if (dueMs === undefined) return condition(isWoken);
+    this.spend(2);
+    const seen = this.changes;
+    const summary = 'sends failed events again';
+    await condition(() => this.changes > seen || this.isStopped, Math.max(1, dueMs - Date.now()), {
+      summary,
+    });
+  }
+
+  show(): void {
+    showNeedsAttention(this.record.attention.length > 0);
+    this.showDetails();
+  }
+
+  state(): EndpointState {
+    return endpointState(this.key, this.record);
+  }
+
+  async continueAsNew(): Promise<void> {
+    await condition(allHandlersFinished);
+    await continueAsNew<typeof eventDelivery>(this.key, this.record);
+  }
+
+  private apply(report: DeliveryReport | undefined): void {
+    if (!report) return;
+    const { record } = this;
+    const wasEnabled = record.disabled === undefined;
+    const { delivered, gaveUp, unreadable } = record;
+    applyReport(record, report, Math.random());
+    this.count('delivered', record.delivered - delivered);
+    this.count('lost', record.gaveUp + record.unreadable - gaveUp - unreadable);
+    this.count('failed', report.outcomes.filter(({ kind }) => kind === 'failed' || kind === 'gone').length);
+    if (wasEnabled && record.disabled) this.noteDisabled();
+  }
+
+  noteDisabled(): void {
+    log.warn('an endpoint has disabled itself', { ...this.tags, why: this.record.disabled?.code ?? '' });
+    this.count('disabled', 1);
+  }
+
+  count(what: keyof typeof METRICS, value: number): void {
+    if (value > 0) METRICS[what]().add(value, this.tags);
+  }
+
+  private get tags(): Record<string, string> {
+    return { app: this.key.app, endpoint: this.key.endpoint };
+  }
+
+  private showDetails(): void {
+    const { sentence, waiting, delivered, reasons } = this.state();
+    setCurrentDetails(
+      [sentence, `${waiting} waiting, ${delivered} delivered`, ...flagLines(reasons)].join('\n\n'),
+    );
+  }
+}
+
+const METRICS = {
+  delivered: () =>
+    metricMeter.createCounter('payouts_events_delivered', 'event', 'events that an endpoint has accepted'),
+  failed: () => metricMeter.createCounter('payouts_event_failures', 'request', 'requests that failed'),
+  lost: () => metricMeter.createCounter('payouts_events_lost', 'event', 'events that were not delivered'),
+  disabled: () =>
+    metricMeter.createCounter('payouts_endpoints_disabled', 'endpoint', 'endpoints that disabled themselves'),
+} as const;
+
+function installHandlers(run: DeliveryRun): void {
+  setHandler(endpointStateQuery, () => run.state());
+  onSignal(publishSignal, (queue) => accept(run, queue));
+  onUpdate(run, enableEndpointUpdate, enableEndpoint, (_run, decision) => deciderProblem(decision));
+  onUpdate(run, testEndpointUpdate, shielded(test), ({ tests }) =>
+    tests >= MAX_TESTS ? 'the endpoint is already being tested' : undefined,
+  );
+}
+
+/** Anyone can send the signal, and a handler must not throw. */
+function accept(run: DeliveryRun, queue: unknown): void {
+  if (!isQueue(queue)) {
+    run.spend(COSTS.signal);
+    log.warn('events could not be decoded; they are ignored');
+    return;
+  }
+  run.spend(COSTS.signal, bytesOf(queue.events));
+  const { record } = run;
+  const [wasEnabled, { dropped }] = [record.disabled === undefined, record];
+  enqueue(record, queue);
+  run.count('lost', record.dropped - dropped);
+  if (record.dropped === dropped) return;
+  flagEndpoint(record, queue.atMs);
+  if (wasEnabled) run.noteDisabled();
+}
+
+function isQueue(value: unknown): value is QueueEvents {
+  if (!isRecord(value)) return false;
+  const { events, atMs } = value;
+  return typeof atMs === 'number' && Array.isArray(events) && events.every(isQueued);
+}
+
+function isQueued(event: unknown): boolean {
+  if (!isRecord(event)) return false;
+  const { id, source, type, body } = event;
+  const isText = (part: unknown) => typeof part === 'string';
+  return [id, source].every(isText) && [type, body].every((part) => part === undefined || isText(part));
+}
+
+function enableEndpoint(run: DeliveryRun, { by }: { by: string }): EndpointState {
+  run.spend(COSTS.update);
+  enable(run.record, by);
+  return run.state();
+}
+
+async function test(run: DeliveryRun): Promise<DeliveryOutcome> {
+  run.spend(COSTS.update);
+  run.tests += 1;
+  const { app, endpoint } = run.key;
+  const id = `evt_${uuid4().replaceAll('-', '')}`;
+  const type = TEST_EVENT_TYPE;
+  const body = bodyOf({ type, timestamp: isoTime(Date.now()), data: { app, endpoint } });
+  try {
+    const events = [{ id, source: '', type, body }];
+    const { outcomes, isUnknown } = await deliveryCalls(run.key, 1).deliverEvents({ ...run.key, events });
+    const why = isUnknown ? 'NOT_CONFIGURED' : 'NOT_SENT';
+    return outcomes[0] ?? { id, kind: 'failed', why };
+  } finally {
+    run.tests -= 1;
+  }
+}
+
+function bytesOf(events: readonly { body?: string | undefined }[]): number {
+  return events.reduce((sum, { body }) => sum + 200 + (body?.length ?? 0), 0);
+}
+
+/** A deadline of its own ends the activity long before this one. */
+function deliveryCalls({ environment }: EndpointKey, count: number) {
+  return proxyActivities<DeliveryActivities>({
+    taskQueue: eventsTaskQueue(environment),
+    summary: `sends ${count === 1 ? 'an event' : `${count} events`}`,
+    startToCloseTimeout: '1m',
+    // Detects a killed worker.
+    heartbeatTimeout: '8s',
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { ...UNTIL_TEMPORAL_ANSWERS, maximumInterval: '30s' },
+  });
+}

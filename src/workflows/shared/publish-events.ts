@@ -1,0 +1,125 @@
+/**
+ * Publishes the events of a workflow beside its steps. The steps never wait for it; only the end of a run does, for a
+ * limited time. One activity at a time, so that the events keep their order. The activity limits its own time: a timer
+ * would cost two history events.
+ */
+import {
+  CancellationScope,
+  condition,
+  log,
+  metricMeter,
+  proxyActivities,
+  setHandler,
+  upsertMemo,
+  uuid4,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { PublishActivities } from '../../activities/events/event-types.ts';
+import { eventsQuery } from '../../contract/event-messages.ts';
+import { type EventLog, type EventType, type RecordedEvent, trimmed } from '../../domain/event-log.ts';
+import type { Publish } from '../../domain/events.ts';
+import type { Metadata } from '../../domain/payout.ts';
+import { isoTime } from '../../domain/time.ts';
+import { UNTIL_TEMPORAL_ANSWERS } from './retry-policies.ts';
+
+/** Where the events belong, and which types an endpoint wants. Without types, nothing is recorded. */
+export interface EventPlan {
+  environment: string;
+  app: string;
+  eventTypes?: readonly EventType[] | undefined;
+  /** The caller's pairs, which each event repeats. */
+  metadata?: Metadata | undefined;
+}
+
+const { publishEvents } = proxyActivities<PublishActivities>({
+  startToCloseTimeout: '10s',
+  scheduleToCloseTimeout: '1m',
+  summary: 'publishes events',
+  retry: UNTIL_TEMPORAL_ANSWERS,
+});
+/** Before the workflow ends. */
+const LAST_TRIES = 5;
+
+export class Publisher {
+  private readonly log: EventLog;
+  private readonly plan: () => EventPlan | undefined;
+  private isRunning = false;
+
+  /** `plan`: undefined until the workflow knows it. */
+  constructor(eventLog: EventLog, plan: () => EventPlan | undefined) {
+    this.log = eventLog;
+    this.plan = plan;
+    setHandler(eventsQuery, () => this.complete(eventLog.events));
+  }
+
+  /** `find` calls `publish` with what is new. */
+  publish(find: (said: EventLog['said'], publish: Publish) => void): void {
+    const wanted = this.plan()?.eventTypes;
+    if (!wanted) return;
+    find(this.log.said, (type, data) => {
+      if (!wanted.includes(type)) return;
+      this.log.events.push({ id: `evt_${uuid4().replaceAll('-', '')}`, type, data });
+      this.log.events = trimmed(this.log.events);
+    });
+    this.start();
+  }
+
+  /** Call it before the run continues as new. The next run publishes what is left. */
+  async settle(): Promise<void> {
+    await CancellationScope.nonCancellable(() => condition(() => !this.isRunning));
+  }
+
+  /** Call it before the workflow ends. Events that cannot be queued change nothing else. */
+  async end(): Promise<void> {
+    for (let tries = 0; this.pending.length > 0 && tries < LAST_TRIES; tries += 1) {
+      this.start();
+      await this.settle();
+    }
+    const { length } = this.pending;
+    if (length === 0) return;
+    log.error('events could not be published; `payouts events resend` publishes them');
+    const tags = { app: this.plan()?.app ?? '' };
+    metricMeter.createCounter('payouts_events_unpublished', 'event', 'events not queued').add(length, tags);
+    upsertMemo({ unpublishedEvents: length });
+  }
+
+  /** The log keeps the metadata once, not with each event. */
+  private complete(events: readonly RecordedEvent[]): RecordedEvent[] {
+    const metadata = this.plan()?.metadata;
+    return events.map((event) => (metadata ? { ...event, data: { ...event.data, metadata } } : event));
+  }
+
+  private get pending() {
+    return this.log.events.filter(({ isQueued }) => !isQueued);
+  }
+
+  private start(): void {
+    const plan = this.plan();
+    if (this.isRunning || !plan || this.pending.length === 0) return;
+    this.isRunning = true;
+    // A step that is canceled must not cancel it.
+    CancellationScope.nonCancellable(() => this.queue(plan)).then(
+      () => {
+        this.isRunning = false;
+        this.start();
+      },
+      () => {
+        // The next event, or the end, tries again.
+        this.isRunning = false;
+      },
+    );
+  }
+
+  /** The time is read where the command follows, because a replay may merge other workflow tasks. */
+  private async queue({ environment, app }: EventPlan): Promise<void> {
+    const events = this.pending;
+    for (const event of events) event.timestamp ??= isoTime(Date.now());
+    await publishEvents({
+      environment,
+      app,
+      workflowId: workflowInfo().workflowId,
+      events: this.complete(events),
+    });
+    for (const event of events) event.isQueued = true;
+  }
+}
