@@ -462,6 +462,29 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "fairnessKey: 'all' || fairnessKey(",
   },
 
+  // ---- events
+  {
+    name: 'events-overtake',
+    what: 'After a failure, the later events of a payout are sent: callers learn of the end before what led to it.',
+    file: 'src/domain/event-delivery.ts',
+    find: 'if (!isDue || failures > 0) blocked.add(key);',
+    replace: '',
+  },
+  {
+    name: 'refused-event-is-delivered',
+    what: 'Any answer of an endpoint counts as a delivery: callers never learn of events that it refused.',
+    file: 'src/activities/events/deliver-events.ts',
+    find: 'if (status >= 200 && status < 300)',
+    replace: 'if (status >= 200)',
+  },
+  {
+    name: 'end-published-before-it-is-verified',
+    what: 'The end of a payout is published without its result: callers book another outcome, or none.',
+    file: 'src/domain/events.ts',
+    find: "if (phase !== 'DONE' || !outcome || said.isCompleted) return;",
+    replace: "if (phase !== 'DONE' || outcome !== 'SUCCESS' || said.isCompleted) return;",
+  },
+
   // ---- upgrade
   {
     name: 'step-added-without-patch',

@@ -33,6 +33,8 @@ export interface WaitingEvent extends QueuedEvent {
   firstTriedMs?: number;
   /** Not before this time. */
   tryAtMs?: number;
+  /** The endpoint has accepted others since this one was first tried. */
+  othersArrived?: true;
 }
 
 /** Tests use smaller ones. Durations in milliseconds. */
@@ -171,7 +173,7 @@ function sizeOf(waiting: readonly WaitingEvent[]): Size {
 
 /** In JSON, in which quotes of a body are escaped. */
 function bytesOf({ id, source, body = '' }: WaitingEvent): number {
-  return 100 + id.length + source.length + 1.3 * body.length;
+  return 40 + id.length + source.length + JSON.stringify(body).length;
 }
 
 /** The events to send now. An event whose predecessor in the same order waits is not among them. */
@@ -201,25 +203,32 @@ export function nextTryMs({ disabled, waiting, pauseUntilMs = 0 }: DeliveryRecor
   return Math.max(pauseUntilMs, Math.min(...first.values()));
 }
 
-/** Applies what became of a batch. `chance`, in [0, 1), spreads the pauses. */
-export function applyReport(record: DeliveryRecord, report: DeliveryReport, chance: number): void {
-  const { atMs, outcomes } = report;
+/**
+ * Applies what became of a batch. Pauses count from `nowMs`, by the workflow's clock, because the clock of a worker may be
+ * hours ahead. `chance`, in [0, 1), spreads them.
+ */
+export function applyReport(
+  record: DeliveryRecord,
+  report: DeliveryReport,
+  when: { nowMs: number; chance: number },
+): void {
+  const { atMs, outcomes, isUnknown } = report;
   const byId = new Map(outcomes.map((outcome) => [outcome.id, outcome]));
   const failed = outcomes.filter(({ kind }) => kind === 'failed' || kind === 'gone');
   const hasDelivered = outcomes.some(({ kind }) => kind === 'delivered');
-  record.waiting = record.waiting.filter((event) => remains(record, event, byId.get(event.id), atMs, chance));
+  record.waiting = record.waiting.filter((event) => remains(record, event, byId.get(event.id), when));
   if (hasDelivered) {
     record.lastDeliveredMs = atMs;
-    record.failures = 0;
-    record.failingSinceMs = undefined;
-    record.pauseUntilMs = undefined;
+    clearFailures(record);
+    for (const event of record.waiting) if (event.attempts !== undefined) event.othersArrived = true;
   }
-  const why = failed.flatMap((one) => ('why' in one ? [one.why] : [])).at(-1);
+  const why = isUnknown ? 'NOT_CONFIGURED' : failed.flatMap((one) => ('why' in one ? [one.why] : [])).at(-1);
   if (why !== undefined) record.lastFailure = { atMs, why };
-  if (report.isUnknown) record.lastFailure = { atMs, why: 'NOT_CONFIGURED' };
-  if (!hasDelivered && (failed.length > 0 || report.isUnknown)) noteFailure(record, atMs, chance);
+  if (!hasDelivered && (failed.length > 0 || isUnknown)) noteFailure(record, atMs, when);
   if (outcomes.some(({ kind }) => kind === 'gone')) record.disabled ??= { code: 'GONE', atMs };
-  flagEndpoint(record, atMs);
+  flagEndpoint(record, when.nowMs);
+  // No timer follows, so no time of this workflow task may be kept.
+  if (record.disabled) forgetTries(record);
 }
 
 /** Whether the event still waits. */
@@ -227,8 +236,7 @@ function remains(
   record: DeliveryRecord,
   event: WaitingEvent,
   outcome: DeliveryOutcome | undefined,
-  atMs: number,
-  chance: number,
+  { nowMs, chance }: { nowMs: number; chance: number },
 ): boolean {
   if (!outcome || outcome.kind === 'gone') return true;
   if (outcome.kind === 'delivered' || outcome.kind === 'skipped') {
@@ -240,22 +248,39 @@ function remains(
     record.unreadable += 1;
     return false;
   }
-  event.firstTriedMs ??= atMs;
+  event.firstTriedMs ??= nowMs;
   event.attempts = (event.attempts ?? 0) + 1;
-  event.tryAtMs = atMs + pauseMs(record.limits, event.attempts, chance);
-  const isOver = atMs - event.firstTriedMs >= record.limits.giveUpMs;
-  // If nothing was delivered meanwhile, the endpoint is disabled and keeps the event.
-  const wasServed = (record.lastDeliveredMs ?? Number.NEGATIVE_INFINITY) > event.firstTriedMs;
-  if (!isOver || !wasServed) return true;
+  event.tryAtMs = nowMs + pauseMs(record.limits, event.attempts, chance);
+  // If no other event arrives either, the endpoint is disabled and keeps the event.
+  if (!event.othersArrived || nowMs - event.firstTriedMs < record.limits.giveUpMs) return true;
   record.gaveUp += 1;
   return false;
 }
 
-function noteFailure(record: DeliveryRecord, atMs: number, chance: number): void {
+function noteFailure(
+  record: DeliveryRecord,
+  atMs: number,
+  { nowMs, chance }: { nowMs: number; chance: number },
+): void {
   record.failures += 1;
-  record.failingSinceMs ??= atMs;
-  record.pauseUntilMs = atMs + pauseMs(record.limits, record.failures, chance);
-  if (atMs - record.failingSinceMs >= record.limits.giveUpMs) record.disabled ??= { code: 'FAILING', atMs };
+  record.failingSinceMs ??= nowMs;
+  record.pauseUntilMs = nowMs + pauseMs(record.limits, record.failures, chance);
+  if (nowMs - record.failingSinceMs >= record.limits.giveUpMs) record.disabled ??= { code: 'FAILING', atMs };
+}
+
+function clearFailures(record: DeliveryRecord): void {
+  record.failures = 0;
+  record.failingSinceMs = undefined;
+  record.pauseUntilMs = undefined;
+}
+
+function forgetTries(record: DeliveryRecord): void {
+  clearFailures(record);
+  record.waiting = record.waiting.map(({ id, source, type, body }) => ({
+    ...{ id, source },
+    ...(type !== undefined && { type }),
+    ...(body !== undefined && { body }),
+  }));
 }
 
 /** Triples with each failure, and is spread by half in either direction. */
@@ -266,15 +291,8 @@ function pauseMs({ firstPauseMs, maxPauseMs }: DeliveryLimits, failures: number,
 
 /** Sends again everything that waits, as if for the first time. */
 export function enable(record: DeliveryRecord, by: string): void {
-  for (const event of record.waiting) {
-    delete event.attempts;
-    delete event.firstTriedMs;
-    delete event.tryAtMs;
-  }
+  forgetTries(record);
   record.disabled = undefined;
-  record.failures = 0;
-  record.failingSinceMs = undefined;
-  record.pauseUntilMs = undefined;
   record.changedBy = by;
   [record.gaveUp, record.unreadable, record.dropped] = [0, 0, 0];
   flagEndpoint(record, 0);
@@ -286,10 +304,11 @@ const WHY_DISABLED: Record<DisabledCode, string> = {
   BACKLOG: 'too many events were waiting',
 };
 
-export function flagEndpoint(record: DeliveryRecord, atMs: number): void {
+/** `nowMs`: by the workflow's clock; 0 where it is not known. */
+export function flagEndpoint(record: DeliveryRecord, nowMs: number): void {
   const { disabled, failingSinceMs, gaveUp, unreadable, dropped, lastFailure } = record;
   const lost = gaveUp + unreadable + dropped;
-  const isFailing = failingSinceMs !== undefined && atMs - failingSinceMs >= FAILS_AFTER_MS;
+  const isFailing = failingSinceMs !== undefined && nowMs - failingSinceMs >= FAILS_AFTER_MS;
   const flags: DeliveryRecord['attention'] = [];
   if (disabled) flags.push({ code: 'ENDPOINT_DISABLED', message: WHY_DISABLED[disabled.code] });
   else if (isFailing)

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { isAllowedAddress } from '../../src/webhooks/addresses.ts';
 import { HttpEventTransport } from '../../src/webhooks/event-transport.ts';
 
@@ -92,12 +92,12 @@ describe('the connection', () => {
 
   test('H172 follows no redirect, uses no proxy, and does not read the answer', async () => {
     location = `http://127.0.0.1:${port}/elsewhere`;
-    process.env['HTTP_PROXY'] = 'http://127.0.0.1:9';
+    vi.stubEnv('HTTP_PROXY', 'http://127.0.0.1:9');
     try {
       expect(await post(new HttpEventTransport(), '127.0.0.1', true)).toEqual({ status: 307 });
       expect(paths.splice(0)).toEqual(['/events?x=1']);
     } finally {
-      delete process.env['HTTP_PROXY'];
+      vi.unstubAllEnvs();
       location = undefined;
     }
   });

@@ -157,7 +157,7 @@ class DeliveryRun {
     const { record } = this;
     const wasEnabled = record.disabled === undefined;
     const { delivered, gaveUp, unreadable } = record;
-    applyReport(record, report, Math.random());
+    applyReport(record, report, { nowMs: Date.now(), chance: Math.random() });
     this.count('delivered', record.delivered - delivered);
     this.count('lost', record.gaveUp + record.unreadable - gaveUp - unreadable);
     this.count('failed', report.outcomes.filter(({ kind }) => kind === 'failed' || kind === 'gone').length);
@@ -216,7 +216,7 @@ function accept(run: DeliveryRun, queue: unknown): void {
   enqueue(record, queue);
   run.count('lost', record.dropped - dropped);
   if (record.dropped === dropped) return;
-  flagEndpoint(record, queue.atMs);
+  flagEndpoint(record, 0);
   if (wasEnabled) run.noteDisabled();
 }
 
