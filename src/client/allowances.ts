@@ -126,7 +126,7 @@ export class Allowances {
     reservations: readonly Reservation[],
   ): Promise<ReserveAnswer['refusals']> {
     try {
-      const { refusals } = await this.client.withDeadline(Date.now() + TIMEOUT_MS, () =>
+      const { refusals } = await this.client.withDeadline(this.clock.wallMs() + TIMEOUT_MS, () =>
         this.retryEndedRun(() =>
           retryDroppedUpdate(() =>
             this.client.workflow.executeUpdateWithStart(reserveUpdate, {

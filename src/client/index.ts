@@ -10,9 +10,11 @@ export type { ReceivingAccountInput } from '../contract/receiving-account.ts';
 export type { OpeningResolution } from '../contract/receiving-account-messages.ts';
 export type {
   AttentionOf,
+  EndpointAttentionCode,
   FollowUpAttentionCode,
   OpeningAttentionCode,
   PayoutAttentionCode,
+  TokenAttentionCode,
 } from '../domain/attention-codes.ts';
 export type { BatchResult, BatchState } from '../domain/batch.ts';
 export type { DeliveryOutcome, EndpointState } from '../domain/event-delivery.ts';
@@ -22,6 +24,7 @@ export type { Money } from '../domain/money.ts';
 export type {
   AgreedQuote,
   CheckedPayoutRequest,
+  Metadata,
   PayoutOutcome,
   PayoutPhase,
   PayoutRequest,

@@ -87,7 +87,7 @@ describe('a payout', () => {
   });
 
   test('publishes its attention flags, and that they are gone; an endpoint gets only the types it wants', async () => {
-    const ref = await world.pay('unknown-status for=2s');
+    const ref = await world.pay('unknown-status answers=1');
     await endpoint.until(ref.partnerOrderId, 'payout.completed');
     const types = ['payout.needs_attention', 'payout.attention_cleared', 'payout.completed'];
     expect(endpoint.typesOf(ref.partnerOrderId)).toEqual(types);
@@ -121,8 +121,9 @@ describe('a payout', () => {
 });
 
 test('a follow-up publishes that money came back after the end', async () => {
-  const ref = await world.pay('refund after=1s final=0s');
+  const ref = await world.pay('success final=0s');
   const result = await world.payouts.result(ref);
+  world.simulator.control.changeOrder(ref.partnerOrderId, { splits: [{ index: 0, refund: true }] });
   const { startFollowUp, endedPayout } = await import('../../src/client/follow-ups.ts');
   const ended = await endedPayout(world.client, world.payouts.handle(ref).workflowId);
   if (!ended) throw new Error('it has not ended');
