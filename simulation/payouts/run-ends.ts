@@ -31,14 +31,11 @@ export class RunEnds implements Feature {
   /** A payout starts once, and reconciliation starts it again after each termination. */
   private checkStarts({ number }: PlannedPayout): void {
     const { world, server } = this.scene.system;
-    const isFirst = (run: Run) =>
-      run.workflowId === payoutId(number) &&
-      run.started.firstExecutionRunId === run.runId &&
-      !isOfStranger(run);
-    const starts = server.runs.filter(isFirst).length;
-    const ofStrangers = server.runs.filter((run) => run.workflowId === payoutId(number) && isOfStranger(run));
-    const replaced = ofStrangers.filter(({ startedAt }) =>
-      server.runs.some((run) => run.workflowId === payoutId(number) && run.closedAt === startedAt),
+    const runs = server.runs.filter(({ workflowId }) => workflowId === payoutId(number));
+    const isFirst = ({ started, runId }: Run) => started.firstExecutionRunId === runId;
+    const starts = runs.filter((run) => isFirst(run) && !isOfStranger(run)).length;
+    const replaced = runs.filter(
+      (run) => isOfStranger(run) && runs.some(({ closedAt }) => closedAt === run.startedAt),
     );
     const terminations = (this.scene.terminations.get(number) ?? 0) + replaced.length;
     if (starts > 1 + terminations) world.violation(`${partnerOrderIdOf(number)} was started ${starts} times`);

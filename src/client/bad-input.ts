@@ -2,6 +2,9 @@
 import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { INVALID_PAYOUT_REQUEST } from '../contract/failure-types.ts';
+import { isRequestOf } from '../contract/payout-request.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
+import { type DecisiveRun, decisiveRun } from '../temporal/decisive-run.ts';
 
 /**
  * The failure with every bad field, or undefined for any other failure. For a failed run only: waits for an open run.
@@ -17,6 +20,21 @@ export async function badInputFailure(
   } catch (error) {
     return error instanceof WorkflowFailedError ? ofType(error.cause, INVALID_PAYOUT_REQUEST) : undefined;
   }
+}
+
+/**
+ * The run that decides about a payout that is known to be started, and whose latest run failed as bad input. Undefined if
+ * its start was rejected, too. Throws `VisibilityLagsError`.
+ */
+export function startedBefore(
+  client: Client,
+  clock: Clock,
+  { workflowId, runId }: { workflowId: string; runId: string },
+): Promise<DecisiveRun | undefined> {
+  return decisiveRun(client, {
+    ...{ workflowId, latest: { runId, isBadInput: true }, clock, wasStarted: true },
+    isValid: (argument) => isRequestOf(workflowId, argument),
+  });
 }
 
 export async function failedAsBadInput(client: Client, workflowId: string, runId: string): Promise<boolean> {

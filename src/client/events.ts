@@ -11,6 +11,7 @@ import { appName, checkBody, timeWithOffset } from '../contract/payout-request.t
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { DeliveryOutcome, EndpointState } from '../domain/event-delivery.ts';
 import type { RecordedEvent } from '../domain/event-log.ts';
+import { inParallel } from '../surroundings/in-parallel.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
@@ -19,7 +20,6 @@ import { queueEvents } from './event-queues.ts';
 import { requireValid } from './invalid-request.ts';
 import type { PayoutRef } from './payouts.ts';
 import { PayoutsError } from './payouts-error.ts';
-import { ReadSlots } from './shared-reads.ts';
 
 export interface EventsOptions {
   client: Client;
@@ -47,7 +47,6 @@ export interface Resent {
 export type PublishedEvent = Required<Pick<RecordedEvent, 'id' | 'type' | 'timestamp' | 'data'>>;
 
 const PAGE_SIZE = 100;
-const QUERIES = { inFlight: 8, waiting: Number.POSITIVE_INFINITY, waitMs: Number.POSITIVE_INFINITY };
 const PUBLISHERS = "('payout', 'payoutFollowUp', 'payoutBatch', 'tokenRenewal')";
 
 export class Events {
@@ -109,16 +108,13 @@ export class Events {
       `WorkflowType IN ${PUBLISHERS} AND PayoutApp = '${requireValid(checkBody(appName, app))}'` +
       ` AND ExecutionStatus != 'ContinuedAsNew'` +
       ` AND (ExecutionStatus = 'Running' OR CloseTime >= '${new Date(sinceMs).toISOString()}')`;
-    const slots = new ReadSlots(QUERIES);
     let events = 0;
     const seen = new Set<string>();
     for await (const runs of listRunPages(this.client, query, PAGE_SIZE)) {
-      const ids = runs.map(({ workflowId }) => workflowId).filter((id) => !seen.has(id));
-      for (const id of ids) seen.add(id);
-      const counts = await Promise.all(
-        [...new Set(ids)].map((id) =>
-          slots.run(() => unlessGone(() => this.resend(id, app, [endpoint], sinceMs))),
-        ),
+      const fresh = new Set(runs.map(({ workflowId }) => workflowId).filter((id) => !seen.has(id)));
+      for (const id of fresh) seen.add(id);
+      const counts = await inParallel([...fresh], (id) =>
+        unlessGone(() => this.resend(id, app, [endpoint], sinceMs)),
       );
       events += counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
     }

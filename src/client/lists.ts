@@ -7,7 +7,7 @@ import { ownIdOf } from '../contract/ids.ts';
 import { appName, checkBody, timeWithOffset } from '../contract/payout-request.ts';
 import { OUTCOMES, PHASES } from '../domain/payout.ts';
 import { isInvalidArgument } from '../temporal/client-errors.ts';
-import { type ListedRun, listRunPage, type RunPage } from '../temporal/visibility.ts';
+import { type ListedRun, listRunPage, quoteIds, type RunPage } from '../temporal/visibility.ts';
 import { InvalidPayoutRequestError, requireValid } from './invalid-request.ts';
 
 const MAX_PAGE_SIZE = 100;
@@ -201,7 +201,7 @@ function sharedConditions({ app, apps, createdFrom, createdTo }: z.output<typeof
     // A workflow that continued as new is listed once, by its latest run.
     "ExecutionStatus != 'ContinuedAsNew'",
     app !== undefined && `PayoutApp = '${app}'`,
-    apps !== undefined && `PayoutApp IN (${apps.map((one) => `'${one}'`).join(', ')})`,
+    apps !== undefined && `PayoutApp IN (${quoteIds(apps)})`,
     createdFrom !== undefined && `StartTime >= '${new Date(createdFrom).toISOString()}'`,
     createdTo !== undefined && `StartTime < '${new Date(createdTo).toISOString()}'`,
   ];

@@ -117,9 +117,15 @@ export class Allowance {
     return { message: found.message, ...(found.fitsAlone && { retryAfterMs }) };
   }
 
-  /** Whether none of the reservations would succeed. Changes nothing. */
-  refusesAll({ reservations }: ReserveRequest, nowMs: number): boolean {
-    return reservations.every((reservation) => this.refusal(reservation, nowMs));
+  /** The answer, if none of the reservations can be made. Changes nothing. */
+  refusals({ reservations }: ReserveRequest, nowMs: number): ReserveAnswer | undefined {
+    const refusals: DailyRefusal[] = [];
+    for (const reservation of reservations) {
+      const refusal = this.refusal(reservation, nowMs);
+      if (!refusal) return undefined;
+      refusals.push(refusal);
+    }
+    return { refusals };
   }
 
   /** Reserves what the limits allow, one reservation after another. */

@@ -76,9 +76,7 @@ export interface DeliveryRecord {
   pauseUntilMs?: number | undefined;
   delivered: number;
   /** Events that failed for three days, that could not be read, and that found no room. */
-  gaveUp: number;
-  unreadable: number;
-  dropped: number;
+  lost: number;
   lastDeliveredMs?: number | undefined;
   lastFailure?: { atMs: number; why: string } | undefined;
   changedBy?: string | undefined;
@@ -111,7 +109,7 @@ const PAUSE_GROWTH = 3;
 export function newDeliveryRecord(limits: Partial<DeliveryLimits> = {}): DeliveryRecord {
   return {
     ...{ limits: { ...DELIVERY_LIMITS, ...limits }, waiting: [], recent: [], failures: 0 },
-    ...{ delivered: 0, gaveUp: 0, unreadable: 0, dropped: 0, attention: [] },
+    ...{ delivered: 0, lost: 0, attention: [] },
   };
 }
 
@@ -133,7 +131,7 @@ export function enqueue(record: DeliveryRecord, { events, atMs, again }: QueueEv
     if (queued) {
       waiting.push(queued);
     } else {
-      record.dropped += 1;
+      record.lost += 1;
       record.disabled ??= { code: 'BACKLOG', atMs };
     }
   }
@@ -245,7 +243,7 @@ function remains(
     return false;
   }
   if (outcome.kind === 'unreadable') {
-    record.unreadable += 1;
+    record.lost += 1;
     return false;
   }
   event.firstTriedMs ??= nowMs;
@@ -253,7 +251,7 @@ function remains(
   event.tryAtMs = nowMs + pauseMs(record.limits, event.attempts, chance);
   // If no other event arrives either, the endpoint is disabled and keeps the event.
   if (!event.othersArrived || nowMs - event.firstTriedMs < record.limits.giveUpMs) return true;
-  record.gaveUp += 1;
+  record.lost += 1;
   return false;
 }
 
@@ -294,7 +292,7 @@ export function enable(record: DeliveryRecord, by: string): void {
   forgetTries(record);
   record.disabled = undefined;
   record.changedBy = by;
-  [record.gaveUp, record.unreadable, record.dropped] = [0, 0, 0];
+  record.lost = 0;
   flagEndpoint(record, 0);
 }
 
@@ -306,8 +304,7 @@ const WHY_DISABLED: Record<DisabledCode, string> = {
 
 /** `nowMs`: by the workflow's clock; 0 where it is not known. */
 export function flagEndpoint(record: DeliveryRecord, nowMs: number): void {
-  const { disabled, failingSinceMs, gaveUp, unreadable, dropped, lastFailure } = record;
-  const lost = gaveUp + unreadable + dropped;
+  const { disabled, failingSinceMs, lost, lastFailure } = record;
   const isFailing = failingSinceMs !== undefined && nowMs - failingSinceMs >= FAILS_AFTER_MS;
   const flags: DeliveryRecord['attention'] = [];
   if (disabled) flags.push({ code: 'ENDPOINT_DISABLED', message: WHY_DISABLED[disabled.code] });
@@ -336,12 +333,12 @@ export interface EndpointState extends Omit<EndpointKey, 'environment'> {
 const MAX_SHOWN = 100;
 
 export function endpointState({ app, endpoint }: EndpointKey, record: DeliveryRecord): EndpointState {
-  const { disabled, waiting, delivered, gaveUp, unreadable, dropped } = record;
+  const { disabled, waiting, delivered, lost } = record;
   const { lastDeliveredMs, lastFailure, attention } = record;
   return {
     ...{ app, endpoint, sentence: sentenceOf(record), isEnabled: disabled === undefined },
     ...(disabled && { disabledAt: isoTime(disabled.atMs) }),
-    ...{ waiting: waiting.length, delivered, lost: gaveUp + unreadable + dropped },
+    ...{ waiting: waiting.length, delivered, lost },
     ...(lastDeliveredMs !== undefined && { lastDeliveredAt: isoTime(lastDeliveredMs) }),
     ...(lastFailure && { lastFailure: { at: isoTime(lastFailure.atMs), why: lastFailure.why } }),
     needsAttention: attention.length > 0,

@@ -62,14 +62,18 @@ export async function decisiveRun(client: Client, search: Search): Promise<Decis
   return begun;
 }
 
-/** Of runs whose histories exist. A worker may have rejected the valid start, in another environment for example. */
+/**
+ * A worker may have rejected the valid start, in another environment for example. Only of failed runs: the search has
+ * read the arguments of all others.
+ */
 async function listsValidStart(
   client: Client,
   { workflowId, isValid }: Search,
   runs: readonly ListedRun[],
 ): Promise<boolean> {
-  for (const { runId } of runs)
-    if (isValid((await readStartEvent(client, workflowId, runId)).argument)) return true;
+  for (const { runId, status } of runs)
+    if (status === 'FAILED' && isValid((await readStartEvent(client, workflowId, runId)).argument))
+      return true;
   return false;
 }
 

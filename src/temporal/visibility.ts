@@ -101,8 +101,8 @@ export function isQuotable(id: string): boolean {
 }
 
 /** Ids for a visibility query, quoted and separated by commas. */
-export function quoteIds(workflowIds: readonly string[]): string {
-  return workflowIds
+export function quoteIds(ids: readonly string[]): string {
+  return ids
     .filter(isQuotable)
     .map((id) => `'${id}'`)
     .join(', ');

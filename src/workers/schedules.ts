@@ -8,9 +8,8 @@ import {
 import type { WorkerConfig } from '../config/config.ts';
 import { PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../contract/ids.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
-import { messageOf } from '../temporal/client-errors.ts';
+import { inBackground } from './in-background.ts';
 
-const RETRY_MS = 5_000;
 /** UTC. By then, visibility shows the whole day before. */
 const REPORT_AT = { hour: 0, minute: 10 };
 
@@ -21,21 +20,8 @@ const REPORTS = { overlap: ScheduleOverlapPolicy.BUFFER_ALL, catchupWindow: '7d'
 
 /** Runs `ensureSchedules` in the background until it succeeds. Returns a function that stops the retries. */
 export function keepSchedules(client: Client, config: WorkerConfig, clock: Clock): () => void {
-  let cancelTimer: () => void = () => undefined;
-  let isStopped = false;
-  let isLogged = false;
-  const ensure = () => {
-    ensureSchedules(client, config).catch((error: unknown) => {
-      if (!isLogged) console.error(`cannot create the Schedules yet: ${messageOf(error)}`);
-      isLogged = true;
-      if (!isStopped) cancelTimer = clock.after(RETRY_MS, ensure);
-    });
-  };
-  ensure();
-  return () => {
-    isStopped = true;
-    cancelTimer();
-  };
+  const failure = 'cannot create the Schedules yet';
+  return inBackground(clock, { ensure: () => ensureSchedules(client, config), failure });
 }
 
 /** Creates missing Schedules and updates the others to this process's configuration. A paused Schedule stays paused. */

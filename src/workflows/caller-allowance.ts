@@ -63,10 +63,9 @@ export async function callerAllowance(key: AllowanceKey, carried?: AllowanceReco
 function requireFree(allowance: Allowance, request: ReserveRequest): void {
   const problem = reserveProblem(request);
   if (problem) throw notAccepted(problem);
-  const nowMs = Date.now();
-  if (!allowance.refusesAll(request, nowMs)) return;
-  const answer = allowance.reserveEach(request, nowMs);
-  throw ApplicationFailure.nonRetryable('a daily limit is exceeded', DAILY_LIMIT_EXCEEDED, answer);
+  const answer = allowance.refusals(request, Date.now());
+  if (answer)
+    throw ApplicationFailure.nonRetryable('a daily limit is exceeded', DAILY_LIMIT_EXCEEDED, answer);
 }
 
 function show({ day, count, sums }: AllowanceState): void {

@@ -101,7 +101,7 @@ describe('the queue of an endpoint', () => {
     for (let from = 0; from < events.length; from += 500)
       enqueue(record, { events: events.slice(from, from + 500), atMs: NOW });
     expect(record.disabled?.code).toBe('BACKLOG');
-    expect(record.dropped + record.waiting.length).toBe(12_000);
+    expect(record.lost + record.waiting.length).toBe(12_000);
     expect(record.waiting.length).toBeGreaterThan(atLeast);
     expect(JSON.stringify(record).length).toBeLessThan(2_000_000);
     expect(DELIVERY_LIMITS.waiting).toBe(10_000);

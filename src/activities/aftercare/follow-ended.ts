@@ -10,10 +10,10 @@ import {
 import type { FollowUpRequest } from '../../domain/follow-up.ts';
 import { OUTCOMES, type PayoutOutcome } from '../../domain/payout.ts';
 import { isoTime } from '../../domain/time.ts';
+import { inParallel } from '../../surroundings/in-parallel.ts';
 import { isGone, isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import { readStartEvent } from '../../temporal/histories.ts';
 import { type ListedRun, listRunPages, quoteIds, STOPPED_STATUSES } from '../../temporal/visibility.ts';
-import { inParallel } from '../shared/in-parallel.ts';
 import type { Adopter } from './adopt-stopped.ts';
 import type { EndedWhich, Followed, LookFor, PayoutEnd } from './aftercare-types.ts';
 import { forEachReadable, unlessUnreadable } from './unreadable.ts';

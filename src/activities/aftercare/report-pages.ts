@@ -2,8 +2,8 @@
 import type { Client } from '@temporalio/client';
 import { payoutOf } from '../../contract/ids.ts';
 import { type AppReport, mergeReportParts } from '../../domain/daily-report.ts';
+import { inParallel } from '../../surroundings/in-parallel.ts';
 import { type ListedRun, listRunPage } from '../../temporal/visibility.ts';
-import { inParallel } from '../shared/in-parallel.ts';
 import type { ReportedPage, ReportPage } from './aftercare-types.ts';
 
 export const PAGE_SIZE = 500;

@@ -1,7 +1,7 @@
 /** Keeps one unreadable workflow from stopping a reconciliation. */
 import type { LeftAlone } from '../../domain/reconciliation.ts';
+import { inParallel } from '../../surroundings/in-parallel.ts';
 import { isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
-import { inParallel } from '../shared/in-parallel.ts';
 
 /** `not-ours`: this worker has nothing to do. `why`: a person must look at the workflow. */
 export type Verdict<V> = V | 'not-ours' | { why: string };

@@ -1,14 +1,13 @@
 /** Finds the changes of many payouts: by visibility, which may lag, or by describing each one. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { failedAsBadInput } from '../../client/bad-input.ts';
+import { failedAsBadInput, startedBefore } from '../../client/bad-input.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
-import { isRequestOf } from '../../contract/payout-request.ts';
 import { BUSY_PHASE, type OpenPayouts } from '../../domain/batch-record.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
+import { inParallel } from '../../surroundings/in-parallel.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
-import { decisiveRun, VisibilityLagsError } from '../../temporal/decisive-run.ts';
+import { VisibilityLagsError } from '../../temporal/decisive-run.ts';
 import { isStopped, quoteIds } from '../../temporal/visibility.ts';
-import { inParallel } from '../shared/in-parallel.ts';
 import type { RowNews } from './batch-types.ts';
 
 const IDS_PER_QUERY = 100;
@@ -94,11 +93,7 @@ async function beforeBadInput(
   workflowId: string,
   runId: string,
 ): Promise<RowNews['now'] | undefined> {
-  const decisive = await decisiveRun(client, {
-    ...{ workflowId, latest: { runId, isBadInput: true }, clock },
-    isValid: (argument) => isRequestOf(workflowId, argument),
-    wasStarted: true,
-  });
+  const decisive = await startedBefore(client, clock, { workflowId, runId });
   if (!decisive) return { ended: 'invalid' };
   return decisive.saidNotCreated ? { ended: 'NOT_CREATED' } : undefined;
 }

@@ -7,12 +7,12 @@ import { wants } from '../../config/events.ts';
 import { eventsQuery } from '../../contract/event-messages.ts';
 import { type DeliveryOutcome, orderKey, type QueuedEvent } from '../../domain/event-delivery.ts';
 import { bodyOf, TEST_EVENT_TYPE } from '../../domain/event-log.ts';
+import { inParallel } from '../../surroundings/in-parallel.ts';
 import { repeat, type Surroundings } from '../../surroundings/surroundings.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import type { EventAnswer, EventTransport } from '../../webhooks/event-transport.ts';
 import { signedHeaders } from '../../webhooks/sign-event.ts';
 import { requireHere } from '../shared/execution.ts';
-import { inParallel } from '../shared/in-parallel.ts';
 import type { DeliveryActivities } from './event-types.ts';
 
 const HEARTBEAT_EVERY_MS = 2_000;

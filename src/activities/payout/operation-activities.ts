@@ -1,18 +1,16 @@
 /** The activities of the Nexus operation: they join a payout and wait for its outcome. */
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
-import { badInputFailure } from '../../client/bad-input.ts';
+import { badInputFailure, startedBefore } from '../../client/bad-input.ts';
 import { PayoutConflictError, Payouts } from '../../client/payouts.ts';
 import type { WorkerConfig } from '../../config/config.ts';
 import { INVALID_PAYOUT_REQUEST, PAYOUT_CONFLICT, PAYOUT_IS_GONE } from '../../contract/failure-types.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import { payoutResultSchema } from '../../contract/payout-answers.ts';
-import { isRequestOf } from '../../contract/payout-request.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
 import type { PayoutResult } from '../../domain/payout.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { isGone, unlessGone } from '../../temporal/client-errors.ts';
-import { decisiveRun } from '../../temporal/decisive-run.ts';
 import { onlyHere } from '../shared/execution.ts';
 import { retryIn } from '../shared/failures.ts';
 
@@ -66,11 +64,7 @@ async function outcome(
     if (cancelled && status.name === 'RUNNING') await requestCancel(client, workflowId, runId);
     const badInput = status.name === 'FAILED' ? await badInputFailure(client, workflowId, runId) : undefined;
     if (!badInput) throw notEnded();
-    const decisive = await decisiveRun(client, {
-      ...{ workflowId, latest: { runId, isBadInput: true }, clock },
-      isValid: (argument) => isRequestOf(workflowId, argument),
-      wasStarted: true,
-    });
+    const decisive = await startedBefore(client, clock, { workflowId, runId });
     if (decisive?.saidNotCreated) return await resultOf(client, workflowId, decisive.runId);
     if (decisive) throw notEnded();
     throw ApplicationFailure.nonRetryable(

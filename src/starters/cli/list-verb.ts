@@ -7,6 +7,7 @@ import {
   type FailingWorkflow,
   WORKFLOW_TASK_FAILS,
 } from '../../domain/reconciliation.ts';
+import { inParallel } from '../../surroundings/in-parallel.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import { followUpOf, followUpReasons } from '../follow-ups.ts';
 import type { Answer } from './answer.ts';
@@ -70,16 +71,14 @@ async function flaggedRows(
 ): Promise<FlaggedRow[]> {
   const stuck = phase === undefined && outcome === undefined ? await stuckRows(session, app) : [];
   const stuckRowOf = (row: ListedPayout) => stuck.find((one) => isSameWorkflow(one.row, row));
-  const flagged: FlaggedRow[] = [];
-  for (let from = 0; from < rows.length; from += MAX_CONCURRENT_QUERIES)
-    flagged.push(
-      ...(await Promise.all(
-        rows.slice(from, from + MAX_CONCURRENT_QUERIES).map(async (row) => ({
-          row,
-          reasons: stuckRowOf(row)?.reasons ?? (await reasonsOf(session, row)),
-        })),
-      )),
-    );
+  const flagged = await inParallel(
+    rows,
+    async (row): Promise<FlaggedRow> => ({
+      row,
+      reasons: stuckRowOf(row)?.reasons ?? (await reasonsOf(session, row)),
+    }),
+    MAX_CONCURRENT_QUERIES,
+  );
   const others = stuck.filter((one) => isFirstPage && !rows.some((row) => isSameWorkflow(one.row, row)));
   return [...flagged, ...others];
 }

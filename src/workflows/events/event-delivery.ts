@@ -14,7 +14,6 @@ import {
   proxyActivities,
   setCurrentDetails,
   setHandler,
-  uuid4,
 } from '@temporalio/workflow';
 import type { DeliveryActivities } from '../../activities/events/event-types.ts';
 import {
@@ -45,6 +44,7 @@ import { bodyOf, TEST_EVENT_TYPE } from '../../domain/event-log.ts';
 import { isoTime } from '../../domain/time.ts';
 import { flagLines, showNeedsAttention } from '../shared/attention.ts';
 import { deciderProblem, isRecord, onSignal, onUpdate, runShielded, shielded } from '../shared/messages.ts';
+import { newEventId } from '../shared/publish-events.ts';
 import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
 
 /** What a signal, a delivery and an update add to the history, in events. */
@@ -156,10 +156,10 @@ class DeliveryRun {
     if (!report) return;
     const { record } = this;
     const wasEnabled = record.disabled === undefined;
-    const { delivered, gaveUp, unreadable } = record;
+    const { delivered, lost } = record;
     applyReport(record, report, { nowMs: Date.now(), chance: Math.random() });
     this.count('delivered', record.delivered - delivered);
-    this.count('lost', record.gaveUp + record.unreadable - gaveUp - unreadable);
+    this.count('lost', record.lost - lost);
     this.count('failed', report.outcomes.filter(({ kind }) => kind === 'failed' || kind === 'gone').length);
     if (wasEnabled && record.disabled) this.noteDisabled();
   }
@@ -212,10 +212,10 @@ function accept(run: DeliveryRun, queue: unknown): void {
   }
   run.spend(COSTS.signal, bytesOf(queue.events));
   const { record } = run;
-  const [wasEnabled, { dropped }] = [record.disabled === undefined, record];
+  const [wasEnabled, { lost }] = [record.disabled === undefined, record];
   enqueue(record, queue);
-  run.count('lost', record.dropped - dropped);
-  if (record.dropped === dropped) return;
+  run.count('lost', record.lost - lost);
+  if (record.lost === lost) return;
   flagEndpoint(record, 0);
   if (wasEnabled) run.noteDisabled();
 }
@@ -243,7 +243,7 @@ async function test(run: DeliveryRun): Promise<DeliveryOutcome> {
   run.spend(COSTS.update);
   run.tests += 1;
   const { app, endpoint } = run.key;
-  const id = `evt_${uuid4().replaceAll('-', '')}`;
+  const id = newEventId();
   const type = TEST_EVENT_TYPE;
   const body = bodyOf({ type, timestamp: isoTime(Date.now()), data: { app, endpoint } });
   try {

@@ -40,6 +40,11 @@ const { publishEvents } = proxyActivities<PublishActivities>({
 /** Before the workflow ends. */
 const LAST_TRIES = 5;
 
+/** `webhook-id`. A replay gives the same. */
+export function newEventId(): string {
+  return `evt_${uuid4().replaceAll('-', '')}`;
+}
+
 export class Publisher {
   private readonly log: EventLog;
   private readonly plan: () => EventPlan | undefined;
@@ -58,7 +63,7 @@ export class Publisher {
     if (!wanted) return;
     find(this.log.said, (type, data) => {
       if (!wanted.includes(type)) return;
-      this.log.events.push({ id: `evt_${uuid4().replaceAll('-', '')}`, type, data });
+      this.log.events.push({ id: newEventId(), type, data });
       this.log.events = trimmed(this.log.events);
     });
     this.start();

@@ -7,7 +7,7 @@ import { ownIdOf, payoutOf, payoutOfFollowUp } from '../../../contract/ids.ts';
 import { tokenStateQuery } from '../../../contract/token-messages.ts';
 import type { WorkflowSignatures } from '../../../contract/workflows.ts';
 import { isScoped } from '../../../domain/permissions.ts';
-import { type ListedRun, listRunPage } from '../../../temporal/visibility.ts';
+import { type ListedRun, listRunPage, quoteIds } from '../../../temporal/visibility.ts';
 import { followUpOf, followUpReasons } from '../../follow-ups.ts';
 import { requirePayoutScope } from '../callers.ts';
 import { requireOpeningScope } from '../receiving-account-operations.ts';
@@ -117,7 +117,7 @@ async function otherItems(desk: Desk, visit: Visit): Promise<(Item | string | un
   const query = [
     "WorkflowType IN ('openReceivingAccount', 'tokenRenewal') AND PayoutNeedsAttention = true",
     "ExecutionStatus = 'Running'",
-    ...(apps ? [`PayoutApp IN (${apps.map((app) => `'${app}'`).join(', ')})`] : []),
+    ...(apps ? [`PayoutApp IN (${quoteIds(apps)})`] : []),
   ].join(' AND ');
   const { runs } = await desk.clients.withTemporalDeadline(() => listRunPage(desk.client, query, MAX_OTHERS));
   return Promise.all(

@@ -13,7 +13,7 @@ import { type BatchFile, readBatchFile } from './batch-file.ts';
 import { type Desk, getPage, postForm } from './context.ts';
 import { type Fields, filledIn } from './forms.ts';
 import { type Html, hidden, html, link, money, table } from './html.ts';
-import { requireOwnOrigin, type Visit } from './identity.ts';
+import { admittedVisit, requireOwnOrigin, type Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
 import { MAX_UPLOAD_BYTES, type Upload, type Uploads } from './uploads.ts';
 
@@ -35,7 +35,7 @@ export function uploadRoutes(scope: FastifyInstance, desk: Desk, uploads: Upload
         const { app = 'default', batchId = '' } = filledIn(fields, 'app', 'batchId');
         // For the audit trail.
         request.body = { app, batchId };
-        const visit = desk.identity.visit(request, reply);
+        const visit = admittedVisit(request);
         requireApplication(visit.caller, app);
         const owner = { owner: visit.formToken, person: visit.caller.name };
         const upload = uploads.keep({ ...owner, app, batchId, ...file });

@@ -9,7 +9,7 @@ import type { Clients } from '../clients.ts';
 import type { Acting } from './acting.ts';
 import type { Finding } from './findings.ts';
 import type { Fields } from './forms.ts';
-import { type Identity, requireOwnOrigin, type Visit } from './identity.ts';
+import { admittedVisit, type Identity, requireOwnOrigin, type Visit } from './identity.ts';
 
 export interface Desk {
   client: Client;
@@ -32,7 +32,7 @@ export function getPage(scope: FastifyInstance, desk: Desk, path: string, handle
     exposeHeadRoute: false,
     onRequest: async (request, reply) => requireVerb(desk.identity.admit(request, reply).caller, 'read'),
     onSend: desk.audit.recorder({ method: 'GET', path: `/desk${path}`, verb: 'read' }),
-    handler: (request, reply) => handler(desk.identity.visit(request, reply), request, reply, request.query),
+    handler: (request, reply) => handler(admittedVisit(request), request, reply, request.query),
   });
 }
 
@@ -54,7 +54,7 @@ export function postForm(
     handler: (request, reply) => {
       const fields = request.body ?? {};
       desk.identity.requireOwnForm(request, fields['formToken']);
-      return handler(desk.identity.visit(request, reply), request, reply, fields);
+      return handler(admittedVisit(request), request, reply, fields);
     },
   });
 }

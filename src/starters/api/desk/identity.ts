@@ -7,6 +7,7 @@ import { BlockList, isIPv6 } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Caller, type Callers, TEST_CALLER } from '../../../config/callers.ts';
 import type { ServiceConfig } from '../../../config/service-config.ts';
+import { HOUR_MS } from '../../../domain/time.ts';
 import { Sessions, SignInLimit } from '../../../pages/sessions.ts';
 import type { Surroundings } from '../../../surroundings/surroundings.ts';
 import { requireOneHeader } from '../bodies.ts';
@@ -14,7 +15,6 @@ import { authenticate, requireUnexpired, withKey } from '../callers.ts';
 import { Problem, tooManyRequests } from '../problem.ts';
 import type { ReloadedCallers } from '../reloaded-callers.ts';
 
-const HOUR_MS = 3_600_000;
 const LIMITS = { maxMs: 8 * HOUR_MS, idleMs: HOUR_MS / 2 };
 const SESSION = 'payouts_desk';
 /** Of a browser without a session: its value means nothing but that forms come from the same browser. */
@@ -42,9 +42,16 @@ type Config = Pick<
 
 const visits = new WeakMap<FastifyRequest, Visit>();
 
-/** Undefined if the request is of a visitor who has not signed in. */
+/** Undefined if the request is of a visitor who has not signed in: before, or without, `admit`. */
 export function visitOf(request: FastifyRequest): Visit | undefined {
   return visits.get(request);
+}
+
+/** Of a request that was admitted. */
+export function admittedVisit(request: FastifyRequest): Visit {
+  const visit = visits.get(request);
+  if (!visit) throw new Error('the request was not admitted');
+  return visit;
 }
 
 export class Identity {
@@ -68,17 +75,11 @@ export class Identity {
    * permissions, and a 429 beyond the request limit of the caller.
    */
   admit(request: FastifyRequest, reply: FastifyReply): Visit {
-    const visit = this.visit(request, reply);
-    this.#callers.limits.takeRequest(visit.caller);
-    return visit;
-  }
-
-  /** The person of a request. Throws as `admit`, but without a limit. */
-  visit(request: FastifyRequest, reply: FastifyReply): Visit {
     const { caller, cookie, canSignOut } = this.#who(request, reply);
     const visit = { caller, canSignOut, formToken: this.#tokenOf(cookie, caller.name) };
     authenticate(request, caller);
     visits.set(request, visit);
+    this.#callers.limits.takeRequest(caller);
     return visit;
   }
 

@@ -12,7 +12,8 @@ import { dayBounds, movedMoney } from '../../../domain/daily-report.ts';
 import { type Money, totalsByCurrency } from '../../../domain/money.ts';
 import { OUTCOMES, type PayoutOutcome, type PayoutResult } from '../../../domain/payout.ts';
 import type { TokenState } from '../../../domain/token-record.ts';
-import { type ListedRun, listRunPage } from '../../../temporal/visibility.ts';
+import { inParallel } from '../../../surroundings/in-parallel.ts';
+import { type ListedRun, listRunPage, quoteIds } from '../../../temporal/visibility.ts';
 import type { Clients } from '../clients.ts';
 
 /** Each costs one call to Temporal. */
@@ -70,7 +71,7 @@ export async function figuresOf(
 ): Promise<Figures> {
   const day = new Date(nowMs).toISOString().slice(0, 10);
   const { from = '', until = '' } = dayBounds(day) ?? {};
-  const within = apps === undefined ? '' : ` AND PayoutApp IN (${apps.map((app) => `'${app}'`).join(', ')})`;
+  const within = apps === undefined ? '' : ` AND PayoutApp IN (${quoteIds(apps)})`;
   const ended = `WorkflowType = 'payout' AND ExecutionStatus = 'Completed' AND CloseTime BETWEEN '${from}' AND '${until}'${within}`;
   const tokens = `WorkflowType = 'tokenRenewal' AND ExecutionStatus = 'Running'${within}`;
   const count = (query: string) => countOf(source, query);
@@ -119,16 +120,8 @@ async function servedApps({ client, clients, environment }: Source): Promise<str
 
 async function lastEnded({ client, clients }: Source, query: string): Promise<EndedPayout[]> {
   const { runs } = await clients.withTemporalDeadline(() => listRunPage(client, query, MAX_RESULTS));
-  const ended: EndedPayout[] = [];
-  for (let from = 0; from < runs.length; from += RESULTS_AT_ONCE)
-    ended.push(
-      ...(
-        await Promise.all(
-          runs.slice(from, from + RESULTS_AT_ONCE).map((run) => endedPayout(client, clients, run)),
-        )
-      ).filter((one) => one !== undefined),
-    );
-  return ended;
+  const read = await inParallel(runs, (run) => endedPayout(client, clients, run), RESULTS_AT_ONCE);
+  return read.filter((one) => one !== undefined);
 }
 
 /** Undefined for a payout without an outcome, which is not expected. */

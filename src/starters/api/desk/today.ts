@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { OUTCOMES } from '../../../domain/payout.ts';
 import { isScoped } from '../../../domain/permissions.ts';
+import { cached } from '../monitoring-routes.ts';
 import { type Desk, getPage } from './context.ts';
 import { type Html, html, label, money, table, time } from './html.ts';
 import { sendPage } from './layout.ts';
@@ -22,19 +23,18 @@ const FRESH_MS = 15_000;
 const MAX_CACHED = 100;
 
 export function todayRoutes(scope: FastifyInstance, desk: Desk, environment: string): void {
-  const cached = new Map<string, { figures: Promise<Figures>; atMs: number }>();
+  const readers = new Map<string, () => Promise<Figures>>();
   const figuresFor = (apps: string[] | undefined): Promise<Figures> => {
-    const nowMs = desk.clock.wallMs();
-    for (const [key, { atMs }] of cached)
-      if (nowMs - atMs >= FRESH_MS || cached.size > MAX_CACHED) cached.delete(key);
     const key = apps?.join(' ') ?? '';
-    const known = cached.get(key);
-    if (known) return known.figures;
-    const figures = figuresOf({ ...desk, environment }, apps, nowMs);
-    cached.set(key, { figures, atMs: nowMs });
-    // A failure is not kept.
-    figures.catch(() => cached.delete(key));
-    return figures;
+    const read =
+      readers.get(key) ??
+      cached(
+        () => figuresOf({ ...desk, environment }, apps, desk.clock.wallMs()),
+        () => FRESH_MS,
+      );
+    if (readers.size >= MAX_CACHED) readers.clear();
+    readers.set(key, read);
+    return read();
   };
 
   getPage(scope, desk, '/today', async (visit, _request, reply) => {
