@@ -178,7 +178,8 @@ export const SEARCH_ATTRIBUTE_MEANINGS: Readonly<Record<keyof typeof SEARCH_ATTR
   PayoutAuditStatus:
     'The [audit status](#audit-statuses). Absent while the provider reports none that is known.',
   PayoutNeedsAttention:
-    'Whether a person should look. Also on follow-ups, receiving accounts, token renewals and reconciliations. Absent means no.',
+    'Whether a person should look. Also on follow-ups, receiving accounts, token renewals, event endpoints and reconciliations. Absent means no.',
+  PayoutReasons: 'The [attention codes](#attention-codes) of a flagged workflow. Absent means none.',
 };
 
 /** A test compares them with what the code reads and writes. */

@@ -205,8 +205,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'stale-clock-guard-removed',
     what: 'A query may run a workflow ahead on the clock of the previous task: the next replay fails, and the payout is stuck.',
     file: 'src/workflows/shared/stale-clock.ts',
-    find: 'if (clockMoved || now.historyBytes !== last.historyBytes) return false;',
-    replace: 'if (clockMoved || now.historyBytes <= last.historyBytes) return false;',
+    find: 'batchIndex === 0 &&',
+    replace: 'batchIndex < 0 &&',
   },
   {
     name: 'lost-task-trusted',

@@ -212,7 +212,15 @@ export function followUpResult(request: FollowUpRequest, record: FollowUpRecord)
   };
 }
 
-/** Whether a person should look at the payout. */
-export function followUpNeedsAttention({ returned, differences, notChecked }: FollowUpResult): boolean {
-  return returned.length > 0 || differences.length > 0 || notChecked !== undefined;
+/** Why a person should look at the payout. Empty if nothing has changed. */
+export function followUpReasons({
+  returnedSums,
+  differences,
+  notChecked,
+}: FollowUpResult): AttentionOf<FollowUpAttentionCode>[] {
+  const returned = returnedSums.map((sum) => ({
+    code: 'MONEY_RETURNED' as const,
+    message: `${formatMoney(sum)} was returned`,
+  }));
+  return [...returned, ...differences, ...(notChecked ? [notChecked] : [])];
 }

@@ -3,9 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { PayoutRef } from '../client/payouts.ts';
 import { payoutFollowUpWorkflowId } from '../contract/ids.ts';
 import { changesQuery } from '../contract/payout-messages.ts';
-import type { AttentionOf, FollowUpAttentionCode } from '../domain/attention-codes.ts';
 import type { FollowUpResult } from '../domain/follow-up.ts';
-import { formatMoney } from '../domain/money.ts';
 import { isGone } from '../temporal/client-errors.ts';
 
 interface FollowUpReader {
@@ -25,16 +23,4 @@ export async function followUpOf(
     if (isGone(error)) return undefined;
     throw error;
   }
-}
-
-export function followUpReasons({
-  returnedSums,
-  differences,
-  notChecked,
-}: FollowUpResult): AttentionOf<FollowUpAttentionCode>[] {
-  const returned = returnedSums.map((sum) => ({
-    code: 'MONEY_RETURNED' as const,
-    message: `${formatMoney(sum)} was returned`,
-  }));
-  return [...returned, ...differences, ...(notChecked ? [notChecked] : [])];
 }

@@ -12,11 +12,13 @@ export const SEARCH_ATTRIBUTES = {
   PayoutOrderId: 'Keyword',
   PayoutAuditStatus: 'Keyword',
   PayoutNeedsAttention: 'Bool',
+  PayoutReasons: 'KeywordList',
 } as const;
 
 /** Temporal's numeric codes of the types. */
 const ENCODED = {
   Keyword: encodeSearchAttributeIndexedValueType(SearchAttributeType.KEYWORD) ?? 0,
+  KeywordList: encodeSearchAttributeIndexedValueType(SearchAttributeType.KEYWORD_LIST) ?? 0,
   Bool: encodeSearchAttributeIndexedValueType(SearchAttributeType.BOOL) ?? 0,
 };
 

@@ -16,7 +16,7 @@ import {
   checkTimeoutMs,
   differencesSince,
   type FollowUpRequest,
-  followUpNeedsAttention,
+  followUpReasons,
   followUpResult,
   hintPauseMs,
   newFollowUpRecord,
@@ -70,7 +70,7 @@ describe('H57 no answer of the provider makes a follow-up throw', () => {
         expect(followUpResultSchema.parse(JSON.parse(JSON.stringify(result)))).toBeTruthy();
         const back = detail.splits.filter(({ refunded }) => refunded).map(({ target }) => target);
         expectSameSums(result.returnedSums, back);
-        expect(followUpNeedsAttention(result)).toBe(back.length > 0 || differences.length > 0);
+        expect(followUpReasons(result).length > 0).toBe(back.length > 0 || differences.length > 0);
         expect(result.changed).toBe(returned.some((one) => !one.inResult) || differences.length > 0);
         // The same answer again reports nothing new.
         expect(returnedPayments(request, detail, returned, nowMs + 1)).toEqual(returned);

@@ -91,7 +91,7 @@ describe('H52 a workflow whose task keeps failing is reported', () => {
   });
 
   test('the reconciliation that found it is flagged', async () => {
-    const flagged = "WorkflowType = 'payoutReconciliation' AND PayoutNeedsAttention = true";
+    const flagged = "WorkflowType = 'payoutReconciliation' AND PayoutReasons = 'WORKFLOW_TASK_FAILS'";
     await eventually(async () => (await world.client.workflow.count(flagged)).count > 0 || undefined);
   });
 

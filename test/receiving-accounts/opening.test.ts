@@ -202,10 +202,10 @@ describe('H115 neither an answer nor a new account', () => {
     }
   });
 
-  test('a review is found by its search attribute; a person can have it sent again', async () => {
+  test('a review is found by its search attributes; a person can have it sent again', async () => {
     const request = next();
     const { workflowId } = accounts.handle(request);
-    const query = `WorkflowId = '${workflowId}' AND PayoutNeedsAttention = true`;
+    const query = `WorkflowId = '${workflowId}' AND PayoutNeedsAttention = true AND PayoutReasons = 'NEEDS_REVIEW'`;
     await eventually(async () => (await world.client.workflow.count(query)).count > 0 || undefined);
     await accounts.resolve(request, { by, created: false, then: 'retry' });
     expect((await accounts.result(request)).outcome).toBe('OPENED');

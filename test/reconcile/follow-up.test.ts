@@ -215,6 +215,7 @@ describe('H22 money that is returned after the end', () => {
     });
     const { searchAttributes } = await followUp(request).describe();
     expect(searchAttributes['PayoutNeedsAttention']).toEqual([true]);
+    expect(searchAttributes['PayoutReasons']).toEqual(['COULD_NOT_CHECK']);
   });
 
   test('a check is given up when the next one is due, or after a week, and never within a day', () => {

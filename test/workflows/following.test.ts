@@ -186,12 +186,15 @@ describe('a created order is followed to its end', () => {
       );
       const seen = async () => (await impatient.payouts.handle(ref).describe()).searchAttributes;
       await eventually(async () => {
-        const { PayoutNeedsAttention, PayoutPhase } = await seen();
-        return (PayoutNeedsAttention?.[0] === true && PayoutPhase?.[0] === 'QUOTING') || undefined;
+        const { PayoutNeedsAttention, PayoutReasons, PayoutPhase } = await seen();
+        const isFlagged = PayoutNeedsAttention?.[0] === true && PayoutReasons?.join() === 'CALL_WAITS';
+        return (isFlagged && PayoutPhase?.[0] === 'QUOTING') || undefined;
       });
       impatient.simulator.control.removeFault(rule.id);
       expect((await impatient.payouts.result(ref)).outcome).toBe('SUCCESS');
       expect((await impatient.payouts.state(ref)).reasons).toEqual([]);
+      const { PayoutNeedsAttention, PayoutReasons } = await seen();
+      expect([PayoutNeedsAttention, PayoutReasons ?? []]).toEqual([[false], []]);
     } finally {
       await impatient.stop();
     }

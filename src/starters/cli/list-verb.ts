@@ -2,6 +2,7 @@
 import type { ListedPayout, PayoutFilter } from '../../client/lists.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
 import type { AttentionCode, AttentionOf } from '../../domain/attention-codes.ts';
+import { followUpReasons } from '../../domain/follow-up.ts';
 import {
   describeFailingWorkflow,
   type FailingWorkflow,
@@ -9,7 +10,7 @@ import {
 } from '../../domain/reconciliation.ts';
 import { inParallel } from '../../surroundings/in-parallel.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
-import { followUpOf, followUpReasons } from '../follow-ups.ts';
+import { followUpOf } from '../follow-ups.ts';
 import type { Answer } from './answer.ts';
 import type { Page } from './options.ts';
 import { collect, listAnswer } from './pages.ts';

@@ -2,9 +2,10 @@
 import { endedPayout, notifyFollowUp } from '../../client/follow-ups.ts';
 import type { PayoutRef, Payouts, StartedPayout } from '../../client/payouts.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
+import { followUpReasons } from '../../domain/follow-up.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../../domain/payout.ts';
 import { isGone } from '../../temporal/client-errors.ts';
-import { followUpOf, followUpReasons } from '../follow-ups.ts';
+import { followUpOf } from '../follow-ups.ts';
 import { type Answer, EXIT } from './answer.ts';
 import { failureOf } from './failures.ts';
 import { statesOf, untilEndOf, untilEnds } from './progress.ts';

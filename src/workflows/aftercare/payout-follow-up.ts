@@ -25,7 +25,7 @@ import {
   type FollowUpRecord,
   type FollowUpRequest,
   type FollowUpResult,
-  followUpNeedsAttention,
+  followUpReasons,
   followUpResult,
   hintPauseMs,
   newFollowUpRecord,
@@ -33,9 +33,8 @@ import {
   notChecked,
   returnedPayments,
 } from '../../domain/follow-up.ts';
-import { formatMoney } from '../../domain/money.ts';
 import type { TradeDetail } from '../../domain/provider-records.ts';
-import { flagLines, showNeedsAttention } from '../shared/attention.ts';
+import { flagLines, showAttention } from '../shared/attention.ts';
 import { checks, followUpCalls, orBadInput, temporalCalls } from '../shared/calls.ts';
 import { onSignal } from '../shared/messages.ts';
 import { Publisher } from '../shared/publish-events.ts';
@@ -160,17 +159,11 @@ function recordDetail(followUp: FollowUp, detail: TradeDetail | null, queriedAtM
 /** Shows the result in the Temporal UI. The daily report reads it from the memo, without a query to each follow-up. */
 function show({ request, record, publisher }: FollowUp): void {
   const result = followUpResult(request, record);
-  const { returned, returnedSums, differences } = result;
+  const { returned, differences } = result;
   const { memo } = workflowInfo();
-  const sums = returnedSums.map(formatMoney).join(', ');
-  const lines = flagLines([
-    ...(sums === '' ? [] : [{ code: 'MONEY_RETURNED', message: `${sums} came back` }]),
-    ...differences,
-    ...(result.notChecked ? [result.notChecked] : []),
-  ]);
-  setCurrentDetails(lines.join('\n\n') || 'Nothing has changed.');
-  const needsAttention = followUpNeedsAttention(result);
-  showNeedsAttention(needsAttention);
+  const reasons = followUpReasons(result);
+  setCurrentDetails(flagLines(reasons).join('\n\n') || 'Nothing has changed.');
+  showAttention(reasons);
   const seen = {
     returned: returned.map(({ distributeId, target, inResult, seenAt }) => {
       return { distributeId, target, inResult, seenAt };
@@ -179,7 +172,7 @@ function show({ request, record, publisher }: FollowUp): void {
     ...(result.notChecked && { notChecked: { seenAt: result.notChecked.seenAt } }),
   };
   if (
-    (needsAttention || memo?.['changes'] !== undefined) &&
+    (reasons.length > 0 || memo?.['changes'] !== undefined) &&
     JSON.stringify(seen) !== JSON.stringify(memo?.['changes'])
   )
     upsertMemo({ changes: seen });

@@ -10,7 +10,7 @@ import {
   type ReconciliationReport,
   WORKFLOW_TASK_FAILS,
 } from '../../domain/reconciliation.ts';
-import { showNeedsAttention } from '../shared/attention.ts';
+import { flagLines, showAttention } from '../shared/attention.ts';
 import { temporalCalls } from '../shared/calls.ts';
 import { isRecord } from '../shared/messages.ts';
 
@@ -77,11 +77,14 @@ function lastReport() {
 }
 
 function show({ adopted, waiting, followed, leftAlone, failing }: ReconciliationReport): void {
-  const lines = [
-    `${adopted} stopped payouts started again, ${waiting} waiting for their turn, ${followed} follow-ups started`,
-    ...leftAlone.map(({ workflowId, why }) => `⚠ LEFT_ALONE: ${workflowId} ${why}`),
-    ...failing.map((one) => `⚠ ${WORKFLOW_TASK_FAILS}: ${one.workflowId}: ${describeFailingWorkflow(one)}`),
+  const flags = [
+    ...leftAlone.map(({ workflowId, why }) => ({ code: 'LEFT_ALONE', message: `${workflowId} ${why}` })),
+    ...failing.map((one) => ({
+      code: WORKFLOW_TASK_FAILS,
+      message: `${one.workflowId}: ${describeFailingWorkflow(one)}`,
+    })),
   ];
-  setCurrentDetails(lines.join('\n\n'));
-  if (leftAlone.length + failing.length > 0) showNeedsAttention(true);
+  const sums = `${adopted} stopped payouts started again, ${waiting} waiting for their turn, ${followed} follow-ups started`;
+  setCurrentDetails([sums, ...flagLines(flags)].join('\n\n'));
+  showAttention(flags);
 }

@@ -42,7 +42,7 @@ import {
 } from '../../domain/event-delivery.ts';
 import { bodyOf, TEST_EVENT_TYPE } from '../../domain/event-log.ts';
 import { isoTime } from '../../domain/time.ts';
-import { flagLines, showNeedsAttention } from '../shared/attention.ts';
+import { flagLines, showAttention } from '../shared/attention.ts';
 import { deciderProblem, isRecord, onSignal, onUpdate, runShielded, shielded } from '../shared/messages.ts';
 import { newEventId } from '../shared/publish-events.ts';
 import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
@@ -139,7 +139,7 @@ class DeliveryRun {
   }
 
   show(): void {
-    showNeedsAttention(this.record.attention.length > 0);
+    showAttention(this.record.attention);
     this.showDetails();
   }
 

@@ -11,6 +11,7 @@ import { formatMoney } from '../../domain/money.ts';
 import type { CheckedPayoutRequest, PayoutState } from '../../domain/payout.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
 import { payoutState } from '../../domain/payout-state.ts';
+import { attentionChanges } from '../shared/attention.ts';
 import type { Publisher } from '../shared/publish-events.ts';
 
 /** The part of a run that its state needs. `prepared` is undefined until the request has been checked. */
@@ -23,10 +24,8 @@ interface ShownRun {
 export function showState(run: ShownRun): void {
   const state = stateOf(run);
   setCurrentDetails(details(run, state));
-  const wanted = attributes(run, state);
-  const known = workflowInfo().searchAttributes;
-  const changed = Object.entries(wanted).filter(([name, [value]]) => known[name]?.[0] !== value);
-  if (changed.length > 0) upsertSearchAttributes(Object.fromEntries(changed));
+  const changes = { ...attributeChanges(run, state), ...attentionChanges(state.reasons) };
+  if (Object.keys(changes).length > 0) upsertSearchAttributes(changes);
   const { prepared } = run;
   if (prepared)
     run.publisher.publish((said, publish) => publishPayout(said, prepared.request, state, publish));
@@ -39,19 +38,20 @@ export function stateOf(run: ShownRun): PayoutState {
 }
 
 /** No personal data here: ids and statuses only. */
-function attributes(run: ShownRun, state: PayoutState): Record<string, [string] | [boolean]> {
-  const known = workflowInfo().searchAttributes;
-  return {
-    ...(run.prepared && { PayoutApp: [run.prepared.request.app] }),
-    PayoutPhase: [state.phase],
-    ...(state.outcome && { PayoutOutcome: [state.outcome] }),
-    ...(state.orderId && { PayoutOrderId: [state.orderId] }),
-    ...(state.auditStatus && { PayoutAuditStatus: [state.auditStatus] }),
-    // Absent means false: most payouts never need attention.
-    ...((state.needsAttention || known['PayoutNeedsAttention'] !== undefined) && {
-      PayoutNeedsAttention: [state.needsAttention],
-    }),
+function attributeChanges(run: ShownRun, state: PayoutState): Record<string, [string]> {
+  const shown = workflowInfo().searchAttributes;
+  const wanted: Record<string, string | undefined> = {
+    PayoutApp: run.prepared?.request.app,
+    PayoutPhase: state.phase,
+    PayoutOutcome: state.outcome,
+    PayoutOrderId: state.orderId,
+    PayoutAuditStatus: state.auditStatus,
   };
+  return Object.fromEntries(
+    Object.entries(wanted).flatMap(([name, value]) =>
+      value === undefined || value === '' || shown[name]?.[0] === value ? [] : [[name, [value]]],
+    ),
+  );
 }
 
 /** Amounts, and what the payout waits for and until when. */

@@ -12,7 +12,7 @@ import type {
 } from '../../domain/receiving-account.ts';
 import { accountIdOf } from '../../domain/receiving-account.ts';
 import { newOpeningRecord, openingState } from '../../domain/receiving-account-state.ts';
-import { flagLines, showNeedsAttention } from '../shared/attention.ts';
+import { flagLines, showAttention } from '../shared/attention.ts';
 import type { CallSettings } from '../shared/calls.ts';
 import { RequestRun } from '../shared/request-run.ts';
 
@@ -56,10 +56,10 @@ export class OpeningRun extends RequestRun<CheckedOpeningRequest, OpeningAttenti
 
   /** Shows the state in the Temporal UI. */
   show(): void {
-    const { phase, sentence, nextStep, reasons, needsAttention } = this.state;
+    const { phase, sentence, nextStep, reasons } = this.state;
     const lines = [`**${phase}**: ${sentence}`, `Next: ${nextStep}`, ...flagLines(reasons)];
     setCurrentDetails(lines.join('\n\n'));
-    showNeedsAttention(needsAttention);
+    showAttention(reasons);
   }
 
   opened(

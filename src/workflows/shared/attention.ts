@@ -1,5 +1,5 @@
 /** Attention flags: at most one of each code. The Temporal UI lists and filters workflows by them. */
-import { upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { type SearchAttributes, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 
 interface Flag<Code extends string> {
   code: Code;
@@ -25,8 +25,24 @@ export function flagLines(flags: readonly Flag<string>[]): string[] {
   return flags.map(({ code, message }) => `⚠ ${code}: ${message}`);
 }
 
-/** Each upsert costs a history event, so only a change is written. */
-export function showNeedsAttention(needsAttention: boolean): void {
-  const isShown = workflowInfo().searchAttributes['PayoutNeedsAttention']?.[0] === true;
-  if (needsAttention !== isShown) upsertSearchAttributes({ PayoutNeedsAttention: [needsAttention] });
+export function showAttention(flags: readonly Pick<Flag<string>, 'code'>[]): void {
+  const changes = attentionChanges(flags);
+  if (Object.keys(changes).length > 0) upsertSearchAttributes(changes);
+}
+
+/**
+ * The search attributes to write. Each write costs a history event, so only changes are written. Absent means no and
+ * none: most workflows never need attention.
+ */
+export function attentionChanges(flags: readonly Pick<Flag<string>, 'code'>[]): SearchAttributes {
+  const { searchAttributes: shown } = workflowInfo();
+  const needsAttention = flags.length > 0;
+  // A flag that is raised again moves to the end of the list. The set of codes stays the same.
+  const codes = [...new Set(flags.map(({ code }) => code))].sort();
+  return {
+    ...((shown['PayoutNeedsAttention']?.[0] === true) !== needsAttention && {
+      PayoutNeedsAttention: [needsAttention],
+    }),
+    ...((shown['PayoutReasons'] ?? []).join() !== codes.join() && { PayoutReasons: codes }),
+  };
 }

@@ -19,7 +19,7 @@ import {
   toHeldGrant,
   tokenState,
 } from '../../domain/token-record.ts';
-import { FlaggedRun, flagLines, showNeedsAttention } from '../shared/attention.ts';
+import { FlaggedRun, flagLines, showAttention } from '../shared/attention.ts';
 import { Publisher } from '../shared/publish-events.ts';
 import { isHistoryLong } from '../shared/run-facts.ts';
 
@@ -98,7 +98,7 @@ export class RenewalRun extends FlaggedRun<TokenAttentionCode> {
       ...flagLines(state.reasons),
     ];
     setCurrentDetails(lines.filter((line) => line !== undefined).join('\n\n'));
-    showNeedsAttention(state.needsAttention);
+    showAttention(state.reasons);
     this.publisher.publish((said, publish) => publishToken(said, state, publish));
   }
 
