@@ -219,8 +219,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'branch-on-replay',
     what: 'A workflow branches on whether it replays: it is stuck when it leaves the cache of its worker.',
     file: 'src/workflows/payout/show-state.ts',
-    find: 'if (changed.length > 0) upsert',
-    replace: 'if (changed.length > 0 && !workflowInfo().unsafe.isReplaying) upsert',
+    find: 'if (Object.keys(changes).length > 0) upsert',
+    replace: 'if (Object.keys(changes).length > 0 && !workflowInfo().unsafe.isReplaying) upsert',
   },
   {
     name: 'branch-on-history-length',
@@ -288,8 +288,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'account-number-in-lists',
     what: "A search attribute holds the beneficiary's account number, and search attributes are not encrypted.",
     file: 'src/workflows/payout/show-state.ts',
-    find: '{ PayoutOrderId: [state.orderId] }',
-    replace: '{ PayoutOrderId: [run.request.receiver.bankAccountNumber] }',
+    find: 'PayoutOrderId: state.orderId,',
+    replace: 'PayoutOrderId: run.prepared?.request.receiver.bankAccountNumber,',
   },
   {
     name: 'older-key-forgotten',
