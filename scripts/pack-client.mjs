@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { lastLines, run } from './setup/child.mjs';
 import { runMain, SetupError, say } from './setup/console.mjs';
-import { projectRoot } from './setup/paths.mjs';
+import { projectRoot, tsc } from './setup/paths.mjs';
 
 /** The exports: `durable-payouts/NAME`. */
 const ENTRIES = { client: 'client/index', nexus: 'client/nexus' };
@@ -48,8 +48,7 @@ export async function packClient(folder) {
 export async function bundleClient(folder) {
   const compiled = mkdtempSync(join(tmpdir(), 'payouts-compiled-'));
   try {
-    const compiler = join(projectRoot, 'node_modules', '.bin', 'tsc');
-    await runOrThrow(compiler, ['-p', 'src/client', '--outDir', compiled], projectRoot);
+    await runOrThrow(process.execPath, [tsc, '-p', 'src/client', '--outDir', compiled], projectRoot);
     const { dts } = await import('rollup-plugin-dts');
     const chunks = [
       ...(await bundle(compiled, { ...ENTRIES, ...LOADED_BY_PATH }, '.js', folder, [])),

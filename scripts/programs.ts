@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleWorkflows } from '../src/workers/workflow-bundle.ts';
+import { tsc } from './setup/paths.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Inside node_modules, so that compiled files find their packages. */
@@ -19,7 +20,6 @@ export function compilePrograms(): void {
   if (process.env[COMPILED_PROGRAMS] !== undefined) return;
   mkdirSync(CACHE, { recursive: true });
   const folder = folderOfThisProcess(join(CACHE, 'programs-'));
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
   const project = ['--project', join(ROOT, 'tsconfig.programs.json'), '--outDir', folder];
   const { status, stdout } = spawnSync(process.execPath, [tsc, ...project], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`the programs cannot be compiled:\n${stdout}`);

@@ -2,16 +2,16 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { projectRoot } from './paths.mjs';
+import { projectRoot, tsc } from './paths.mjs';
 import { runAttached } from './program.mjs';
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Count */
 
 /** Each counts as one test. */
 export const CHECKS = /** @type {const} */ ([
-  { name: 'types', command: 'tsc', args: ['-p', 'tsconfig.json'] },
-  { name: 'types of the workflows', command: 'tsc', args: ['-p', 'src/workflows'] },
-  { name: 'lint and format', command: 'biome', args: ['check', '--error-on-warnings'] },
+  { name: 'types', command: process.execPath, args: [tsc, '-p', 'tsconfig.json'] },
+  { name: 'types of the workflows', command: process.execPath, args: [tsc, '-p', 'src/workflows'] },
+  { name: 'lint and format', command: bin('biome'), args: ['check', '--error-on-warnings'] },
 ]);
 
 /**
@@ -19,7 +19,7 @@ export const CHECKS = /** @type {const} */ ([
  * @returns {Promise<Count>}
  */
 export async function runCheck({ name, command, args }) {
-  const code = await runAttached(bin(command), [...args]);
+  const code = await runAttached(command, [...args]);
   console.log(`${code === 0 ? 'passed' : 'FAILED'}: ${name}`);
   return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
 }

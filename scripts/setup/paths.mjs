@@ -8,6 +8,9 @@ import { fileURLToPath } from 'node:url';
 
 export const projectRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
+/** TypeScript 7. `node_modules/.bin/tsc` may be the compiler of another package, which takes three times as long. */
+export const tsc = join(projectRoot, 'node_modules', 'typescript', 'bin', 'tsc');
+
 /**
  * @param {Env} env
  * @returns {string}

@@ -4,6 +4,7 @@ import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { packClient } from '../../scripts/pack-client.mjs';
+import { tsc } from '../../scripts/setup/paths.mjs';
 import { type Installed, installPackage } from '../support/installed-package.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -30,7 +31,7 @@ export async function installClient(): Promise<Consumer> {
   const compile = async (file: string, skipLibCheck = true) => {
     const compilerOptions = { ...COMPILER_OPTIONS, skipLibCheck };
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }));
-    await exec(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]);
+    await exec(process.execPath, [tsc, '-p', folder]);
   };
   return {
     ...installed,
