@@ -4,6 +4,7 @@
  */
 import { Command, InvalidArgumentError } from 'commander';
 import { endWhenInterrupted } from '../bench/stage.ts';
+import { appendToLog, chaosSchema, recordedCode } from '../scripts/campaign-log.ts';
 import { chaosPlan } from './plan.ts';
 import { runSeed, type SeedReport, type Violation } from './run-seed.ts';
 
@@ -12,13 +13,24 @@ const program = new Command('chaos')
   .option('--seeds <count>', 'number of seeds', whole, 5)
   .option('--from <seed>', 'first seed', whole, 1)
   .option('--json', 'one JSON object per line')
+  .option('--record <file>', 'append the result to a log in docs/campaigns, if the code is committed')
   .parse();
-const { seeds, from, json } = program.opts<{ seeds: number; from: number; json?: boolean }>();
+const { seeds, from, json, record } = program.opts<{
+  seeds: number;
+  from: number;
+  json?: boolean;
+  record?: string;
+}>();
+/** Before the first seed: the code may change meanwhile. */
+const code = record === undefined ? undefined : recordedCode('chaos');
+const startedAtMs = performance.now();
 
 endWhenInterrupted();
 
 const found: Violation[] = [];
-let failed = 0;
+const failedSeeds: number[] = [];
+const outcomes: Record<string, number> = {};
+const sums = { payouts: 0, reviewed: 0, faultsMet: 0, randomAnswers: 0 };
 for (let seed = from; seed < from + seeds; seed += 1) {
   if (!json) console.error(`seed ${seed} (${seed - from + 1} of ${seeds}) …`);
   const report = await runSeed(chaosPlan(seed)).catch((error: unknown) =>
@@ -30,11 +42,28 @@ for (let seed = from; seed < from + seeds; seed += 1) {
   } else {
     console.log(json ? JSON.stringify(report) : textOf(report));
     found.push(...report.violations);
+    addToSums(report);
   }
-  if (typeof report === 'string' || report.violations.length > 0) failed += 1;
+  if (typeof report === 'string' || report.violations.length > 0) failedSeeds.push(seed);
 }
+const failed = failedSeeds.length;
+if (code && record !== undefined)
+  appendToLog(record, chaosSchema, {
+    ...{ ...code, from, seeds, failedSeeds, outcomes, ...sums },
+    wallSeconds: Math.round((performance.now() - startedAtMs) / 1_000),
+  });
 console.log(json ? JSON.stringify({ seeds, failed, kinds: byKind(found) }) : summary());
 process.exit(failed > 0 ? 1 : 0);
+
+function addToSums(report: SeedReport): void {
+  for (const [outcome, count] of Object.entries(report.outcomes)) {
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
+    sums.payouts += count;
+  }
+  sums.reviewed += report.reviewed;
+  sums.faultsMet += report.faultsMet;
+  sums.randomAnswers += report.randomAnswers;
+}
 
 function textOf(report: SeedReport): string {
   const { seed, outcomes, reviewed, faultsMet, randomAnswers, violations, calls } = report;

@@ -5,6 +5,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
+import { appendToLog, recordedCode, worldsSchema } from '../scripts/campaign-log.ts';
 import { bundledWorkflows } from '../scripts/programs.ts';
 import { countingInto, printBranches } from './coverage/branches.ts';
 import { Tally } from './coverage/tally.ts';
@@ -36,6 +37,7 @@ const program = new Command('simulate')
   )
   .option('--mutants', 'plant bugs, one at a time, and report how many seeds find each')
   .option('--only <names>', 'names of mutants, separated by commas', list)
+  .option('--record <file>', 'append the result to a log in docs/campaigns, if the code is committed')
   .parse();
 const options = program.opts<{
   seeds?: number;
@@ -47,13 +49,18 @@ const options = program.opts<{
   released?: string;
   mutants?: true;
   only?: string[];
+  record?: string;
 }>();
-const { from, processes, released, mutants, only } = options;
+const { from, processes, released, mutants, only, record } = options;
 const { trace = false, coverage = false, untilViolation = false } = options;
 const seeds = options.seeds ?? (mutants ? SEEDS_PER_MUTANT : SEEDS);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-if (mutants) process.exit(await runMutants({ seeds, from, processes, only }));
+if (mutants) process.exit(await runMutants({ seeds, from, processes, only, record }));
+if (record !== undefined && untilViolation)
+  program.error('--record needs all seeds: without --until-violation');
+/** Before the first world: the code may change meanwhile. */
+const code = record === undefined ? undefined : recordedCode('simulation');
 
 /** Worlds leave memory behind, so each process runs a limited number of seeds. */
 const SEEDS_PER_PROCESS = 500;
@@ -69,6 +76,8 @@ const startedAtMs = performance.now();
 let next = from;
 let done = 0;
 let failed = 0;
+const failedSeeds: number[] = [];
+let cpuMs = 0;
 const outcomes: Record<string, number> = {};
 const children = new Set<ChildProcess>();
 const tally = new Tally();
@@ -84,6 +93,7 @@ await Promise.all(Array.from({ length: Math.min(processes, seeds) }, runProcess)
 clearInterval(progress);
 console.log(`${done - failed} of ${done} seeds without a violation`);
 console.log(summaryText());
+recordCampaign();
 if (coverage) {
   for (const line of tally.summaryLines()) console.log(line);
   printBranches(counters);
@@ -142,6 +152,7 @@ function nextMessage(child: ChildProcess): Promise<unknown> {
 
 function addSummary(summary: Summary): void {
   done += 1;
+  cpuMs += summary.cpuMs;
   for (const key of Object.keys(sums) as (keyof typeof sums)[]) sums[key] += summary.sums[key];
   tally.add(summary);
   for (const [outcome, count] of Object.entries(summary.outcomes))
@@ -150,7 +161,22 @@ function addSummary(summary: Summary): void {
   console.log(`seed ${summary.seed}: npm run simulate -- --seeds 1 --from ${summary.seed}`);
   if (!untilViolation) for (const line of summary.timeline) console.log(`  ${line}`);
   for (const violation of summary.violations) console.log(`  VIOLATION ${violation.slice(0, 1_000)}`);
-  if (summary.violations.length > 0) failed += 1;
+  if (summary.violations.length === 0) return;
+  failed += 1;
+  failedSeeds.push(summary.seed);
+}
+
+function recordCampaign(): void {
+  if (record === undefined || !code) return;
+  const { virtualMs, ...counts } = sums;
+  appendToLog(record, worldsSchema, {
+    ...code,
+    ...{ from, seeds: done, failedSeeds: failedSeeds.toSorted((one, other) => one - other), outcomes },
+    ...counts,
+    virtualHours: Math.round(virtualMs / HOUR_MS),
+    cpuSeconds: Math.round(cpuMs / 1_000),
+    wallSeconds: Math.round((performance.now() - startedAtMs) / 1_000),
+  });
 }
 
 function summaryText(): string {
@@ -160,7 +186,7 @@ function summaryText(): string {
     `${sums.payouts} payouts (${ends.join(', ')}) in ${sums.runs} workflow runs`,
     `${sums.processFaults} process faults, ${sums.faultsHit} faults in ${sums.calls} calls, ${sums.replays} replays`,
     `${sums.activations} activations, ${sums.events} events, ${(sums.virtualMs / HOUR_MS).toFixed(1)} hours of virtual time`,
-    `${seconds.toFixed(0)} s`,
+    `${seconds.toFixed(0)} s, ${(cpuMs / 1_000 / done).toFixed(2)} CPU seconds per world`,
   ].join('\n');
 }
 

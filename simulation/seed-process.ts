@@ -23,6 +23,8 @@ export const summarySchema = z.object({
   outcomes: z.record(z.string(), count),
   faults: z.array(z.string()),
   hazards: z.array(z.string()),
+  /** With the worlds of the shrinking. */
+  cpuMs: z.number(),
   sums: z.object({
     ...{ payouts: count, runs: count, processFaults: count, faultsHit: count, calls: count },
     ...{ activations: count, replays: count, events: count, virtualMs: z.number() },
@@ -36,13 +38,19 @@ export async function summaryOf(
   released?: Workflows,
 ): Promise<Summary> {
   const options = { ...job, released };
+  const before = process.cpuUsage();
   const report = await runSeed(workflows, seed, options);
-  if (report.violations.length === 0 || !shrinks) return toSummary(seed, report, report);
-  const { report: smallest } = await shrink(workflows, planOf(seed), report, options);
-  return toSummary(seed, report, smallest);
+  const isShrunk = shrinks && report.violations.length > 0;
+  const shown = isShrunk ? (await shrink(workflows, planOf(seed), report, options)).report : report;
+  const { user, system } = process.cpuUsage(before);
+  return { ...toSummary(seed, report, shown), cpuMs: (user + system) / 1_000 };
 }
 
-function toSummary(seed: number, report: SeedReport, { violations, timeline }: SeedReport): Summary {
+function toSummary(
+  seed: number,
+  report: SeedReport,
+  { violations, timeline }: SeedReport,
+): Omit<Summary, 'cpuMs'> {
   const { outcomes, faults, hazards, payouts, runs, processFaults } = report;
   const { faultsHit, calls, activations, replays, events, virtualMs } = report;
   return {

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { appendToLog, type Mutants, mutantsSchema, recordedCode } from '../../scripts/campaign-log.ts';
 import { bundledWorkflows } from '../../scripts/programs.ts';
 import { MUTANTS, type Mutant } from './mutants.ts';
 
@@ -17,6 +18,8 @@ export interface MutantOptions {
   processes: number;
   /** Names of mutants. Default: all. */
   only?: readonly string[] | undefined;
+  /** The log to which the result is appended. */
+  record?: string | undefined;
 }
 
 type MutantResult =
@@ -39,15 +42,30 @@ export async function runMutants(options: MutantOptions): Promise<number> {
     return 1;
   }
   const selected = MUTANTS.filter(({ name }) => options.only?.includes(name) ?? true);
+  const record = recorder(options);
+  const caughtAfter: Record<string, number | null> = {};
   let caught = 0;
   for (const mutant of selected) {
     const result = await testMutant(mutant, options);
     if (result.kind === 'caught') caught += 1;
+    if (result.kind !== 'broken') caughtAfter[mutant.name] = result.kind === 'caught' ? result.seeds : null;
     console.log(`${mutant.name}: ${describeResult(result, options)}`);
     if (result.kind !== 'caught') console.log(`  ${mutant.file}: ${mutant.what}`);
   }
   console.log(`${caught} of ${selected.length} mutants caught`);
+  record(caughtAfter);
   return caught === selected.length ? 0 : 1;
+}
+
+/** Reads the code now: it may change before the campaign ends. */
+function recorder({ record, from, seeds }: MutantOptions): (caughtAfter: Mutants['caughtAfter']) => void {
+  if (record === undefined) return () => undefined;
+  const code = recordedCode('simulation');
+  const startedAtMs = performance.now();
+  return (caughtAfter) => {
+    const wallSeconds = Math.round((performance.now() - startedAtMs) / 1_000);
+    appendToLog(record, mutantsSchema, { ...code, from, seeds, wallSeconds, caughtAfter });
+  };
 }
 
 /** Returns the text of the mutant's file with the bug. Throws if `find` does not occur exactly once. */

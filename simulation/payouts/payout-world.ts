@@ -26,6 +26,7 @@ import { Temporal } from '../temporal/temporal.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import { World } from '../world/world.ts';
 import { type PlannedEvents, SimulatedEndpoint, simulatedEndpoints } from './events.ts';
+import { rememberingCodec } from './remembering-codec.ts';
 import { workerProgram } from './worker-process.ts';
 
 export interface PayoutWorldOptions {
@@ -104,7 +105,10 @@ export class PayoutWorld {
     this.service = new Service(this.server);
     const randomness = world.randomness();
     // External clients use the current keys.
-    const codec = () => new EncryptionCodec(ringOf(this.config), randomness);
+    const codec = () => {
+      const ring = ringOf(this.config);
+      return rememberingCodec(new EncryptionCodec(ring, randomness), ring);
+    };
     const current: PayloadCodec = {
       encode: (payloads) => codec().encode(payloads),
       decode: (payloads) => codec().decode(payloads),

@@ -14,6 +14,7 @@ import type { Service } from '../temporal/rpc.ts';
 import type { Temporal } from '../temporal/temporal.ts';
 import { SimulatedWorker } from '../temporal/worker.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
+import { remembering } from './remembering-codec.ts';
 
 export interface WorkerProcessParts {
   server: Temporal;
@@ -35,11 +36,18 @@ async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
   const { server, service, faults, provider, trip, eventTransport } = parts;
   const [config, workflows] = [parts.config(), parts.workflows()];
   const surroundings = { clock: life, random: life.random };
-  const client = service.clientOf(life, { dataConverter: dataConverter(config.keys.payloads, life.random) });
+  const { payloads } = config.keys;
+  const client = service.clientOf(life, {
+    dataConverter: remembering(dataConverter(payloads, life.random), payloads),
+  });
   const network = { provider, trip, world: life.world, isCutOff: () => life.process.cutOffFromProvider };
   const workers = await createWorkers({
     ...{ config, client, surroundings },
-    createWorker: async (options) => new SimulatedWorker({ server, life, workflows, faults }, options),
+    createWorker: async ({ dataConverter: converter = {}, ...options }) =>
+      new SimulatedWorker(
+        { server, life, workflows, faults },
+        { ...options, dataConverter: remembering(converter, payloads) },
+      ),
     workflowBundle: { codePath: 'loaded before' },
     transport: (options) => new SimulatedTransport(options, network),
     ...(eventTransport && { eventTransport: eventTransport(life) }),

@@ -209,6 +209,8 @@ class Heartbeats {
   private hasEnded = false;
   private cancelWatch: () => void = () => undefined;
   private isPaused = false;
+  /** When the activity started or recorded its last heartbeat. */
+  private lastAt: number;
   private latest: { details: unknown } | undefined;
   private readonly parts: ActivityTasksParts;
   private readonly activity: PendingActivity;
@@ -218,6 +220,7 @@ class Heartbeats {
     this.parts = parts;
     this.activity = activity;
     this.attempt = attempt;
+    this.lastAt = parts.life.nowMs();
     this.watch();
   }
 
@@ -228,10 +231,15 @@ class Heartbeats {
 
   /** Only heartbeats restart core's own timer. */
   private watch(): void {
-    this.cancelWatch();
+    const { life } = this.parts;
     const timeout = durationMs(this.activity.attributes.heartbeatTimeout);
     if (timeout === undefined) return;
-    this.cancelWatch = this.parts.life.after(timeout + TIMEOUT_MARGIN_MS, () => {
+    const dueAt = this.lastAt + timeout + TIMEOUT_MARGIN_MS;
+    this.cancelWatch = life.after(dueAt - life.nowMs(), () => {
+      if (life.nowMs() < this.lastAt + timeout + TIMEOUT_MARGIN_MS) {
+        this.watch();
+        return;
+      }
       this.isLost = true;
       this.cancelled('NOT_FOUND');
     });
@@ -239,7 +247,7 @@ class Heartbeats {
 
   record(details: unknown): void {
     this.latest = { details };
-    this.watch();
+    this.lastAt = this.parts.life.nowMs();
     if (!this.isPaused) this.parts.life.world.spawn(this.send());
   }
 

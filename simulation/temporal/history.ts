@@ -106,7 +106,9 @@ export function childEnd(event: HistoryEvent) {
   );
 }
 
-const { HistoryEvent: EventMessage } = temporal.api.history.v1;
+const { HistoryEvent: EventMessage, History } = temporal.api.history.v1;
+/** The tag of `History.events`. */
+const EVENTS = 10;
 /** Caches: events never change, and clients read them often. */
 const encodings = new WeakMap<Entry, Uint8Array>();
 const messages = new WeakMap<Entry, Api.api.history.v1.HistoryEvent>();
@@ -115,7 +117,7 @@ const messages = new WeakMap<Entry, Api.api.history.v1.HistoryEvent>();
 export function encodingOf(entry: Entry): Uint8Array {
   const cached = encodings.get(entry);
   if (cached) return cached;
-  const bytes = EventMessage.encode(EventMessage.fromObject(entry.event)).finish();
+  const bytes = EventMessage.encode(entry.event).finish();
   encodings.set(entry, bytes);
   return bytes;
 }
@@ -130,5 +132,12 @@ function messageOf(entry: Entry): Api.api.history.v1.HistoryEvent {
 
 /** For `Worker.runReplayHistory`, the UI and the tests. */
 export function exported(entries: readonly Entry[]): Api.api.history.v1.History {
-  return temporal.api.history.v1.History.create({ events: entries.map(messageOf) });
+  return History.create({ events: entries.map(messageOf) });
+}
+
+/** Equals the encoding of `exported(entries)`. */
+export function encodedHistory(entries: readonly Entry[]): Uint8Array {
+  const writer = History.encode({});
+  for (const entry of entries) writer.uint32(EVENTS).bytes(encodingOf(entry));
+  return writer.finish();
 }

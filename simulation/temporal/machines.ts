@@ -58,6 +58,8 @@ export class Nondeterminism extends Error {
 interface Queued {
   command: Command;
   machine: Machine;
+  /** Issued in a replay: its payloads are not encoded. */
+  isReplayed: boolean;
 }
 
 /** The commands and flags that a workflow returned from an activation. */
@@ -166,7 +168,9 @@ export class Machines implements Core {
 
   /** The commands for the server. Each leaves the queue when its event is applied. */
   commands(): Command[] {
-    return this.queue.filter(({ machine }) => !machine.dropped).map(({ command }) => command);
+    const queued = this.queued();
+    if (queued.some(({ isReplayed }) => isReplayed)) throw new Error('a replayed command goes to the server');
+    return queued.map(({ command }) => command);
   }
 
   /** The server has discarded the last workflow task, which only brought rejected updates. */
@@ -190,11 +194,15 @@ export class Machines implements Core {
     const fingerprint = this.fingerprint(`${type} ${bytes ?? JSON.stringify(attributes)}`);
     // TypeScript cannot relate the type of a command to its attributes.
     const command = { type, attributes, fingerprint } as Command;
-    this.queue.push({ machine, command });
+    this.queue.push({ machine, command, isReplayed: this.replaying && bytes !== undefined });
   }
 
   advanceClock(ms: number): void {
     this.now = Math.max(this.now, ms);
+  }
+
+  private queued(): Queued[] {
+    return this.queue.filter(({ machine }) => !machine.dropped);
   }
 
   // ---- events
@@ -211,7 +219,8 @@ export class Machines implements Core {
       return 0;
     }
     const afterId = this.startedId;
-    const unprocessed = this.remaining.filter(({ id }) => id > afterId);
+    const first = this.remaining.findIndex(({ id }) => id > afterId);
+    const unprocessed = first < 0 ? [] : this.remaining.slice(first);
     const sequence = nextSequence(unprocessed, afterId);
     this.remaining = unprocessed.slice(sequence.length);
     const isLast = this.remaining.length === 0;
@@ -237,9 +246,11 @@ export class Machines implements Core {
       else skipNext = this.applyEvent(entry, events[index + 1]);
       this.lastProcessed = entry.id;
     }
-    const [extra] = this.commands();
+    const [extra] = this.queued();
     if (before && this.replaying && extra)
-      throw new Nondeterminism(`issues a command beyond the end of the history: ${extra.fingerprint.bytes}`);
+      throw new Nondeterminism(
+        `issues a command beyond the end of the history: ${extra.command.fingerprint.bytes}`,
+      );
   }
 
   private isNewEvent(entry: Entry): boolean {

@@ -48,7 +48,8 @@ export class PendingActivity {
   identity = '';
   private lastFailure: Failure | undefined;
   private plans: PlannedEvent[] = [];
-  private heartbeatPlan: PlannedEvent | undefined;
+  /** When the current attempt times out without a further heartbeat. */
+  private heartbeatDueAt = 0;
 
   constructor(
     host: ActivityHost,
@@ -80,7 +81,7 @@ export class PendingActivity {
     const limit = durationMs(this.attributes.startToCloseTimeout);
     if (limit !== undefined)
       this.plan(limit, () => this.timedOut(TimeoutType.TIMEOUT_TYPE_START_TO_CLOSE, 'StartToClose'));
-    this.awaitHeartbeat();
+    this.awaitHeartbeats();
     const { attemptScheduledAt, heartbeatDetails } = this;
     return { activity: this, attempt, attemptScheduledAt, heartbeatDetails };
   }
@@ -90,7 +91,7 @@ export class PendingActivity {
     if (!this.isCurrentAttempt(attempt)) return 'NOT_FOUND';
     this.heartbeatDetails = details;
     this.lastHeartbeatAt = this.host.world.now;
-    this.awaitHeartbeat();
+    this.heartbeatDueAt = this.lastHeartbeatAt + this.heartbeatTimeoutMs;
     return this.cancelRequested ? 'CANCELLED' : 'OK';
   }
 
@@ -119,13 +120,22 @@ export class PendingActivity {
     this.host.offerActivity(this);
   }
 
-  private awaitHeartbeat(): void {
-    if (this.heartbeatPlan) this.heartbeatPlan.cancelled = true;
-    const limit = durationMs(this.attributes.heartbeatTimeout);
-    if (limit !== undefined)
-      this.heartbeatPlan = this.plan(limit, () =>
-        this.timedOut(TimeoutType.TIMEOUT_TYPE_HEARTBEAT, 'Heartbeat'),
-      );
+  private get heartbeatTimeoutMs(): number {
+    return durationMs(this.attributes.heartbeatTimeout) ?? Number.POSITIVE_INFINITY;
+  }
+
+  private awaitHeartbeats(): void {
+    const { now } = this.host.world;
+    this.heartbeatDueAt = now + this.heartbeatTimeoutMs;
+    if (this.heartbeatTimeoutMs !== Number.POSITIVE_INFINITY) this.planHeartbeatTimeout();
+  }
+
+  /** Heartbeats only move the time at which the activity times out. */
+  private planHeartbeatTimeout(): void {
+    this.plan(this.heartbeatDueAt - this.host.world.now, () => {
+      if (this.host.world.now < this.heartbeatDueAt) this.planHeartbeatTimeout();
+      else this.timedOut(TimeoutType.TIMEOUT_TYPE_HEARTBEAT, 'Heartbeat');
+    });
   }
 
   private timedOut(timeoutType: Timeout, name: string): void {

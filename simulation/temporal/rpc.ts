@@ -15,7 +15,7 @@ import { clientInterceptors } from '../../src/temporal/queries.ts';
 import type { Life } from '../process/life.ts';
 import { type Api, temporal } from '../sdk.ts';
 import { grpcError } from './errors.ts';
-import { type Entry, exported, isFinal } from './history.ts';
+import { type Entry, encodedHistory, exported, isFinal } from './history.ts';
 import type { PendingActivity } from './pending-activity.ts';
 import { id, type Run, type Update } from './run.ts';
 import { Schedules } from './schedules.ts';
@@ -32,6 +32,10 @@ const {
 } = temporal.api.enums.v1;
 type Requests = Api.api.workflowservice.v1.WorkflowService;
 
+const { GetWorkflowExecutionHistoryResponse: HistoryAnswer } = api;
+/** The tag of its field `history`. */
+const HISTORY = 10;
+
 const LATENCY_MS = 5;
 const LONG_POLL_MS = 20_000;
 const QUERY_LIMIT_MS = 30_000;
@@ -40,7 +44,6 @@ interface Request<T> {
   decode(bytes: Uint8Array): T;
 }
 interface Answer<T> {
-  fromObject(object: object): T;
   encode(message: T): { finish(): Uint8Array };
 }
 /** The owner of a client. */
@@ -202,10 +205,9 @@ export class Service {
     const method = <Q, A>(
       request: Request<Q>,
       response: Answer<A>,
-      handle: (request: Q) => object | Promise<object>,
+      handle: (request: Q) => A | Promise<A>,
     ): Handler => {
-      return async (bytes) =>
-        response.encode(response.fromObject(await handle(request.decode(bytes)))).finish();
+      return async (bytes) => response.encode(await handle(request.decode(bytes))).finish();
     };
     return new Map<string, Handler>([
       [
@@ -287,9 +289,7 @@ export class Service {
       ],
       [
         'getworkflowexecutionhistory',
-        method(api.GetWorkflowExecutionHistoryRequest, api.GetWorkflowExecutionHistoryResponse, (request) =>
-          this.history(request),
-        ),
+        async (bytes) => this.history(api.GetWorkflowExecutionHistoryRequest.decode(bytes)),
       ],
       [
         'getworkflowexecutionhistoryreverse',
@@ -407,7 +407,7 @@ export class Service {
   /** A page starts after the event id in the token, so an empty long poll resumes at the same place. */
   private async history(
     request: Api.api.workflowservice.v1.IGetWorkflowExecutionHistoryRequest,
-  ): Promise<object> {
+  ): Promise<Uint8Array> {
     const token = Buffer.from(request.nextPageToken ?? []).toString();
     const [runId, after] = token ? token.split(' ') : [this.runOf(request.execution).runId, '0'];
     const run = this.server.find(request.execution?.workflowId ?? '', runId);
@@ -420,7 +420,8 @@ export class Service {
     const events = newEntries().slice(0, size);
     const hasMore = request.waitNewEvent ? run.isRunning : newEntries().length > events.length;
     const next = `${run.runId} ${events.at(-1)?.id ?? after}`;
-    return { history: exported(events), nextPageToken: hasMore ? Buffer.from(next) : new Uint8Array() };
+    const nextPageToken = hasMore ? Buffer.from(next) : new Uint8Array();
+    return HistoryAnswer.encode({ nextPageToken }).uint32(HISTORY).bytes(encodedHistory(events)).finish();
   }
 
   private async query(request: Api.api.workflowservice.v1.IQueryWorkflowRequest): Promise<object> {

@@ -26,6 +26,8 @@ import type { SimulatedWorker } from './worker.ts';
 const { WorkflowActivation } = coresdk.workflow_activation;
 const { WorkflowTaskFailedCause } = temporal.api.enums.v1;
 const NAMESPACE = 'default';
+/** Events up to which every workflow task is evicted with the same probability. */
+const SHORT_HISTORY = 50;
 /** The SDK's id of a direct query. */
 const LEGACY_QUERY_ID = 'legacy_query';
 
@@ -128,7 +130,7 @@ export class WorkflowTasks {
     const { run, task } = work;
     const { worker, faults } = this.parts;
     await this.life.awake();
-    const isEvicted = faults !== undefined && this.world.random.chance(faults.evicted);
+    const isEvicted = faults !== undefined && this.world.random.chance(evictionChance(faults, run));
     await this.exclusively(run, !isEvicted, async (cached) => {
       const { machines } = cached;
       try {
@@ -372,7 +374,10 @@ export class WorkflowTasks {
   }
 }
 
-/** Compares commands before encoding: encryption produces different bytes each time. */
+/**
+ * Compares commands before encoding: encryption produces different bytes each time. A replay only compares them, so it
+ * does not encode them.
+ */
 async function activateInVm({ codec }: Cached, vm: WorkflowVm, activation: Activation) {
   const decoded = await codec
     .decodeActivation(WorkflowActivation.fromObject(activation))
@@ -381,8 +386,18 @@ async function activateInVm({ codec }: Cached, vm: WorkflowVm, activation: Activ
   const completion = await vm.activate(decoded).catch((error: unknown) => taskFailed(messageOfError(error)));
   const plain = (completion.successful?.commands ?? []).map(bytesOf);
   const why = completion.failed ? messageOf(completion.failed.failure) : '';
-  const { successful, failed } = await codec.encodeCompletion(completion);
+  const isOnlyCompared = activation.isReplaying && completion.successful && !isQuery(activation);
+  const { successful, failed } = isOnlyCompared ? completion : await codec.encodeCompletion(completion);
   return { successful, failed, why, plain };
+}
+
+function isQuery({ jobs }: Activation): boolean {
+  return jobs?.some(({ queryWorkflow }) => queryWorkflow) ?? false;
+}
+
+/** A replay takes the time of the whole history, so the replays of a long history cost as much as those of a short one. */
+function evictionChance({ evicted }: WorkflowTaskFaults, { entries }: Run): number {
+  return evicted >= 1 ? evicted : evicted * Math.min(1, SHORT_HISTORY / entries.length);
 }
 
 /** As in the SDK, the task fails, and another worker may succeed. */

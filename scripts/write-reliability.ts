@@ -1,0 +1,108 @@
+/**
+ * Writes the figures of the logged campaigns into `docs/reliability.md`:
+ * `node --import tsx scripts/write-reliability.ts`.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type Chaos,
+  type Code,
+  chaosSchema,
+  type Mutants,
+  mutantsSchema,
+  readLog,
+  type Worlds,
+  withoutOverlaps,
+  worldsSchema,
+} from './campaign-log.ts';
+import { code, table } from './markdown.ts';
+
+const DOCS = join(import.meta.dirname, '../docs');
+export const RELIABILITY_PAGE = join(DOCS, 'reliability.md');
+const LOGS = join(DOCS, 'campaigns');
+const BEGIN = '<!-- begin campaigns -->';
+const END = '<!-- end campaigns -->';
+
+/** The page with its figures replaced. */
+export function reliabilityPage(page: string, logs = LOGS): string {
+  const [before, after] = [page.indexOf(BEGIN), page.indexOf(END)];
+  if (before < 0 || after < before) throw new Error('docs/reliability.md has no markers for the campaigns');
+  return `${page.slice(0, before + BEGIN.length)}\n\n${figures(logs)}\n\n${page.slice(after)}`;
+}
+
+function figures(logs: string): string {
+  const worlds = withoutOverlaps(readLog(join(logs, 'worlds.json'), worldsSchema));
+  const mutants = readLog(join(logs, 'mutants.json'), mutantsSchema);
+  const chaos = withoutOverlaps(readLog(join(logs, 'chaos.json'), chaosSchema));
+  return [
+    section('Simulation', worlds, WORLD_COLUMNS),
+    section('Chaos', chaos, CHAOS_COLUMNS),
+    ['### Mutants', mutants.length > 0 ? mutantTable(mutants) : NONE].join('\n\n'),
+  ].join('\n\n');
+}
+
+const NONE = 'No campaign is recorded.';
+
+interface Columns<T> {
+  head: readonly string[];
+  cells(entries: readonly T[]): string[];
+}
+
+const WORLD_COLUMNS: Columns<Worlds> = {
+  head: ['worlds', 'with a violation', 'payouts', 'process faults', 'faults in calls', 'replays', 'hours'],
+  cells: (all) => [
+    ...[sum(all, ({ seeds }) => seeds), sum(all, ({ failedSeeds }) => failedSeeds.length)],
+    ...[sum(all, ({ payouts }) => payouts), sum(all, ({ processFaults }) => processFaults)],
+    ...[sum(all, ({ faultsHit }) => faultsHit), sum(all, ({ replays }) => replays)],
+    sum(all, ({ virtualHours }) => virtualHours),
+  ],
+};
+const CHAOS_COLUMNS: Columns<Chaos> = {
+  head: ['seeds', 'with a violation', 'payouts', 'calls with a fault', 'random answers'],
+  cells: (all) => [
+    ...[sum(all, ({ seeds }) => seeds), sum(all, ({ failedSeeds }) => failedSeeds.length)],
+    ...[sum(all, ({ payouts }) => payouts), sum(all, ({ faultsMet }) => faultsMet)],
+    sum(all, ({ randomAnswers }) => randomAnswers),
+  ],
+};
+
+/** A row for all entries, one for those with the newest product code, and one for each commit. */
+function section<T extends Code>(title: string, entries: readonly T[], { head, cells }: Columns<T>): string {
+  const newest = entries.at(-1);
+  if (!newest) return [`### ${title}`, NONE].join('\n\n');
+  const commits = [...new Set(entries.map(({ commit }) => commit))].toReversed();
+  const rows = [
+    ['all', ...cells(entries)],
+    ['newest product code', ...cells(entries.filter(({ product }) => product === newest.product))],
+    ...commits.map((commit) => {
+      const own = entries.filter((entry) => entry.commit === commit);
+      return [`${code(commit.slice(0, 8))}, ${own.at(-1)?.date}`, ...cells(own)];
+    }),
+  ];
+  return [`### ${title}`, table(['code', ...head], rows)].join('\n\n');
+}
+
+/** The newest result of each mutant. */
+function mutantTable(entries: readonly Mutants[]): string {
+  const newest = new Map(
+    entries.flatMap((entry) =>
+      Object.entries(entry.caughtAfter).map(([name, seeds]) => [name, { entry, seeds }] as const),
+    ),
+  );
+  const rows = [...newest].toSorted(([one], [other]) => one.localeCompare(other));
+  return table(
+    ['mutant', 'caught after', 'code'],
+    rows.map(([name, { entry, seeds }]) => [
+      code(name),
+      seeds === null ? `not in ${entry.seeds} worlds` : `${seeds} worlds`,
+      code(entry.commit.slice(0, 8)),
+    ]),
+  );
+}
+
+function sum<T>(entries: readonly T[], of: (entry: T) => number): string {
+  return entries.reduce((total, entry) => total + of(entry), 0).toLocaleString('en-US');
+}
+
+if (process.argv[1] === import.meta.filename)
+  writeFileSync(RELIABILITY_PAGE, reliabilityPage(readFileSync(RELIABILITY_PAGE, 'utf8')));

@@ -1,0 +1,63 @@
+/**
+ * Remembers what each key ring of a world has encrypted and decrypted. Equal payloads get one ciphertext: a lease renews
+ * with the same details thousands of times, and every replay reads the whole history again.
+ */
+import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
+import type { KeyRing } from '../../src/encryption/key-ring.ts';
+
+interface Memory {
+  readonly encoded: Map<string, Payload>;
+  readonly decoded: Map<string, Payload>;
+}
+type Convert = (payloads: Payload[]) => Promise<Payload[]>;
+
+const memories = new WeakMap<KeyRing, Memory>();
+
+/** `ring`: the keys of the converter. */
+export function remembering(converter: DataConverter, ring: KeyRing | undefined): DataConverter {
+  const { payloadCodecs } = converter;
+  if (!ring || !payloadCodecs) return converter;
+  return { ...converter, payloadCodecs: payloadCodecs.map((codec) => rememberingCodec(codec, ring)) };
+}
+
+export function rememberingCodec(codec: PayloadCodec, ring: KeyRing): PayloadCodec {
+  const memory = memories.get(ring) ?? { encoded: new Map(), decoded: new Map() };
+  memories.set(ring, memory);
+  return {
+    encode: (payloads) => recall(memory.encoded, payloads, (missing) => codec.encode(missing)),
+    decode: (payloads) => recall(memory.decoded, payloads, (missing) => codec.decode(missing)),
+  };
+}
+
+async function recall(
+  known: Map<string, Payload>,
+  payloads: Payload[],
+  convert: Convert,
+): Promise<Payload[]> {
+  const keys = payloads.map(keyOf);
+  const missing = new Map(
+    payloads.flatMap((payload, at) => {
+      const key = keys[at];
+      return key === undefined || known.has(key) ? [] : [[key, payload] as const];
+    }),
+  );
+  if (missing.size > 0) {
+    const converted = await convert([...missing.values()]);
+    for (const [at, key] of [...missing.keys()].entries()) {
+      const payload = converted[at];
+      if (payload) known.set(key, payload);
+    }
+  }
+  return keys.flatMap((key) => known.get(key) ?? []);
+}
+
+function keyOf({ metadata, data }: Payload): string {
+  const fields = Object.entries(metadata ?? {}).map(([name, value]) => `${name}=${latin1(value)}`);
+  return `${fields.join(' ')} ${data ? latin1(data) : ''}`;
+}
+
+/** An empty field decodes to an array. */
+function latin1(bytes: Uint8Array): string {
+  const { buffer, byteOffset, byteLength } = ArrayBuffer.isView(bytes) ? bytes : Buffer.from(bytes);
+  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
+}
