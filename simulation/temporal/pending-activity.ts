@@ -97,7 +97,8 @@ export class PendingActivity {
   finish(attempt: number, { completed, failed, cancelled }: ActivityResult): void {
     if (!this.isCurrentAttempt(attempt)) return;
     if (completed) this.complete(completed.result ? [completed.result] : []);
-    else if (cancelled && this.cancelRequested) this.canceled(cancelled.failure?.canceledFailureInfo?.details);
+    else if (cancelled && this.cancelRequested)
+      this.canceled(cancelled.failure?.canceledFailureInfo?.details);
     else this.failed(failed?.failure ?? cancelled?.failure ?? {});
   }
 

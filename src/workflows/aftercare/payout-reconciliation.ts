@@ -40,7 +40,7 @@ export async function payoutReconciliation(request?: {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     if (round > 0) await sleep(PAUSE_BETWEEN_ROUNDS);
     if (await runRound(environment, report)) {
-      // The next run finds again what waits, and what was left alone until a person has dealt with it.
+      // The next run finds again what waits, and what was not reconciled, until a person has dealt with it.
       if (report.notReconciled.length + report.waiting === 0) report.seenUntilMs = beganMs;
       break;
     }

@@ -1,4 +1,4 @@
-/** Workflows that cannot continue: stuck ones, and those that the last reconciliation left alone. */
+/** Workflows that cannot continue: stuck ones, and those that the last reconciliation did not start again. */
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { reconciliationId } from '../../../contract/ids.ts';
