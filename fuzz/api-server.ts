@@ -71,7 +71,7 @@ function countIn(argument: unknown): unknown {
 export function standIn(): StandIn {
   const money = { currency: 'USD', amount: '1.00' };
   const state = { phase: 'PROCESSING', sentence: 's', nextStep: 'n', needsAttention: false, reasons: [] };
-  const counts = { added: 1, started: 1, joined: 0, done: 0, bad: 0, needingAttention: 0 };
+  const counts = { added: 1, started: 1, joined: 0, done: 0, rejected: 0, needingAttention: 0 };
   const zero = <T extends string>(names: readonly T[]) => Object.fromEntries(names.map((name) => [name, 0]));
   const outcomes = zero(ROW_OUTCOMES);
   const rows = Object.fromEntries(LISTED_OUTCOMES.map((end) => [end, []]));

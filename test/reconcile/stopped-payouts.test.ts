@@ -293,7 +293,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     const ids = [known, lost].map(({ partnerOrderId }) => `payout:default:${partnerOrderId}`);
     expect(restarted).toBe(1);
     expect(notReconciled.filter(({ workflowId }) => ids.includes(workflowId))).toMatchObject([
-      { workflowId: ids[1], why: expect.stringMatching(/may have sent a create/) },
+      { workflowId: ids[1], reason: expect.stringMatching(/may have sent a create/) },
     ]);
     expect((await world.payouts.startDetails(known)).request).toMatchObject({ payerId: known.payerId });
     await untilStartedAgain(world, lost, (await world.payouts.handle(lost).describe()).runId);
@@ -416,7 +416,7 @@ describe('reconciliation ignores other workflows', () => {
       return report.notReconciled.length > 0 ? report : undefined;
     });
     expect(found).toMatchObject({
-      notReconciled: [{ workflowId: handle.workflowId, why: expect.stringMatching(/cannot be read/) }],
+      notReconciled: [{ workflowId: handle.workflowId, reason: expect.stringMatching(/cannot be read/) }],
       seenUntilMs: 0,
     });
   });
