@@ -1,4 +1,4 @@
-# One image for the worker, the service and the simulator: the command says which. Nothing is compiled; the
+# One image for the worker, the API server and the simulator: the command says which. Nothing is compiled; the
 # programs run from their TypeScript sources.
 
 FROM node:24-slim AS packages

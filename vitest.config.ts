@@ -22,7 +22,7 @@ const UNIT = [
 export default defineConfig({
   test: {
     pool: 'forks',
-    // Tests mostly wait: for timers, for processes, for the engine.
+    // Tests mostly wait: for timers, for processes, for Temporal.
     maxWorkers: 4,
     // A test waits for facts, and these bounds only stop what hangs.
     testTimeout: 600_000,

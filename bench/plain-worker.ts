@@ -75,7 +75,7 @@ const workers = await Promise.all([
         ...{ seal, codes: seal },
         sendWithinMs: sendWithinMs(config.env.PAYMENTS_CALL_TIMEOUT),
         histories: tokenHistories(client),
-        cache: (owner, token, livesMs) => tokens.put(owner, token, livesMs),
+        cache: (owner, token, lifetimeMs) => tokens.put(owner, token, lifetimeMs),
         handOver: (owner, grant) => renewals.handOver(owner, grant),
       }),
     },

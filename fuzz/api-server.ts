@@ -1,8 +1,8 @@
 /** The API server of the edges `api` and `desk`: its settings, its callers and the workflows that exist. */
 import { createHash } from 'node:crypto';
 import { seededRandom } from '../simulator/random.ts';
+import { type ApiConfig, apiConfig } from '../src/config/api-config.ts';
 import { type Callers, VERBS, type Verb } from '../src/config/callers.ts';
-import { type ServiceConfig, serviceConfig } from '../src/config/service-config.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../src/domain/batch.ts';
 import { drawPayout } from './inputs/valid.ts';
 import { STARTER, type StandIn } from './temporal.ts';
@@ -16,8 +16,8 @@ export const KEYS = {
 export const NARROW: readonly Verb[] = ['read', 'start'];
 
 const AUTHORIZATION_KEY = Buffer.alloc(32, 7).toString('base64');
-export const SETTINGS: ServiceConfig = {
-  ...serviceConfig({
+export const SETTINGS: ApiConfig = {
+  ...apiConfig({
     PAYOUTS_LOG_LEVEL: 'silent',
     PAYMENTS_ENVIRONMENT: 'test',
     PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
@@ -71,7 +71,7 @@ function countIn(argument: unknown): unknown {
 export function standIn(): StandIn {
   const money = { currency: 'USD', amount: '1.00' };
   const state = { phase: 'PROCESSING', sentence: 's', nextStep: 'n', needsAttention: false, reasons: [] };
-  const counts = { added: 1, started: 1, joined: 0, done: 0, bad: 0, needingAttention: 0 };
+  const counts = { added: 1, started: 1, joined: 0, done: 0, rejected: 0, needingAttention: 0 };
   const zero = <T extends string>(names: readonly T[]) => Object.fromEntries(names.map((name) => [name, 0]));
   const outcomes = zero(ROW_OUTCOMES);
   const rows = Object.fromEntries(LISTED_OUTCOMES.map((end) => [end, []]));
@@ -83,7 +83,7 @@ export function standIn(): StandIn {
       phase: 'PAYING',
       sentence: 's',
       nextStep: 'n',
-      cancelled: false,
+      canceled: false,
     },
     ...{ ...counts, missing: [], phases: {}, outcomes, rows },
   });

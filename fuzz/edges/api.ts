@@ -5,7 +5,7 @@ import type { Client } from '@temporalio/client';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { chance, pick, type Random, seededRandom, whole } from '../../simulator/random.ts';
-import type { ServiceConfig } from '../../src/config/service-config.ts';
+import type { ApiConfig } from '../../src/config/api-config.ts';
 import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
 import { checkReceivingAccount } from '../../src/contract/receiving-account.ts';
 import { clientsOf } from '../../src/starters/api/clients.ts';
@@ -74,9 +74,7 @@ const about = fc.record({
 });
 
 /** `build` constructs the server; a test passes one with a planted fault. */
-export function apiEdge(
-  build: (client: Client, config: ServiceConfig) => Promise<FastifyInstance>,
-): Edge<Input> {
+export function apiEdge(build: (client: Client, config: ApiConfig) => Promise<FastifyInstance>): Edge<Input> {
   return {
     name: 'api',
     inputs: documents((random, { route }) => drawBody(random, route), about).map(({ about: how, bytes }) => {
@@ -183,7 +181,7 @@ function drawBatch(random: Random): unknown {
 }
 
 async function open(
-  build: (client: Client, config: ServiceConfig) => Promise<FastifyInstance>,
+  build: (client: Client, config: ApiConfig) => Promise<FastifyInstance>,
 ): Promise<Judge<Input>> {
   const server = await build(client, SETTINGS);
   await server.ready();

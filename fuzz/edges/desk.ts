@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { chance, pick, type Random, seededRandom } from '../../simulator/random.ts';
-import type { ServiceConfig } from '../../src/config/service-config.ts';
+import type { ApiConfig } from '../../src/config/api-config.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
 import { addressHeader, KEYS, NARROW, SECRETS, SETTINGS, standIn } from '../api-server.ts';
 import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';
@@ -77,7 +77,7 @@ const VISITORS: readonly Visitor[] = ['narrow', 'starter', 'nobody', 'other form
 
 /** `build` constructs the server; a test passes one with a planted fault. */
 export function deskEdge(
-  build: (client: Client, config: ServiceConfig) => Promise<FastifyInstance>,
+  build: (client: Client, config: ApiConfig) => Promise<FastifyInstance>,
 ): Edge<Input> {
   return {
     name: 'desk',
@@ -177,7 +177,7 @@ interface Session {
 }
 
 async function open(
-  build: (client: Client, config: ServiceConfig) => Promise<FastifyInstance>,
+  build: (client: Client, config: ApiConfig) => Promise<FastifyInstance>,
 ): Promise<Judge<Input>> {
   const server = await build(standInClient(standIn()), SETTINGS);
   await server.ready();

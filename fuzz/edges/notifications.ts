@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
-import { serviceConfig } from '../../src/config/service-config.ts';
+import { apiConfig } from '../../src/config/api-config.ts';
 import { NotificationFormatError, parseNotification } from '../../src/payments/notification-body.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
 import { addressHeader } from '../api-server.ts';
@@ -106,10 +106,10 @@ const STAND_IN: StandIn = { ends: {}, states: [], queries: {}, argumentOf: () =>
 
 async function open(): Promise<Judge<Input>> {
   const client = standInClient(STAND_IN);
-  const plain = await buildServer(client, serviceConfig(TEST));
+  const plain = await buildServer(client, apiConfig(TEST));
   const strict = await buildServer(
     client,
-    serviceConfig({
+    apiConfig({
       ...TEST,
       PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256',
       PAYMENTS_NOTIFICATION_SECRETS: `newer-secret,${SECRET}`,

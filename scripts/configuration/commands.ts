@@ -42,12 +42,12 @@ export const commandShape = {
 /** What makes single tests larger, or keeps what they saw. */
 export const testShape = {
   BATCH_ROWS: count('Rows of the big batch in `test/batch/big.test.ts`.'),
-  CANARY_ENGINE: z
+  CANARY_DATABASE: z
     .enum(['postgres'])
     .optional()
     .describe('Searches the rows of a PostgreSQL in `test/canary`.'),
   CLOCK_CAMPAIGN_SECONDS: count('How long workers are killed in `test/process/kills-and-queries.test.ts`.'),
-  ENGINE_KILLS: count('How often Temporal is killed in `test/process/temporal-restart.test.ts`.'),
+  TEMPORAL_KILLS: count('How often Temporal is killed in `test/process/temporal-restart.test.ts`.'),
   MONEY_ROUND_TRIPS: count('Amounts in `test/payments/exact-money.test.ts`.'),
   RAW_QUERIES: anyText('Also reads by plain queries in `test/process/queries.test.ts`.'),
   RECORD_HISTORIES: count('Adds the recorded histories to `test/histories` as this generation.'),

@@ -1,6 +1,7 @@
 /** The sections of docs/configuration.md, with the schema behind each table. */
 
 import { simulatorShape } from '../../simulator/environment.ts';
+import { apiShape } from '../../src/config/api-config.ts';
 import { applicationEntry, applicationShape } from '../../src/config/applications.ts';
 import { approvalsFile, approvalsShape } from '../../src/config/approvals.ts';
 import { callerSchema } from '../../src/config/callers.ts';
@@ -10,7 +11,6 @@ import { workerShape } from '../../src/config/config.ts';
 import { keyShape } from '../../src/config/encryption.ts';
 import { endpointEntry, eventsShape } from '../../src/config/events.ts';
 import { nexusEntry, nexusShape } from '../../src/config/nexus.ts';
-import { apiShape } from '../../src/config/service-config.ts';
 import { temporalShape } from '../../src/config/temporal-config.ts';
 import { commandShape, composeShape, testShape } from './commands.ts';
 import type { Shape } from './variables.ts';

@@ -53,7 +53,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'forgotten-start-trusted',
     what: 'A start that a restored Temporal lost is repeated before queries show its order: a second payment.',
     file: 'src/activities/payout/send-once.ts',
-    find: "return sinceRestoreMs < visibleWithinMs ? 'forgotten' : undefined;",
+    find: "return sinceRestoreMs < visibleWithinMs ? 'lost-run' : undefined;",
     replace: 'return undefined;',
   },
   {
@@ -88,7 +88,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'started-again-as-new',
     what: 'A terminated payout starts again as if it had never sent a create: a second payment.',
-    file: 'src/activities/aftercare/adopt-stopped.ts',
+    file: 'src/activities/aftercare/restart-stopped.ts',
     find: 'rejectDuplicate: false,',
     replace: 'rejectDuplicate: true,',
   },
@@ -154,8 +154,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'debits-not-confirmed',
     what: 'The first answer with unexpected debits counts: a debit in the result that never happened.',
     file: 'src/workflows/payout/verify-result.ts',
-    find: 'if (!debitsAreSettled(run, finalAttention(status, detail, order.quote))) return undefined;',
-    replace: 'debitsAreSettled(run, finalAttention(status, detail, order.quote));',
+    find: 'if (!debitsAreConfirmed(run, finalAttention(status, detail, order.quote))) return undefined;',
+    replace: 'debitsAreConfirmed(run, finalAttention(status, detail, order.quote));',
   },
   {
     name: 'refund-ignored',
@@ -190,7 +190,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'terminated-payouts-forgotten',
     what: 'Reconciliation finds only failed workflows: a terminated payout never continues, with money in flight.',
-    file: 'src/activities/aftercare/adopt-stopped.ts',
+    file: 'src/activities/aftercare/restart-stopped.ts',
     find: 'const STOPPED = `ExecutionStatus IN $',
     replace: "const STOPPED = `ExecutionStatus = 'Failed' AND ExecutionStatus IN $",
   },
@@ -304,7 +304,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'cancellation-forgotten',
     what: 'A cancellation is accepted without effect: the payout is paid.',
     file: 'src/workflows/payout/handlers.ts',
-    find: "  run.cancel(by, reason);\n  await condition(() => record.phase === 'DONE' || record.cancelled === undefined);\n  if (record.result?.outcome === 'NOT_CREATED') return stateOf(run);\n",
+    find: "  run.cancel(by, reason);\n  await condition(() => record.phase === 'DONE' || record.canceled === undefined);\n  if (record.result?.outcome === 'NOT_CREATED') return stateOf(run);\n",
     replace: '  if (made) return stateOf(run);\n',
   },
   {
@@ -365,7 +365,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'opening-blind-retry',
     what: 'An opening without an answer is sent again: a second account.',
     file: 'src/workflows/receiving-account/send.ts',
-    find: "    case 'failed':\n      record.unsettled += 1;\n      return { cause: 'unknown', why: answer.message };",
+    find: "    case 'failed':\n      record.unknownSends += 1;\n      return { cause: 'unknown', why: answer.message };",
     replace: "    case 'failed':\n      return { nothingSent: true };",
   },
   {
@@ -379,8 +379,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'opening-code-is-refusal',
     what: 'Any error code counts as a refusal of an opening: reported as not opened, although the account exists.',
     file: 'src/activities/receiving-account/open-receiving-account.ts',
-    find: 'surely: hasRefusalStatus(error)',
-    replace: 'surely: hasRefusalStatus(error) || true',
+    find: 'isCertain: hasRefusalStatus(error)',
+    replace: 'isCertain: hasRefusalStatus(error) || true',
   },
 
   // ---- the rate limit
@@ -432,7 +432,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'bad-input-hides-a-payout',
     what: "A start with bad input under a payout's id counts as its end: the payout is never continued.",
-    file: 'src/activities/aftercare/adopt-stopped.ts',
+    file: 'src/activities/aftercare/restart-stopped.ts',
     find: "if (decisive === undefined || decisive.saidNotCreated) return 'not-ours';",
     replace: "if (isBadInput || decisive === undefined || decisive.saidNotCreated) return 'not-ours';",
   },
@@ -481,8 +481,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'end-published-before-it-is-verified',
     what: 'The end of a payout is published without its result: callers book another outcome, or none.',
     file: 'src/domain/events.ts',
-    find: "if (phase !== 'DONE' || !outcome || said.isCompleted) return;",
-    replace: "if (phase !== 'DONE' || outcome !== 'SUCCESS' || said.isCompleted) return;",
+    find: "if (phase !== 'DONE' || !outcome || published.isCompleted) return;",
+    replace: "if (phase !== 'DONE' || outcome !== 'SUCCESS' || published.isCompleted) return;",
   },
 
   // ---- upgrade

@@ -158,7 +158,7 @@ export class Batches implements Feature {
     const isRunning = scene.system.server.latest(idOf(batch))?.isRunning ?? false;
     if (isRunning) {
       const state = await scene.ignoreExpectedErrors(about, () => this.starter.state(batch));
-      if (!state || state.cancelled || state.missing.length === 0) return;
+      if (!state || state.canceled || state.missing.length === 0) return;
     }
     scene.recordAction('batch', about, 'resume');
     await scene.ignoreExpectedErrors(about, () => this.startBatch(batch));

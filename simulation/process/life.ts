@@ -140,7 +140,7 @@ export class Life implements Clock {
     const planned = this.world.at(ms, () => this.whenAwake(() => isCancelled || bound()));
     return () => {
       isCancelled = true;
-      planned.cancelled = true;
+      planned.canceled = true;
     };
   }
 

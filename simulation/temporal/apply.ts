@@ -49,7 +49,7 @@ export const APPLY_COMMAND: { readonly [T in CommandType]: Apply<T> } = {
   },
   cancelTimer: ({ run, attributes: { seq }, write }) => {
     const timer = run.timers.get(seq);
-    if (timer) timer.planned.cancelled = true;
+    if (timer) timer.planned.canceled = true;
     run.timers.delete(seq);
     run.removeBuffered(`timer ${seq}`);
     const startedEventId = id(timer?.startedId ?? 0);

@@ -42,7 +42,7 @@ export function initialize(workflowId: string, started: Started, startTime: Hist
   };
 }
 
-export function signalled({ event }: Entry): Job {
+export function signaled({ event }: Entry): Job {
   const { signalName, input, identity, header } = event.workflowExecutionSignaledEventAttributes ?? {};
   return {
     signalWorkflow: {

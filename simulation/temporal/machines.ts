@@ -21,7 +21,7 @@ import {
   isFinal,
 } from './history.ts';
 import { identityIn, identityOf } from './identity.ts';
-import { initialize, type Job, signalled, sorted } from './jobs.ts';
+import { initialize, type Job, signaled, sorted } from './jobs.ts';
 import {
   Activity,
   Child,
@@ -291,7 +291,7 @@ export class Machines implements Core {
       );
     } else if (entry.type === EventType.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED)
       this.byEvent.set(entry.id, this.workflowTask());
-    else if (event.workflowExecutionSignaledEventAttributes) this.addJob(signalled(entry));
+    else if (event.workflowExecutionSignaledEventAttributes) this.addJob(signaled(entry));
     else if (event.workflowExecutionCancelRequestedEventAttributes)
       this.addJob({
         cancelWorkflow: { reason: event.workflowExecutionCancelRequestedEventAttributes.cause ?? '' },

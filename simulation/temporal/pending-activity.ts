@@ -99,13 +99,13 @@ export class PendingActivity {
     if (!this.isCurrentAttempt(attempt)) return;
     if (completed) this.complete(completed.result ? [completed.result] : []);
     else if (cancelled && this.cancelRequested)
-      this.cancelled(cancelled.failure?.canceledFailureInfo?.details);
+      this.canceled(cancelled.failure?.canceledFailureInfo?.details);
     else this.failed(failed?.failure ?? cancelled?.failure ?? {});
   }
 
   requestCancel(): void {
     this.cancelRequested = true;
-    if (!this.isStarted) this.cancelled();
+    if (!this.isStarted) this.canceled();
   }
 
   private isCurrentAttempt(attempt: number): boolean {
@@ -174,7 +174,7 @@ export class PendingActivity {
     }));
   }
 
-  private cancelled(details?: Api.api.common.v1.IPayloads | null): void {
+  private canceled(details?: Api.api.common.v1.IPayloads | null): void {
     this.end(EventType.EVENT_TYPE_ACTIVITY_TASK_CANCELED, (ids) => ({
       activityTaskCanceledEventAttributes: { ...ids, details: details ?? null, identity: this.identity },
     }));
@@ -250,7 +250,7 @@ export class PendingActivity {
   }
 
   private unplan(): void {
-    for (const planned of this.plans) planned.cancelled = true;
+    for (const planned of this.plans) planned.canceled = true;
     this.plans = [];
   }
 }

@@ -486,7 +486,7 @@ export class Service {
     await new Promise<void>((resolve) => {
       const check = () => {
         if (!done()) return;
-        late.cancelled = true;
+        late.canceled = true;
         end();
       };
       const end = () => {

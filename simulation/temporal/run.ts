@@ -355,7 +355,7 @@ export class Run {
   }
 
   private endTask(task: Task): void {
-    if (task.timeout) task.timeout.cancelled = true;
+    if (task.timeout) task.timeout.canceled = true;
     this.task = undefined;
   }
 
@@ -441,7 +441,7 @@ export class Run {
   }
 
   private stopAll(): void {
-    for (const planned of this.plans) planned.cancelled = true;
+    for (const planned of this.plans) planned.canceled = true;
     this.plans.clear();
     if (this.task) this.endTask(this.task);
     this.buffer = [];

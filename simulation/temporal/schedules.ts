@@ -44,7 +44,7 @@ export class Schedules {
   update(id: string, schedule: Schedule): void {
     const state = this.stateOf(id);
     state.schedule = schedule;
-    if (state.planned) state.planned.cancelled = true;
+    if (state.planned) state.planned.canceled = true;
     this.plan(state);
   }
 

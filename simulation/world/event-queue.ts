@@ -3,7 +3,7 @@ export interface PlannedEvent {
   readonly at: number;
   readonly order: number;
   readonly callback: () => void;
-  cancelled: boolean;
+  canceled: boolean;
 }
 
 export class EventQueue {
@@ -11,7 +11,7 @@ export class EventQueue {
   private planned = 0;
 
   plan(at: number, callback: () => void): PlannedEvent {
-    const event: PlannedEvent = { at, order: this.planned++, callback, cancelled: false };
+    const event: PlannedEvent = { at, order: this.planned++, callback, canceled: false };
     this.heap.push(event);
     let index = this.heap.length - 1;
     while (index > 0) {
@@ -24,13 +24,13 @@ export class EventQueue {
 
   /** The time of the next event that is not canceled. */
   nextAt(): number | undefined {
-    while (this.heap[0]?.cancelled) this.pop();
+    while (this.heap[0]?.canceled) this.pop();
     return this.heap[0]?.at;
   }
 
   /** Removes and returns the next event that is not canceled. */
   next(): PlannedEvent | undefined {
-    for (let event = this.pop(); event; event = this.pop()) if (!event.cancelled) return event;
+    for (let event = this.pop(); event; event = this.pop()) if (!event.canceled) return event;
     return undefined;
   }
 

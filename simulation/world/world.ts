@@ -63,7 +63,7 @@ export class World implements Clock {
   after(ms: number, run: () => void): () => void {
     const planned = this.at(ms, inContext(run));
     return () => {
-      planned.cancelled = true;
+      planned.canceled = true;
     };
   }
 

@@ -151,7 +151,7 @@ export class Batches {
 
   /**
    * Stops starting rows. Payouts that were already started continue. Repeatable, and needs no worker. A batch
-   * that had already ended stays as it is: `cancelled` of its state is false. Throws Temporal's `WorkflowNotFoundError` if
+   * that had already ended stays as it is: `canceled` of its state is false. Throws Temporal's `WorkflowNotFoundError` if
    * there is no such batch.
    */
   async cancel(ref: BatchRef): Promise<void> {

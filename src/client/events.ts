@@ -140,7 +140,7 @@ export class Events {
     const all = await this.eventsOf(workflowId);
     const events = all.filter(({ timestamp }) => Date.parse(timestamp) >= sinceMs);
     if (events.length === 0) return 0;
-    const how = { atMs: this.clock.wallMs(), again: true };
+    const how = { atMs: this.clock.wallMs(), resend: true };
     for (const endpoint of endpoints)
       await queueEvents(this.client, { environment: this.here, app, endpoint }, { workflowId, events }, how);
     return events.length;

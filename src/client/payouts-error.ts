@@ -41,3 +41,8 @@ export class PayoutsError extends Error {
     return RETRYABLE.includes(this.code);
   }
 }
+
+/** The id belongs to a payout, batch or request with another body, or to a batch of another caller. */
+export function isConflict(error: unknown): error is PayoutsError {
+  return error instanceof PayoutsError && error.code === 'CONFLICT';
+}

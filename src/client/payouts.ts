@@ -270,7 +270,7 @@ export class Payouts {
 
   private async decide<D extends { by: string }>(
     ref: PayoutRef,
-    what: MadeDecision['what'],
+    action: MadeDecision['action'],
     update: UpdateDefinition<PayoutState, [D]>,
     decision: D,
   ): Promise<PayoutState> {
@@ -279,7 +279,7 @@ export class Payouts {
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
       const { result } = await this.look(ref).catch(() => ({ result: undefined }));
-      if (!result || !repeatsLast(result.decisions ?? [], what, decision)) throw error;
+      if (!result || !repeatsLast(result.decisions ?? [], action, decision)) throw error;
       return endedState(result);
     }
   }

@@ -13,7 +13,7 @@ type ReadType =
   | 'accountQuery'
   | 'receivingBalanceQuery'
   | 'receivingDetailQuery'
-  | 'serviceProbe';
+  | 'providerProbe';
 
 /** A read moves no money, so unlike a payout it may time out. */
 const GIVE_UP_AFTER = '2 minutes';
@@ -59,7 +59,7 @@ export class ProviderReads {
 
   /** Checks the assumptions about the provider's API with harmless reads. */
   probe(app: string, question: ProbeTarget, openId?: string): Promise<ProbeResult> {
-    return this.read('serviceProbe', 'service-probe', { app, openId, ...question });
+    return this.read('providerProbe', 'provider-probe', { app, openId, ...question });
   }
 
   private read<Type extends ReadType>(

@@ -6,10 +6,10 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import type { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../contract/failure-types.ts';
-import { isGone } from '../temporal/client-errors.ts';
+import { applicationFailure, isGone } from '../temporal/client-errors.ts';
 import { TemporalSetupError } from '../temporal/connection.ts';
 import { PayoutsError } from './payouts-error.ts';
 
@@ -49,7 +49,7 @@ async function* translatedIterator(rows: AsyncIterable<unknown>): AsyncGenerator
 /** Other errors, such as the reason of an abort signal, stay as they are. */
 export function translatedError(error: unknown): unknown {
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
-    return failed(error, failureOf(error));
+    return failed(error, applicationFailure(error));
   if (error instanceof WorkflowNotFoundError || isGone(error))
     return new PayoutsError('NOT_FOUND', 'no such payout, batch or request', { cause: error });
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || error instanceof ServiceError)
@@ -72,10 +72,4 @@ function failed(error: Error, failure: ApplicationFailure | undefined): PayoutsE
     return new PayoutsError('NO_USABLE_ANSWER', failure.message, cause);
   const fields = badFields.safeParse(failure.details).data?.[0] ?? [];
   return new PayoutsError('INVALID_PAYOUT_REQUEST', failure.message, { ...cause, fields });
-}
-
-/** The failure that a workflow or an activity raised. */
-function failureOf(error: unknown): ApplicationFailure | undefined {
-  if (error instanceof ApplicationFailure) return error;
-  return error instanceof Error ? failureOf(error.cause) : undefined;
 }

@@ -132,9 +132,9 @@ export const workerShape = {
       'How often reconciliation runs, at least `1s`. It runs at least as often as the first `PAYOUTS_FOLLOW_UP`.',
     ),
   ...value.followUpShape,
-  PAYOUTS_STUCK_AFTER: value.durationOf(
+  PAYOUTS_OVERDUE_AFTER: value.durationOf(
     '1d',
-    'When an order that is still open gets the attention flag `STUCK`.',
+    'When an order that is still open gets the attention flag `ORDER_OVERDUE`.',
   ),
   PAYOUTS_CALL_WAITS: value.durationOf(
     '5m',
@@ -223,7 +223,7 @@ export function payoutSettings(env: WorkerEnvironment, apiQueue: string): Payout
     pollFirstMs: env.PAYOUTS_POLL_FIRST,
     pollMaxMs: env.PAYOUTS_POLL_MAX,
     approvalExpiresMs: env.PAYOUTS_APPROVAL_EXPIRES,
-    stuckAfterMs: env.PAYOUTS_STUCK_AFTER,
+    overdueAfterMs: env.PAYOUTS_OVERDUE_AFTER,
     callWaitsMs: env.PAYOUTS_CALL_WAITS,
   };
 }

@@ -17,7 +17,7 @@ export interface AddRows {
 export const addUpdate = defineUpdate<BatchState, [AddRows]>('add');
 export const batchStateQuery = defineQuery<BatchState>('state');
 /** For a caller who continues a batch: the rows that were added, to compare with the caller's own rows. */
-export const addedRowsQuery = defineQuery<AddedRows[]>('taken');
+export const addedRowsQuery = defineQuery<AddedRows[]>('addedRows');
 /** From the batch to a part: start the rows, and report. */
 export const turnSignal = defineSignal('turn');
 /** From the batch to a part: start no more rows. */

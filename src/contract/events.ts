@@ -70,8 +70,8 @@ export const EVENT_DATA = {
     differences: z.array(z.strictObject({ code: z.enum(codesOf(FOLLOW_UP_ATTENTION)), seenAt: time })),
   }),
   'batch.completed': z.strictObject({
-    ...{ app: z.string(), batchId: z.string(), count, cancelled: z.boolean() },
-    ...{ started: count, joined: count, done: count, bad: count },
+    ...{ app: z.string(), batchId: z.string(), count, canceled: z.boolean() },
+    ...{ started: count, joined: count, done: count, rejected: count },
     outcomes: z.record(z.enum(ROW_OUTCOMES), count),
   }),
   'token.needs_authorization': z.strictObject({

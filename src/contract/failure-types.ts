@@ -18,8 +18,5 @@ export const DAILY_LIMIT_EXCEEDED = 'DailyLimitExceeded';
 /** The Nexus operation `pay`: the payout's workflow no longer exists, so its outcome is unknown. */
 export const PAYOUT_IS_GONE = 'PayoutIsGone';
 
-/** A change of the rate limit is invalid. */
-export const INVALID_CHANGE = 'InvalidChange';
-
 /** The answer to a query depends on history events whose workflow task has not started. A retry succeeds. */
 export const STALE_WORKFLOW_CLOCK = 'StaleWorkflowClock';

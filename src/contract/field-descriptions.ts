@@ -101,7 +101,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   done: 'The rows that have ended',
   bad: 'Of these, the rows with a conflict or with bad input',
   needingAttention: 'The open payouts that a person should look at',
-  cancelled: 'Whether the batch was canceled: it starts no further row',
+  canceled: 'Whether the batch was canceled: it starts no further row',
   phases: 'The open payouts by phase',
   outcomes: 'The ended rows by outcome',
   rows: 'The numbers of the rows that a person should look at, by outcome. Rows count from 0',
@@ -130,11 +130,11 @@ export const FIELDS: Readonly<Record<string, string>> = {
   underAWeek: 'Open for a day or longer, and less than a week',
   older: 'Open for a week or longer',
   changes: 'The payouts that were found changed after their end',
-  changesInAll: 'The number of such payouts, also of those that are not listed',
+  totalChanges: 'The number of such payouts, also of those that are not listed',
   code: 'A stable code',
   differences: 'What differs from the result that the payout reported',
   returned: 'The splits whose amounts were returned after the end',
-  looks: 'How often the follow-up has checked the payout',
+  checks: 'How often the follow-up has checked the payout',
 };
 
 /** A JSON Schema, as zod makes it. */

@@ -95,18 +95,18 @@ export function apiTaskQueue(environment: string, app: string): string {
  * The kinds of token calls. Each has its own task queue and slots, so that slow or numerous calls of one kind do not
  * delay the others. The rate limiter orders them.
  */
-export const TOKEN_LINES = ['application', 'urgent', 'due', 'anonymous'] as const;
+export const TOKEN_LANES = ['application', 'urgent', 'due', 'anonymous'] as const;
 
 /**
  * `application`: the application token, before all other calls. `urgent`: refreshes that a call waits for, or of a
  * token that is about to expire, before creates. `due`: all other refreshes, after creates. `anonymous`: exchanges of
  * authorization codes, which anyone can trigger, after creates.
  */
-export type TokenLine = (typeof TOKEN_LINES)[number];
+export type TokenLane = (typeof TOKEN_LANES)[number];
 
 /** The task queue of one kind of token calls for one application in one environment. */
-export function tokenTaskQueue(environment: string, app: string, line: TokenLine): string {
-  return `payouts-tokens-${line}:${environment}:${app}`;
+export function tokenTaskQueue(environment: string, app: string, lane: TokenLane): string {
+  return `payouts-tokens-${lane}:${environment}:${app}`;
 }
 
 /** The task queue on which worker processes wait for the rate-limit lease of an `app_id`. Each process has one slot. */

@@ -8,4 +8,4 @@ export const setCallsPerSecondUpdate = defineUpdate<RateLimitState, [CallsPerSec
 );
 export const rateLimitQuery = defineQuery<RateLimitState>('state');
 /** From an owner whose configuration names the application differently: operators find the lease by that name. */
-export const servedAsSignal = defineSignal<[app: string]>('servedAs');
+export const appRenamedSignal = defineSignal<[app: string]>('appRenamed');

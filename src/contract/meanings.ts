@@ -7,7 +7,6 @@ import type { OpeningOutcome, OpeningPhase, OpeningReason } from '../domain/rece
 import type { AuthorizationOutcome } from '../domain/token-record.ts';
 import {
   DAILY_LIMIT_EXCEEDED,
-  INVALID_CHANGE,
   INVALID_PAYOUT_REQUEST,
   NOT_ACCEPTED_NOW,
   PAYOUT_CONFLICT,
@@ -248,11 +247,6 @@ export const FAILURE_MEANINGS = {
     raisedBy: 'the Nexus operation `pay`',
     meaning: "Temporal no longer has the payout's workflow, so its outcome is unknown.",
     action: 'Ask the provider for the order before you pay again.',
-  },
-  [INVALID_CHANGE]: {
-    raisedBy: 'the update that changes a rate limit',
-    meaning: 'The new rate is not valid. The message says why.',
-    action: 'Correct the rate.',
   },
   [STALE_WORKFLOW_CLOCK]: {
     raisedBy: 'a query',

@@ -53,7 +53,7 @@ const split = z.strictObject({
 });
 
 const decision = z.strictObject({
-  what: z.enum(['approve', 'refuse', 'cancel', 'resolve']),
+  action: z.enum(['approve', 'refuse', 'cancel', 'resolve']),
   by: z.string(),
   at: time.describe('when the decision was accepted. ISO 8601'),
   note: z

@@ -37,8 +37,8 @@ export const followUpResultSchema = z.strictObject({
   returnedSums: sums,
   differences: z.array(difference),
   notChecked: difference.exactOptional().describe('the last check got no answer'),
-  looks: count,
-  lastLookedAt: time.exactOptional(),
+  checks: count,
+  lastCheckedAt: time.exactOptional(),
 });
 
 const open = z.strictObject({
@@ -65,7 +65,7 @@ const app = z.strictObject({
 export const dailyReportSchema = z.strictObject({
   environment: z.string(),
   day: z.string().describe('YYYY-MM-DD, UTC'),
-  madeAt: time,
+  generatedAt: time,
   apps: z.array(app),
   changes: z.array(
     z.strictObject({
@@ -75,7 +75,7 @@ export const dailyReportSchema = z.strictObject({
       differences: z.array(z.string()).describe('attention codes'),
     }),
   ),
-  changesInAll: count,
+  totalChanges: count,
 });
 
 const matches: [

@@ -31,7 +31,7 @@ export interface WorkflowSignatures {
   tokenRenewal: (owner: TokenOwner) => Promise<void>;
   authorizationLink: (owner: TokenOwner) => Promise<string>;
   userAuthorization: (attempt: AuthorizationAttempt) => Promise<AuthorizationOutcome>;
-  rateLimitLease: (place: LeaseKey, record: LeaseRecord) => Promise<void>;
+  rateLimitLease: (key: LeaseKey, record: LeaseRecord) => Promise<void>;
   callerAllowance: (key: AllowanceKey, carried?: AllowanceRecord) => Promise<void>;
   payoutQuote: (request: PayoutRequest) => Promise<QuotedPayout>;
   accountQuery: (query: CallIdentity & { clientId: string }) => Promise<ClientAccounts | null>;
@@ -39,7 +39,7 @@ export interface WorkflowSignatures {
     query: CallIdentity & { payerId: string; currency: string },
   ) => Promise<ReceivingAccountBalance>;
   receivingDetailQuery: (query: CallIdentity & { accountId: string }) => Promise<OpaqueRecord | null>;
-  serviceProbe: (query: CallIdentity & ProbeTarget) => Promise<ProbeResult>;
+  providerProbe: (query: CallIdentity & ProbeTarget) => Promise<ProbeResult>;
   workerProbe: (from: string) => Promise<WorkerDescription & { from: string }>;
 }
 

@@ -93,8 +93,8 @@ export const PAYOUT_ATTENTION = {
       'The provider has said three times in a row that it debited another amount than was quoted. After five times, the payout ends with that amount.',
     action: 'Compare the debits in `npm run payouts -- result ID` with your books, and ask the provider.',
   },
-  STUCK: {
-    meaning: 'The order has been open for longer than `PAYOUTS_STUCK_AFTER`.',
+  ORDER_OVERDUE: {
+    meaning: 'The order has been open for longer than `PAYOUTS_OVERDUE_AFTER`.',
     action: 'Get the `orderId` with `npm run payouts -- status ID` and ask the provider.',
   },
   CANCEL_TOO_LATE: {
@@ -151,7 +151,7 @@ export const TOKEN_ATTENTION = {
     action:
       'Check `PAYMENTS_TRADE_AUTH_SCHEME`, `PAYMENTS_SIGNER`, `PAYMENTS_GATEWAY_TOKEN` and `PAYMENTS_TRADE_TOKEN`.',
   },
-  REFRESH_ENDS: {
+  REFRESH_TOKEN_EXPIRES: {
     meaning: "A sixth of the refresh token's lifetime is left, and the renewal has not succeeded.",
     action: 'Run `npm run payouts -- doctor`. Check that the provider answers.',
   },
@@ -175,7 +175,7 @@ export const FOLLOW_UP_ATTENTION = {
     meaning: 'The provider reports another outcome than at the end of the payout.',
     action: 'Ask the provider which of the two is correct.',
   },
-  PAYMENTS_CHANGED: {
+  SPLITS_CHANGED: {
     meaning: 'The provider reports other payments than at the end of the payout. The message says which.',
     action: 'Ask the provider which of the two is correct.',
   },
@@ -190,7 +190,7 @@ export const FOLLOW_UP_ATTENTION = {
   },
   COULD_NOT_CHECK: {
     meaning:
-      'The last check was refused, or got no answer until the next one was due. Whether money has come back since `lastLookedAt` is unknown.',
+      'The last check was refused, or got no answer until the next one was due. Whether money has come back since `lastCheckedAt` is unknown.',
     action:
       'Ask the provider why it refuses `queryPayDetail`. Then `npm run payouts -- notify ID` checks once more.',
   },
@@ -202,7 +202,7 @@ export const WORKFLOW_ATTENTION = {
     meaning: 'The workflow task of an open workflow keeps failing, so the workflow is stuck.',
     action: 'Run `npm run payouts -- doctor` and repair the workflow. No payout is lost.',
   },
-  LEFT_ALONE: {
+  NOT_RECONCILED: {
     meaning:
       'Reconciliation found a payout that it can neither start again nor follow up. The message says why.',
     action: 'Do what the message says.',

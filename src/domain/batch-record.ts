@@ -17,15 +17,16 @@ export interface PartReport extends BatchTally {
   /** Identifies the rows. The batch ignores reports from a part of an older batch with other rows. */
   digest: string;
   /** Every row has been started and few payouts are busy, so the next part may begin. */
-  begun: boolean;
+  allStarted: boolean;
   ended: boolean;
 }
 
 /** Validates a report. Anyone can send the signal that carries it, so a malformed report is ignored. */
 export function isPartReport(value: unknown): value is PartReport {
   if (!isObject(value)) return false;
-  const { digest, begun, ended, phases, outcomes, rows } = value;
-  if (typeof digest !== 'string' || typeof begun !== 'boolean' || typeof ended !== 'boolean') return false;
+  const { digest, allStarted, ended, phases, outcomes, rows } = value;
+  if (typeof digest !== 'string' || typeof allStarted !== 'boolean' || typeof ended !== 'boolean')
+    return false;
   if (!isObject(phases) || !isObject(outcomes) || !isObject(rows)) return false;
   const counts = ['offset', 'started', 'joined', 'needingAttention'].map((name) => value[name]);
   counts.push(
@@ -51,8 +52,8 @@ export interface Slice extends AddedRows {
   /** A part holds the rows. False again after that part was stopped: the rows must be added again. */
   held: boolean;
   hasTurn: boolean;
-  /** The part knows that the batch was cancelled. */
-  toldToStop: boolean;
+  /** The part knows that the batch was canceled. */
+  isStopping: boolean;
   report?: PartReport | undefined;
 }
 
@@ -60,8 +61,8 @@ export interface BatchRecord {
   request: BatchRequest;
   slices: Slice[];
   /** All rows have been added. From then on, they are fixed. */
-  begun: boolean;
-  cancelled: boolean;
+  allAdded: boolean;
+  canceled: boolean;
   /** `window` and `environment` come from the worker's configuration when the batch starts. */
   window: number;
   environment: string;
@@ -74,8 +75,8 @@ export function newBatchRecord(request: BatchRequest): BatchRecord {
   return {
     request,
     slices: [],
-    begun: false,
-    cancelled: false,
+    allAdded: false,
+    canceled: false,
     window: 0,
     environment: '',
     log: newEventLog(),
@@ -83,7 +84,7 @@ export function newBatchRecord(request: BatchRequest): BatchRecord {
 }
 
 export function newSlice(offset: number, count: number, digest: string, keys: string): Slice {
-  return { offset, count, digest, keys, held: false, hasTurn: false, toldToStop: false };
+  return { offset, count, digest, keys, held: false, hasTurn: false, isStopping: false };
 }
 
 /** The rows that are missing: ranges that no slice covers, and slices whose part no longer exists. */
@@ -115,7 +116,7 @@ export interface PartRequest extends AddedRows {
 export interface OpenPayouts {
   phase: PayoutPhase;
   needsAttention: boolean;
-  numbers: string[];
+  partnerOrderIds: string[];
 }
 
 /** A payout starts in this phase and leaves it when it first waits. Until then, it uses the rate limit. */
@@ -123,31 +124,35 @@ export const BUSY_PHASE: PayoutPhase = 'CHECKING';
 
 export function openTally(open: readonly OpenPayouts[]): Pick<BatchTally, 'phases' | 'needingAttention'> {
   const phases: BatchTally['phases'] = {};
-  for (const { phase, numbers } of open) phases[phase] = (phases[phase] ?? 0) + numbers.length;
+  for (const { phase, partnerOrderIds } of open)
+    phases[phase] = (phases[phase] ?? 0) + partnerOrderIds.length;
   const waiting = open.filter(({ needsAttention }) => needsAttention);
-  return { phases, needingAttention: waiting.reduce((sum, { numbers }) => sum + numbers.length, 0) };
+  return {
+    phases,
+    needingAttention: waiting.reduce((sum, { partnerOrderIds }) => sum + partnerOrderIds.length, 0),
+  };
 }
 
 export interface PartRecord {
   /** The partnerOrderId of each row of the part. */
-  numbers: string[];
+  partnerOrderIds: string[];
   open: OpenPayouts[];
   tally: BatchTally;
   hasTurn: boolean;
   /** The part has changed since its last report to the batch. */
   unreported: boolean;
-  reportedStage: 'beginning' | 'begun' | 'ended';
+  reportedStage: 'starting' | 'started' | 'ended';
   reportedAtMs: number;
 }
 
 export function newPartRecord(payouts: readonly PayoutRequest[]): PartRecord {
   return {
-    numbers: payouts.map(({ partnerOrderId }) => partnerOrderId),
+    partnerOrderIds: payouts.map(({ partnerOrderId }) => partnerOrderId),
     open: [],
     tally: emptyTally(),
     hasTurn: false,
     unreported: false,
-    reportedStage: 'beginning',
+    reportedStage: 'starting',
     reportedAtMs: 0,
   };
 }

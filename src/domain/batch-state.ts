@@ -3,8 +3,8 @@ import {
   type BatchResult,
   type BatchState,
   type BatchTally,
-  countBadRows,
   countEndedRows,
+  countRejectedRows,
   emptyTally,
   sumTallies,
 } from './batch.ts';
@@ -12,25 +12,25 @@ import { type BatchRecord, missingRows } from './batch-record.ts';
 import type { StateText } from './payout.ts';
 
 export function batchState(record: BatchRecord, isDone: boolean): BatchState {
-  const { request, slices, cancelled } = record;
+  const { request, slices, canceled } = record;
   const missing = missingRows(request.count, slices);
   const missingCount = missing.reduce((sum, { count }) => sum + count, 0);
   const result = batchResult(record);
-  const phase = isDone ? 'DONE' : record.begun ? 'PAYING' : 'RECEIVING';
+  const phase = isDone ? 'DONE' : record.allAdded ? 'PAYING' : 'RECEIVING';
   return {
     ...result,
     phase,
     ...describe(phase, record, missingCount, result),
-    cancelled,
+    canceled,
     added: request.count - missingCount,
     missing,
   };
 }
 
-export function batchResult({ request, slices, cancelled }: BatchRecord): BatchResult {
+export function batchResult({ request, slices, canceled }: BatchRecord): BatchResult {
   const tally = sumTallies(slices.map(({ report }) => report ?? emptyTally()));
-  if (cancelled) countMissingRows(tally, { request, slices });
-  return { ...request, ...tally, done: countEndedRows(tally), bad: countBadRows(tally) };
+  if (canceled) countMissingRows(tally, { request, slices });
+  return { ...request, ...tally, done: countEndedRows(tally), rejected: countRejectedRows(tally) };
 }
 
 /** Rows that were missing at the cancellation are never started. Rows whose part no longer exists count as stopped. */
@@ -47,22 +47,22 @@ function countMissingRows(
 
 function describe(
   phase: BatchState['phase'],
-  { begun, cancelled }: BatchRecord,
+  { allAdded, canceled }: BatchRecord,
   missingCount: number,
   { count, done }: BatchResult,
 ): StateText {
   if (phase === 'DONE') return { sentence: `All ${count} rows have ended.`, nextStep: 'Nothing.' };
-  if (cancelled)
+  if (canceled)
     return {
       sentence: 'Canceled: the batch stops starting rows.',
       nextStep: 'The batch ends when its started payouts have ended.',
     };
   if (missingCount === 0)
     return {
-      sentence: begun ? `${done} of ${count} rows have ended.` : 'All rows have been added.',
+      sentence: allAdded ? `${done} of ${count} rows have ended.` : 'All rows have been added.',
       nextStep: 'None; the batch continues.',
     };
-  return begun
+  return allAdded
     ? {
         sentence: `A part of the batch was stopped: ${missingCount} rows are no longer tracked.`,
         nextStep: 'Add the missing rows again. Payouts that were already started are joined.',

@@ -13,7 +13,7 @@ export const ROW_KEY_LENGTH = 12;
  * `conflict`: its `partnerOrderId` belongs to a payout with another body;
  * `invalid`: the payout failed as bad input;
  * `stopped`: the payout's workflow no longer exists or is no longer tracked, so a person should look at it;
- * `notStarted`: the batch was cancelled before the row was started.
+ * `notStarted`: the batch was canceled before the row was started.
  */
 export const ROW_OUTCOMES = [...OUTCOMES, 'conflict', 'invalid', 'stopped', 'notStarted'] as const;
 export type RowOutcome = (typeof ROW_OUTCOMES)[number];
@@ -55,13 +55,13 @@ export interface BatchResult extends BatchTally {
   count: number;
   /** Rows that have ended, and how many of them have no payout of their own. */
   done: number;
-  bad: number;
+  rejected: number;
 }
 
 /** The result of the query `state` and of the update `add`. */
 export interface BatchState extends BatchResult, StateText {
   phase: 'RECEIVING' | 'PAYING' | 'DONE';
-  cancelled: boolean;
+  canceled: boolean;
   added: number;
   /** Rows that must be added, or added again. */
   missing: RowRange[];
@@ -112,6 +112,6 @@ export function countEndedRows({ outcomes }: BatchTally): number {
   return ROW_OUTCOMES.reduce((sum, end) => sum + outcomes[end], 0);
 }
 
-export function countBadRows({ outcomes }: BatchTally): number {
+export function countRejectedRows({ outcomes }: BatchTally): number {
   return outcomes.conflict + outcomes.invalid;
 }

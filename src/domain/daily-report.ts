@@ -55,9 +55,9 @@ export interface DailyReport extends ReportPart {
   /** `YYYY-MM-DD`, UTC. */
   day: string;
   /** ISO 8601. */
-  madeAt: string;
+  generatedAt: string;
   /** The total number of changes. `changes` lists at most 1,000 of them. */
-  changesInAll: number;
+  totalChanges: number;
 }
 
 export const MAX_CHANGES = 1_000;

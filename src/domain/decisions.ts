@@ -2,7 +2,7 @@
 
 /** A decision that the payout accepted. */
 export interface MadeDecision {
-  what: 'approve' | 'refuse' | 'cancel' | 'resolve';
+  action: 'approve' | 'refuse' | 'cancel' | 'resolve';
   by: string;
   /** ISO 8601. */
   at: string;
@@ -31,10 +31,10 @@ export function withDecision(made: readonly MadeDecision[], decision: MadeDecisi
  */
 export function repeatsLast(
   made: readonly MadeDecision[],
-  what: MadeDecision['what'],
+  action: MadeDecision['action'],
   decision: unknown,
 ): boolean {
-  const last = made.findLast((one) => one.what === what);
+  const last = made.findLast((one) => one.action === action);
   if (!last || typeof decision !== 'object' || decision === null) return false;
   const sent = new Map(Object.entries(decision));
   const isSame = (field: keyof MadeDecision) => sent.get(field) === last[field];

@@ -25,16 +25,16 @@ export interface QueueEvents {
   /** The sender's time. Unix milliseconds. */
   atMs: number;
   /** Also those that were delivered before. */
-  again?: boolean;
+  resend?: boolean;
 }
 
 export interface WaitingEvent extends QueuedEvent {
   attempts?: number;
-  firstTriedMs?: number;
+  firstTriedAtMs?: number;
   /** Not before this time. */
-  tryAtMs?: number;
+  nextTryAtMs?: number;
   /** The endpoint has accepted others since this one was first tried. */
-  othersArrived?: true;
+  othersDelivered?: true;
 }
 
 /** Tests use smaller ones. Durations in milliseconds. */
@@ -78,7 +78,7 @@ export interface DeliveryRecord {
   /** Events that failed for three days, that could not be read, and that found no room. */
   lost: number;
   lastDeliveredMs?: number | undefined;
-  lastFailure?: { atMs: number; why: string } | undefined;
+  lastFailure?: { atMs: number; reason: string } | undefined;
   changedBy?: string | undefined;
   attention: AttentionOf<EndpointAttentionCode>[];
 }
@@ -86,8 +86,8 @@ export interface DeliveryRecord {
 /** What became of one event in a batch. An event without an outcome was not tried. */
 export type DeliveryOutcome = { id: string } & (
   | { kind: 'delivered' | 'gone' | 'skipped' | 'unreadable' }
-  /** `why`: an HTTP status, or why there is none. */
-  | { kind: 'failed' | 'unread'; why: string }
+  /** `reason`: an HTTP status, or why there is none. */
+  | { kind: 'failed' | 'unread'; reason: string }
 );
 
 export interface DeliveryReport {
@@ -119,9 +119,9 @@ export function orderKey(source: string): string {
 }
 
 /** Adds events to the queue. Beyond its limits, it keeps references only; beyond those, the endpoint is disabled. */
-export function enqueue(record: DeliveryRecord, { events, atMs, again }: QueueEvents): void {
+export function enqueue(record: DeliveryRecord, { events, atMs, resend }: QueueEvents): void {
   const { waiting, recent } = record;
-  const known = new Set([...waiting.map(({ id }) => id), ...(again ? [] : recent)]);
+  const known = new Set([...waiting.map(({ id }) => id), ...(resend ? [] : recent)]);
   const fresh = events.filter(
     ({ id }, at) => !known.has(id) && events.findIndex((one) => one.id === id) === at,
   );
@@ -184,7 +184,7 @@ export function nextBatch({ disabled, waiting, failures, pauseUntilMs = 0 }: Del
     if (batch.length >= max) break;
     const key = orderKey(event.source);
     if (blocked.has(key)) continue;
-    const isDue = (event.tryAtMs ?? 0) <= nowMs;
+    const isDue = (event.nextTryAtMs ?? 0) <= nowMs;
     if (isDue) batch.push(event);
     // A probe has one event of each order.
     if (!isDue || failures > 0) blocked.add(key);
@@ -196,8 +196,8 @@ export function nextBatch({ disabled, waiting, failures, pauseUntilMs = 0 }: Del
 export function nextTryMs({ disabled, waiting, pauseUntilMs = 0 }: DeliveryRecord): number | undefined {
   if (disabled || waiting.length === 0) return undefined;
   const first = new Map<string, number>();
-  for (const { source, tryAtMs = 0 } of waiting)
-    if (!first.has(orderKey(source))) first.set(orderKey(source), tryAtMs);
+  for (const { source, nextTryAtMs = 0 } of waiting)
+    if (!first.has(orderKey(source))) first.set(orderKey(source), nextTryAtMs);
   return Math.max(pauseUntilMs, Math.min(...first.values()));
 }
 
@@ -218,10 +218,12 @@ export function applyReport(
   if (hasDelivered) {
     record.lastDeliveredMs = atMs;
     clearFailures(record);
-    for (const event of record.waiting) if (event.attempts !== undefined) event.othersArrived = true;
+    for (const event of record.waiting) if (event.attempts !== undefined) event.othersDelivered = true;
   }
-  const why = isUnknown ? 'NOT_CONFIGURED' : failed.flatMap((one) => ('why' in one ? [one.why] : [])).at(-1);
-  if (why !== undefined) record.lastFailure = { atMs, why };
+  const reason = isUnknown
+    ? 'NOT_CONFIGURED'
+    : failed.flatMap((one) => ('reason' in one ? [one.reason] : [])).at(-1);
+  if (reason !== undefined) record.lastFailure = { atMs, reason };
   if (!hasDelivered && (failed.length > 0 || isUnknown)) noteFailure(record, atMs, when);
   if (outcomes.some(({ kind }) => kind === 'gone')) record.disabled ??= { code: 'GONE', atMs };
   flagEndpoint(record, when.nowMs);
@@ -246,11 +248,11 @@ function remains(
     record.lost += 1;
     return false;
   }
-  event.firstTriedMs ??= nowMs;
+  event.firstTriedAtMs ??= nowMs;
   event.attempts = (event.attempts ?? 0) + 1;
-  event.tryAtMs = nowMs + pauseMs(record.limits, event.attempts, chance);
+  event.nextTryAtMs = nowMs + pauseMs(record.limits, event.attempts, chance);
   // If no other event arrives either, the endpoint is disabled and keeps the event.
-  if (!event.othersArrived || nowMs - event.firstTriedMs < record.limits.giveUpMs) return true;
+  if (!event.othersDelivered || nowMs - event.firstTriedAtMs < record.limits.giveUpMs) return true;
   record.lost += 1;
   return false;
 }
@@ -309,7 +311,7 @@ export function flagEndpoint(record: DeliveryRecord, nowMs: number): void {
   const flags: DeliveryRecord['attention'] = [];
   if (disabled) flags.push({ code: 'ENDPOINT_DISABLED', message: WHY_DISABLED[disabled.code] });
   else if (isFailing)
-    flags.push({ code: 'ENDPOINT_FAILS', message: `the last failure: ${lastFailure?.why}` });
+    flags.push({ code: 'ENDPOINT_FAILS', message: `the last failure: ${lastFailure?.reason}` });
   if (lost > 0) flags.push({ code: 'EVENTS_LOST', message: `${lost} events were not delivered` });
   record.attention = flags;
 }
@@ -323,7 +325,7 @@ export interface EndpointState extends Omit<EndpointKey, 'environment'> {
   delivered: number;
   lost: number;
   lastDeliveredAt?: string;
-  lastFailure?: { at: string; why: string };
+  lastFailure?: { at: string; reason: string };
   needsAttention: boolean;
   reasons: AttentionOf<EndpointAttentionCode>[];
   /** The first events that wait, at most a hundred. */
@@ -340,7 +342,7 @@ export function endpointState({ app, endpoint }: EndpointKey, record: DeliveryRe
     ...(disabled && { disabledAt: isoTime(disabled.atMs) }),
     ...{ waiting: waiting.length, delivered, lost },
     ...(lastDeliveredMs !== undefined && { lastDeliveredAt: isoTime(lastDeliveredMs) }),
-    ...(lastFailure && { lastFailure: { at: isoTime(lastFailure.atMs), why: lastFailure.why } }),
+    ...(lastFailure && { lastFailure: { at: isoTime(lastFailure.atMs), reason: lastFailure.reason } }),
     needsAttention: attention.length > 0,
     reasons: attention,
     next: waiting.slice(0, MAX_SHOWN).map(({ id, source, type, attempts = 0 }) => ({

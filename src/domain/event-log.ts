@@ -28,8 +28,8 @@ export interface RecordedEvent {
 /** The latest event last. It survives continue-as-new, so it is plain data. */
 export interface EventLog {
   events: RecordedEvent[];
-  /** What the last events said, so that only a change publishes another one. */
-  said: {
+  /** What the last events published, so that only a change publishes another one. */
+  published: {
     codes?: string[];
     approvalOf?: string;
     isCompleted?: true;
@@ -42,7 +42,7 @@ const MAX_QUEUED = 50;
 const MAX_LOGGED = 100;
 
 export function newEventLog(): EventLog {
-  return { events: [], said: {} };
+  return { events: [], published: {} };
 }
 
 /** Without the oldest events: of those that are queued, the last 50 are kept. */

@@ -52,9 +52,12 @@ export interface EventData {
     returned: Omit<FollowUpResult['returned'][number], 'refundReason'>[];
     differences: (CodeOnly<FollowUpResult['differences'][number]['code']> & { seenAt: string })[];
   };
-  'batch.completed': Pick<BatchResult, 'app' | 'batchId' | 'count' | 'started' | 'joined' | 'done' | 'bad'> &
+  'batch.completed': Pick<
+    BatchResult,
+    'app' | 'batchId' | 'count' | 'started' | 'joined' | 'done' | 'rejected'
+  > &
     Pick<BatchResult, 'outcomes'> &
-    Pick<BatchState, 'cancelled'>;
+    Pick<BatchState, 'canceled'>;
   'token.needs_authorization': { app: string; openId: string; expiresAt?: string } & {
     reasons: CodeOnly<TokenState['reasons'][number]['code']>[];
   };
@@ -64,7 +67,7 @@ export type Publish = <Type extends keyof EventData>(type: Type, data: EventData
 
 /** Publishes what is new in the state that a payout shows. */
 export function publishPayout(
-  said: EventLog['said'],
+  published: EventLog['published'],
   request: CheckedPayoutRequest,
   state: PayoutState,
   publish: Publish,
@@ -73,23 +76,23 @@ export function publishPayout(
   const { phase, outcome } = state;
   const shown = { ...facts, phase, ...(outcome && { outcome }) };
   const codes = state.reasons.map(({ code }) => code);
-  const known = said.codes ?? [];
+  const known = published.codes ?? [];
   if (codes.some((code) => !known.includes(code)))
     publish('payout.needs_attention', { ...shown, reasons: codesOnly(state.reasons) });
   else if (codes.length === 0 && known.length > 0) publish('payout.attention_cleared', shown);
-  said.codes = codes;
+  published.codes = codes;
   const { quote, approvalExpiresAt, lockExpiresAt } = state;
-  if (phase !== 'AWAITING_APPROVAL') delete said.approvalOf;
-  else if (quote && said.approvalOf !== quote.lockRateId) {
-    said.approvalOf = quote.lockRateId;
+  if (phase !== 'AWAITING_APPROVAL') delete published.approvalOf;
+  else if (quote && published.approvalOf !== quote.lockRateId) {
+    published.approvalOf = quote.lockRateId;
     publish('payout.awaiting_approval', {
       ...{ ...facts, phase, instructedAmount: request.instructedAmount, quote },
       ...(approvalExpiresAt !== undefined && { approvalExpiresAt }),
       ...(lockExpiresAt !== undefined && { lockExpiresAt }),
     });
   }
-  if (phase !== 'DONE' || !outcome || said.isCompleted) return;
-  said.isCompleted = true;
+  if (phase !== 'DONE' || !outcome || published.isCompleted) return;
+  published.isCompleted = true;
   publish('payout.completed', completedOf(facts, outcome, state));
 }
 
@@ -124,7 +127,7 @@ function completedOf(
 
 /** Publishes what a follow-up has found since its last event. */
 export function publishFollowUp(
-  said: EventLog['said'],
+  published: EventLog['published'],
   { app, clientId }: { app: string; clientId: string },
   result: FollowUpResult,
   publish: Publish,
@@ -132,8 +135,8 @@ export function publishFollowUp(
   const { partnerOrderId, outcome, changed, returned, returnedSums, differences } = result;
   const after = returned.filter(({ inResult }) => !inResult).map(({ distributeId }) => distributeId);
   const changes = JSON.stringify([after, differences.map(({ code, message }) => [code, message])]);
-  if (changes === said.changes || (!changed && said.changes === undefined)) return;
-  said.changes = changes;
+  if (changes === published.changes || (!changed && published.changes === undefined)) return;
+  published.changes = changes;
   publish('payout.changed_after_end', {
     ...{ app, clientId, partnerOrderId, outcome, changed, returnedSums },
     returned: returned.map(({ refundReason: _reason, ...one }) => one),
@@ -141,17 +144,17 @@ export function publishFollowUp(
   });
 }
 
-export function publishBatch(said: EventLog['said'], state: BatchState, publish: Publish): void {
-  if (said.isCompleted) return;
-  said.isCompleted = true;
-  const { app, batchId, count, started, joined, done, bad, outcomes, cancelled } = state;
-  publish('batch.completed', { app, batchId, count, started, joined, done, bad, outcomes, cancelled });
+export function publishBatch(published: EventLog['published'], state: BatchState, publish: Publish): void {
+  if (published.isCompleted) return;
+  published.isCompleted = true;
+  const { app, batchId, count, started, joined, done, rejected, outcomes, canceled } = state;
+  publish('batch.completed', { app, batchId, count, started, joined, done, rejected, outcomes, canceled });
 }
 
-export function publishToken(said: EventLog['said'], state: TokenState, publish: Publish): void {
+export function publishToken(published: EventLog['published'], state: TokenState, publish: Publish): void {
   const { app, openId, needsAuthorization, expiresAt, reasons } = state;
-  const isNew = needsAuthorization && !said.needsAuthorization;
-  said.needsAuthorization = needsAuthorization;
+  const isNew = needsAuthorization && !published.needsAuthorization;
+  published.needsAuthorization = needsAuthorization;
   if (!isNew || openId === undefined) return;
   const data = { app, openId, ...(expiresAt !== undefined && { expiresAt }), reasons: codesOnly(reasons) };
   publish('token.needs_authorization', data);

@@ -23,7 +23,7 @@ export interface FollowUpRequest {
 
 export interface FollowUpPlan extends Pick<PayoutSettings, 'environment' | 'apiQueue' | 'callTimeoutMs'> {
   /** When to check, counted from the payout's end. */
-  looksAfterMs: number[];
+  checksAfterMs: number[];
   /** The first pause after a notification that changed nothing. */
   hintPauseMs: number;
   /** See `PayoutSettings`. */
@@ -60,24 +60,24 @@ export interface FollowUpResult {
   returnedSums: Money[];
   /** All other differences. */
   differences: Difference[];
-  /** The last check got no answer, so changes since `lastLookedAt` are unknown. */
+  /** The last check got no answer, so changes since `lastCheckedAt` are unknown. */
   notChecked?: Difference;
   /** Checks that got an answer. */
-  looks: number;
-  lastLookedAt?: string;
+  checks: number;
+  lastCheckedAt?: string;
 }
 
 /** The state of a follow-up. It survives continue-as-new. */
 export interface FollowUpRecord {
-  looks: number;
+  checks: number;
   /** When the last check queried the provider, and the last one that got an answer. Unix milliseconds. */
-  lookedAtMs: number;
+  checkedAtMs: number;
   confirmedAtMs: number;
   returned: ReturnedPayment[];
   differences: Difference[];
   notChecked?: Difference | undefined;
   hinted: boolean;
-  hintsSpent: number;
+  hintedQueries: number;
   hintAllowedAtMs: number;
   log: EventLog;
 }
@@ -86,13 +86,13 @@ const MAX_HINT_PAUSE_MS = HOUR_MS;
 
 export function newFollowUpRecord(): FollowUpRecord {
   return {
-    looks: 0,
-    lookedAtMs: 0,
+    checks: 0,
+    checkedAtMs: 0,
     confirmedAtMs: 0,
     returned: [],
     differences: [],
     hinted: false,
-    hintsSpent: 0,
+    hintedQueries: 0,
     hintAllowedAtMs: 0,
     log: newEventLog(),
   };
@@ -101,10 +101,10 @@ export function newFollowUpRecord(): FollowUpRecord {
 /** When the next check of the plan is due; missed checks are merged into one. Undefined after the last check. */
 export function nextCheckMs(
   { endedAtMs }: Pick<FollowUpRequest, 'endedAtMs'>,
-  { looksAfterMs }: Pick<FollowUpPlan, 'looksAfterMs'>,
-  lookedAtMs: number,
+  { checksAfterMs }: Pick<FollowUpPlan, 'checksAfterMs'>,
+  checkedAtMs: number,
 ): number | undefined {
-  return looksAfterMs.map((after) => endedAtMs + after).find((dueMs) => dueMs > lookedAtMs);
+  return checksAfterMs.map((after) => endedAtMs + after).find((dueMs) => dueMs > checkedAtMs);
 }
 
 /** Each notification doubles the pause before the next one counts, so that forged notifications cause few queries. */
@@ -139,7 +139,7 @@ export function notChecked(why: string, known: Difference | undefined, nowMs: nu
 /** How long one check may take before it counts as unanswered: until the next one is due, but at least a day. */
 export function checkTimeoutMs(
   request: Pick<FollowUpRequest, 'endedAtMs'>,
-  plan: Pick<FollowUpPlan, 'looksAfterMs'>,
+  plan: Pick<FollowUpPlan, 'checksAfterMs'>,
   nowMs: number,
 ): number {
   const nextMs = nextCheckMs(request, plan, nowMs) ?? nowMs + 7 * DAY_MS;
@@ -174,7 +174,7 @@ function differences(request: FollowUpRequest, detail: TradeDetail | null): Atte
       message: `the payout reported ${outcome}, the provider now says ${detail.status}`,
     });
   const splits = changedSplits(request.splits, detail);
-  if (splits.length > 0) found.push({ code: 'PAYMENTS_CHANGED', message: splits.join('; ') });
+  if (splits.length > 0) found.push({ code: 'SPLITS_CHANGED', message: splits.join('; ') });
   return found;
 }
 
@@ -198,7 +198,7 @@ function changedSplits(splits: readonly Split[], detail: TradeDetail): string[] 
 }
 
 export function followUpResult(request: FollowUpRequest, record: FollowUpRecord): FollowUpResult {
-  const { returned, differences, looks, confirmedAtMs } = record;
+  const { returned, differences, checks, confirmedAtMs } = record;
   return {
     partnerOrderId: request.partnerOrderId,
     outcome: request.outcome,
@@ -207,8 +207,8 @@ export function followUpResult(request: FollowUpRequest, record: FollowUpRecord)
     returnedSums: totalsByCurrency(returned.map(({ target }) => target)),
     differences,
     ...(record.notChecked && { notChecked: record.notChecked }),
-    looks,
-    ...(confirmedAtMs > 0 && { lastLookedAt: isoTime(confirmedAtMs) }),
+    checks,
+    ...(confirmedAtMs > 0 && { lastCheckedAt: isoTime(confirmedAtMs) }),
   };
 }
 

@@ -27,7 +27,7 @@ export type UnknownCause =
    * The payout started soon after the restore: it may repeat a start that Temporal lost, whose order is not visible yet
    * (H53).
    */
-  | 'forgotten';
+  | 'lost-run';
 
 /** The stage of the order's creation. */
 export type Creation =
@@ -35,8 +35,8 @@ export type Creation =
   | { stage: 'quoting' }
   | { stage: 'sending' }
   | { stage: 'confirming'; cause: UnknownCause; untilMs: number; queries: number }
-  /** A person decides. `why` says what blocks the payout. */
-  | { stage: 'review'; why: string }
+  /** A person decides. `reason` says what blocks the payout. */
+  | { stage: 'review'; reason: string }
   | { stage: 'created' };
 
 /** Tells the create activity that the run `runId` has confirmed that no order exists. */
@@ -69,7 +69,7 @@ export interface PayoutRecord {
   creation: Creation;
   /**
    * A create was sent and its outcome is unknown. While this is set, the payout can neither end `NOT_CREATED` nor be
-   * cancelled; only a found order or a person's decision clears it (H58). A later refusal proves nothing about it.
+   * canceled; only a found order or a person's decision clears it (H58). A later refusal proves nothing about it.
    */
   unknownSend?: { cause: UnknownCause; sinceMs: number } | undefined;
   /** Creates that were sent, or may have been. */
@@ -85,7 +85,7 @@ export interface PayoutRecord {
   approved?: { by: string; quote: AgreedQuote } | undefined;
   approvalExpiresAtMs?: number | undefined;
   refused?: { by: string; note?: string | undefined } | undefined;
-  cancelled?: { by: string; reason?: string | undefined } | undefined;
+  canceled?: { by: string; reason?: string | undefined } | undefined;
   /** Those that counted. */
   decisions: MadeDecision[];
   order?: KnownOrder | undefined;
@@ -103,7 +103,7 @@ export interface PayoutRecord {
   /** Queries about the order, answered or not. */
   queries: number;
   /** The value of `queries` when the creation became known. The polling interval grows with the queries since then. */
-  queriesBefore: number;
+  queriesBeforeOrder: number;
   /** Trade queries in a row without a trustworthy answer. */
   unanswered: number;
   /** When the workflow first saw that a trade query did not name the created order. Unix milliseconds. */
@@ -111,11 +111,11 @@ export interface PayoutRecord {
   /** How many times in a row result and detail disagreed. */
   disagreements: number;
   /** A message about debits that differ from the quote, and how often in a row the provider has reported them. */
-  debitsSaid?: { message: string; times: number } | undefined;
+  reportedDebits?: { message: string; times: number } | undefined;
   /** A notification has arrived since the last query. */
   hinted: boolean;
   /** Queries that notifications triggered without finding a final status. Each doubles the pause before the next. */
-  hintsSpent: number;
+  hintedQueries: number;
   hintAllowedAtMs: number;
   result?: PayoutResult | undefined;
   log: EventLog;
@@ -144,11 +144,11 @@ export function newRecord(startedAtMs: number): PayoutRecord {
     lastAskedAtMs: 0,
     lastConfirmedAtMs: 0,
     queries: 0,
-    queriesBefore: 0,
+    queriesBeforeOrder: 0,
     unanswered: 0,
     disagreements: 0,
     hinted: false,
-    hintsSpent: 0,
+    hintedQueries: 0,
     hintAllowedAtMs: 0,
     log: newEventLog(),
   };

@@ -78,7 +78,7 @@ const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {
         : 'The payout keeps confirming. Nothing is sent before that.',
   }),
   NEEDS_REVIEW: ({ creation }) => ({
-    sentence: `A person must decide${creation.stage === 'review' ? `: ${creation.why}` : ''}.`,
+    sentence: `A person must decide${creation.stage === 'review' ? `: ${creation.reason}` : ''}.`,
     nextStep:
       'Find out whether the order exists, then send the update resolve. The payout keeps querying the provider.',
   }),

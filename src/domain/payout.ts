@@ -197,7 +197,7 @@ export interface PayoutSettings {
   pollFirstMs: number;
   pollMaxMs: number;
   approvalExpiresMs: number;
-  stuckAfterMs: number;
+  overdueAfterMs: number;
   /** A call that waits longer than this sets the attention flag. */
   callWaitsMs: number;
   /** The types of events that an endpoint of the application wants. Absent: it has no endpoint. */

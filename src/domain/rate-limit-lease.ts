@@ -62,7 +62,7 @@ export interface LeaseHeartbeat {
 export type PreviousOwner = 'none' | 'unknown' | ReleasedLease;
 
 export interface LeaseTerm {
-  before: PreviousOwner;
+  previousOwner: PreviousOwner;
   /** Set by an operator. If absent, each process uses its own configuration. */
   callsPerSecond?: number | undefined;
   /** The application's name in the last owner's configuration. */

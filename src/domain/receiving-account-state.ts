@@ -16,16 +16,16 @@ interface OpeningRecord {
    * Sends of unknown outcome, by this run or an earlier one. While there are any, only a found account or a person's
    * decision ends the opening, whatever the outcome of a later send.
    */
-  unsettled: number;
+  unknownSends: number;
   /** Requests that this run has sent, or may have sent. */
   sends: number;
   /** How many times in a row nothing could be sent. */
   unsent: number;
   /** How often the provider answered that it did not serve the send. */
-  turnedAway: number;
+  busyAnswers: number;
   lastAskedAtMs: number;
   /** The end of the confirmation window. Until then, no review is needed. */
-  settlesAtMs: number;
+  confirmUntilMs: number;
   attention: AttentionOf<OpeningAttentionCode>[];
   result?: ReceivingAccountResult | undefined;
 }
@@ -34,12 +34,12 @@ export function newOpeningRecord(startedAtMs: number): OpeningRecord {
   return {
     phase: 'CHECKING',
     startedAtMs,
-    unsettled: 0,
+    unknownSends: 0,
     sends: 0,
     unsent: 0,
-    turnedAway: 0,
+    busyAnswers: 0,
     lastAskedAtMs: 0,
-    settlesAtMs: 0,
+    confirmUntilMs: 0,
     attention: [],
   };
 }
@@ -88,9 +88,9 @@ const STATE_TEXTS: Record<OpeningPhase, (record: OpeningRecord) => StateText> = 
     sentence: 'The request for the account is being sent.',
     nextStep: "The provider's answer, or a query of the payer's accounts if no answer comes.",
   }),
-  RECONCILING: ({ settlesAtMs }) => ({
+  RECONCILING: ({ confirmUntilMs }) => ({
     sentence: "It is unknown whether the account was opened. The payer's accounts are being queried.",
-    nextStep: `The queries continue until ${isoTime(settlesAtMs)}. Nothing is sent before that.`,
+    nextStep: `The queries continue until ${isoTime(confirmUntilMs)}. Nothing is sent before that.`,
   }),
   NEEDS_REVIEW: (record) => ({
     sentence: `It is unknown whether the account was opened; ${describeCandidates(candidateAccounts(record).length)}.`,

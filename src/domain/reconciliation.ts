@@ -4,20 +4,20 @@ import type { WorkflowAttentionCode } from './attention-codes.ts';
 import { HOUR_MS, isoTime } from './time.ts';
 
 /** A workflow that a person should look at: it is not started again, or a new start would not help. */
-export interface LeftAlone {
+export interface NotReconciled {
   workflowId: string;
-  why: string;
+  reason: string;
 }
 
 export interface ReconciliationReport {
   /** Stopped payouts that were started again. */
-  adopted: number;
+  restarted: number;
   /** Stopped payouts whose restart is delayed because they keep being stopped. */
   waiting: number;
   /** Follow-ups started. */
-  followed: number;
+  followUpsStarted: number;
   /** At most the first hundred. */
-  leftAlone: LeftAlone[];
+  notReconciled: NotReconciled[];
   /** Open workflows whose workflow task keeps failing: at most the first hundred. */
   failing: FailingWorkflow[];
   /**

@@ -15,9 +15,9 @@ export interface Grant {
   access: string;
   /** Identifies the access token without revealing it. */
   fingerprint: string;
-  livesMs: number;
+  lifetimeMs: number;
   refresh?: string | undefined;
-  refreshLivesMs?: number | undefined;
+  refreshLifetimeMs?: number | undefined;
   /**
    * When the request for the tokens began, so that they never expire earlier than computed. Unix milliseconds on
    * Temporal's clock. Set by the activity: a time that a signal handler reads may differ in a replay.
@@ -54,7 +54,7 @@ export interface TokenRecord {
 export interface CurrentGrant {
   access: string;
   /** The whole lifetime, from issue to expiry. Margins are fractions of it, not of the remaining lifetime. */
-  livesMs: number;
+  lifetimeMs: number;
   expiresAtMs: number;
   renewsAtMs: number;
   /** When the renewal answered with it. */
@@ -101,7 +101,7 @@ const MAX_REJECTION_PAUSE_MS = 30_000;
 /** Until this time, a rejected token is not replaced, because the tokens before it were rejected too. */
 export function pausedUntilMs({ held, rejectedInARow }: TokenRecord): number | undefined {
   if (!held || rejectedInARow < REJECTED_BEFORE_PAUSE) return undefined;
-  return held.obtainedAtMs + Math.min(MAX_REJECTION_PAUSE_MS, held.livesMs * PAUSE_FRACTION);
+  return held.obtainedAtMs + Math.min(MAX_REJECTION_PAUSE_MS, held.lifetimeMs * PAUSE_FRACTION);
 }
 
 export function newTokenRecord(): TokenRecord {
@@ -114,9 +114,9 @@ export function tokenKind(owner: TokenOwner): 'application' | 'user' {
 
 /** `chance`, in [0, 1), spreads the renewal. */
 export function toHeldGrant(owner: TokenOwner, grant: Grant, chance: number): HeldGrant {
-  const { obtainedAtMs, livesMs } = grant;
-  const wait = livesMs * RENEW_AFTER[tokenKind(owner)] * (1 + JITTER * (chance - 0.5));
-  return { ...grant, expiresAtMs: obtainedAtMs + livesMs, renewsAtMs: obtainedAtMs + Math.round(wait) };
+  const { obtainedAtMs, lifetimeMs } = grant;
+  const wait = lifetimeMs * RENEW_AFTER[tokenKind(owner)] * (1 + JITTER * (chance - 0.5));
+  return { ...grant, expiresAtMs: obtainedAtMs + lifetimeMs, renewsAtMs: obtainedAtMs + Math.round(wait) };
 }
 
 /** When a renewal that has not succeeded sets the attention flag. */
@@ -125,18 +125,18 @@ export function lateAtMs({ renewsAtMs, expiresAtMs }: HeldGrant): number {
 }
 
 /** From this time on, a refresh is served before creates; until then, after them. */
-export function urgentAtMs({ expiresAtMs, livesMs }: HeldGrant): number {
-  return expiresAtMs - livesMs * URGENT_FRACTION;
+export function urgentAtMs({ expiresAtMs, lifetimeMs }: HeldGrant): number {
+  return expiresAtMs - lifetimeMs * URGENT_FRACTION;
 }
 
-function refreshExpiresAtMs({ obtainedAtMs, refreshLivesMs }: HeldGrant): number | undefined {
-  return refreshLivesMs === undefined ? undefined : obtainedAtMs + refreshLivesMs;
+function refreshExpiresAtMs({ obtainedAtMs, refreshLifetimeMs }: HeldGrant): number | undefined {
+  return refreshLifetimeMs === undefined ? undefined : obtainedAtMs + refreshLifetimeMs;
 }
 
 /** From this time on, the refresh token expires soon. */
 export function refreshEndsSoonAtMs(held: HeldGrant): number | undefined {
   const end = refreshExpiresAtMs(held);
-  return end === undefined ? undefined : end - (held.refreshLivesMs ?? 0) * EXPIRES_SOON_FRACTION;
+  return end === undefined ? undefined : end - (held.refreshLifetimeMs ?? 0) * EXPIRES_SOON_FRACTION;
 }
 
 export function tokenState(owner: TokenOwner, record: TokenRecord, nowMs: number): TokenState {

@@ -9,7 +9,7 @@ export class BatchEndedError extends Error {
 }
 
 /**
- * Stops starting rows; cancelling again returns the state again. Throws `BatchEndedError`, and Temporal's
+ * Stops starting rows; canceling again returns the state again. Throws `BatchEndedError`, and Temporal's
  * `WorkflowNotFoundError` if there is no such batch.
  */
 export async function cancelBatch(
@@ -19,7 +19,7 @@ export async function cancelBatch(
 ): Promise<BatchState> {
   await batches.cancel(ref);
   const state = await withDeadline(() => batches.state(ref));
-  if (state.phase === 'DONE' && !state.cancelled) throw new BatchEndedError('this batch has ended');
+  if (state.phase === 'DONE' && !state.canceled) throw new BatchEndedError('this batch has ended');
   return state;
 }
 

@@ -1,5 +1,6 @@
 /** Classifies errors of the Temporal client: Temporal itself, or the requested workflow. */
 import { isGrpcServiceError, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import { isStaleClock } from './queries.ts';
 
 /** In the order of their codes. */
@@ -40,6 +41,12 @@ export async function unlessGone<T>(work: () => Promise<T>): Promise<T | undefin
     if (isGone(error)) return undefined;
     throw error;
   }
+}
+
+/** The failure that a workflow or an activity raised, from the chain of causes. */
+export function applicationFailure(error: unknown): ApplicationFailure | undefined {
+  if (error instanceof ApplicationFailure) return error;
+  return error instanceof Error ? applicationFailure(error.cause) : undefined;
 }
 
 /** The message of the innermost cause, which is the most specific. */

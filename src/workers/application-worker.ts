@@ -114,7 +114,7 @@ async function providerCalls(
         ...{ seal, codes: new TokenSeal(keys.authorizations, surroundings.random) },
         histories: tokenHistories(client),
         sendWithinMs: sendWithinMs(env.PAYMENTS_CALL_TIMEOUT),
-        cache: (owner, accessToken, livesMs) => tokens.put(owner, accessToken, livesMs),
+        cache: (owner, accessToken, lifetimeMs) => tokens.put(owner, accessToken, lifetimeMs),
         handOver: (owner, grant) => renewals.handOver(owner, grant),
       }),
     },

@@ -6,7 +6,7 @@
  * - `payouts-events:…`: sends events, if `PAYOUTS_EVENTS_FILE` names an endpoint. In every process.
  * - `payouts-lease:…`: `holdLease`. One slot in every process; the process that gets the task is the lease owner.
  * - `payouts-api:…`: all calls to the provider except token calls. In the lease owner.
- * - `payouts-tokens-{line}:…`: token calls, one queue per kind. In the lease owner.
+ * - `payouts-tokens-{lane}:…`: token calls, one queue per kind. In the lease owner.
  */
 import { reconcileActivities } from '../activities/aftercare/reconcile-activities.ts';
 import { reportActivities } from '../activities/aftercare/report-activities.ts';
@@ -28,8 +28,8 @@ import {
   leaseTaskQueue,
   nexusTaskQueue,
   PAYOUTS_TASK_QUEUE,
-  TOKEN_LINES,
-  type TokenLine,
+  TOKEN_LANES,
+  type TokenLane,
   tokenTaskQueue,
 } from '../contract/ids.ts';
 import { payoutsServiceHandler } from '../nexus/payouts-service.ts';
@@ -41,7 +41,7 @@ import { callSlots, pacedSlots, prefetchedCalls } from './rate-limit/slots.ts';
 import { tokenHistories } from './tokens/token-histories.ts';
 
 const MAX_POLLS = 10;
-/** The part of the rate limit that each line of token calls behind creates may use. */
+/** The part of the rate limit that each lane of token calls behind creates may use. */
 const PACED_RATIO = 0.05;
 const MAX_PACED = 2;
 const MAX_DELIVERIES = 100;
@@ -117,8 +117,8 @@ export function callQueues(
 ): ActivityQueue[] {
   const environment = config.env.PAYMENTS_ENVIRONMENT;
   const paced = () => pacedSlots(MAX_PACED, 1_000 / (callsPerSecond * PACED_RATIO), clock);
-  // A queue for each line, so that none takes the slots of another.
-  const tokenSlots: Record<TokenLine, ActivityQueue['slots']> = {
+  // A queue for each lane, so that none takes the slots of another.
+  const tokenSlots: Record<TokenLane, ActivityQueue['slots']> = {
     application: { type: 'fixed-size', numSlots: 1 },
     urgent: { type: 'fixed-size', numSlots: 2 },
     due: paced(),
@@ -132,10 +132,10 @@ export function callQueues(
       polls: Math.min(MAX_POLLS, prefetchedCalls(callsPerSecond)),
       shutdownGraceTime: SHUTDOWN_GRACE,
     },
-    ...TOKEN_LINES.map((line) => ({
-      taskQueue: tokenTaskQueue(environment, app, line),
+    ...TOKEN_LANES.map((lane) => ({
+      taskQueue: tokenTaskQueue(environment, app, lane),
       activities: token,
-      slots: tokenSlots[line],
+      slots: tokenSlots[lane],
       polls: 1,
       shutdownGraceTime: SHUTDOWN_GRACE,
     })),

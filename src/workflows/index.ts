@@ -13,9 +13,9 @@ export { rateLimitLease } from './rate-limit-lease.ts';
 export {
   accountQuery,
   payoutQuote,
+  providerProbe,
   receivingBalanceQuery,
   receivingDetailQuery,
-  serviceProbe,
   workerProbe,
 } from './reads.ts';
 export { openReceivingAccount } from './receiving-account/open-receiving-account.ts';

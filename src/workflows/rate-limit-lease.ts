@@ -5,7 +5,6 @@
  */
 import {
   ActivityCancellationType,
-  ApplicationFailure,
   allHandlersFinished,
   CancellationScope,
   condition,
@@ -18,9 +17,8 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import type { LeaseActivities } from '../activities/shared/types.ts';
-import { INVALID_CHANGE } from '../contract/failure-types.ts';
 import { leaseTaskQueue } from '../contract/ids.ts';
-import { rateLimitQuery, servedAsSignal, setCallsPerSecondUpdate } from '../contract/lease-messages.ts';
+import { appRenamedSignal, rateLimitQuery, setCallsPerSecondUpdate } from '../contract/lease-messages.ts';
 import {
   type CallsPerSecondChange,
   changeProblem,
@@ -30,6 +28,7 @@ import {
   type RateLimitState,
   TERM_TIMEOUT_MS,
 } from '../domain/rate-limit-lease.ts';
+import { notAccepted } from './shared/messages.ts';
 
 /** The next process may begin at once. It waits by itself until no earlier call can still count. */
 const RETRY_INTERVAL_MS = 20;
@@ -37,7 +36,7 @@ const FAILURE_PAUSE_MS = 1_000;
 /** A term takes about ten history events. */
 const TERMS_PER_RUN = 30;
 
-export async function rateLimitLease(place: LeaseKey, carried: LeaseRecord): Promise<void> {
+export async function rateLimitLease(key: LeaseKey, carried: LeaseRecord): Promise<void> {
   const record: LeaseRecord = { ...carried };
   let term = new CancellationScope();
   setHandler(rateLimitQuery, () => stateOf(record));
@@ -48,24 +47,26 @@ export async function rateLimitLease(place: LeaseKey, carried: LeaseRecord): Pro
     return stateOf(record);
   };
   setHandler(setCallsPerSecondUpdate, setCallsPerSecond, { validator: refuseInvalidChange });
-  setHandler(servedAsSignal, (app) => renameApp(record, app));
+  setHandler(appRenamedSignal, (app) => renameApp(record, app));
   for (let terms = 0; terms < TERMS_PER_RUN; terms += 1) {
     if (CancellationScope.current().consideredCancelled) return;
     term = new CancellationScope();
     setCurrentDetails(detailsOf(record));
-    await runTerm(place, record, term);
+    await runTerm(key, record, term);
   }
   await condition(allHandlersFinished);
-  await continueAsNew<typeof rateLimitLease>(place, record);
+  await continueAsNew<typeof rateLimitLease>(key, record);
 }
 
 /** Runs one term and records what the next owner needs to know. */
-async function runTerm(place: LeaseKey, record: LeaseRecord, scope: CancellationScope): Promise<void> {
-  const { before, callsPerSecond, app } = record;
+async function runTerm(key: LeaseKey, record: LeaseRecord, scope: CancellationScope): Promise<void> {
+  const { previousOwner, callsPerSecond, app } = record;
   try {
-    record.before = await scope.run(() => leaseCalls(place, app).holdLease({ before, callsPerSecond, app }));
+    record.previousOwner = await scope.run(() =>
+      leaseCalls(key, app).holdLease({ previousOwner, callsPerSecond, app }),
+    );
   } catch (error) {
-    record.before = 'unknown';
+    record.previousOwner = 'unknown';
     if (!isCancellation(error)) await sleep(FAILURE_PAUSE_MS);
   }
 }
@@ -83,7 +84,7 @@ function leaseCalls({ environment, appId }: LeaseKey, app: string) {
 
 function refuseInvalidChange(change: CallsPerSecondChange): void {
   const problem = changeProblem(change);
-  if (problem) throw ApplicationFailure.nonRetryable(problem, INVALID_CHANGE);
+  if (problem) throw notAccepted(problem);
 }
 
 /** Anyone can send the signal, so its argument is checked. A handler must not throw. */

@@ -35,9 +35,9 @@ export const receivingDetailQuery = read(
 );
 
 /** Which of the spec's open points hold for the provider that this worker calls. */
-export const serviceProbe = read(
+export const providerProbe = read(
   'probes the open points of the spec',
-  (calls, caller, question: CallIdentity & ProbeTarget) => calls.probeService(caller, question),
+  (calls, caller, question: CallIdentity & ProbeTarget) => calls.probeProvider(caller, question),
 );
 
 /**
@@ -45,7 +45,7 @@ export const serviceProbe = read(
  * that the other one encrypts with.
  */
 export async function workerProbe(from: string): Promise<WorkerDescription & { from: string }> {
-  return checks.lookAtWorker(from);
+  return checks.describeWorker(from);
 }
 
 /** A workflow that makes one call. */

@@ -113,14 +113,14 @@ describe('create activity: sends only when no earlier run or attempt can have se
       'may-have-been-sent',
     ],
     ['H6 an attempt after an operator reset the activity', {}, { repeatedAfterMs: 5 }, 'may-have-been-sent'],
-    ['a create whose workflow task took too long', { scheduleByMs: SCHEDULED_AT_MS - 1 }, {}, 'lock-over'],
+    ['a create whose workflow task took too long', { scheduleByMs: SCHEDULED_AT_MS - 1 }, {}, 'too-late'],
     ['H53 a payout that started before a restore', {}, { policy: RECOVERED }, 'restored'],
     ['H53 a payout that was cleared before the restore', { cleared }, { policy: RECOVERED }, 'restored'],
     [
       'H53 a payout that started soon after a restore',
       { startedAtMs: SOON_AFTER },
       { policy: SETTLING },
-      'forgotten',
+      'lost-run',
     ],
     [
       'H53 H6 a payout that started soon after a restore, in a run other than the first',
@@ -138,10 +138,10 @@ describe('create activity: sends only when no earlier run or attempt can have se
       'H53 a payout that started soon after a restore, cleared without a full confirmation window',
       { startedAtMs: SOON_AFTER, cleared },
       { policy: SETTLING },
-      'forgotten',
+      'lost-run',
     ],
   ])('%s sends nothing', async (_name, change, options, why) => {
-    expect(await run(change, options)).toEqual({ kind: 'not-sent', why });
+    expect(await run(change, options)).toEqual({ kind: 'not-sent', cause: why });
     expect(posts()).toBe(0);
   });
 
@@ -169,7 +169,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
   ])('%s, confirms a new payout immediately before the send', async (_name, policy) => {
     const fresh = { startedAtMs: STARTED_AT_MS + 5 };
     expect(await run(fresh, { policy })).toMatchObject({ kind: 'created' });
-    expect(await run(fresh, { policy })).toEqual({ kind: 'not-sent', why: 'exists' });
+    expect(await run(fresh, { policy })).toEqual({ kind: 'not-sent', cause: 'exists' });
     expect(posts()).toBe(1);
   });
 
@@ -181,7 +181,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
     });
     expect(await run({}, { policy: { createCheck: 'always' } })).toEqual({
       kind: 'not-sent',
-      why: 'unconfirmed',
+      cause: 'unconfirmed',
     });
     expect(posts()).toBe(0);
   });
@@ -193,7 +193,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
 
   test('H102 sends nothing once Temporal no longer counts the activity', async () => {
     const claim: Claim = () => Promise.reject(new Error('activity not found'));
-    expect(await run({}, { claim })).toEqual({ kind: 'not-sent', why: 'unreachable' });
+    expect(await run({}, { claim })).toEqual({ kind: 'not-sent', cause: 'unreachable' });
     expect(posts()).toBe(0);
   });
 
@@ -201,7 +201,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
     const slow: Claim = () => new Promise((resolve) => setTimeout(resolve, 100));
     expect(await run({ sendWithinMs: 50 }, { claim: slow })).toEqual({
       kind: 'not-sent',
-      why: 'unreachable',
+      cause: 'unreachable',
     });
     expect(posts()).toBe(0);
   });
@@ -228,7 +228,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
       ),
     ).toEqual({
       kind: 'not-sent',
-      why: 'unreachable',
+      cause: 'unreachable',
     });
     await lost.close();
   });

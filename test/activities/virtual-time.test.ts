@@ -52,7 +52,7 @@ const create = { order: CREATE, clientId: 'C-1', ...guard };
 
 test.each([
   [9_999, { kind: 'created' }],
-  [10_000, { kind: 'not-sent', why: 'unreachable' }],
+  [10_000, { kind: 'not-sent', cause: 'unreachable' }],
 ])('a create that can be written %i ms into the 10,000 ms that its lock leaves', async (ms, answer) => {
   const { clock, activities, environment } = workerWith({
     connectsAfterMs: ms,

@@ -255,8 +255,8 @@ describe('batches', () => {
     expect((await cancel('starter')).status).toBe(403);
     expect(await cancel('one')).toMatchObject({ status: 403, body: { type: '/problems/batch-not-allowed' } });
     const canceled = await cancel();
-    expect(canceled).toMatchObject({ status: 202, body: { state: { batchId: 'stop', cancelled: true } } });
-    expect(await cancel()).toMatchObject({ status: 202, body: { state: { cancelled: true } } });
+    expect(canceled).toMatchObject({ status: 202, body: { state: { batchId: 'stop', canceled: true } } });
+    expect(await cancel()).toMatchObject({ status: 202, body: { state: { canceled: true } } });
     expect(await cancel('all', 'nothing')).toMatchObject({ status: 404 });
     expect(await cancel('all', 'done')).toMatchObject({
       status: 409,
@@ -268,7 +268,7 @@ describe('batches', () => {
     await batches.start({ batchId: 'stop-too', payouts: rowsOf('slow final=1h') });
     const canceled = await run('batch', 'cancel', 'stop-too', '--json');
     expect(canceled).toMatchObject({ code: 0, stderr: '' });
-    expect(canceled.json()).toMatchObject({ cancelled: true });
+    expect(canceled.json()).toMatchObject({ canceled: true });
     const late = await run('batch', 'cancel', 'done', '--json');
     expect(late.code).toBe(4);
     expect(late.json()).toMatchObject({ error: { code: 'NOT_ACCEPTED_NOW' } });

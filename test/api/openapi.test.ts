@@ -4,7 +4,7 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { schemaFiles } from '../../scripts/write-schemas.ts';
-import { serviceConfig } from '../../src/config/service-config.ts';
+import { apiConfig } from '../../src/config/api-config.ts';
 import { FIELDS } from '../../src/contract/field-descriptions.ts';
 import { PROBLEM_KINDS, problemType } from '../../src/contract/problems.ts';
 import { REASON_CODES } from '../../src/domain/payout.ts';
@@ -88,7 +88,7 @@ describe('/openapi.json', () => {
   test('lists exactly the existing routes', async () => {
     const nowhere = Connection.lazy({ address: '127.0.0.1:9' });
     const environment = { PAYMENTS_ENVIRONMENT: 'test', PAYMENTS_BASE_URL: 'http://127.0.0.1:9' };
-    const config = serviceConfig({ ...environment, PAYOUTS_LOG_LEVEL: 'silent' });
+    const config = apiConfig({ ...environment, PAYOUTS_LOG_LEVEL: 'silent' });
     const server = await buildServer(new Client({ connection: nowhere }), config);
     const there = routesOf(server.printRoutes({ commonPrefix: false }));
     const listed = Object.entries(document().paths).flatMap(([path, methods]) =>

@@ -23,7 +23,7 @@ describe('a batch pays each of its rows', () => {
     );
     const ref = { batchId: newPartnerOrderId() };
     const state = await batches.start({ ...ref, payouts });
-    expect(state).toMatchObject({ count: 6, added: 6, missing: [], bad: 0 });
+    expect(state).toMatchObject({ count: 6, added: 6, missing: [], rejected: 0 });
     expect(await batches.result(ref)).toMatchObject({
       app: 'default',
       batchId: ref.batchId,
@@ -31,7 +31,7 @@ describe('a batch pays each of its rows', () => {
       started: 6,
       joined: 0,
       done: 6,
-      bad: 0,
+      rejected: 0,
       phases: {},
       outcomes: { SUCCESS: 3, FAILED: 1, PARTIAL_SUCCESS: 1, NOT_CREATED: 1, conflict: 0, stopped: 0 },
     });
@@ -55,7 +55,7 @@ describe('a batch pays each of its rows', () => {
     expect(state).toMatchObject({
       started: 1,
       joined: 2,
-      bad: 1,
+      rejected: 1,
       outcomes: { SUCCESS: 2, conflict: 1 },
       rows: { conflict: [1], invalid: [], stopped: [] },
     });

@@ -84,9 +84,9 @@ describe('batch', () => {
   });
 
   test('the progress bar shows the share of ended rows', () => {
-    const state = { ...emptyTally(), app: 'default', batchId: 'b', count: 10, added: 10, cancelled: false };
-    const said = { sentence: '', nextStep: '', missing: [], started: 9, done: 5, bad: 1 };
+    const state = { ...emptyTally(), app: 'default', batchId: 'b', count: 10, added: 10, canceled: false };
+    const said = { sentence: '', nextStep: '', missing: [], started: 9, done: 5, rejected: 1 };
     const line = progressLine({ ...state, ...said, phase: 'PAYING' });
-    expect(line).toMatch(/█{15}░{15}.*5 of 10 rows ended, 5 open, .*1 bad/);
+    expect(line).toMatch(/█{15}░{15}.*5 of 10 rows ended, 5 open, .*1 rejected/);
   });
 });

@@ -28,7 +28,7 @@ const CASES: Record<string, (ref: BatchRef) => Promise<void>> = {
     await world.payouts.start({ ...taken, clientId: 'client-2' });
     await batches.start({ ...ref, payouts: [taken, ...others] });
   },
-  async cancelled(ref) {
+  async canceled(ref) {
     const held = world.hold({ operation: 'fee' }, 'before');
     await batches.start({ ...ref, payouts: manyRows(4) });
     await untilBatch(batches, ref, ({ started }) => started === 2);

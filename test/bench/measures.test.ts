@@ -39,8 +39,8 @@ describe('use of the rate limit', () => {
   });
 
   test('rate-limited calls count as 429 and not as use', () => {
-    const turnedAway = every(50, 400).map((one, at) => (at % 2 === 0 ? { ...one, status: 429 } : one));
-    const { utilisation, answered429 } = callFigures(turnedAway, 20);
+    const busyAnswers = every(50, 400).map((one, at) => (at % 2 === 0 ? { ...one, status: 429 } : one));
+    const { utilisation, answered429 } = callFigures(busyAnswers, 20);
     expect(utilisation).toBeCloseTo(0.5, 2);
     expect(answered429).toBe(200);
   });

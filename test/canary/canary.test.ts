@@ -18,9 +18,9 @@ const WRITTEN = Object.keys(CANARIES)
   .sort();
 
 /**
- * `CANARY_ENGINE=postgres npx vitest run test/canary` searches the rows of a PostgreSQL database instead of the SQLite file.
+ * `CANARY_DATABASE=postgres npx vitest run test/canary` searches the rows of a PostgreSQL database instead of the SQLite file.
  */
-const startTemporal = process.env['CANARY_ENGINE'] === 'postgres' ? postgresTemporal : sqliteTemporal;
+const startTemporal = process.env['CANARY_DATABASE'] === 'postgres' ? postgresTemporal : sqliteTemporal;
 const STORED = /^(temporal\.db|postgres )/;
 
 async function search(keys: Record<string, string>, faults: FaultInput[]) {

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
+import { apiConfig } from '../../src/config/api-config.ts';
 import { ConfigError, type Environment } from '../../src/config/environment.ts';
-import { serviceConfig } from '../../src/config/service-config.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { newKey } from '../support/keys.ts';
 
@@ -9,7 +9,7 @@ const TEST: Environment = { PAYMENTS_ENVIRONMENT: 'test', PAYMENTS_BASE_URL: 'ht
 
 function problems(environment: Environment): string {
   try {
-    serviceConfig({ ...TEST, ...environment });
+    apiConfig({ ...TEST, ...environment });
     return '';
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -93,8 +93,8 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
 
 describe('PAYOUTS_API_REQUESTS_PER_SECOND', () => {
   test('is 100 by default, and a positive whole number', () => {
-    expect(serviceConfig(TEST).PAYOUTS_API_REQUESTS_PER_SECOND).toBe(100);
-    expect(serviceConfig({ ...TEST, PAYOUTS_API_REQUESTS_PER_SECOND: '5' })).toMatchObject({
+    expect(apiConfig(TEST).PAYOUTS_API_REQUESTS_PER_SECOND).toBe(100);
+    expect(apiConfig({ ...TEST, PAYOUTS_API_REQUESTS_PER_SECOND: '5' })).toMatchObject({
       PAYOUTS_API_REQUESTS_PER_SECOND: 5,
     });
     for (const text of ['0', '1.5', 'many', '10001'])
@@ -114,7 +114,7 @@ describe('PAYOUTS_AUDIT_LOG', () => {
   });
 
   test('is optional, and may be stderr', () => {
-    expect(serviceConfig(TEST).PAYOUTS_AUDIT_LOG).toBeUndefined();
-    expect(serviceConfig({ ...TEST, PAYOUTS_AUDIT_LOG: 'stderr' }).PAYOUTS_AUDIT_LOG).toBe('stderr');
+    expect(apiConfig(TEST).PAYOUTS_AUDIT_LOG).toBeUndefined();
+    expect(apiConfig({ ...TEST, PAYOUTS_AUDIT_LOG: 'stderr' }).PAYOUTS_AUDIT_LOG).toBe('stderr');
   });
 });

@@ -23,7 +23,7 @@ const SYSTEM = ['HOME', 'NODE_ENV', 'PATH', 'TMPDIR'];
 /** Names that look like variables of ours and are not. */
 const NO_VARIABLES = [
   // A reason code.
-  'PAYMENTS_CHANGED',
+  'SPLITS_CHANGED',
   // Between our processes.
   'PAYOUTS_COMPILED_PROGRAMS',
   // Of the Temporal server and its UI, which our commands start.

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PROCESSES } from '../../scripts/configuration/sections.ts';
 import { variablesOf } from '../../scripts/configuration/variables.ts';
+import { apiConfig } from '../../src/config/api-config.ts';
 import { codecConfig } from '../../src/config/codec-config.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import { serviceConfig } from '../../src/config/service-config.ts';
 import { temporalConfig } from '../../src/config/temporal-config.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { newKey } from '../support/keys.ts';
@@ -50,7 +50,7 @@ function sections(): string[][] {
 
 const STARTS: Readonly<Record<string, (environment: Environment) => unknown>> = {
   Worker: workerConfig,
-  'API server': serviceConfig,
+  'API server': apiConfig,
   'Codec server': codecConfig,
 };
 const SHAPES = {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { apiConfig } from '../../src/config/api-config.ts';
 import { clientConfig } from '../../src/config/client-config.ts';
 import { codecConfig } from '../../src/config/codec-config.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { ConfigError, type Environment } from '../../src/config/environment.ts';
-import { serviceConfig } from '../../src/config/service-config.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { newKey } from '../support/keys.ts';
 
@@ -24,7 +24,7 @@ const PROCESSES: Readonly<Record<string, (environment: Environment) => unknown>>
       ...environment,
     }),
   'API server': (environment) =>
-    serviceConfig({
+    apiConfig({
       PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop')]),
       PAYMENTS_NOTIFICATION_UNVERIFIED: 'accept',
       ...environment,

@@ -2,11 +2,11 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { PROCESSES } from '../../scripts/configuration/sections.ts';
 import { variablesOf } from '../../scripts/configuration/variables.ts';
+import { apiConfig } from '../../src/config/api-config.ts';
 import { codecConfig } from '../../src/config/codec-config.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import { ConfigError, type Environment } from '../../src/config/environment.ts';
-import { serviceConfig } from '../../src/config/service-config.ts';
 import { temporalConfig } from '../../src/config/temporal-config.ts';
 import { readSecret } from '../../src/config/values.ts';
 import { createSigner } from '../../src/payments/index.ts';
@@ -50,7 +50,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   PAYOUTS_AUTHORIZATION_KEYS: {
     secret: AUTHORIZATION_KEYS,
-    read: (own) => serviceConfig({ ...TEST, ...own }).keys.authorizations?.ids,
+    read: (own) => apiConfig({ ...TEST, ...own }).keys.authorizations?.ids,
   },
   PAYMENTS_APP_SECRET: {
     secret: 'canary-app-secret',
@@ -62,7 +62,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   PAYMENTS_NOTIFICATION_SECRETS: {
     secret: 'canary-newest, canary-older',
-    read: (own) => serviceConfig({ ...TEST, ...own }).PAYMENTS_NOTIFICATION_SECRETS,
+    read: (own) => apiConfig({ ...TEST, ...own }).PAYMENTS_NOTIFICATION_SECRETS,
   },
   PAYOUTS_CODEC_KEYS: {
     secret: 'one:canary-codec-key-one, two:canary-codec-key-two',
@@ -164,7 +164,7 @@ describe('a secret in a file', () => {
   test.each([
     ['the codec server', codecConfig, 'PAYOUTS_TOKEN_KEYS'],
     ['the codec server', codecConfig, 'PAYOUTS_AUTHORIZATION_KEYS'],
-    ['the API server', serviceConfig, 'PAYOUTS_TOKEN_KEYS'],
+    ['the API server', apiConfig, 'PAYOUTS_TOKEN_KEYS'],
   ])('H160 %s does not start with keys that it does not need', (process, read, name) => {
     const environment = { ...TEST, PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS };
     expect(problems(() => read({ ...environment, [name]: `file:${secretFile(TOKEN_KEYS)}` }))).toBe(

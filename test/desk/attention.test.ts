@@ -36,7 +36,7 @@ describe('what needs attention', () => {
       memo: { environment: 'test' },
     });
     await handle.terminate('by a test');
-    await eventually(async () => (await reconcile(stage.world)).leftAlone.length > 0 || undefined);
+    await eventually(async () => (await reconcile(stage.world)).notReconciled.length > 0 || undefined);
     expect(await cardText(`Payout ${partnerOrderId}`)).toMatch(
       /Left alone\..*cannot be read[\s\S]*Do what the message says/,
     );

@@ -136,7 +136,7 @@ describe('the upload of a batch', () => {
       .getByRole('status')
       .filter({ hasText: `Canceled ${batchId}` })
       .waitFor();
-    expect((await batches.state({ batchId })).cancelled).toBe(true);
+    expect((await batches.state({ batchId })).canceled).toBe(true);
   });
 
   test('with a row outside the scope, or above the largest amount, starts nothing', async () => {

@@ -8,7 +8,7 @@ test('docs/open-points.md matches the list in the code', () => {
 });
 
 test('the program reads every setting that the list names', () => {
-  const sources = ['../../src/config/config.ts', '../../src/config/service-config.ts'].map((file) =>
+  const sources = ['../../src/config/config.ts', '../../src/config/api-config.ts'].map((file) =>
     readFileSync(new URL(file, import.meta.url), 'utf8'),
   );
   const named = OPEN_POINTS.flatMap(({ setting }) => setting.match(/(PAYMENTS|PAYOUTS)_[A-Z_]+/g) ?? []);

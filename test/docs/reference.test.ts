@@ -101,7 +101,7 @@ describe('attention codes', () => {
 
   test('workflow details contain only listed codes', () => {
     const written = found(source('src/workflows/aftercare'), /\bcode: '([A-Z][A-Z_]+)'/g);
-    expect(written).toContain('LEFT_ALONE');
+    expect(written).toContain('NOT_RECONCILED');
     expect(named({ ...FOLLOW_UP_ATTENTION, ...WORKFLOW_ATTENTION })).toEqual(expect.arrayContaining(written));
     // Details list flags by `flagLines` only.
     expect(found(source('src/workflows'), /⚠ ([A-Z][A-Z_]+)\b/g)).toEqual([]);
@@ -116,7 +116,7 @@ describe('failures', () => {
   ];
 
   test('every type that is written where it is thrown has a row', () => {
-    expect(literal).toEqual(expect.arrayContaining(['WRONG_WORKER', 'NOTHING_NEW', 'LEASE_LOST']));
+    expect(literal).toEqual(expect.arrayContaining(['WRONG_WORKER', 'NOTHING_CHANGED', 'LEASE_LOST']));
     expect(literal.filter((type) => !(type in ACTIVITY_FAILURES))).toEqual([]);
   });
 

@@ -65,7 +65,7 @@ describe('H57 no answer of the provider makes a follow-up throw', () => {
       fc.property(requests, tradeDetails, times, (request, detail, nowMs) => {
         const returned = returnedPayments(request, detail, [], nowMs);
         const differences = differencesSince(request, detail, [], nowMs);
-        const record = { ...newFollowUpRecord(), looks: 1, confirmedAtMs: nowMs, returned, differences };
+        const record = { ...newFollowUpRecord(), checks: 1, confirmedAtMs: nowMs, returned, differences };
         const result = followUpResult(request, record);
         expect(followUpResultSchema.parse(JSON.parse(JSON.stringify(result)))).toBeTruthy();
         const back = detail.splits.filter(({ refunded }) => refunded).map(({ target }) => target);
@@ -106,7 +106,7 @@ describe('H57 no answer of the provider makes a follow-up throw', () => {
       ...{ orderId: 'o', clientId: 'c', partnerOrderId: 'p', complete: true, status: 'SUCCESS' },
       ...{ targetCurrency: 'CNY', debits: [], splits: [{ ...payment, refunded: false }] },
     };
-    expect(differencesSince(request, detail, [], 0)).toMatchObject([{ code: 'PAYMENTS_CHANGED' }]);
+    expect(differencesSince(request, detail, [], 0)).toMatchObject([{ code: 'SPLITS_CHANGED' }]);
   });
 
   test('a check without an answer keeps the time of the first such check', () => {
@@ -126,7 +126,7 @@ describe('H57 no answer of the provider makes a follow-up throw', () => {
         times,
         fc.integer({ min: 1, max: 2 ** 31 }),
         (endedAtMs, looks, nowMs, count) => {
-          const plan = { looksAfterMs: looks };
+          const plan = { checksAfterMs: looks };
           const next = nextCheckMs({ endedAtMs }, plan, nowMs);
           expect(next === undefined || next > nowMs).toBe(true);
           const step = unsentBackoff(count);
@@ -231,7 +231,7 @@ describe('H57 no answer of the provider makes an opening throw', () => {
           listed,
           before,
           lastAskedAtMs: atMs,
-          settlesAtMs: atMs,
+          confirmUntilMs: atMs,
         };
         const state = openingState(record, 'r');
         expect(receivingAccountStateSchema.parse(JSON.parse(JSON.stringify(state)))).toBeTruthy();
@@ -250,7 +250,7 @@ describe('H57 no report of a part makes a batch throw', () => {
     fc.record(
       {
         ...{ started: counts, joined: counts, needingAttention: counts, offset: fc.constant(0) },
-        ...{ digest: fc.constant('d'), begun: fc.boolean(), ended: fc.boolean() },
+        ...{ digest: fc.constant('d'), allStarted: fc.boolean(), ended: fc.boolean() },
         phases: some(PHASES, counts),
         outcomes: some(ROW_OUTCOMES, counts),
         rows: some(['conflict', 'invalid', 'stopped'], fc.array(counts)),
@@ -261,11 +261,11 @@ describe('H57 no report of a part makes a batch throw', () => {
 
   test('an accepted report can be summed and shown', () => {
     fc.assert(
-      fc.property(reports, fc.boolean(), (report, cancelled) => {
+      fc.property(reports, fc.boolean(), (report, canceled) => {
         if (!isPartReport(report)) return;
         const slice = { ...newSlice(0, 2, 'd', ''), held: true, report };
         const request = { app: 'default', batchId: 'b', count: 3 };
-        const record = { ...newBatchRecord(request), slices: [slice], cancelled };
+        const record = { ...newBatchRecord(request), slices: [slice], canceled };
         expect(batchState(record, false).sentence).not.toBe('');
         expect(Number.isNaN(sumTallies([report, emptyTally()]).started)).toBe(false);
       }),
@@ -274,7 +274,7 @@ describe('H57 no report of a part makes a batch throw', () => {
   });
 
   test('accepts the report of a part, and rejects malformed ones', () => {
-    const report = { ...emptyTally(), offset: 0, digest: 'd', begun: true, ended: false };
+    const report = { ...emptyTally(), offset: 0, digest: 'd', allStarted: true, ended: false };
     expect(isPartReport(report)).toBe(true);
     expect(
       isPartReport({ ...report, phases: { PROCESSING: 2 }, rows: { ...report.rows, conflict: [1] } }),

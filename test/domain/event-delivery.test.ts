@@ -29,7 +29,7 @@ function apply(record: DeliveryRecord, nowMs: number, outcomes: DeliveryOutcome[
   applyReport(record, { outcomes, atMs: nowMs + workerAheadMs }, { nowMs, chance: 0.5 });
 }
 
-const failed = (id: string): DeliveryOutcome => ({ id, kind: 'failed', why: 'HTTP_500' });
+const failed = (id: string): DeliveryOutcome => ({ id, kind: 'failed', reason: 'HTTP_500' });
 const idsOf = (events: readonly { id: string }[]) => events.map(({ id }) => id);
 
 describe('the queue of an endpoint', () => {
@@ -84,7 +84,7 @@ describe('the queue of an endpoint', () => {
   test('a workflow that cannot be read now is not a failure of the endpoint', () => {
     const record = newDeliveryRecord();
     queue(record, 'a');
-    apply(record, NOW, [{ id: 'e0', kind: 'unread', why: 'NO_WORKER' }]);
+    apply(record, NOW, [{ id: 'e0', kind: 'unread', reason: 'NO_WORKER' }]);
     expect(record).toMatchObject({ failures: 0, waiting: [{ id: 'e0', attempts: 1 }] });
   });
 

@@ -66,7 +66,7 @@ describe('H167 an endpoint fails for a while', () => {
     endpoint.answer = () => (endpoint.received.length === 1 ? status : 202);
     await publish(queued('a', 1));
     const { lastFailure } = await drained();
-    expect(lastFailure?.why).toBe(`HTTP_${status}`);
+    expect(lastFailure?.reason).toBe(`HTTP_${status}`);
     // A redirect is not followed: the receiver would have got the event once more.
     expect(idsOf(endpoint.received)).toEqual(['evt_a-1', 'evt_a-1']);
     const [first, second] = endpoint.received.map(({ body }) => body);
@@ -83,7 +83,7 @@ describe('H167 an endpoint fails for a while', () => {
     await deliveryOf(world.client).signal(publishSignal, {
       events: [queued('a', 1)],
       atMs: Date.now(),
-      again: true,
+      resend: true,
     });
     await untilEndpoint(world.client, ({ delivered }) => delivered === 3);
     expect(idsOf(endpoint.received)).toEqual(['evt_a-1', 'evt_a-2', 'evt_a-1']);
@@ -105,7 +105,7 @@ describe('H169 an endpoint is dead', () => {
     endpoint.answer = () => 500;
     await publish(queued('a', 1), queued('b', 1));
     const state = await untilEndpoint(world.client, ({ isEnabled }) => !isEnabled);
-    expect(state).toMatchObject({ waiting: 2, needsAttention: true, lastFailure: { why: 'HTTP_500' } });
+    expect(state).toMatchObject({ waiting: 2, needsAttention: true, lastFailure: { reason: 'HTTP_500' } });
     expect(state.reasons.map(({ code }) => code)).toEqual(['ENDPOINT_DISABLED']);
     await eventually(async () => {
       const { searchAttributes } = await deliveryOf(world.client).describe();
@@ -224,7 +224,10 @@ test('H165 a worker does not connect to a private address, also if the file name
   const ref = await world.pay('success final=0s');
   await world.payouts.result(ref);
   const state = await untilEndpoint(world.client, ({ lastFailure }) => lastFailure !== undefined);
-  expect(state).toMatchObject({ waiting: 1, lastFailure: { why: 'ADDRESS_REFUSED' } });
-  expect(await events.test({ endpoint: 'shop' })).toMatchObject({ kind: 'failed', why: 'ADDRESS_REFUSED' });
+  expect(state).toMatchObject({ waiting: 1, lastFailure: { reason: 'ADDRESS_REFUSED' } });
+  expect(await events.test({ endpoint: 'shop' })).toMatchObject({
+    kind: 'failed',
+    reason: 'ADDRESS_REFUSED',
+  });
   expect(endpoint.received).toEqual([]);
 });

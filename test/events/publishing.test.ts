@@ -146,7 +146,7 @@ test('a batch publishes its counts', async () => {
   const { event } = await eventually(() =>
     endpoint.received.find(({ event: { type } }) => type === 'batch.completed'),
   );
-  expect(event.data).toMatchObject({ batchId, count: 2, done: 2, bad: 0, outcomes: { SUCCESS: 2 } });
+  expect(event.data).toMatchObject({ batchId, count: 2, done: 2, rejected: 0, outcomes: { SUCCESS: 2 } });
 });
 
 test('a token publishes that its user must authorize, with no token', async () => {

@@ -48,7 +48,7 @@ describe.skipIf(missing !== undefined)('events in Python', () => {
     expect(printed).toEqual(event);
     expect(printed).toMatchObject({ type: 'payout.completed', data: { orderId: result.orderId } });
     const wrong = await untilEndpoint(world.client, ({ lastFailure }) => lastFailure !== undefined, 'wrong');
-    expect(wrong).toMatchObject({ delivered: 0, lastFailure: { why: 'HTTP_401' } });
+    expect(wrong).toMatchObject({ delivered: 0, lastFailure: { reason: 'HTTP_401' } });
   });
 
   test('stores an event once, however often it arrives', async () => {

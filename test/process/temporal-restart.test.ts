@@ -3,7 +3,7 @@ import { KillableStage } from '../support/killable-stage.ts';
 import { newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
-const KILLS = Number(process.env['ENGINE_KILLS'] ?? 3);
+const KILLS = Number(process.env['TEMPORAL_KILLS'] ?? 3);
 
 let stage: KillableStage;
 beforeAll(async () => {

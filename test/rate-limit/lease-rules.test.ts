@@ -79,7 +79,7 @@ describe('H37 a term that cannot begin', () => {
       activity: { heartbeat: () => Promise.resolve() },
     } as unknown as Client;
     const { holdLease } = leaseActivities({ owner, client, clock: counting, recoveredAtMs: undefined });
-    const term = { before: 'unknown', app: 'default' } as const;
+    const term = { previousOwner: 'unknown', app: 'default' } as const;
     await expect(new MockActivityEnvironment().run(holdLease, term)).rejects.toThrow('no connection');
     await Promise.resolve();
     expect({ timers: timers.size, isAborted }).toEqual({ timers: 0, isAborted: true });

@@ -62,7 +62,7 @@ describe('H37 the lease of one application', () => {
 
   test('an invalid signal has no effect', async () => {
     for (const nonsense of [undefined, 7, 'NOT A NAME', { app: 'default' }])
-      await leaseOf(world).signal('servedAs', nonsense);
+      await leaseOf(world).signal('appRenamed', nonsense);
     await paid(1);
     expect((await new RateLimits(world.client, 'test').state('default')).app).toBe('default');
   });

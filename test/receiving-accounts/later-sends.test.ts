@@ -26,8 +26,8 @@ afterAll(async () => {
 
 const by = 'olga';
 const busy: OpenAnswer = { kind: 'busy', message: 'too many calls' };
-const refused: OpenAnswer = { kind: 'refused', surely: true, message: '31001' };
-const unreachable: OpenAnswer = { kind: 'not-sent', why: 'unreachable' };
+const refused: OpenAnswer = { kind: 'refused', isCertain: true, message: '31001' };
+const unreachable: OpenAnswer = { kind: 'not-sent', cause: 'unreachable' };
 const opened = (id: string): OpenAnswer => ({ kind: 'opened', account: { id } });
 const lost = (): OpenAnswer => {
   throw ApplicationFailure.nonRetryable('sent, and never answered', 'AMBIGUOUS');

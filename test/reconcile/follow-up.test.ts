@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { followEnded } from '../../src/activities/aftercare/follow-ended.ts';
+import { startFollowUps } from '../../src/activities/aftercare/follow-ended.ts';
 import { startFollowUp } from '../../src/client/follow-ups.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { payoutFollowUpWorkflowId } from '../../src/contract/ids.ts';
@@ -96,7 +96,7 @@ describe('H22 money that is returned after the end', () => {
     await followed(ref);
     const found = await eventually(async () => {
       const seen = await changes(ref);
-      return seen.looks > 0 ? seen : undefined;
+      return seen.checks > 0 ? seen : undefined;
     });
     const result = await world.payouts.result(ref);
     expect(found).toMatchObject({
@@ -112,7 +112,7 @@ describe('H22 money that is returned after the end', () => {
       ],
       returnedSums: [result.splits[1]?.target],
       differences: [],
-      looks: 1,
+      checks: 1,
     });
     await eventually(async () => (await flagged(ref)) || undefined);
     expect(result.splits.map(({ refunded }) => refunded)).toEqual([false, false, false]);
@@ -122,15 +122,15 @@ describe('H22 money that is returned after the end', () => {
     const ref = await paid();
     const before = details(ref);
     await followed(ref);
-    await eventually(async () => (await changes(ref)).looks === 1 || undefined);
+    await eventually(async () => (await changes(ref)).checks === 1 || undefined);
     expect(await changes(ref)).toMatchObject({ changed: false, returned: [], returnedSums: [] });
     expect(details(ref)).toBe(before + 1);
     expect(await flagged(ref)).toBe(false);
     expect((await followUp(ref).describe()).status.name).toBe('RUNNING');
     // 1 goes before 5: a check waits for all calls of open payouts, their polls included.
-    const looks = priorities(await followUp(ref).fetchHistory());
+    const checks = priorities(await followUp(ref).fetchHistory());
     // The check of the request and the read of the payout's end call only Temporal.
-    expect(looks).toEqual([0, 0, 5]);
+    expect(checks).toEqual([0, 0, 5]);
     expect(Math.max(...priorities(await world.history(ref)))).toBeLessThan(5);
   });
 
@@ -160,7 +160,7 @@ describe('H22 money that is returned after the end', () => {
     await followed(ref);
     await eventually(async () => (await flagged(ref)) || undefined);
     const { differences } = await changes(ref);
-    expect(differences.map(({ code }) => code)).toEqual(['OUTCOME_CHANGED', 'PAYMENTS_CHANGED']);
+    expect(differences.map(({ code }) => code)).toEqual(['OUTCOME_CHANGED', 'SPLITS_CHANGED']);
   });
 
   test('a terminated follow-up starts over, and still finds what was returned', async () => {
@@ -185,7 +185,7 @@ describe('H22 money that is returned after the end', () => {
     await followed(ref);
     await eventually(async () => (await flagged(ref)) || undefined);
     expect(await changes(ref)).toMatchObject({
-      looks: 0,
+      checks: 0,
       notChecked: { code: 'COULD_NOT_CHECK', message: expect.stringContaining('900002') },
     });
     const { memo } = await followUp(ref).describe();
@@ -195,7 +195,7 @@ describe('H22 money that is returned after the end', () => {
     world.simulator.control.removeFault(rule.id);
     const asked = await cli(world.workerEnvironment, ['notify', partnerOrderId]);
     expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining('follow-up') });
-    await eventually(async () => (await changes(ref)).looks > 0 || undefined);
+    await eventually(async () => (await changes(ref)).checks > 0 || undefined);
     expect(await changes(ref)).not.toHaveProperty('notChecked');
     await eventually(async () => !(await flagged(ref)) || undefined);
   });
@@ -210,7 +210,7 @@ describe('H22 money that is returned after the end', () => {
     world.simulator.control.addFault({ operation: 'queryPayDetail', partnerOrderId, fault });
     expect(await startFollowUp(world.client, request)).toBe(true);
     expect(await followUp(request).result()).toMatchObject({
-      looks: 0,
+      checks: 0,
       notChecked: { code: 'COULD_NOT_CHECK' },
     });
     const { searchAttributes } = await followUp(request).describe();
@@ -219,8 +219,8 @@ describe('H22 money that is returned after the end', () => {
   });
 
   test('a check is given up when the next one is due, or after a week, and never within a day', () => {
-    const [day, looksAfterMs] = [86_400_000, [86_400_000, 7 * 86_400_000]];
-    const at = (nowMs: number) => checkTimeoutMs({ endedAtMs: 0 }, { looksAfterMs }, nowMs) / day;
+    const [day, checksAfterMs] = [86_400_000, [86_400_000, 7 * 86_400_000]];
+    const at = (nowMs: number) => checkTimeoutMs({ endedAtMs: 0 }, { checksAfterMs }, nowMs) / day;
     expect([at(0), at(day), at(6.5 * day), at(8 * day)]).toEqual([1, 6, 1, 7]);
   });
 
@@ -264,7 +264,7 @@ describe('H22 money that is returned after the end', () => {
     await world.payouts.resolve(body, { by: 'olga', created: false, then: 'end' });
     expect((await world.payouts.result(body)).outcome).toBe('NOT_CREATED');
     await followed(body);
-    await eventually(async () => (await changes(body)).looks > 0 || undefined);
+    await eventually(async () => (await changes(body)).checks > 0 || undefined);
     expect(await changes(body)).toMatchObject({ changed: false, differences: [] });
     world.simulator.control.changeOrder(partnerOrderId, { visible: true });
     await notify(body);
@@ -276,7 +276,7 @@ describe('H22 money that is returned after the end', () => {
   async function endedTwice(): Promise<PayoutRef> {
     const ref = await paid('split splits=2');
     await followed(ref);
-    await eventually(async () => (await changes(ref)).looks === 1 || undefined);
+    await eventually(async () => (await changes(ref)).checks === 1 || undefined);
     comesBack(ref);
     await resetBefore(world, world.payouts.handle(ref), 'fetchTradeWithDetail');
     expect((await world.payouts.result(ref)).splits[0]?.refunded).toBe(true);
@@ -305,12 +305,12 @@ describe('H22 money that is returned after the end', () => {
     const ref = await paid();
     await followed(ref);
     const search = { environment: 'test', closedAfterMs: Date.now() - 60_000, nowMs: Date.now() };
-    const parts = { environment: 'test', apps: new Set(['default']), firstLooksBackMs: 0 };
+    const parts = { environment: 'test', apps: new Set(['default']), firstLookbackMs: 0 };
     await eventually(async () => {
-      await followEnded({ ...parts, client: world.client }, search);
+      await startFollowUps({ ...parts, client: world.client }, search);
       return (await isListed(ref)) || undefined;
     });
-    await followEnded({ ...parts, client: withEarlyStarts(world.client) }, search);
+    await startFollowUps({ ...parts, client: withEarlyStarts(world.client) }, search);
     const { events } = await followUp(ref).fetchHistory();
     expect(events?.some((event) => event.workflowExecutionSignaledEventAttributes)).toBe(false);
   });
@@ -321,7 +321,7 @@ describe('H22 money that is returned after the end', () => {
     await world.payouts.result(none);
     await followed(ref);
     const { runId } = await followUp(ref).describe();
-    expect((await reconcile(world)).followed).toBe(0);
+    expect((await reconcile(world)).followUpsStarted).toBe(0);
     expect((await followUp(ref).describe()).runId).toBe(runId);
     await expect(followUp(none).describe()).rejects.toThrow(/not found/i);
   });
@@ -365,14 +365,14 @@ describe('H34 a notification after the payout ended', () => {
   test('one that cannot be decoded is a hint like any other', async () => {
     const ref = await paid('success notify=none');
     await followed(ref);
-    await eventually(async () => (await changes(ref)).looks === 1 || undefined);
+    await eventually(async () => (await changes(ref)).checks === 1 || undefined);
     await world.client.workflowService.signalWorkflowExecution({
       namespace: world.namespace,
       workflowExecution: { workflowId: followUp(ref).workflowId },
       signalName: 'notification',
       input: { payloads: [{ metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('{') }] },
     });
-    await eventually(async () => (await changes(ref)).looks === 2 || undefined);
+    await eventually(async () => (await changes(ref)).checks === 2 || undefined);
   });
 });
 
@@ -381,7 +381,7 @@ describe('H40 the history of a follow-up', () => {
     const ref = await paid('success notify=none');
     comesBack(ref);
     await notify(ref);
-    await eventually(async () => (await changes(ref)).looks > 0 || undefined);
+    await eventually(async () => (await changes(ref)).checks > 0 || undefined);
     const history = await followUp(ref).fetchHistory();
     record('follow-up', history);
     await replays(history);

@@ -53,10 +53,10 @@ describe('the daily report', () => {
       const seen = await dailyReport(world.client, 'test', day);
       const [app] = seen.apps;
       const ended = Object.values(app?.outcomes ?? {}).reduce((sum, count) => sum + count, 0);
-      return ended === refs.length && seen.changesInAll > 0 && app?.open.needingAttention ? seen : undefined;
+      return ended === refs.length && seen.totalChanges > 0 && app?.open.needingAttention ? seen : undefined;
     });
     const answer = await report('--json', '--day', day);
-    expect(dailyReportSchema.parse(answer.json())).toEqual({ ...made, madeAt: expect.any(String) });
+    expect(dailyReportSchema.parse(answer.json())).toEqual({ ...made, generatedAt: expect.any(String) });
     expect(made).toMatchObject({
       environment: 'test',
       day,
@@ -82,7 +82,7 @@ describe('the daily report', () => {
           differences: [],
         },
       ],
-      changesInAll: 1,
+      totalChanges: 1,
     });
     const { stdout } = await report('--day', day);
     expect(stdout).toContain('10000000000000100.00 CNY');

@@ -40,7 +40,7 @@ describe('worker processes create the schedules', () => {
         () => undefined,
       ),
     );
-    expect(await followUp.result()).toMatchObject({ outcome: 'SUCCESS', changed: false, looks: 1 });
+    expect(await followUp.result()).toMatchObject({ outcome: 'SUCCESS', changed: false, checks: 1 });
   });
 
   test('several workers may race for the schedules; a new setting changes them, and a pause persists', async () => {

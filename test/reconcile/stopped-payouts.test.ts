@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { adoptStopped } from '../../src/activities/aftercare/adopt-stopped.ts';
-import { movedPayouts } from '../../src/activities/batch/look-at-payouts.ts';
+import { restartStopped } from '../../src/activities/aftercare/restart-stopped.ts';
 import { startPayouts } from '../../src/activities/batch/start-payouts.ts';
+import { movedPayouts } from '../../src/activities/batch/watch-payouts.ts';
 import { PayoutConflictError } from '../../src/client/payouts.ts';
 import type { OpenPayouts } from '../../src/domain/batch-record.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
@@ -19,7 +19,7 @@ import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
 beforeAll(async () => {
-  // The pause after too many stops is long enough for a reconciliation on a busy machine to see it.
+  // The pause after too many stops is long minChanges for a reconciliation on a busy machine to see it.
   world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '10s', PAYOUTS_RECONCILE_EVERY: '10s' } });
 });
 afterAll(() => world.stop());
@@ -125,7 +125,7 @@ test.each([-12, 12])('H10 the clock of a worker, %i hours off, delays no restart
   await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
   const stopped = await terminate(world, body);
   const { clock } = PROCESS_SURROUNDINGS;
-  const adopter = {
+  const reconciler = {
     client: world.client,
     clock: { ...clock, wallMs: () => clock.wallMs() + hours * 3_600_000 },
     environment: 'test',
@@ -134,7 +134,7 @@ test.each([-12, 12])('H10 the clock of a worker, %i hours off, delays no restart
   };
   const query = `RunId = '${stopped}' AND ExecutionStatus = 'Terminated'`;
   await eventually(async () => (await world.client.workflow.count(query)).count > 0 || undefined);
-  await adoptStopped(adopter, { environment: 'test', closedAfterMs: 0, nowMs: Date.now() });
+  await restartStopped(reconciler, { environment: 'test', closedAfterMs: 0, nowMs: Date.now() });
   expect((await world.payouts.handle(body).describe()).runId).not.toBe(stopped);
   await world.payouts.cancel(body, { by: 'olga' });
   expect(await outcomeOf(body)).toBe('NOT_CREATED');
@@ -245,8 +245,8 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     await world.client.workflow.getHandle(`payout:default:${body.partnerOrderId}`).terminate('by a test');
     await world.startWorkers();
     await failOver(body, {});
-    const { adopted } = await reconcile(world);
-    expect(adopted).toBe(0);
+    const { restarted } = await reconcile(world);
+    expect(restarted).toBe(0);
     expect((await world.payouts.handle(body).describe()).runId).not.toBe(firstExecutionRunId);
   });
 
@@ -262,7 +262,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     expect(await outcomeOf(body)).toBe('NOT_CREATED');
     const last = await failOver(body, {});
     await visiblyFailed(last);
-    expect(await reconcile(world)).toMatchObject({ adopted: 0, waiting: 0 });
+    expect(await reconcile(world)).toMatchObject({ restarted: 0, waiting: 0 });
     // The partnerOrderId is used up, for a valid request too.
     await expect(world.payouts.start({ ...body, payerId: 'payer-2' })).rejects.toThrow(PayoutConflictError);
     expect((await world.payouts.handle(body).describe()).runId).toBe(last);
@@ -278,22 +278,22 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
       gone.push((await world.payouts.handle(body).describe()).runId);
       await visiblyFailed(await failOver(body, {}));
     }
-    const adopter = {
+    const reconciler = {
       client: withoutHistories(gone),
       clock: PROCESS_SURROUNDINGS.clock,
       environment: 'test',
       apps: new Set(['default']),
       reconcileEveryMs: 1_000,
     };
-    const { adopted, leftAlone } = await adoptStopped(adopter, {
+    const { restarted, notReconciled } = await restartStopped(reconciler, {
       environment: 'test',
       closedAfterMs: 0,
       nowMs: Date.now(),
     });
     const ids = [known, lost].map(({ partnerOrderId }) => `payout:default:${partnerOrderId}`);
-    expect(adopted).toBe(1);
-    expect(leftAlone.filter(({ workflowId }) => ids.includes(workflowId))).toMatchObject([
-      { workflowId: ids[1], why: expect.stringMatching(/may have sent a create/) },
+    expect(restarted).toBe(1);
+    expect(notReconciled.filter(({ workflowId }) => ids.includes(workflowId))).toMatchObject([
+      { workflowId: ids[1], reason: expect.stringMatching(/may have sent a create/) },
     ]);
     expect((await world.payouts.startDetails(known)).request).toMatchObject({ payerId: known.payerId });
     await untilStartedAgain(world, lost, (await world.payouts.handle(lost).describe()).runId);
@@ -329,7 +329,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     const open: OpenPayouts = {
       phase: 'PROCESSING',
       needsAttention: false,
-      numbers: [hidden.partnerOrderId],
+      partnerOrderIds: [hidden.partnerOrderId],
     };
     expect(await movedPayouts(engine, 'default', [open])).toEqual([
       { partnerOrderId: hidden.partnerOrderId, now: { ended: 'SUCCESS' } },
@@ -396,7 +396,7 @@ describe('reconciliation ignores other workflows', () => {
       return (await world.client.workflow.count(query)).count >= left.length || undefined;
     });
     const before = await runs();
-    expect(await reconcile(world)).toMatchObject({ adopted: 0, waiting: 0, leftAlone: [] });
+    expect(await reconcile(world)).toMatchObject({ restarted: 0, waiting: 0, notReconciled: [] });
     expect(await runs()).toBe(before);
     await world.payouts.cancel(restarted, { by: 'olga' });
   });
@@ -413,10 +413,10 @@ describe('reconciliation ignores other workflows', () => {
     await handle.terminate('by a test');
     const found = await eventually(async () => {
       const report = await reconcile(world);
-      return report.leftAlone.length > 0 ? report : undefined;
+      return report.notReconciled.length > 0 ? report : undefined;
     });
     expect(found).toMatchObject({
-      leftAlone: [{ workflowId: handle.workflowId, why: expect.stringMatching(/cannot be read/) }],
+      notReconciled: [{ workflowId: handle.workflowId, reason: expect.stringMatching(/cannot be read/) }],
       seenUntilMs: 0,
     });
   });

@@ -130,7 +130,7 @@ describe('an approval that has expired', () => {
     'is not accepted while the payout checks whether it may end (%s)',
     async (check) => {
       const env = { ...EXPIRES, PAYOUTS_CREATE_CHECK: check };
-      const { system, world, untilHeld, release, debits } = worldOf(env, 'doubtAboutEnd');
+      const { system, world, untilHeld, release, debits } = worldOf(env, 'findEarlierSend');
       const { payouts } = system;
       await world.finish(system.start(1, { approval: 'required' }));
       await untilHeld();
@@ -156,10 +156,10 @@ test('a payout whose check waits shows its id, and can be canceled', async () =>
   await untilHeld();
   await world.run({ withinMs: 1_000 });
   expect(await world.finish(payouts.state(ref))).toMatchObject({ partnerOrderId });
-  const cancelled = payouts.cancel(ref, { by: 'olga' });
+  const canceled = payouts.cancel(ref, { by: 'olga' });
   await world.run({ withinMs: 1_000 });
   release();
-  expect(await world.finish(cancelled, HOUR)).toMatchObject({ phase: 'DONE', outcome: 'NOT_CREATED' });
+  expect(await world.finish(canceled, HOUR)).toMatchObject({ phase: 'DONE', outcome: 'NOT_CREATED' });
   await system.end();
 });
 
@@ -175,7 +175,7 @@ test('a batch that is canceled while it checks rows refuses them', async () => {
   await world.finish(batches.cancel({ batchId: 'b-1' }));
   await world.run({ withinMs: 1_000 });
   release();
-  expect(await world.finish(started, HOUR)).toMatchObject({ cause: { message: 'the batch was cancelled' } });
+  expect(await world.finish(started, HOUR)).toMatchObject({ cause: { message: 'the batch was canceled' } });
   expect(await world.finish(batches.result({ batchId: 'b-1' }), HOUR)).toMatchObject({
     outcomes: { notStarted: 3 },
   });

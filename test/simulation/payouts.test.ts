@@ -117,7 +117,7 @@ describe('one payout', () => {
     for (const { entries } of server.runs.filter(({ workflowId }) =>
       workflowId.startsWith(reconciliationId('test')),
     ))
-      for (const entry of entries.filter((one) => schedules(one, 'adoptStopped'))) {
+      for (const entry of entries.filter((one) => schedules(one, 'restartStopped'))) {
         const { input } = entry.event.activityTaskScheduledEventAttributes ?? {};
         const [look] = (await decodeArrayFromPayloads(converter, input?.payloads)) ?? [];
         searchedFrom.push(look);
@@ -256,8 +256,8 @@ describe('updates, cancellation, termination and reset', () => {
     const second = server.reset(first, finished?.id ?? 0, 'a try');
     service.visibility.lagMs = SOON_MS;
     server.reset(second, finished?.id ?? 0, 'another');
-    const cancelled = world.finish(payouts.cancel({ partnerOrderId }, { by: 'olga' }));
-    await expect(cancelled).rejects.toBeInstanceOf(WorkflowUpdateFailedError);
+    const canceled = world.finish(payouts.cancel({ partnerOrderId }, { by: 'olga' }));
+    await expect(canceled).rejects.toBeInstanceOf(WorkflowUpdateFailedError);
     expect(await world.finish(payouts.result({ partnerOrderId }), HOUR_MS)).toMatchObject({
       outcome: 'SUCCESS',
     });

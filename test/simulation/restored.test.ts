@@ -46,8 +46,8 @@ describe('H53 Temporal is restored to before a payout paid', () => {
     system.restore(snapshot);
     await world.finish(system.start(1, approval));
     await world.run({ withinMs: 10_000 });
-    const cancelled = world.finish(payouts.cancel({ partnerOrderId }, { by: 'olga' }));
-    await expect(cancelled).rejects.toBeInstanceOf(WorkflowUpdateFailedError);
+    const canceled = world.finish(payouts.cancel({ partnerOrderId }, { by: 'olga' }));
+    await expect(canceled).rejects.toBeInstanceOf(WorkflowUpdateFailedError);
     expect((await world.finish(payouts.result({ partnerOrderId }))).outcome).toBe('SUCCESS');
     expect(provider.control.ledgerOf(partnerOrderId).creates).toHaveLength(1);
   });
@@ -65,8 +65,8 @@ describe('H53 Temporal is restored to before a payout paid', () => {
       await world.finish(system.start(1));
       if (then === 'cancels') {
         await world.run({ withinMs: 5_000 });
-        const cancelled = world.finish(payouts.cancel({ partnerOrderId }, { by: 'olga' }));
-        await expect(cancelled).rejects.toBeInstanceOf(WorkflowUpdateFailedError);
+        const canceled = world.finish(payouts.cancel({ partnerOrderId }, { by: 'olga' }));
+        await expect(canceled).rejects.toBeInstanceOf(WorkflowUpdateFailedError);
       }
       expect((await world.finish(payouts.result({ partnerOrderId }))).outcome).toBe('SUCCESS');
       expect([ledger().creates.length, ledger().debits]).toEqual([1, 1]);

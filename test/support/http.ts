@@ -2,8 +2,8 @@
 import type { Client } from '@temporalio/client';
 import { request } from 'undici';
 import { z } from 'zod';
+import { apiConfig } from '../../src/config/api-config.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import { serviceConfig } from '../../src/config/service-config.ts';
 import { type ApiServerOptions, buildServer } from '../../src/starters/api/server.ts';
 
 const TEST: Environment = {
@@ -13,7 +13,7 @@ const TEST: Environment = {
 };
 
 /** The settings of an API server against a simulator on this machine. */
-export const LOOPBACK = serviceConfig(TEST);
+export const LOOPBACK = apiConfig(TEST);
 
 export interface TestApiServer {
   url: string;
@@ -25,7 +25,7 @@ export async function startApiServer(
   environment: Environment = {},
   options: ApiServerOptions = {},
 ): Promise<TestApiServer> {
-  const server = await buildServer(client, serviceConfig({ ...TEST, ...environment }), options);
+  const server = await buildServer(client, apiConfig({ ...TEST, ...environment }), options);
   const url = await server.listen({ host: '127.0.0.1', port: Number(environment['PORT'] ?? 0) });
   return { url, close: () => server.close() };
 }

@@ -5,10 +5,10 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { preparation } from '../../src/activities/shared/preparation.ts';
 import type {
+  AccountConfirmation,
   ListedAccounts,
   OpenAccount,
   OpenAnswer,
-  WhetherOpened,
 } from '../../src/activities/shared/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
@@ -49,7 +49,7 @@ export async function scriptedProvider(world: PayoutWorld): Promise<ScriptedProv
       counts.lists += 1;
       return script.list?.(counts.lists) ?? [];
     },
-    async askWhetherOpened(_caller: unknown, { payerId }: ListedAccounts): Promise<WhetherOpened> {
+    async confirmAccount(_caller: unknown, { payerId }: ListedAccounts): Promise<AccountConfirmation> {
       const { script, counts } = known(payerId);
       const runId = activityInfo().workflowExecution?.runId ?? '';
       return {

@@ -130,10 +130,10 @@ describe('H61 anonymous requests use few resources', () => {
     expect(busy[0]?.headers['content-type']).toContain('application/problem+json');
     expect(busy[0]?.headers['retry-after']).toBeDefined();
     expect(exchanges() - before).toBe(60 - busy.length);
-    const turnedAway = attempts[answers.findIndex(({ statusCode }) => statusCode === 503)];
-    if (!turnedAway) throw new Error('none was turned away');
+    const busyAnswers = attempts[answers.findIndex(({ statusCode }) => statusCode === 503)];
+    if (!busyAnswers) throw new Error('none was turned away');
     await eventually(async () => {
-      const { statusCode } = await requestCallback(turnedAway, codeOf('later'));
+      const { statusCode } = await requestCallback(busyAnswers, codeOf('later'));
       return statusCode === 503 ? undefined : (expect(statusCode).toBe(200) ?? true);
     });
   });
@@ -240,7 +240,7 @@ describe('H42 tokens from a code, which works only once', () => {
     });
     const openId = newPartnerOrderId();
     const obtainedAtMs = Date.now();
-    const grant = { access: 'a', fingerprint: 'f', livesMs: 3_600_000, obtainedAtMs, refresh: 'r' };
+    const grant = { access: 'a', fingerprint: 'f', lifetimeMs: 3_600_000, obtainedAtMs, refresh: 'r' };
     const owner = { environment: 'test', app: 'default', openId };
     await new TokenRenewals(client, PROCESS_SURROUNDINGS).handOver(owner, grant);
     // A second handover, as happens when the answer to the first is lost.

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TOKEN_LINES, tokenTaskQueue, tokenWorkflowId } from '../../src/contract/ids.ts';
+import { TOKEN_LANES, tokenTaskQueue, tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
 import { pacedSlots } from '../../src/workers/rate-limit/slots.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
@@ -95,7 +95,7 @@ describe('H61 a hanging token endpoint', () => {
   });
 
   test('each kind of token call has its own queue', () => {
-    const queues = TOKEN_LINES.map((line) => tokenTaskQueue('test', 'default', line));
-    expect(new Set(queues).size).toBe(TOKEN_LINES.length);
+    const queues = TOKEN_LANES.map((lane) => tokenTaskQueue('test', 'default', lane));
+    expect(new Set(queues).size).toBe(TOKEN_LANES.length);
   });
 });

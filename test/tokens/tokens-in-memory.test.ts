@@ -20,12 +20,12 @@ beforeEach(() => {
 class Renewal implements GrantSource {
   readonly asked: (string | undefined)[] = [];
   private readonly issuedAtMs: number;
-  private readonly livesMs: number;
+  private readonly lifetimeMs: number;
   /** How far Temporal's clock is ahead of the clock of this process. */
   private readonly aheadMs: number;
 
-  constructor(livesMs: number, aheadMs = 0) {
-    this.livesMs = livesMs;
+  constructor(lifetimeMs: number, aheadMs = 0) {
+    this.lifetimeMs = lifetimeMs;
     this.aheadMs = aheadMs;
     this.issuedAtMs = this.temporalMs();
   }
@@ -38,9 +38,9 @@ class Renewal implements GrantSource {
     this.asked.push(rejected);
     return {
       access: seal.seal('at-1', PLACE, 'access'),
-      livesMs: this.livesMs,
-      expiresAtMs: this.issuedAtMs + this.livesMs,
-      renewsAtMs: this.issuedAtMs + this.livesMs / 4,
+      lifetimeMs: this.lifetimeMs,
+      expiresAtMs: this.issuedAtMs + this.lifetimeMs,
+      renewsAtMs: this.issuedAtMs + this.lifetimeMs / 4,
       grantedAtMs: this.temporalMs(),
     };
   }

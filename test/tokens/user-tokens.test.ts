@@ -13,8 +13,8 @@ import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
 
 const grantOf = (name: string, obtainedAtMs: number): Grant => ({
-  ...{ access: `${name} access`, fingerprint: name, livesMs: 3_600_000, obtainedAtMs },
-  ...{ refresh: `${name} refresh`, refreshLivesMs: 86_400_000 },
+  ...{ access: `${name} access`, fingerprint: name, lifetimeMs: 3_600_000, obtainedAtMs },
+  ...{ refresh: `${name} refresh`, refreshLifetimeMs: 86_400_000 },
 });
 
 /** A code or a refresh token works once, so these calls must not time out. */

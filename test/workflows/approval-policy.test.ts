@@ -102,13 +102,13 @@ describe('H162 a decision that is sent twice', () => {
     world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
     const { decisions } = await world.payouts.result(body);
     expect(decisions).toEqual([
-      { what: 'approve', by: 'desk', at: expect.any(String), lockRateId: quote?.lockRateId },
+      { action: 'approve', by: 'desk', at: expect.any(String), lockRateId: quote?.lockRateId },
     ]);
     expect(await approve('desk')).toMatchObject({ status: 200, body: { phase: 'DONE', outcome: 'SUCCESS' } });
     expect((await approve('market')).status).toBe(409);
     expect(createsOf(world, body).length).toBe(1);
     const shown = await read(`${at}/${body.partnerOrderId}`, as('shop'));
-    expect(shown.body).toMatchObject({ result: { decisions: [{ what: 'approve', by: 'desk' }] } });
+    expect(shown.body).toMatchObject({ result: { decisions: [{ action: 'approve', by: 'desk' }] } });
   });
 
   test.each([
@@ -122,7 +122,7 @@ describe('H162 a decision that is sent twice', () => {
     expect((await send('desk')).status).toBe(200);
     expect(await world.payouts.result(body)).toMatchObject({
       outcome: 'NOT_CREATED',
-      decisions: [{ what: verb, by: 'desk', note: Object.values(decision)[0] }],
+      decisions: [{ action: verb, by: 'desk', note: Object.values(decision)[0] }],
     });
     expect(await send('desk')).toMatchObject({ status: 200, body: { phase: 'DONE' } });
     expect((await send('market')).status).toBe(409);
@@ -145,7 +145,7 @@ describe('H162 a decision that is sent twice', () => {
     expect((await resolve('desk')).status).toBe(200);
     expect(await world.payouts.result(body)).toMatchObject({
       outcome: 'SUCCESS',
-      decisions: [{ what: 'resolve', by: 'desk', created: false, then: 'retry', sends }],
+      decisions: [{ action: 'resolve', by: 'desk', created: false, then: 'retry', sends }],
     });
     expect((await resolve('desk')).status).toBe(200);
     expect(createsOf(world, body).length).toBe(2);

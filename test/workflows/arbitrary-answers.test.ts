@@ -9,8 +9,8 @@ import { newRecord } from '../../src/domain/payout-record.ts';
 import { payoutState } from '../../src/domain/payout-state.ts';
 import type { PayoutOrder, Quote, TradeDetail, TradeResult } from '../../src/domain/provider-records.ts';
 import { agreedQuote, quoteProblem, withinApproval } from '../../src/domain/quote-check.ts';
-import { settledResult } from '../../src/domain/settled-result.ts';
 import { disagreement, finalAttention, finalStatus, tradeAttention } from '../../src/domain/trade-verdict.ts';
+import { verifiedResult } from '../../src/domain/verified-result.ts';
 import { readExactJson } from '../../src/payments/exact-json.ts';
 import { accountsAnswer } from '../../src/payments/wire/accounts.ts';
 import { payoutOrderAnswer, quoteAnswer } from '../../src/payments/wire/orders.ts';
@@ -46,7 +46,7 @@ function judge({ result, detail, order, quote }: Drawn, targetCurrency: string):
   const why = disagreement(result, detail, { targetCurrency, target: order.target });
   if (!status) return;
   finalAttention(status, detail, agreed);
-  const settled = settledResult('p-1', { status, trade: result, detail, quote: agreed, learnedBy: 'poll' });
+  const settled = verifiedResult('p-1', { status, trade: result, detail, quote: agreed, learnedBy: 'poll' });
   if (why !== undefined) return;
   if (status === 'FAILED') expect(Number(settled.received?.amount)).toBe(0);
   if (status === 'SUCCESS') expect(Number(settled.failed?.amount)).toBe(0);

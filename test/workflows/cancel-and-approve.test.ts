@@ -18,7 +18,7 @@ describe('H9 cancel ends a payout before its create, and is rejected after it', 
     expect(state).toMatchObject({ phase: 'DONE', outcome: 'NOT_CREATED' });
     expect(await world.payouts.result(ref)).toMatchObject({
       outcome: 'NOT_CREATED',
-      reason: { code: 'CANCELLED', message: 'cancelled by olga: changed our mind' },
+      reason: { code: 'CANCELLED', message: 'canceled by olga: changed our mind' },
     });
     expect(createsOf(world, ref)).toEqual([]);
   });
@@ -96,9 +96,9 @@ describe('approval', () => {
       outcome: 'NOT_CREATED',
       reason: { code: 'APPROVAL_REFUSED', message: 'refused by olga: wrong seller' },
     });
-    const cancelled = await waiting();
-    await world.payouts.cancel(cancelled.ref, { by });
-    expect(await world.payouts.result(cancelled.ref)).toMatchObject({ reason: { code: 'CANCELLED' } });
+    const canceled = await waiting();
+    await world.payouts.cancel(canceled.ref, { by });
+    expect(await world.payouts.result(canceled.ref)).toMatchObject({ reason: { code: 'CANCELLED' } });
     const early = await world.pay('stuck');
     await world.until(early, ({ phase }) => phase === 'PROCESSING');
     await expect(world.payouts.approve(early, { by })).rejects.toMatchObject({

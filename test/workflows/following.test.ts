@@ -201,10 +201,10 @@ describe('a created order is followed to its end', () => {
   });
 
   test('a payout that stays open for too long is flagged as stuck', async () => {
-    const slow = await PayoutWorld.start({ env: { PAYOUTS_STUCK_AFTER: '1s' } });
+    const slow = await PayoutWorld.start({ env: { PAYOUTS_OVERDUE_AFTER: '1s' } });
     try {
       const ref = await slow.pay('stuck');
-      const state = await slow.until(ref, ({ reasons }) => codes(reasons).includes('STUCK'));
+      const state = await slow.until(ref, ({ reasons }) => codes(reasons).includes('ORDER_OVERDUE'));
       expect(state.phase).toBe('PROCESSING');
     } finally {
       await slow.stop();

@@ -159,7 +159,7 @@ describe('H40 every recorded history replays', () => {
       await world.payouts.approve(ref, { by: 'olga' });
       return ref;
     },
-    async cancelled() {
+    async canceled() {
       const ref = await world.pay('success', { notBefore: '2099-01-01T00:00:00Z' });
       await world.until(ref, ({ phase }) => phase === 'SCHEDULED');
       await world.payouts.cancel(ref, { by: 'olga' });

@@ -70,7 +70,7 @@ describe('H6 a create that an earlier attempt of its activity may have sent', ()
         const quote = { ...terms, originCurrency, targetCurrency, available: pay };
         return { kind: 'quote', quote, sentAtMs: Date.now(), answeredWithinMs: 1 };
       },
-      createPayout: async () => ({ kind: 'not-sent', why: 'may-have-been-sent' }),
+      createPayout: async () => ({ kind: 'not-sent', cause: 'may-have-been-sent' }),
       confirmOrder: async () => ({ exists: false, mayRepeat: false, earlierSend: false, runId: '' }),
     };
     const common = { connection: world.native, namespace: world.namespace };

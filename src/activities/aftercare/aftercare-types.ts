@@ -1,7 +1,7 @@
 /** The activities of the reconciliation and of the daily report. Types only, so that workflows can import them. */
 import type { ReportPart } from '../../domain/daily-report.ts';
 import type { FollowUpRequest } from '../../domain/follow-up.ts';
-import type { LeftAlone } from '../../domain/reconciliation.ts';
+import type { NotReconciled } from '../../domain/reconciliation.ts';
 import type { FailingSearch } from '../../temporal/failing-workflows.ts';
 
 export interface LookFor {
@@ -12,18 +12,18 @@ export interface LookFor {
   nowMs: number;
 }
 
-export interface Adopted {
-  adopted: number;
+export interface Restarted {
+  restarted: number;
   /** They stopped repeatedly; a later reconciliation restarts them. */
   waiting: number;
-  leftAlone: LeftAlone[];
+  notReconciled: NotReconciled[];
   /** There are more. A pause before the next call leaves the rate limit to others. */
   more: boolean;
 }
 
-export interface Followed {
+export interface StartedFollowUps {
   started: number;
-  leftAlone: LeftAlone[];
+  notReconciled: NotReconciled[];
   more: boolean;
 }
 
@@ -51,9 +51,9 @@ export interface LookForFailing {
 /** They call only Temporal, and are idempotent. */
 export interface ReconcileActivities {
   /** Restarts payouts whose workflow was terminated, timed out or failed. */
-  adoptStopped(look: LookFor): Promise<Adopted>;
+  restartStopped(look: LookFor): Promise<Restarted>;
   /** Starts the missing follow-up of each payout that has ended after a create was sent, and restarts stopped ones. */
-  followEnded(look: LookFor): Promise<Followed>;
+  startFollowUps(look: LookFor): Promise<StartedFollowUps>;
   /** The end of the payout as it is now. */
   payoutEnd(which: EndedWhich): Promise<PayoutEnd>;
   /** Finds open workflows of every type whose workflow task keeps failing. */

@@ -14,8 +14,8 @@ import { inParallel } from '../../surroundings/in-parallel.ts';
 import { isGone, isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import { readStartEvent } from '../../temporal/histories.ts';
 import { type ListedRun, listRunPages, quoteIds, STOPPED_STATUSES } from '../../temporal/visibility.ts';
-import type { Adopter } from './adopt-stopped.ts';
-import type { EndedWhich, Followed, LookFor, PayoutEnd } from './aftercare-types.ts';
+import type { EndedWhich, LookFor, PayoutEnd, StartedFollowUps } from './aftercare-types.ts';
+import type { Reconciler } from './restart-stopped.ts';
 import { forEachReadable, unlessUnreadable } from './unreadable.ts';
 
 const MAX_STARTS = 500;
@@ -24,17 +24,20 @@ const PAGE_SIZE = 100;
 /** The follow-up of an ended payout: there is none, it was stopped, or it belongs to an earlier end. */
 type FollowUpState = 'new' | 'stopped' | 'outdated';
 
-export interface Follower extends Pick<Adopter, 'client' | 'environment' | 'apps'> {
+export interface Follower extends Pick<Reconciler, 'client' | 'environment' | 'apps'> {
   /** How far back the very first reconciliation searches. */
-  firstLooksBackMs: number;
+  firstLookbackMs: number;
 }
 
 type Search = Follower & Pick<LookFor, 'nowMs'>;
 
-export async function followEnded(parts: Follower, { closedAfterMs, nowMs }: LookFor): Promise<Followed> {
+export async function startFollowUps(
+  parts: Follower,
+  { closedAfterMs, nowMs }: LookFor,
+): Promise<StartedFollowUps> {
   const follower = { ...parts, nowMs };
-  const sinceMs = closedAfterMs > 0 ? closedAfterMs : nowMs - follower.firstLooksBackMs;
-  const found: Followed = { started: 0, leftAlone: [], more: false };
+  const sinceMs = closedAfterMs > 0 ? closedAfterMs : nowMs - follower.firstLookbackMs;
+  const found: StartedFollowUps = { started: 0, notReconciled: [], more: false };
   const withOrder = OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED');
   await followCompleted(follower, sinceMs, withOrder, found);
   if (!found.more) await followCompleted(follower, sinceMs, ['NOT_CREATED'], found);
@@ -46,7 +49,7 @@ async function followCompleted(
   follower: Search,
   sinceMs: number,
   outcomes: readonly PayoutOutcome[],
-  found: Followed,
+  found: StartedFollowUps,
 ): Promise<void> {
   const query =
     `WorkflowType = 'payout' AND ExecutionStatus = 'Completed'` +
@@ -70,19 +73,19 @@ async function followCompleted(
 }
 
 /** The payouts whose memo says that a create was sent: their order may still appear. */
-async function withSend(runs: readonly ListedRun[], found: Followed): Promise<ListedRun[]> {
+async function withSend(runs: readonly ListedRun[], found: StartedFollowUps): Promise<ListedRun[]> {
   const sent = await inParallel(runs, async (run) => {
     const read = await unlessUnreadable(async () => ({ memo: await run.memo() }));
     if (read === 'not-ours') return false;
     if ('memo' in read) return read.memo['createSent'] === true;
-    found.leftAlone.push({ workflowId: run.workflowId, why: read.why });
+    found.notReconciled.push({ workflowId: run.workflowId, reason: read.reason });
     return false;
   });
   return runs.filter((_run, at) => sent[at]);
 }
 
 /** Restarts follow-ups that were stopped before their last check. They find again what they had found. */
-async function followAgain(follower: Search, sinceMs: number, found: Followed): Promise<void> {
+async function followAgain(follower: Search, sinceMs: number, found: StartedFollowUps): Promise<void> {
   const query =
     `WorkflowType = 'payoutFollowUp' AND ExecutionStatus IN ${STOPPED_STATUSES}` +
     ` AND CloseTime >= '${new Date(sinceMs).toISOString()}'`;
@@ -98,9 +101,9 @@ async function followAll(
   follower: Search,
   payouts: readonly string[],
   how: FollowUpState,
-  found: Followed,
+  found: StartedFollowUps,
 ): Promise<void> {
-  const verdicts = await forEachReadable(payouts, found.leftAlone, (id) => followOne(follower, id, how));
+  const verdicts = await forEachReadable(payouts, found.notReconciled, (id) => followOne(follower, id, how));
   found.started += verdicts.filter((verdict) => verdict === 'started').length;
 }
 

@@ -1,21 +1,21 @@
 /** Keeps one unreadable workflow from stopping a reconciliation. */
-import type { LeftAlone } from '../../domain/reconciliation.ts';
+import type { NotReconciled } from '../../domain/reconciliation.ts';
 import { inParallel } from '../../surroundings/in-parallel.ts';
 import { isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
 
-/** `not-ours`: this worker has nothing to do. `why`: a person must look at the workflow. */
-export type Verdict<V> = V | 'not-ours' | { why: string };
+/** `not-ours`: this worker has nothing to do. `reason`: a person must look at the workflow. */
+export type Verdict<V> = V | 'not-ours' | { reason: string };
 
-/** Runs `work` for each workflow. Adds those for a person to `leftAlone`, and returns the other verdicts. */
+/** Runs `work` for each workflow. Adds those for a person to `notReconciled`, and returns the other verdicts. */
 export async function forEachReadable<V extends string>(
   workflowIds: readonly string[],
-  leftAlone: LeftAlone[],
+  notReconciled: NotReconciled[],
   work: (workflowId: string) => Promise<Verdict<V>>,
 ): Promise<(V | 'not-ours')[]> {
   const verdicts = await inParallel(workflowIds, async (workflowId) => {
     const verdict = await unlessUnreadable(() => work(workflowId));
     if (typeof verdict === 'string') return [verdict];
-    leftAlone.push({ workflowId, why: verdict.why });
+    notReconciled.push({ workflowId, reason: verdict.reason });
     return [];
   });
   return verdicts.flat();
@@ -28,6 +28,6 @@ export async function unlessUnreadable<V>(work: () => Promise<V>): Promise<Verdi
     if (isGone(error)) return 'not-ours';
     // Temporal is unavailable or busy, so retry the whole activity. All other errors concern only this workflow.
     if (isRetryableTemporalError(error)) throw error;
-    return { why: error instanceof Error ? `cannot be read: ${error.name}` : 'cannot be read' };
+    return { reason: error instanceof Error ? `cannot be read: ${error.name}` : 'cannot be read' };
   }
 }

@@ -11,9 +11,9 @@ import { eventTypesOf } from '../events/publish-events.ts';
 import { onlyHere, withHeartbeats } from '../shared/execution.ts';
 import { retryIn } from '../shared/failures.ts';
 import { invalid, notHere, otherId, refuse, userMissing } from '../shared/invalid.ts';
-import type { BatchActivities, BatchChecks, LookAtPayouts, RowNews } from './batch-types.ts';
-import { described, type Lookup, movedPayouts } from './look-at-payouts.ts';
+import type { BatchActivities, BatchChecks, RowChange, WatchPayouts } from './batch-types.ts';
 import { findPayouts, startPayouts } from './start-payouts.ts';
+import { described, type Lookup, movedPayouts } from './watch-payouts.ts';
 
 const MIN_WAIT_MS = 400;
 const MAX_WAIT_MS = 15_000;
@@ -35,8 +35,8 @@ export function batchActivities(
     ...batchChecks(config),
     startPayouts: (rows) => here(rows, () => startPayouts(payouts, rows, cancellationSignal())),
     findPayouts: (rows) => here(rows, () => findPayouts(payouts, rows)),
-    lookAtPayouts: (look) =>
-      withHeartbeats(clock, () => enoughNews({ client, clock }, look, activityInfo().attempt)),
+    watchPayouts: (look) =>
+      withHeartbeats(clock, () => enoughChanges({ client, clock }, look, activityInfo().attempt)),
   };
 }
 
@@ -70,15 +70,15 @@ function batchChecks(config: WorkerConfig): BatchChecks {
   };
 }
 
-async function enoughNews(
+async function enoughChanges(
   lookup: Lookup,
-  { app, open, enough }: LookAtPayouts,
+  { app, open, minChanges }: WatchPayouts,
   looks: number,
-): Promise<RowNews[]> {
+): Promise<RowChange[]> {
   const look = looks % DESCRIBE_EVERY_LOOKS === 0 ? described : movedPayouts;
-  const news = await look(lookup, app, open);
-  if (news.length >= enough || (news.length > 0 && looks >= PATIENCE_LOOKS)) return news;
+  const changes = await look(lookup, app, open);
+  if (changes.length >= minChanges || (changes.length > 0 && looks >= PATIENCE_LOOKS)) return changes;
   const waitMs = Math.min(MIN_WAIT_MS * GROWTH ** Math.min(looks, PATIENCE_LOOKS * 2), MAX_WAIT_MS);
   const message = 'too little has changed yet';
-  throw ApplicationFailure.create({ type: 'NOTHING_NEW', message, ...retryIn(waitMs) });
+  throw ApplicationFailure.create({ type: 'NOTHING_CHANGED', message, ...retryIn(waitMs) });
 }

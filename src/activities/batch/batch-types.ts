@@ -11,16 +11,16 @@ export interface RowStart {
 }
 
 /** A change of one row's payout since the last look. */
-export interface RowNews {
+export interface RowChange {
   partnerOrderId: string;
   now: { phase: PayoutPhase; needsAttention: boolean } | { ended: RowOutcome };
 }
 
-export interface LookAtPayouts {
+export interface WatchPayouts {
   app: string;
   open: OpenPayouts[];
   /** With fewer changes, the activity looks a few more times before it returns them. */
-  enough: number;
+  minChanges: number;
 }
 
 export type CheckedRows =
@@ -55,6 +55,6 @@ export interface BatchActivities {
   startPayouts(rows: StartPayouts): Promise<RowStart[]>;
   /** Which rows have a payout. Starts none. */
   findPayouts(rows: StartPayouts): Promise<RowStart[]>;
-  /** Fails and is retried until there are enough changes. */
-  lookAtPayouts(look: LookAtPayouts): Promise<RowNews[]>;
+  /** Fails and is retried until there are `minChanges` changes. */
+  watchPayouts(look: WatchPayouts): Promise<RowChange[]>;
 }

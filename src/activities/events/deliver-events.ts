@@ -56,7 +56,7 @@ export function deliveryActivities(delivery: Delivery): DeliveryActivities {
   };
 }
 
-type Read = { type: string; body: string } | { kind: 'unreadable' } | { kind: 'unread'; why: string };
+type Read = { type: string; body: string } | { kind: 'unreadable' } | { kind: 'unread'; reason: string };
 
 class Batch {
   readonly outcomes: DeliveryOutcome[] = [];
@@ -116,7 +116,7 @@ class Batch {
       const event = events?.find((one) => one.id === id && one.timestamp !== undefined);
       return event ? { type: event.type, body: bodyOf(event) } : { kind: 'unreadable' };
     } catch {
-      return { kind: 'unread', why: 'NO_WORKER' };
+      return { kind: 'unread', reason: 'NO_WORKER' };
     }
   }
 
@@ -135,9 +135,9 @@ class Batch {
   }
 }
 
-function verdict(answer: EventAnswer): { kind: 'delivered' | 'gone' } | { kind: 'failed'; why: string } {
-  if ('code' in answer) return { kind: 'failed', why: answer.code };
+function verdict(answer: EventAnswer): { kind: 'delivered' | 'gone' } | { kind: 'failed'; reason: string } {
+  if ('code' in answer) return { kind: 'failed', reason: answer.code };
   const { status } = answer;
   if (status >= 200 && status < 300) return { kind: 'delivered' };
-  return status === 410 ? { kind: 'gone' } : { kind: 'failed', why: `HTTP_${status}` };
+  return status === 410 ? { kind: 'gone' } : { kind: 'failed', reason: `HTTP_${status}` };
 }

@@ -43,7 +43,7 @@ export async function createPayout(
 /** Compares two times of Temporal's clock, so the worker's clock does not matter. */
 function lockOver({ scheduleByMs }: CreateOrder): NothingSent | undefined {
   return activityInfo().scheduledTimestampMs > scheduleByMs
-    ? { kind: 'not-sent', why: 'lock-over' }
+    ? { kind: 'not-sent', cause: 'too-late' }
     : undefined;
 }
 
@@ -58,9 +58,9 @@ async function confirmNow(
   try {
     const key = { clientId, partnerOrderId: order.partnerOrderId };
     await client.tradeResult(key, optionsOf(caller));
-    return { kind: 'not-sent', why: 'exists' };
+    return { kind: 'not-sent', cause: 'exists' };
   } catch (error) {
-    return error instanceof OrderNotExistError ? undefined : { kind: 'not-sent', why: 'unconfirmed' };
+    return error instanceof OrderNotExistError ? undefined : { kind: 'not-sent', cause: 'unconfirmed' };
   }
 }
 

@@ -14,8 +14,8 @@ import { isGone, unlessGone } from '../../temporal/client-errors.ts';
 import { onlyHere } from '../shared/execution.ts';
 import { retryIn } from '../shared/failures.ts';
 
-/** `cancelled`: the caller cancelled the operation. */
-export type OutcomeQuestion = PayoutOperation & { cancelled: boolean };
+/** `canceled`: the caller canceled the operation. */
+export type OutcomeQuestion = PayoutOperation & { canceled: boolean };
 
 export interface OperationActivities {
   /** Starts or joins the payout. Fails as `PayoutConflict` if the number belongs to another body. */
@@ -55,13 +55,13 @@ async function join(payouts: Payouts, { request, startedBy }: PayoutOperation): 
 async function outcome(
   client: Client,
   clock: Clock,
-  { request, cancelled }: OutcomeQuestion,
+  { request, canceled }: OutcomeQuestion,
 ): Promise<PayoutResult> {
   const workflowId = payoutWorkflowId(request.app, request.partnerOrderId);
   try {
     const { runId, status } = await client.workflow.getHandle(workflowId).describe();
     if (status.name === 'COMPLETED') return await resultOf(client, workflowId, runId);
-    if (cancelled && status.name === 'RUNNING') await requestCancel(client, workflowId, runId);
+    if (canceled && status.name === 'RUNNING') await requestCancel(client, workflowId, runId);
     const badInput = status.name === 'FAILED' ? await badInputFailure(client, workflowId, runId) : undefined;
     if (!badInput) throw notEnded();
     const decisive = await startedBefore(client, clock, { workflowId, runId });
@@ -88,7 +88,7 @@ async function requestCancel(client: Client, workflowId: string, runId: string):
       namespace,
       identity,
       requestId,
-      reason: 'the caller cancelled the Nexus operation',
+      reason: 'the caller canceled the Nexus operation',
       workflowExecution: { workflowId, runId },
     }),
   );

@@ -29,9 +29,9 @@ export function mustNotSend(guard: SendGuard, policy: SendPolicy): NothingSent |
   // An operator can reset an activity: Temporal repeats it as attempt 1 without heartbeat details.
   const isRepeated = scheduled.currentAttemptScheduledTimestampMs !== scheduled.scheduledTimestampMs;
   if (attempt > 1 || heartbeatDetails !== undefined || isRepeated)
-    return { kind: 'not-sent', why: 'may-have-been-sent' };
+    return { kind: 'not-sent', cause: 'may-have-been-sent' };
   const doubt = doubtAbout(workflowExecution?.runId, guard, policy);
-  return doubt && { kind: 'not-sent', why: doubt };
+  return doubt && { kind: 'not-sent', cause: doubt };
 }
 
 /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent what `runId` is about to send. */
@@ -39,7 +39,7 @@ export function doubtAbout(
   runId: string | undefined,
   { firstRunId, isDoubtful, cleared, startedAtMs }: RunFacts,
   policy: SendPolicy,
-): 'restored' | 'forgotten' | 'earlier-run' | undefined {
+): 'restored' | 'lost-run' | 'earlier-run' | undefined {
   const { recoveredAtMs, visibleWithinMs } = policy;
   const isCleared = cleared?.runId === runId;
   const isSettled = isCleared && cleared?.recoveredAtMs === recoveredAtMs;
@@ -49,7 +49,7 @@ export function doubtAbout(
   if (sinceRestoreMs < 0) return 'restored';
   // Before `forgotten`, because a send of another run requires more than a window without an order.
   if (cleared ? !isCleared : isDoubtful || firstRunId !== runId) return 'earlier-run';
-  return sinceRestoreMs < visibleWithinMs ? 'forgotten' : undefined;
+  return sinceRestoreMs < visibleWithinMs ? 'lost-run' : undefined;
 }
 
 /** Claims the send. Temporal refuses it if the activity has ended, as after a long freeze of this process. */
@@ -90,5 +90,5 @@ export async function whileClaimed<T>(
 /** Defined if nothing left this process, or the provider could not be reached. */
 export function provablyNotSent(error: unknown): NothingSent | undefined {
   const notSent = error instanceof NotSentError || error instanceof UnavailableError;
-  return notSent ? { kind: 'not-sent', why: 'unreachable' } : undefined;
+  return notSent ? { kind: 'not-sent', cause: 'unreachable' } : undefined;
 }

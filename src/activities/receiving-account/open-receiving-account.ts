@@ -17,11 +17,11 @@ import { claimSend, mustNotSend, provablyNotSent } from '../payout/send-once.ts'
 import type { CallerOptions } from '../shared/execution.ts';
 import { asFailure, nullOn } from '../shared/failures.ts';
 import type {
+  AccountConfirmation,
   ListedAccounts,
   OpenAccount,
   OpenAnswer,
-  OpeningInDoubt,
-  WhetherOpened,
+  OpeningToConfirm,
 } from '../shared/types.ts';
 
 /** Sends the request, unless it may have been sent before. Throws if the outcome is unknown. */
@@ -33,10 +33,10 @@ export async function openReceivingAccount(
   const deadline = clock.nowMs() + guard.sendWithinMs;
   const held = mustNotSend(guard, policy);
   if (held) return held;
-  if (policy.createCheck === 'always' && !guard.cleared) return { kind: 'not-sent', why: 'earlier-run' };
+  if (policy.createCheck === 'always' && !guard.cleared) return { kind: 'not-sent', cause: 'earlier-run' };
   // A restored Temporal may have lost an earlier start.
   if (policy.recoveredAtMs !== undefined && guard.cleared?.recoveredAtMs !== policy.recoveredAtMs)
-    return { kind: 'not-sent', why: 'restored' };
+    return { kind: 'not-sent', cause: 'restored' };
   try {
     const beforeSend = () => claimSend(claim);
     const account = await client.openReceivingAccount(request, { ...options, deadline, beforeSend });
@@ -48,9 +48,9 @@ export async function openReceivingAccount(
 
 function answerOf(error: unknown, random: Random): OpenAnswer {
   if (error instanceof InvalidRequestError || error instanceof IllegalParameterError)
-    return { kind: 'refused', surely: true, message: error.message };
+    return { kind: 'refused', isCertain: true, message: error.message };
   if (error instanceof RefusedError)
-    return { kind: 'refused', surely: hasRefusalStatus(error), message: error.message };
+    return { kind: 'refused', isCertain: hasRefusalStatus(error), message: error.message };
   // Documented as not processed. The list of accounts shows whether that is true.
   if (error instanceof RateLimitedError || error instanceof UnauthorizedError)
     return { kind: 'busy', message: error.message };
@@ -81,12 +81,12 @@ const REFUSALS = [RefusedError, MalformedAnswerError, IllegalParameterError, Inv
  * Temporal has lost. Temporal does not show the lost run, and the provider does not show which request opened an account.
  * So after a restore, only an empty list clears an opening, and never one that started before the restore (H53).
  */
-export async function askWhetherOpened(
+export async function confirmAccount(
   { client, policy: { recoveredAtMs, visibleWithinMs } }: Pick<CreateDependencies, 'client' | 'policy'>,
   histories: RunHistories,
   options: CallerOptions,
-  { workflowId, startedAtMs, ...which }: OpeningInDoubt,
-): Promise<WhetherOpened> {
+  { workflowId, startedAtMs, ...which }: OpeningToConfirm,
+): Promise<AccountConfirmation> {
   const runId = activityInfo().workflowExecution?.runId ?? '';
   const listed = await listReceivingAccounts(client, options, which);
   const own = { workflowId, runId };

@@ -7,7 +7,7 @@ type OwnFailure =
   | 'LEASE_LOST'
   | 'LEASE_MOVED'
   | 'MAY_BE_USED'
-  | 'NOTHING_NEW'
+  | 'NOTHING_CHANGED'
   | 'NOT_ENDED_YET'
   | 'NOT_STORED'
   | 'VISIBILITY_LAGS'
@@ -81,7 +81,10 @@ export const ACTIVITY_FAILURES: Readonly<Record<PaymentsErrorCode | OwnFailure, 
     action: 'Check `PAYMENTS_ENVIRONMENT` and the application names of the workers.',
   },
   VISIBILITY_LAGS: { meaning: "Temporal's visibility does not show this run yet.", action: WAITS },
-  NOTHING_NEW: { meaning: 'Too little has changed in the payouts of a batch. Not an error.', action: WAITS },
+  NOTHING_CHANGED: {
+    meaning: 'Too little has changed in the payouts of a batch. Not an error.',
+    action: WAITS,
+  },
   NOT_ENDED_YET: { meaning: 'The payout of a Nexus operation has not ended. Not an error.', action: WAITS },
   NOT_STORED: {
     meaning: 'The provider gave tokens for an authorization code, and they could not be stored.',

@@ -71,7 +71,7 @@ export function preparation(config: WorkerConfig, clock: Clock): CheckActivities
         'receiving account request',
       ),
     prepareFollowUp: async (request) => followUpPlan(config, request),
-    async doubtAboutEnd(facts) {
+    async findEarlierSend(facts) {
       const policy = sendPolicy(env);
       const doubt = doubtAbout(activityInfo().workflowExecution?.runId, facts, policy);
       // The start of a lost or deleted run proves nothing.
@@ -82,7 +82,7 @@ export function preparation(config: WorkerConfig, clock: Clock): CheckActivities
       const plan = readPlan(config, app);
       return typeof openId === 'string' ? { ...plan, caller: { ...plan.caller, openId } } : plan;
     },
-    async lookAtWorker(from) {
+    async describeWorker(from) {
       return {
         from,
         nowMs: clock.wallMs(),
@@ -142,7 +142,7 @@ function followUpPlan(config: WorkerConfig, request: unknown): FollowUpPlan {
     environment,
     apiQueue: apiTaskQueue(environment, app),
     callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT,
-    looksAfterMs: env.PAYOUTS_FOLLOW_UP,
+    checksAfterMs: env.PAYOUTS_FOLLOW_UP,
     hintPauseMs: Math.min(MAX_HINT_PAUSE_MS, 2 * env.PAYOUTS_POLL_FIRST),
     ...eventTypesOf(config, app),
   };

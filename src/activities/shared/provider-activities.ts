@@ -80,7 +80,7 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
         return { exists: false, mayRepeat: repeatedCreate === 'safe', recoveredAtMs, ...sends, runId };
       }),
     fetchOrder: (caller, orderId) => read(caller, (options) => client.payoutOrder(orderId, options)),
-    probeService: (caller, target) => call(caller, () => probeProvider(client, target, surroundings)),
+    probeProvider: (caller, target) => call(caller, () => probeProvider(client, target, surroundings)),
     fetchTradeWithDetail: (caller, key) =>
       call(caller, async (options) => {
         const trade = await retryOnce(() => result(key, options));
@@ -93,8 +93,8 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
       call(caller, (options) => receiving.openReceivingAccount(dependencies, options, open)),
     listReceivingAccounts: (caller, which) =>
       read(caller, (options) => receiving.listReceivingAccounts(client, options, which)),
-    askWhetherOpened: (caller, which) =>
-      read(caller, (options) => receiving.askWhetherOpened(dependencies, histories, options, which)),
+    confirmAccount: (caller, which) =>
+      read(caller, (options) => receiving.confirmAccount(dependencies, histories, options, which)),
     fetchReceivingBalance: (caller, { payerId, currency }) =>
       read(caller, (options) => client.receivingAccountBalance(payerId, currency, options)),
     fetchReceivingDetail: (caller, accountId) =>

@@ -43,16 +43,16 @@ export interface CreateOrder extends SendGuard {
 
 export type NothingSent = {
   kind: 'not-sent';
-  why: /** The provider could not be reached, or the call's turn did not come in time. */
+  cause: /** The provider could not be reached, or the call's turn did not come in time. */
     | 'unreachable'
     /** The workflow task took so long that the lock of the create may be over. */
-    | 'lock-over'
+    | 'too-late'
     /** An earlier run may have sent it. */
     | 'earlier-run'
     /** Temporal was restored after this payout started (H53). */
     | 'restored'
     /** The payout started soon after a restore: a lost run may have created an order that is not visible yet (H53). */
-    | 'forgotten'
+    | 'lost-run'
     /** An earlier attempt in this run may have sent it. */
     | 'may-have-been-sent'
     /** Immediately before the send, the provider answered that the order exists. */
@@ -119,8 +119,8 @@ export interface OpenAccount extends SendGuard {
 /** The result of an opening. If the activity fails instead, the outcome is unknown. */
 export type OpenAnswer =
   | { kind: 'opened'; account: provider.OpaqueRecord }
-  /** `surely`: by code and status, or by our own check. Otherwise the workflow searches the list of accounts first. */
-  | { kind: 'refused'; surely: boolean; message: string }
+  /** `isCertain`: by code and status, or by our own check. Otherwise the workflow searches the list of accounts first. */
+  | { kind: 'refused'; isCertain: boolean; message: string }
   /** The provider says that it did not process the call: because of the rate limit or the token. */
   | { kind: 'busy'; message: string }
   | NothingSent;
@@ -132,13 +132,13 @@ export interface ListedAccounts {
 }
 
 /** The opening to confirm. */
-export interface OpeningInDoubt extends ListedAccounts {
+export interface OpeningToConfirm extends ListedAccounts {
   workflowId: string;
   /** When the workflow started. Unix milliseconds. */
   startedAtMs: number;
 }
 
-export interface WhetherOpened extends EarlierSends {
+export interface AccountConfirmation extends EarlierSends {
   /** Null: the provider refuses to list accounts. */
   listed: string[] | null;
   /** Soon after a restore of Temporal: an account that a lost run opened may not be listed yet. */
@@ -163,12 +163,12 @@ export interface ProviderActivities {
   openReceivingAccount(caller: Caller, open: OpenAccount): Promise<OpenAnswer>;
   /** Null: the provider refuses to list accounts. */
   listReceivingAccounts(caller: Caller, which: ListedAccounts): Promise<string[] | null>;
-  askWhetherOpened(caller: Caller, which: OpeningInDoubt): Promise<WhetherOpened>;
+  confirmAccount(caller: Caller, which: OpeningToConfirm): Promise<AccountConfirmation>;
   fetchReceivingBalance(caller: Caller, which: ListedAccounts): Promise<provider.ReceivingAccountBalance>;
   /** Null: the provider answers that there is no such account. */
   fetchReceivingDetail(caller: Caller, accountId: string): Promise<provider.OpaqueRecord | null>;
   /** Several harmless reads that check the open points of the specification. */
-  probeService(caller: Caller, target: ProbeTarget): Promise<ProbeResult>;
+  probeProvider(caller: Caller, target: ProbeTarget): Promise<ProbeResult>;
 }
 
 /** For whom, on which queue and how long a single read is called. */
@@ -186,7 +186,7 @@ export interface TokenPlan {
 export interface RefreshRequest {
   /** Sealed. */
   refresh: string;
-  line: 'urgent' | 'due';
+  lane: 'urgent' | 'due';
   /** An earlier activity with this refresh token ended without an answer. It may have used up the token. */
   triedBefore: boolean;
 }
@@ -226,12 +226,12 @@ export interface Prepared<Request> {
   settings: PayoutSettings;
 }
 
-export type DoubtAboutEnd = 'restored' | 'forgotten' | 'earlier-run' | null;
+export type EarlierSendCause = 'restored' | 'lost-run' | 'earlier-run' | null;
 
 /** They make no call. They fail as `InvalidPayoutRequest` on bad input. */
 export interface CheckActivities {
   prepareRead(app: unknown, openId?: unknown): Promise<ReadPlan>;
-  lookAtWorker(from: string): Promise<WorkerDescription & { from: string }>;
+  describeWorker(from: string): Promise<WorkerDescription & { from: string }>;
   prepareToken(owner: unknown): Promise<TokenPlan>;
   /** `link` lacks `state`, which is a secret of the browser and the API server. */
   prepareAuthorization(owner: unknown): Promise<TokenPlan & { link: string }>;
@@ -240,5 +240,5 @@ export interface CheckActivities {
   prepareReceivingAccount(request: unknown, start: StartFacts): Promise<Prepared<CheckedOpeningRequest>>;
   prepareFollowUp(request: unknown): Promise<FollowUpPlan>;
   /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent the create. */
-  doubtAboutEnd(facts: RunFacts): Promise<DoubtAboutEnd>;
+  findEarlierSend(facts: RunFacts): Promise<EarlierSendCause>;
 }

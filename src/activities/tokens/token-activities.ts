@@ -31,7 +31,7 @@ export interface TokenDependencies {
   claim: Claim;
   /** The deadline of each send, from the activity's start. */
   sendWithinMs: number;
-  cache(owner: TokenOwner, accessToken: string, livesMs: number): void;
+  cache(owner: TokenOwner, accessToken: string, lifetimeMs: number): void;
   surroundings: Surroundings;
   histories: Omit<GrantHistories, 'newestElsewhere'>;
   /** Hands a user's tokens over to their renewal, and starts it if necessary. Rejects only after all retries. */
@@ -49,29 +49,29 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
   const userGrant = (owner: TokenOwner, tokens: UserTokens, obtainedAtMs: number): Grant => ({
     access: seal.seal(tokens.accessToken, owner, 'access'),
     fingerprint: fingerprint(tokens.accessToken),
-    livesMs: tokens.expiresInSeconds * 1_000,
+    lifetimeMs: tokens.expiresInSeconds * 1_000,
     obtainedAtMs,
     refresh: seal.seal(tokens.refreshToken, owner, 'refresh'),
-    refreshLivesMs: tokens.refreshTokenExpiresInSeconds * 1_000,
+    refreshLifetimeMs: tokens.refreshTokenExpiresInSeconds * 1_000,
   });
 
   return {
     fetchApplicationToken: (owner) =>
       call(parts, owner, async () => {
         const { accessToken, expiresInSeconds } = await client.applicationToken({ deadline: deadline() });
-        const livesMs = expiresInSeconds * 1_000;
-        cache(owner, accessToken, livesMs);
+        const lifetimeMs = expiresInSeconds * 1_000;
+        cache(owner, accessToken, lifetimeMs);
         const access = seal.seal(accessToken, owner, 'access');
         const { currentAttemptScheduledTimestampMs: obtainedAtMs } = activityInfo();
-        return { access, fingerprint: fingerprint(accessToken), livesMs, obtainedAtMs };
+        return { access, fingerprint: fingerprint(accessToken), lifetimeMs, obtainedAtMs };
       }),
 
-    refreshUserToken: (owner, { refresh, line, triedBefore }) =>
+    refreshUserToken: (owner, { refresh, lane, triedBefore }) =>
       call(
         parts,
         owner,
         async () => {
-          const options = { openId: owner.openId ?? '', background: line === 'due', deadline: deadline() };
+          const options = { openId: owner.openId ?? '', background: lane === 'due', deadline: deadline() };
           const newer = await histories.newerThan(ownRun(), refresh);
           if (newer) return newer;
           const refreshToken = seal.open(refresh, owner, 'refresh');

@@ -21,8 +21,8 @@ const count = z.int().min(0);
 const batchState = z.strictObject({
   ...{ app: z.string(), batchId: z.string(), count },
   phase: z.enum(['RECEIVING', 'PAYING', 'DONE']),
-  ...{ sentence: z.string(), nextStep: z.string(), cancelled: z.boolean() },
-  ...{ added: count, started: count, joined: count, done: count, bad: count, needingAttention: count },
+  ...{ sentence: z.string(), nextStep: z.string(), canceled: z.boolean() },
+  ...{ added: count, started: count, joined: count, done: count, rejected: count, needingAttention: count },
   missing: z.array(z.strictObject({ offset: count, count })),
   phases: z.partialRecord(z.enum(PHASES), count),
   outcomes: z.record(z.enum(ROW_OUTCOMES), count),

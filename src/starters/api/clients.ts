@@ -7,7 +7,7 @@ import { Payouts } from '../../client/payouts.ts';
 import { ProviderReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { ReadSlots } from '../../client/shared-reads.ts';
-import type { ServiceConfig } from '../../config/service-config.ts';
+import type { ApiConfig } from '../../config/api-config.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import { Waits } from './waits.ts';
 
@@ -21,7 +21,7 @@ const FRESH_MS = 1_000;
 
 type WithDeadline = <T>(call: () => Promise<T>) => Promise<T>;
 
-type ClientSettings = Pick<ServiceConfig, 'PAYMENTS_ENVIRONMENT' | 'keys' | 'authorizesUsers'>;
+type ClientSettings = Pick<ApiConfig, 'PAYMENTS_ENVIRONMENT' | 'keys' | 'authorizesUsers'>;
 
 export interface Clients {
   payouts: Payouts;

@@ -1,6 +1,7 @@
 /** `npm run api`: the API server. SIGINT and SIGTERM drain it. */
+
+import { apiConfig } from '../../config/api-config.ts';
 import { ConfigError } from '../../config/environment.ts';
-import { serviceConfig } from '../../config/service-config.ts';
 import { PaymentsSettingError } from '../../payments/index.ts';
 import { Drain, drainOnSignals } from '../../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
@@ -8,7 +9,7 @@ import { connectClient, TemporalSetupError } from '../../temporal/connection.ts'
 import { buildServer } from './server.ts';
 
 async function main(): Promise<void> {
-  const config = serviceConfig(process.env);
+  const config = apiConfig(process.env);
   const { client } = await connectClient();
   const drain = new Drain();
   const server = await buildServer(client, config, { drain });

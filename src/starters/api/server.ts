@@ -1,7 +1,7 @@
 /** Assembles the API server. */
 import type { Client } from '@temporalio/client';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
-import type { ServiceConfig } from '../../config/service-config.ts';
+import type { ApiConfig } from '../../config/api-config.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
 import { connectionLimits, Drain } from '../../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
@@ -43,7 +43,7 @@ export interface ApiServerOptions {
 /** Throws `PaymentsSettingError` if the verifier cannot be set up. */
 export async function buildServer(
   client: Client,
-  config: ServiceConfig,
+  config: ApiConfig,
   options: ApiServerOptions = {},
 ): Promise<FastifyInstance> {
   const { drain = new Drain(), clock = PROCESS_SURROUNDINGS.clock, requestTimeoutMs = 10_000 } = options;

@@ -124,14 +124,14 @@ function answer(
 
 const BAR_WIDTH = 30;
 export function progressLine(state: BatchState): string {
-  const { phase, count, added, started, joined, done, bad, needingAttention } = state;
+  const { phase, count, added, started, joined, done, rejected, needingAttention } = state;
   const many = phase === 'RECEIVING' ? added : done;
   const full = Math.floor((BAR_WIDTH * many) / count);
   const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`;
   const parts = [
     phase === 'RECEIVING' ? `${added} of ${count} rows sent` : `${done} of ${count} rows ended`,
-    phase !== 'RECEIVING' && `${started + joined - done + bad} open`,
-    bad > 0 && colors.red(`${bad} bad`),
+    phase !== 'RECEIVING' && `${started + joined - done + rejected} open`,
+    rejected > 0 && colors.red(`${rejected} rejected`),
     needingAttention > 0 && colors.yellow(`${needingAttention} need attention`),
   ];
   return `${colors.green(bar)} ${parts.filter((part) => typeof part === 'string').join(', ')}`;

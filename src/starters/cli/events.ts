@@ -15,7 +15,7 @@ export async function endpoints(session: Session, app: string): Promise<Answer> 
 function row(listed: ListedEndpoint): string[] {
   if ('unknown' in listed) return [listed.endpoint, '', '', '', '', colors.yellow(listed.unknown)];
   const { endpoint, waiting, delivered, lastDeliveredAt = '', lastFailure, sentence, reasons } = listed;
-  const failure = lastFailure ? `${lastFailure.at} ${lastFailure.why}` : '';
+  const failure = lastFailure ? `${lastFailure.at} ${lastFailure.reason}` : '';
   const state = [sentence, ...reasons.map(attentionText)].join('\n');
   return [endpoint, `${waiting}`, `${delivered}`, lastDeliveredAt, failure, state];
 }
@@ -34,7 +34,7 @@ function endpointAnswer(state: EndpointState): Answer {
     ['delivered', `${delivered}`],
     ['lost', lost > 0 ? `${lost}` : undefined],
     ['last delivered', lastDeliveredAt],
-    ['last failure', lastFailure && `${lastFailure.at} ${lastFailure.why}`],
+    ['last failure', lastFailure && `${lastFailure.at} ${lastFailure.reason}`],
   ]);
   const queue = next.map(({ id, source, type = '', attempts }) => [id, type, source, `${attempts}`]);
   const table = queue.length === 0 ? [] : [grid(['event', 'type', 'of', 'attempts'], queue)];
@@ -64,10 +64,10 @@ function resentAnswer(resent: Resent): Answer {
 export async function test(session: Session, ref: EndpointRef): Promise<Answer> {
   const outcome = await session.withDeadline(() => eventsOf(session).test(ref));
   const isDelivered = outcome.kind === 'delivered';
-  const why = outcome.kind === 'gone' ? 'HTTP_410' : 'why' in outcome ? outcome.why : outcome.kind;
+  const reason = outcome.kind === 'gone' ? 'HTTP_410' : 'reason' in outcome ? outcome.reason : outcome.kind;
   return {
     json: outcome,
-    text: isDelivered ? `${ref.endpoint} accepted ${outcome.id}` : `${ref.endpoint} failed: ${why}`,
+    text: isDelivered ? `${ref.endpoint} accepted ${outcome.id}` : `${ref.endpoint} failed: ${reason}`,
     exitCode: isDelivered ? EXIT.ok : EXIT.refused,
   };
 }

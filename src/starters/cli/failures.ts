@@ -5,10 +5,11 @@ import {
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
+import { isConflict } from '../../client/payouts-error.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
+import { applicationFailure } from '../../temporal/client-errors.ts';
 import { TemporalSetupError } from '../../temporal/connection.ts';
 import { BatchEndedError } from '../batches.ts';
-import { applicationFailure, isConflict } from '../errors.ts';
 import { EXIT, type Failure, invalidInput, NotConfirmedError } from './answer.ts';
 
 export function failureOf(error: unknown): Failure {

@@ -148,7 +148,7 @@ export async function status(
   const followUp = state.phase === 'DONE' ? await followUpOf(session, ref) : undefined;
   if (!followUp) return { ...stateAnswer(state), exitCode };
   const lines = [stateText(state), ...followUpReasons(followUp).map(attentionText)];
-  if (followUp.lastLookedAt) lines.push(facts([['last follow-up', followUp.lastLookedAt]]));
+  if (followUp.lastCheckedAt) lines.push(facts([['last follow-up', followUp.lastCheckedAt]]));
   return { json: { ...state, followUp }, text: lines.join('\n'), exitCode };
 }
 

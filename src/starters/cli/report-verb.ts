@@ -12,8 +12,8 @@ export async function report({ client, environment }: Session, day: string): Pro
   return { json: made, text: textOf(made) };
 }
 
-function textOf({ environment, day, madeAt, apps, changes, changesInAll }: DailyReport): string {
-  const head = `${environment}, ${day} (UTC), made at ${madeAt}`;
+function textOf({ environment, day, generatedAt, apps, changes, totalChanges }: DailyReport): string {
+  const head = `${environment}, ${day} (UTC), made at ${generatedAt}`;
   if (apps.length === 0) return `${head}\nno payouts`;
   const ended = grid(
     ['app', ...OUTCOMES, 'flagged', 'received', 'failed', 'returned', 'changed', 'not checked'],
@@ -33,7 +33,7 @@ function textOf({ environment, day, madeAt, apps, changes, changesInAll }: Daily
     ['payout', 'app', 'returned', 'differences'],
     changes.map((one) => [one.partnerOrderId, one.app, sums(one.returned), one.differences.join(', ')]),
   );
-  const more = changesInAll > changes.length ? `${changesInAll - changes.length} more are not listed` : '';
+  const more = totalChanges > changes.length ? `${totalChanges - changes.length} more are not listed` : '';
   const unreadable = apps.reduce((sum, one) => sum + one.unreadable, 0);
   return [
     head,

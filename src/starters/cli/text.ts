@@ -81,7 +81,7 @@ export function resultText(result: PayoutResult): string {
     ['audit', result.auditStatus],
     ['finished', result.finishedAt],
     ['learned by', result.learnedBy],
-    ['decided', result.decisions?.map(({ what, by, at }) => `${what} by ${by}, ${at}`).join('; ')],
+    ['decided', result.decisions?.map(({ action, by, at }) => `${action} by ${by}, ${at}`).join('; ')],
     ...metadataRows(result.metadata),
   ]);
   const debitRows = debits.map(({ accountType, pay, fee }) => [accountType, money(pay), money(fee)]);

@@ -40,7 +40,7 @@ export function leaseKeeper(client: Client, key: LeaseKey, app: string, clock: C
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowId,
       workflowIdConflictPolicy: 'USE_EXISTING',
-      args: [key, { before, app }],
+      args: [key, { previousOwner: before, app }],
       typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
       staticSummary: `rate limit of ${app}`,
     });

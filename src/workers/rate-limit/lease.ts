@@ -5,7 +5,7 @@
 import { ApplicationFailure, activityInfo, Context, log } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { LeaseActivities } from '../../activities/shared/types.ts';
-import { servedAsSignal } from '../../contract/lease-messages.ts';
+import { appRenamedSignal } from '../../contract/lease-messages.ts';
 import {
   type LeaseHandover,
   type LeaseHeartbeat,
@@ -57,7 +57,14 @@ async function holdLease(
   const { app } = owner;
   const fence = new Fence(clock);
   const renewal = { client, taskToken, fence, clock, heartbeat: () => owner.heartbeat() };
-  const before = predecessor({ before: term.before, runId, recoveredAtMs, attempt, afterFirstMs, details });
+  const before = predecessor({
+    before: term.previousOwner,
+    runId,
+    recoveredAtMs,
+    attempt,
+    afterFirstMs,
+    details,
+  });
   // This process may have been frozen since it received the task, so Temporal must confirm it first.
   await renewLease(renewal);
   if (term.app !== app) updateName(client, app);
@@ -92,7 +99,7 @@ function updateName(client: Client, app: string): void {
   if (workflowId === undefined) return;
   client.workflow
     .getHandle(workflowId, runId)
-    .signal(servedAsSignal, app)
+    .signal(appRenamedSignal, app)
     .catch((error: unknown) => log.warn('cannot update the name of the rate-limit lease', { app, error }));
 }
 

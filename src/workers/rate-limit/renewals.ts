@@ -13,7 +13,7 @@ import type { Fence } from './fence.ts';
 /** Why a term ends. `lost`: another process may own the lease already. `released`: this process gives it back. */
 export type Ending = 'lost' | 'released';
 
-/** Someone paused, reset or cancelled the activity. */
+/** Someone paused, reset or canceled the activity. */
 const RELEASE_REQUESTS = [ActivityCancelledError, ActivityPausedError, ActivityResetError];
 
 interface RenewalParts {

@@ -71,10 +71,10 @@ export class TokenCache implements TokenSource {
   }
 
   /** Adds a token that this process has just received. */
-  put(owner: TokenOwner, token: string, livesMs: number): void {
+  put(owner: TokenOwner, token: string, lifetimeMs: number): void {
     const { now } = this;
-    const expiresAtMs = now + livesMs - marginMs(livesMs);
-    this.keep(owner, { token, expiresAtMs, refetchAtMs: now + livesMs * REFETCH_RATIO });
+    const expiresAtMs = now + lifetimeMs - marginMs(lifetimeMs);
+    this.keep(owner, { token, expiresAtMs, refetchAtMs: now + lifetimeMs * REFETCH_RATIO });
   }
 
   private get now(): number {
@@ -97,7 +97,7 @@ export class TokenCache implements TokenSource {
     // The grant's times are on Temporal's clock, so only the time that remains counts: from the request, to be safe.
     const { now } = this;
     const grant = await this.source.grant(owner, rejected);
-    const { livesMs, grantedAtMs } = grant;
+    const { lifetimeMs, grantedAtMs } = grant;
     const token = this.seal.open(grant.access, owner, 'access');
     // The provider may have rejected it during the fetch.
     const latest = this.rejections.get(key);
@@ -105,12 +105,12 @@ export class TokenCache implements TokenSource {
     this.rejections.delete(key);
     const fetched = {
       token,
-      expiresAtMs: now + grant.expiresAtMs - grantedAtMs - marginMs(livesMs),
+      expiresAtMs: now + grant.expiresAtMs - grantedAtMs - marginMs(lifetimeMs),
       // Spread, because all processes receive the same time.
       refetchAtMs:
         now +
         Math.max(grant.renewsAtMs - grantedAtMs, 0) +
-        livesMs * REFETCH_PAUSE_RATIO * (1 + random.number()),
+        lifetimeMs * REFETCH_PAUSE_RATIO * (1 + random.number()),
     };
     if (fetched.expiresAtMs <= this.now)
       throw new Error('the token has expired, and its renewal is in progress');
@@ -136,8 +136,8 @@ export class TokenCache implements TokenSource {
 }
 
 /** From the whole lifetime: a part of the remaining lifetime would shrink with every fetch. */
-function marginMs(livesMs: number): number {
-  return Math.min(MARGIN_MS, livesMs * MARGIN_RATIO);
+function marginMs(lifetimeMs: number): number {
+  return Math.min(MARGIN_MS, lifetimeMs * MARGIN_RATIO);
 }
 
 function keyOf({ openId }: TokenOwner): string {

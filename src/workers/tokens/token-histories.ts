@@ -24,9 +24,9 @@ const RECALL = 'recallGrant';
 const grantSchema = z.object({
   access: z.string(),
   fingerprint: z.string(),
-  livesMs: z.number(),
+  lifetimeMs: z.number(),
   refresh: z.string().optional(),
-  refreshLivesMs: z.number().optional(),
+  refreshLifetimeMs: z.number().optional(),
   obtainedAtMs: z.number(),
 });
 /** The record that a run receives when its predecessor continues as new. */

@@ -74,13 +74,13 @@ async function follow({ request, record, publisher }: FollowUp, plan: FollowUpPl
       await publisher.settle();
       await condition(allHandlersFinished);
       const { events } = record.log;
-      const log = { events, said: {} };
+      const log = { events, published: {} };
       await continueAsNew<typeof payoutFollowUp>(end, { ...newFollowUpRecord(), log, hinted: true });
     }
     if (reason === undefined) return;
     if (reason === 'notification') {
-      record.hintAllowedAtMs = Date.now() + hintPauseMs(plan.hintPauseMs, record.hintsSpent);
-      record.hintsSpent += 1;
+      record.hintAllowedAtMs = Date.now() + hintPauseMs(plan.hintPauseMs, record.hintedQueries);
+      record.hintedQueries += 1;
     }
     await check({ request, record, publisher }, plan, reason);
     await publisher.settle();
@@ -106,7 +106,7 @@ async function nextCheck(
 ): Promise<'plan' | 'notification' | undefined> {
   for (;;) {
     const nowMs = Date.now();
-    const dueMs = nextCheckMs(request, plan, record.lookedAtMs);
+    const dueMs = nextCheckMs(request, plan, record.checkedAtMs);
     // Hints come first, so that each one lengthens the pause: otherwise a flood of them would start run after run.
     if (record.hinted && nowMs >= record.hintAllowedAtMs) return 'notification';
     if (dueMs !== undefined && nowMs >= dueMs) return 'plan';
@@ -141,12 +141,12 @@ async function check(followUp: FollowUp, plan: FollowUpPlan, reason: string): Pr
     record.notChecked = notChecked(why, record.notChecked, Date.now());
     show(followUp);
   }
-  record.lookedAtMs = queriedAtMs;
+  record.checkedAtMs = queriedAtMs;
 }
 
 function recordDetail(followUp: FollowUp, detail: TradeDetail | null, queriedAtMs: number): void {
   const { request, record } = followUp;
-  record.looks += 1;
+  record.checks += 1;
   record.confirmedAtMs = queriedAtMs;
   // A change counts for the day on which the workflow sees it: the report of an earlier day may be made already.
   const seenAtMs = Date.now();
@@ -176,5 +176,5 @@ function show({ request, record, publisher }: FollowUp): void {
     JSON.stringify(seen) !== JSON.stringify(memo?.['changes'])
   )
     upsertMemo({ changes: seen });
-  publisher.publish((said, publish) => publishFollowUp(said, request, result, publish));
+  publisher.publish((published, publish) => publishFollowUp(published, request, result, publish));
 }

@@ -30,8 +30,8 @@ export async function payoutReconciliation(request?: {
   const beganMs = Date.now();
   const last = lastReport();
   const { seenUntilMs } = last;
-  const counts = { adopted: 0, waiting: 0, followed: 0 };
-  const report: ReconciliationReport = { ...counts, leftAlone: [], failing: [], seenUntilMs };
+  const counts = { restarted: 0, waiting: 0, followUpsStarted: 0 };
+  const report: ReconciliationReport = { ...counts, notReconciled: [], failing: [], seenUntilMs };
   const { failingIds: known, failingBeforeMs: beforeMs } = last;
   const found = await temporalCalls.findFailing({ environment, known, beforeMs });
   report.failing = found.failing;
@@ -40,8 +40,8 @@ export async function payoutReconciliation(request?: {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     if (round > 0) await sleep(PAUSE_BETWEEN_ROUNDS);
     if (await runRound(environment, report)) {
-      // The next run finds again what waits, and what was left alone until a person has dealt with it.
-      if (report.leftAlone.length + report.waiting === 0) report.seenUntilMs = beganMs;
+      // The next run finds again what waits, and what was not reconciled, until a person has dealt with it.
+      if (report.notReconciled.length + report.waiting === 0) report.seenUntilMs = beganMs;
       break;
     }
     show(report);
@@ -54,13 +54,13 @@ export async function payoutReconciliation(request?: {
 async function runRound(environment: string, report: ReconciliationReport): Promise<boolean> {
   const closedAfterMs = Math.max(0, report.seenUntilMs - OVERLAP_MS);
   const look = { environment, closedAfterMs, nowMs: Date.now() };
-  const adopted = await temporalCalls.adoptStopped(look);
-  const followed = await temporalCalls.followEnded(look);
-  report.adopted += adopted.adopted;
-  report.followed += followed.started;
-  report.waiting = adopted.waiting;
-  report.leftAlone = [...adopted.leftAlone, ...followed.leftAlone].slice(0, MAX_LISTED);
-  return !adopted.more && !followed.more;
+  const restarted = await temporalCalls.restartStopped(look);
+  const followUps = await temporalCalls.startFollowUps(look);
+  report.restarted += restarted.restarted;
+  report.followUpsStarted += followUps.started;
+  report.waiting = restarted.waiting;
+  report.notReconciled = [...restarted.notReconciled, ...followUps.notReconciled].slice(0, MAX_LISTED);
+  return !restarted.more && !followUps.more;
 }
 
 /** What this run needs from the result of the schedule's last run. */
@@ -76,15 +76,18 @@ function lastReport() {
   };
 }
 
-function show({ adopted, waiting, followed, leftAlone, failing }: ReconciliationReport): void {
+function show({ restarted, waiting, followUpsStarted, notReconciled, failing }: ReconciliationReport): void {
   const flags = [
-    ...leftAlone.map(({ workflowId, why }) => ({ code: 'LEFT_ALONE', message: `${workflowId} ${why}` })),
+    ...notReconciled.map(({ workflowId, reason }) => ({
+      code: 'NOT_RECONCILED',
+      message: `${workflowId} ${reason}`,
+    })),
     ...failing.map((one) => ({
       code: WORKFLOW_TASK_FAILS,
       message: `${one.workflowId}: ${describeFailingWorkflow(one)}`,
     })),
   ];
-  const sums = `${adopted} stopped payouts started again, ${waiting} waiting for their turn, ${followed} follow-ups started`;
+  const sums = `${restarted} stopped payouts started again, ${waiting} waiting for their turn, ${followUpsStarted} follow-ups started`;
   setCurrentDetails([sums, ...flagLines(flags)].join('\n\n'));
   showAttention(flags);
 }

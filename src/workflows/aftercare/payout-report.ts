@@ -29,9 +29,9 @@ export async function payoutReport(request?: {
     await readPages(question, (page) => temporalCalls.reportChanged(page)),
   ]);
   const listed = changes.slice(0, MAX_CHANGES);
-  const madeAt = new Date(nowMs).toISOString();
+  const generatedAt = new Date(nowMs).toISOString();
   setCurrentDetails(`The payouts of ${day}. ${changes.length} differ from what was reported.`);
-  return { environment, day, madeAt, apps, changes: listed, changesInAll: changes.length };
+  return { environment, day, generatedAt, apps, changes: listed, totalChanges: changes.length };
 }
 
 /** Temporal may start a scheduled report late, on another day. */

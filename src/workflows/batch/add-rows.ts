@@ -29,7 +29,7 @@ export async function addRows(
   if (known && !isSame)
     return `rows ${known.offset} to ${known.offset + known.count - 1} were added already, with different content`;
   if (known?.held) return undefined;
-  if (record.cancelled) return 'the batch was cancelled';
+  if (record.canceled) return 'the batch was canceled';
   const duplicates = known ? [] : duplicatesOf(record.slices, offset, checked.keys);
   if (duplicates.length > 0) return duplicates;
   const slice = known ?? newSlice(offset, payouts.length, checked.digest, checked.keys);
@@ -37,7 +37,7 @@ export async function addRows(
   await startPart(run, slice, payouts);
   slice.held = true;
   if (run.isComplete) {
-    record.begun = true;
+    record.allAdded = true;
     // No more rows can be added, so the keys are no longer needed.
     for (const added of record.slices) added.keys = '';
   }

@@ -58,17 +58,17 @@ export class BatchRun {
   }
 
   cancel(): void {
-    this.record.cancelled = true;
+    this.record.canceled = true;
     this.changed();
   }
 
   acceptReport(report: PartReport): void {
     const slice = this.record.slices.find(({ offset }) => offset === report.offset);
     if (!slice || slice.digest !== report.digest) return;
-    const { begun, ended } = slice.report ?? { begun: false, ended: false };
+    const { allStarted, ended } = slice.report ?? { allStarted: false, ended: false };
     slice.report = report;
     // Progress alone is only shown; the main loop has nothing to do.
-    if (begun !== report.begun || ended !== report.ended) this.changed();
+    if (allStarted !== report.allStarted || ended !== report.ended) this.changed();
     else this.show();
   }
 
@@ -86,7 +86,7 @@ export class BatchRun {
     for (const slice of this.record.slices)
       if (!slice.report?.ended) {
         slice.hasTurn = false;
-        slice.toldToStop = false;
+        slice.isStopping = false;
       }
   }
 
@@ -95,8 +95,8 @@ export class BatchRun {
   }
 
   get isDone(): boolean {
-    const { slices, cancelled } = this.record;
-    if (!cancelled && !this.isComplete) return false;
+    const { slices, canceled } = this.record;
+    if (!canceled && !this.isComplete) return false;
     return slices.every(({ held, report }) => !held || report?.ended);
   }
 
@@ -124,8 +124,9 @@ export class BatchRun {
   show(): void {
     // Until the request has been checked, its fields may be anything.
     if (!this.prepared) return;
-    const { sentence, nextStep, count, added, started, joined, done, bad, needingAttention } = this.state();
-    const counts = `${count} rows: ${added} added, ${started} started, ${joined} joined, ${done} done, ${bad} bad`;
+    const { sentence, nextStep, count, added, started, joined, done, rejected, needingAttention } =
+      this.state();
+    const counts = `${count} rows: ${added} added, ${started} started, ${joined} joined, ${done} done, ${rejected} rejected`;
     const attention = needingAttention > 0 ? [`⚠ ${needingAttention} need attention`] : [];
     setCurrentDetails([sentence, `Next: ${nextStep}`, counts, ...attention].join('\n\n'));
   }

@@ -1,6 +1,6 @@
 /** The state of one part of a batch: the rows that wait, the open payouts, and how the others ended. */
 import { getExternalWorkflowHandle, setCurrentDetails } from '@temporalio/workflow';
-import type { RowNews, RowStart } from '../../activities/batch/batch-types.ts';
+import type { RowChange, RowStart } from '../../activities/batch/batch-types.ts';
 import { partReportSignal } from '../../contract/batch-messages.ts';
 import { payoutBatchWorkflowId } from '../../contract/ids.ts';
 import { LISTED_OUTCOMES, type RowOutcome } from '../../domain/batch.ts';
@@ -36,7 +36,7 @@ export class PartRun {
     this.request = request;
     this.record = carried ?? newPartRecord(request.payouts);
     this.waiting = [...request.payouts];
-    this.rowOf = new Map(this.record.numbers.map((id, index) => [id, request.offset + index]));
+    this.rowOf = new Map(this.record.partnerOrderIds.map((id, index) => [id, request.offset + index]));
     this.show();
   }
 
@@ -48,7 +48,7 @@ export class PartRun {
     return countOf(this.record.open.filter(({ phase }) => phase === BUSY_PHASE));
   }
 
-  private get begun(): boolean {
+  private get allStarted(): boolean {
     return this.waiting.length === 0 && this.starting === 0 && this.busy <= this.request.window / 2;
   }
 
@@ -75,14 +75,14 @@ export class PartRun {
     this.show();
   }
 
-  acceptNews(news: readonly RowNews[]): void {
-    for (const { partnerOrderId, now } of news) {
+  acceptChanges(changes: readonly RowChange[]): void {
+    for (const { partnerOrderId, now } of changes) {
       // News may come twice, but a row ends only once.
       if (!this.close(partnerOrderId)) continue;
       if ('ended' in now) this.end(partnerOrderId, now.ended);
       else this.open(partnerOrderId, now);
     }
-    this.record.unreported ||= news.length > 0;
+    this.record.unreported ||= changes.length > 0;
     this.show();
   }
 
@@ -95,9 +95,9 @@ export class PartRun {
     this.mustReport = true;
   }
 
-  /** How many news the watch waits for: a quarter of the window, or all once no row is left to start. */
-  get enoughNews(): number {
-    return this.begun ? countOf(this.record.open) : Math.max(1, Math.floor(this.request.window / 4));
+  /** How many changes the watch waits for: a quarter of the window, or all once no row is left to start. */
+  get minChanges(): number {
+    return this.allStarted ? countOf(this.record.open) : Math.max(1, Math.floor(this.request.window / 4));
   }
 
   /** The part has reached a stage that the batch acts on and does not know yet. */
@@ -107,8 +107,15 @@ export class PartRun {
 
   async report(): Promise<void> {
     const { app, batchId, offset, digest } = this.request;
-    const { record, begun, isDone: ended } = this;
-    const report: PartReport = { ...record.tally, ...openTally(record.open), offset, digest, begun, ended };
+    const { record, allStarted, isDone: ended } = this;
+    const report: PartReport = {
+      ...record.tally,
+      ...openTally(record.open),
+      offset,
+      digest,
+      allStarted,
+      ended,
+    };
     this.mustReport = false;
     record.unreported = false;
     record.reportedStage = this.stage;
@@ -127,22 +134,28 @@ export class PartRun {
   }
 
   private get stage(): PartRecord['reportedStage'] {
-    return this.isDone ? 'ended' : this.begun ? 'begun' : 'beginning';
+    return this.isDone ? 'ended' : this.allStarted ? 'started' : 'starting';
   }
 
-  private open(partnerOrderId: string, { phase, needsAttention }: Omit<OpenPayouts, 'numbers'>): void {
+  private open(
+    partnerOrderId: string,
+    { phase, needsAttention }: Omit<OpenPayouts, 'partnerOrderIds'>,
+  ): void {
     const { open } = this.record;
     const group = open.find((known) => known.phase === phase && known.needsAttention === needsAttention);
-    if (group) group.numbers.push(partnerOrderId);
-    else open.push({ phase, needsAttention, numbers: [partnerOrderId] });
+    if (group) group.partnerOrderIds.push(partnerOrderId);
+    else open.push({ phase, needsAttention, partnerOrderIds: [partnerOrderId] });
   }
 
   /** Returns whether the payout was open. */
   private close(partnerOrderId: string): boolean {
     const before = countOf(this.record.open);
     this.record.open = this.record.open
-      .map((group) => ({ ...group, numbers: group.numbers.filter((id) => id !== partnerOrderId) }))
-      .filter(({ numbers }) => numbers.length > 0);
+      .map((group) => ({
+        ...group,
+        partnerOrderIds: group.partnerOrderIds.filter((id) => id !== partnerOrderId),
+      }))
+      .filter(({ partnerOrderIds }) => partnerOrderIds.length > 0);
     return countOf(this.record.open) < before;
   }
 
@@ -164,5 +177,5 @@ export class PartRun {
 }
 
 function countOf(groups: readonly OpenPayouts[]): number {
-  return groups.reduce((sum, { numbers }) => sum + numbers.length, 0);
+  return groups.reduce((sum, { partnerOrderIds }) => sum + partnerOrderIds.length, 0);
 }

@@ -3,7 +3,7 @@
  * window permits, and watches it to its end. Rows are independent: the outcome of one does not affect the others.
  */
 import { CancellationScope, condition, isCancellation, proxyActivities } from '@temporalio/workflow';
-import type { BatchActivities, RowNews, RowStart } from '../../activities/batch/batch-types.ts';
+import type { BatchActivities, RowChange, RowStart } from '../../activities/batch/batch-types.ts';
 import { stopStartingSignal, turnSignal } from '../../contract/batch-messages.ts';
 import type { PartRecord, PartRequest } from '../../domain/batch-record.ts';
 import type { PayoutRequest } from '../../domain/payout.ts';
@@ -87,17 +87,17 @@ async function reportWhenDue(part: PartRun): Promise<void> {
   if (part.mustReport || part.hasNewStage || isDue) await part.report();
 }
 
-/** Waits until the open payouts bring news. Meanwhile, the part keeps reporting to its batch. */
+/** Waits until the open payouts bring changes. Meanwhile, the part keeps reporting to its batch. */
 async function waitForNews(part: PartRun): Promise<void> {
-  let outcome: { news: RowNews[] } | { error: unknown } | undefined;
+  let outcome: { changes: RowChange[] } | { error: unknown } | undefined;
   const watch = new CancellationScope();
   const { app } = part.request;
   const { open } = part.record;
   watch
-    .run(() => batchCalls('watches the payouts').lookAtPayouts({ app, open, enough: part.enoughNews }))
+    .run(() => batchCalls('watches the payouts').watchPayouts({ app, open, minChanges: part.minChanges }))
     .then(
-      (news) => {
-        outcome = { news };
+      (changes) => {
+        outcome = { changes };
       },
       (error: unknown) => {
         outcome = { error };
@@ -113,7 +113,7 @@ async function waitForNews(part: PartRun): Promise<void> {
   const isObsolete = outcome === undefined;
   watch.cancel();
   await condition(() => outcome !== undefined);
-  if (outcome && 'news' in outcome) part.acceptNews(outcome.news);
+  if (outcome && 'changes' in outcome) part.acceptChanges(outcome.changes);
   else if (!isObsolete && !isCancellation(outcome?.error)) throw outcome?.error;
 }
 

@@ -33,7 +33,7 @@ export async function payoutBatch(request: BatchRequest, carried?: BatchRecord):
         // Let in-flight updates finish: an `add` may bring rows for another part.
         await condition(allHandlersFinished);
       }
-      run.publisher.publish((said, publish) => publishBatch(said, run.state(), publish));
+      run.publisher.publish((published, publish) => publishBatch(published, run.state(), publish));
       await run.publisher.end();
       await condition(allHandlersFinished);
       return run.result();

@@ -8,15 +8,15 @@ import type { BatchRun } from './batch-run.ts';
 export async function signalParts(run: BatchRun): Promise<void> {
   const { record } = run;
   const open = record.slices.filter(({ held, report }) => held && !report?.ended);
-  if (record.cancelled)
-    for (const slice of open.filter(({ toldToStop }) => !toldToStop)) {
-      slice.toldToStop = true;
+  if (record.canceled)
+    for (const slice of open.filter(({ isStopping }) => !isStopping)) {
+      slice.isStopping = true;
       await signalPart(run, slice, stopStartingSignal);
     }
-  if (!record.begun) return;
+  if (!record.allAdded) return;
   for (const slice of withTurn(open).filter(({ hasTurn }) => !hasTurn)) {
     // Canceled during an earlier signal: this part must stop before it gets its turn.
-    if (record.cancelled && !slice.toldToStop) return;
+    if (record.canceled && !slice.isStopping) return;
     slice.hasTurn = true;
     await signalPart(run, slice, turnSignal);
   }
@@ -25,8 +25,8 @@ export async function signalParts(run: BatchRun): Promise<void> {
 /** The parts whose turn it is, in the order of their rows: every part that has started its rows, and the next one. */
 function withTurn(open: readonly Slice[]): Slice[] {
   const inOrder = [...open].sort((a, b) => a.offset - b.offset);
-  const next = inOrder.findIndex(({ report }) => !report?.begun);
-  return next < 0 ? inOrder : inOrder.filter((slice, index) => index <= next || slice.report?.begun);
+  const next = inOrder.findIndex(({ report }) => !report?.allStarted);
+  return next < 0 ? inOrder : inOrder.filter((slice, index) => index <= next || slice.report?.allStarted);
 }
 
 /** Awaits the signal, which fails if the part was stopped. */

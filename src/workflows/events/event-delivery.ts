@@ -249,8 +249,8 @@ async function test(run: DeliveryRun): Promise<DeliveryOutcome> {
   try {
     const events = [{ id, source: '', type, body }];
     const { outcomes, isUnknown } = await deliveryCalls(run.key, 1).deliverEvents({ ...run.key, events });
-    const why = isUnknown ? 'NOT_CONFIGURED' : 'NOT_SENT';
-    return outcomes[0] ?? { id, kind: 'failed', why };
+    const reason = isUnknown ? 'NOT_CONFIGURED' : 'NOT_SENT';
+    return outcomes[0] ?? { id, kind: 'failed', reason };
   } finally {
     run.tests -= 1;
   }

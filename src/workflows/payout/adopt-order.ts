@@ -85,11 +85,11 @@ function termsOf({ lockRateId, exchangeRate, pay, target, fee }: PayoutOrder): A
 function beginTracking(record: PayoutRecord): void {
   record.missingSinceMs = undefined;
   record.trade = undefined;
-  record.queriesBefore = record.queries;
+  record.queriesBeforeOrder = record.queries;
   record.unanswered = 0;
   record.disagreements = 0;
-  record.debitsSaid = undefined;
-  record.hintsSpent = 0;
+  record.reportedDebits = undefined;
+  record.hintedQueries = 0;
 }
 
 /** The provider has named an order that the payout does not track. A later answer does not disprove it. */

@@ -104,7 +104,7 @@ function nextPauseMs(run: PayoutRun, creation: Confirming): number {
 
 /** Started soon after a restore of Temporal, which may have forgotten a send. No run is known to have sent. */
 function isOnlyForgotten({ record }: PayoutRun, { cause }: Confirming): boolean {
-  return cause === 'forgotten' && !record.unknownSend;
+  return cause === 'lost-run' && !record.unknownSend;
 }
 
 /** A whole window clears a payout that started after a restore. Only a person clears one that started before it. */
@@ -127,7 +127,7 @@ function maySendAgain(run: PayoutRun, creation: Confirming, answer: NotFound, qu
   // No other run has begun to send, so no order can still appear.
   if (isDoubtOnly(run, creation)) return true;
   if (creation.cause === 'restored' || queriedAtMs < creation.untilMs) return false;
-  if (creation.cause === 'forgotten') return isOnlyForgotten(run, creation);
+  if (creation.cause === 'lost-run') return isOnlyForgotten(run, creation);
   return creation.cause === 'busy' || answer.mayRepeat;
 }
 
@@ -136,7 +136,7 @@ export async function review(run: PayoutRun): Promise<void> {
   const { record, settings } = run;
   if (record.creation.stage !== 'review') return;
   run.enter('NEEDS_REVIEW');
-  run.flag('NEEDS_REVIEW', `find out whether the order exists, then resolve: ${record.creation.why}`);
+  run.flag('NEEDS_REVIEW', `find out whether the order exists, then resolve: ${record.creation.reason}`);
   await run.continueAsNewWhenLong();
   const isOver = () => run.resolution !== undefined || record.creation.stage !== 'review';
   if (!isOver()) await waitForNotificationOrPoll(run, spread(settings.pollMaxMs), WAIT_SUMMARY, isOver);

@@ -16,7 +16,7 @@ import { formatMoney } from '../../domain/money.ts';
 import type { AgreedQuote, Reason } from '../../domain/payout.ts';
 import type { KnownOrder } from '../../domain/payout-record.ts';
 import { provesNothingSent } from '../shared/call-failures.ts';
-import { doubtAboutEnd, once } from '../shared/calls.ts';
+import { findEarlierSend, once } from '../shared/calls.ts';
 import { runFacts } from '../shared/run-facts.ts';
 import { adoptCreated } from './adopt-order.ts';
 import { confirm, review } from './confirm.ts';
@@ -49,7 +49,7 @@ export async function createOrder(run: PayoutRun, attempt: () => Promise<void>):
 
 /** Sends the create once. The answer, or its absence, decides the next stage. */
 export async function sendCreate(run: PayoutRun, quote: AgreedQuote): Promise<void> {
-  run.endIfCancelled();
+  run.endIfCanceled();
   const budget = lockBudget(lockLeftMs(run), run.settings.callTimeoutMs);
   if (!budget) {
     requote(run);
@@ -62,7 +62,7 @@ export async function sendCreate(run: PayoutRun, quote: AgreedQuote): Promise<vo
     run.record.sends += 1;
     run.record.sentQuotes.push(quote);
   }
-  if (answer.kind === 'not-sent') notSent(run, answer.why);
+  if (answer.kind === 'not-sent') notSent(run, answer.cause);
   else if (answer.kind === 'invalid') refused(run, answer.message);
   else if (answer.kind === 'created') adoptCreated(run, answer.order, quote);
   else if (answer.kind === 'not-created') notCreated(run, answer);
@@ -86,14 +86,14 @@ async function sendOnce(
       }),
     );
   } catch (error) {
-    if (provesNothingSent(error)) return { kind: 'not-sent', why: 'unreachable' };
+    if (provesNothingSent(error)) return { kind: 'not-sent', cause: 'unreachable' };
     // The create may have been sent: a failed activity never means "not created".
     return { kind: 'unanswered' };
   }
 }
 
 function mayHaveBeenSent(answer: CreateAnswer | { kind: 'unanswered' }): boolean {
-  if (answer.kind === 'not-sent') return answer.why === 'may-have-been-sent';
+  if (answer.kind === 'not-sent') return answer.cause === 'may-have-been-sent';
   return answer.kind !== 'invalid';
 }
 
@@ -108,10 +108,10 @@ function orderBody(run: PayoutRun, quote: AgreedQuote) {
   };
 }
 
-function notSent(run: PayoutRun, why: (CreateAnswer & { kind: 'not-sent' })['why']): void {
-  if (why === 'earlier-run' || why === 'forgotten') confirmFirst(run, why);
-  else if (why === 'restored') markOutcomeUnknown(run, why);
-  else if (why === 'may-have-been-sent' || why === 'exists') markOutcomeUnknown(run, 'unanswered');
+function notSent(run: PayoutRun, cause: (CreateAnswer & { kind: 'not-sent' })['cause']): void {
+  if (cause === 'earlier-run' || cause === 'lost-run') confirmFirst(run, cause);
+  else if (cause === 'restored') markOutcomeUnknown(run, cause);
+  else if (cause === 'may-have-been-sent' || cause === 'exists') markOutcomeUnknown(run, 'unanswered');
   else requote(run);
 }
 
@@ -162,7 +162,7 @@ async function endUnlessSent(run: PayoutRun, end: NotCreated): Promise<void> {
     enterReview(run, `it would end ${code} (${message}), but a create of unknown outcome was sent`);
     return;
   }
-  const cause = await doubtAboutEnd(runFacts(run.record.startedAtMs, run.cleared));
+  const cause = await findEarlierSend(runFacts(run.record.startedAtMs, run.cleared));
   if (cause === null) throw end;
   if (cause === 'restored') markOutcomeUnknown(run, cause);
   else confirmFirst(run, cause);

@@ -45,12 +45,12 @@ export function installHandlers(run: PayoutRun): void {
 /** A decision that cannot count now, but repeats the latest one of its kind, returns the state and changes nothing. */
 function onDecision<D extends { by: string }>(
   run: PayoutRun,
-  what: MadeDecision['what'],
+  action: MadeDecision['action'],
   update: UpdateDefinition<PayoutState, [D]>,
   handle: (run: PayoutRun, decision: D) => PayoutState | Promise<PayoutState>,
   problem: (run: PayoutRun, decision: D) => string | undefined,
 ): void {
-  const isRepeated = (decision: D) => repeatsLast(run.record.decisions, what, decision);
+  const isRepeated = (decision: D) => repeatsLast(run.record.decisions, action, decision);
   onUpdate(
     run,
     update,
@@ -90,7 +90,7 @@ function approve(run: PayoutRun, { by, note }: Decision): PayoutState {
   if (record.quote) {
     record.approved = { by, quote: record.quote };
     const { lockRateId } = record.quote;
-    keep(run, { what: 'approve', by, lockRateId, ...(note !== undefined && { note }) });
+    keep(run, { action: 'approve', by, lockRateId, ...(note !== undefined && { note }) });
   }
   return stateOf(run);
 }
@@ -114,7 +114,7 @@ function sameName(one: string, other: string): boolean {
 function refuse(run: PayoutRun, { by, note }: Decision): PayoutState {
   const { record } = run;
   record.refused = { by, note };
-  keep(run, { what: 'refuse', by, ...(note !== undefined && { note }) });
+  keep(run, { action: 'refuse', by, ...(note !== undefined && { note }) });
   return stateOf(run);
 }
 
@@ -124,7 +124,7 @@ function decisionProblem({ record }: PayoutRun, decision: Decision): string | un
   if (record.phase !== 'AWAITING_APPROVAL')
     return `the payout does not wait for approval: it is ${record.phase}`;
   if (record.approved || record.refused) return 'the payout has already been approved or refused';
-  if (record.cancelled) return 'the payout is being canceled';
+  if (record.canceled) return 'the payout is being canceled';
   // The payout may still check whether it may end without an order.
   if ((record.approvalExpiresAtMs ?? Number.POSITIVE_INFINITY) <= Date.now())
     return 'the approval has expired';
@@ -136,11 +136,11 @@ function decisionProblem({ record }: PayoutRun, decision: Decision): string | un
 
 async function cancel(run: PayoutRun, { by, reason }: CancelRequest): Promise<PayoutState> {
   const { record } = run;
-  const made = record.cancelled
+  const made = record.canceled
     ? undefined
-    : keep(run, { what: 'cancel', by, ...(reason !== undefined && { note: reason }) });
+    : keep(run, { action: 'cancel', by, ...(reason !== undefined && { note: reason }) });
   run.cancel(by, reason);
-  await condition(() => record.phase === 'DONE' || record.cancelled === undefined);
+  await condition(() => record.phase === 'DONE' || record.canceled === undefined);
   if (record.result?.outcome === 'NOT_CREATED') return stateOf(run);
   record.decisions = record.decisions.filter((one) => one !== made);
   throw notAccepted('the cancellation had no effect: the order exists, or may exist');
@@ -165,7 +165,7 @@ function pollProblem({ record }: PayoutRun): string | undefined {
 
 async function resolve(run: PayoutRun, resolution: Resolution): Promise<PayoutState> {
   const { by } = resolution;
-  const common = { what: 'resolve', by, sends: run.record.sends } as const;
+  const common = { action: 'resolve', by, sends: run.record.sends } as const;
   if (!resolution.created) {
     run.resolution = { decision: resolution, knownOrderIds: foundOrderIds(run.record) };
     keep(run, { ...common, created: false, then: resolution.then });

@@ -8,7 +8,7 @@ import { refusalIn } from '../shared/call-failures.ts';
 import { untilAnswered } from '../shared/calls.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
 
-/** Waits until `notBefore`. The payout can be cancelled meanwhile. */
+/** Waits until `notBefore`. The payout can be canceled meanwhile. */
 export async function waitUntilDue(run: PayoutRun): Promise<void> {
   const due = run.request.notBefore ? Date.parse(run.request.notBefore) : 0;
   while (due > Date.now()) {

@@ -40,8 +40,8 @@ export async function payoutOperation(operation: PayoutOperation): Promise<Payou
     const child = await begin(operation);
     const ended = outcome(operation, child);
     // A cancellation of a stopped run has no effect, so the activity cancels each run until one ends.
-    const cancelled = cancelRequested.catch(() => calls.payoutOutcome({ ...operation, cancelled: true }));
-    return Promise.race([ended, cancelled]);
+    const canceled = cancelRequested.catch(() => calls.payoutOutcome({ ...operation, canceled: true }));
+    return Promise.race([ended, canceled]);
   });
 }
 
@@ -49,7 +49,7 @@ async function outcome(operation: PayoutOperation, child: Child | undefined): Pr
   const result = await child?.result().catch(() => {
     log.info("the payout's run was stopped or failed as bad input; waits for the payout's outcome");
   });
-  return result ?? calls.payoutOutcome({ ...operation, cancelled: false });
+  return result ?? calls.payoutOutcome({ ...operation, canceled: false });
 }
 
 type Child = ChildWorkflowHandle<typeof payout>;

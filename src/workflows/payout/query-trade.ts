@@ -98,12 +98,12 @@ function recordTrade(run: PayoutRun, order: KnownOrder, trade: TradeResult, quer
   record.trade = trade;
   record.unanswered = 0;
   record.lastConfirmedAtMs = queriedAtMs;
-  run.unflag('PROVIDER_NOT_ANSWERING', 'ORDER_NOT_FOUND', 'STUCK', ...TRADE_FLAGS);
+  run.unflag('PROVIDER_NOT_ANSWERING', 'ORDER_NOT_FOUND', 'ORDER_OVERDUE', ...TRADE_FLAGS);
   for (const { code, message } of [...tradeAttention(trade), ...statusContradiction(order.status, trade)])
     run.flag(code, message);
   const sinceMs = record.createdAtMs;
-  if (finalStatus(trade) === undefined && queriedAtMs - sinceMs >= settings.stuckAfterMs)
-    run.flag('STUCK', `still ${trade.status} since ${new Date(sinceMs).toISOString()}`);
+  if (finalStatus(trade) === undefined && queriedAtMs - sinceMs >= settings.overdueAfterMs)
+    run.flag('ORDER_OVERDUE', `still ${trade.status} since ${new Date(sinceMs).toISOString()}`);
 }
 
 function flagUnanswered(run: PayoutRun, error: unknown): void {

@@ -100,38 +100,38 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
 
   /**
    * Waits for up to an hour of a wait that may take days, then continues as new if notifications have made the history
-   * long. Throws `NotCreated` if the payout is cancelled. Call it in a loop, until `wake` holds or the time is over.
+   * long. Throws `NotCreated` if the payout is canceled. Call it in a loop, until `wake` holds or the time is over.
    */
   async restForDays(ms: number, summary: string, wake?: () => boolean): Promise<void> {
     await this.cancellable(() => this.rest(Math.min(ms, LONGEST_REST_MS), summary, wake));
-    if (wake?.() || this.record.cancelled) return;
+    if (wake?.() || this.record.canceled) return;
     // The clearance counts only in this run: the next one would have to confirm again.
     if (!this.cleared || workflowInfo().continueAsNewSuggested) await this.continueAsNewWhenLong();
   }
 
-  /** Runs `work` until it ends or the payout is cancelled. Throws `NotCreated` if it is cancelled. */
+  /** Runs `work` until it ends or the payout is canceled. Throws `NotCreated` if it is canceled. */
   async cancellable<T>(work: () => Promise<T>): Promise<T> {
-    this.endIfCancelled();
+    this.endIfCanceled();
     const scope = new CancellationScope();
     this.cancellableWork = scope;
     try {
       return await scope.run(work);
     } catch (error) {
-      if (isCancellation(error)) this.endIfCancelled();
+      if (isCancellation(error)) this.endIfCanceled();
       throw error;
     } finally {
       this.cancellableWork = undefined;
     }
   }
 
-  endIfCancelled(): void {
-    const { cancelled } = this.record;
-    if (!cancelled) return;
-    const why = cancelled.reason ? `: ${cancelled.reason}` : '';
-    throw new NotCreated({ code: 'CANCELLED', message: `cancelled by ${cancelled.by}${why}` });
+  endIfCanceled(): void {
+    const { canceled } = this.record;
+    if (!canceled) return;
+    const why = canceled.reason ? `: ${canceled.reason}` : '';
+    throw new NotCreated({ code: 'CANCELLED', message: `canceled by ${canceled.by}${why}` });
   }
 
-  /** Why the payout cannot be cancelled now; undefined if it can. */
+  /** Why the payout cannot be canceled now; undefined if it can. */
   cancelProblem(): string | undefined {
     const { phase, creation, unknownSend } = this.record;
     if (phase === 'DONE') return 'the payout has ended';
@@ -144,14 +144,14 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
 
   /** Call it only if `cancelProblem` finds none. */
   cancel(by: string, reason: string | undefined): void {
-    this.record.cancelled ??= { by, reason };
+    this.record.canceled ??= { by, reason };
     this.cancellableWork?.cancel();
   }
 
   /** The order exists, or may exist, so a cancellation that was accepted before has no effect. */
   dropCancel(): void {
-    if (!this.record.cancelled) return;
-    this.record.cancelled = undefined;
+    if (!this.record.canceled) return;
+    this.record.canceled = undefined;
     this.flagLateCancel();
   }
 

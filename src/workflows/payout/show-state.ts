@@ -28,7 +28,7 @@ export function showState(run: ShownRun): void {
   if (Object.keys(changes).length > 0) upsertSearchAttributes(changes);
   const { prepared } = run;
   if (prepared)
-    run.publisher.publish((said, publish) => publishPayout(said, prepared.request, state, publish));
+    run.publisher.publish((published, publish) => publishPayout(published, prepared.request, state, publish));
 }
 
 export function stateOf(run: ShownRun): PayoutState {

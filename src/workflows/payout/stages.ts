@@ -23,8 +23,8 @@ export function confirmFirst({ record, settings }: PayoutRun, cause: UnknownCaus
   record.creation = { stage: 'confirming', cause, untilMs, queries: 0 };
 }
 
-export function enterReview({ record }: PayoutRun, why: string): void {
-  record.creation = { stage: 'review', why };
+export function enterReview({ record }: PayoutRun, reason: string): void {
+  record.creation = { stage: 'review', reason };
 }
 
 /** The create certainly created nothing: starts over with a new quote, within the same limits. */

@@ -35,6 +35,6 @@ export async function trackToFinal(run: PayoutRun, created: KnownOrder): Promise
 function nextPollMs({ record, settings }: PayoutRun): number {
   const { disagreements } = record;
   const first = disagreements > 0 ? 1_000 : settings.pollFirstMs;
-  const age = disagreements > 0 ? disagreements - 1 : record.queries - record.queriesBefore;
+  const age = disagreements > 0 ? disagreements - 1 : record.queries - record.queriesBeforeOrder;
   return spread(Math.min(settings.pollMaxMs, first * 2 ** Math.min(age, 30)));
 }

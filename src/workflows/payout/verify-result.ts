@@ -1,13 +1,13 @@
 /** Verifies a final trade: result and detail must agree in every sum and flag before the outcome is reported. */
 import type { Attention, PayoutResult } from '../../domain/payout.ts';
 import type { TradeDetail } from '../../domain/provider-records.ts';
-import { settledResult } from '../../domain/settled-result.ts';
 import {
   disagreement,
   finalAttention,
   isDebitMismatch,
   isDetailMissing,
 } from '../../domain/trade-verdict.ts';
+import { verifiedResult } from '../../domain/verified-result.ts';
 import { polled } from '../shared/calls.ts';
 import type { PayoutRun } from './run.ts';
 import type { FinalTrade } from './track.ts';
@@ -28,9 +28,9 @@ export async function verifyResult(run: PayoutRun, final: FinalTrade): Promise<P
   record.disagreements += 1;
   if (detail && why === undefined) {
     run.unflag('DETAIL_MISSING', 'DETAIL_DISAGREES');
-    if (!debitsAreSettled(run, finalAttention(status, detail, order.quote))) return undefined;
+    if (!debitsAreConfirmed(run, finalAttention(status, detail, order.quote))) return undefined;
     const { partnerOrderId } = request;
-    return settledResult(partnerOrderId, { status, trade, detail, quote: order.quote, learnedBy });
+    return verifiedResult(partnerOrderId, { status, trade, detail, quote: order.quote, learnedBy });
   }
   if (record.disagreements >= PATIENCE)
     run.flag(!detail || isDetailMissing(trade, detail) ? 'DETAIL_MISSING' : 'DETAIL_DISAGREES', why ?? '');
@@ -38,11 +38,11 @@ export async function verifyResult(run: PayoutRun, final: FinalTrade): Promise<P
 }
 
 /** Flags what a person should know about the outcome. False while debits that differ from the quote may be a wrong answer. */
-function debitsAreSettled(run: PayoutRun, odd: Attention[]): boolean {
+function debitsAreConfirmed(run: PayoutRun, odd: Attention[]): boolean {
   const { record } = run;
   const debits = odd.find(isDebitMismatch);
-  const times = record.debitsSaid?.message === debits?.message ? (record.debitsSaid?.times ?? 0) : 0;
-  record.debitsSaid = debits && { message: debits.message, times: times + 1 };
+  const times = record.reportedDebits?.message === debits?.message ? (record.reportedDebits?.times ?? 0) : 0;
+  record.reportedDebits = debits && { message: debits.message, times: times + 1 };
   run.unflag('DEBITS_DIFFER_FROM_QUOTE');
   if (debits && times + 1 < PATIENCE) return false;
   for (const { code, message } of odd) run.flag(code, message);

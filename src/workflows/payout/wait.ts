@@ -44,9 +44,9 @@ export async function query<T>(
 ): Promise<T> {
   const { record, settings } = run;
   if (record.hinted) {
-    const waitMs = Math.min(settings.pollFirstMs, FIRST_HINT_WAIT_MS * 2 ** record.hintsSpent);
+    const waitMs = Math.min(settings.pollFirstMs, FIRST_HINT_WAIT_MS * 2 ** record.hintedQueries);
     record.hintAllowedAtMs = Date.now() + waitMs;
-    record.hintsSpent += 1;
+    record.hintedQueries += 1;
   }
   record.hinted = false;
   run.pollRequested = false;

@@ -1,6 +1,6 @@
 /** Confirms whether the account was opened: reads the list of accounts again, then asks a person. */
 import { ActivityFailure, condition, log, sleep, workflowInfo } from '@temporalio/workflow';
-import type { WhetherOpened } from '../../activities/shared/types.ts';
+import type { AccountConfirmation } from '../../activities/shared/types.ts';
 import { activityTimeoutMs } from '../../domain/deadlines.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
@@ -21,13 +21,14 @@ const MAX_BUSY_ANSWERS = 3;
 export async function confirmOpening(run: OpeningRun, unknown: UnknownOutcome): Promise<Confirmed> {
   const { record, settings } = run;
   if (unknown.cause === 'unsent') return review(run, unknown.why);
-  record.settlesAtMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
+  record.confirmUntilMs =
+    Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
   run.enter('RECONCILING');
   for (let wait = 1_000; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
     const queriedAtMs = Date.now();
-    const confirmed = await judge(run, unknown, await askWhetherOpened(run), queriedAtMs);
+    const confirmed = await judge(run, unknown, await confirmAccount(run), queriedAtMs);
     if (confirmed) return confirmed;
-    const left = record.settlesAtMs - Date.now();
+    const left = record.confirmUntilMs - Date.now();
     await sleep(Math.max(1, Math.min(wait, left)), { summary: 'confirms again' });
   }
 }
@@ -36,25 +37,25 @@ export async function confirmOpening(run: OpeningRun, unknown: UnknownOutcome): 
 async function judge(
   run: OpeningRun,
   unknown: UnknownOutcome,
-  answer: WhetherOpened,
+  answer: AccountConfirmation,
   queriedAtMs: number,
 ): Promise<Confirmed | undefined> {
   const { record } = run;
   // After a Workflow Reset, the window may be one that an earlier run began before it sent again.
-  record.settlesAtMs = Math.max(record.settlesAtMs, windowAfterOthers(answer, run.settings));
-  const { settlesAtMs } = record;
+  record.confirmUntilMs = Math.max(record.confirmUntilMs, windowAfterOthers(answer, run.settings));
+  const { confirmUntilMs } = record;
   if (unknown.cause === 'earlier-run') {
     // No other run has sent the request, so only an account that a restore of Temporal has hidden may still appear.
     if (!answer.earlierSend)
-      return answer.mayStillAppear && queriedAtMs < settlesAtMs
+      return answer.mayStillAppear && queriedAtMs < confirmUntilMs
         ? undefined
         : { cleared: clearanceOf(answer) };
-    record.unsettled = Math.max(1, record.unsettled);
+    record.unknownSends = Math.max(1, record.unknownSends);
     // The earlier run may have opened an account that was there before this run.
     record.before = undefined;
   }
   // The answer may have waited for this workflow, so the time of the question counts.
-  if (queriedAtMs >= settlesAtMs || hasNewAccount(run)) return conclude(run, unknown, answer);
+  if (queriedAtMs >= confirmUntilMs || hasNewAccount(run)) return conclude(run, unknown, answer);
   return undefined;
 }
 
@@ -66,13 +67,13 @@ function hasNewAccount({ record }: OpeningRun): boolean {
 async function conclude(
   run: OpeningRun,
   { cause, why }: UnknownOutcome,
-  answer: WhetherOpened,
+  answer: AccountConfirmation,
 ): Promise<Confirmed> {
   const { record } = run;
-  if (cause === 'busy') record.turnedAway += 1;
+  if (cause === 'busy') record.busyAnswers += 1;
   const isMissing = answer.listed !== null && candidateAccounts(record).length === 0;
   if (isMissing && cause === 'refused') return refused(run, why);
-  if (isMissing && cause === 'busy' && record.turnedAway < MAX_BUSY_ANSWERS)
+  if (isMissing && cause === 'busy' && record.busyAnswers < MAX_BUSY_ANSWERS)
     return { cleared: clearanceOf(answer) };
   return review(run, why);
 }
@@ -107,7 +108,7 @@ async function applyResolution(run: OpeningRun): Promise<Confirmed | undefined> 
 async function confirmBeforeRetry(run: OpeningRun): Promise<Confirmed | undefined> {
   const shown = candidateAccounts(run.record);
   const queriedAtMs = Date.now();
-  const answer = await askWhetherOpened(run);
+  const answer = await confirmAccount(run);
   run.resolution = undefined;
   // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
   if (queriedAtMs < windowAfterOthers(answer, run.settings)) {
@@ -125,23 +126,23 @@ async function confirmBeforeRetry(run: OpeningRun): Promise<Confirmed | undefine
   return undefined;
 }
 
-async function askWhetherOpened(run: OpeningRun): Promise<WhetherOpened> {
+async function confirmAccount(run: OpeningRun): Promise<AccountConfirmation> {
   const calls = untilAnswered(run.calls, 'account', 'confirms whether the account was opened');
   const { workflowId } = workflowInfo();
   const { startedAtMs } = run.record;
   const answer = await run
-    .call(() => calls.askWhetherOpened(run.caller, { ...run.accountKey, workflowId, startedAtMs }))
+    .call(() => calls.confirmAccount(run.caller, { ...run.accountKey, workflowId, startedAtMs }))
     .catch(unclearedAnswer);
   noteListed(run.record, answer.listed);
   return answer;
 }
 
-function clearanceOf({ runId, recoveredAtMs }: WhetherOpened): Clearance {
+function clearanceOf({ runId, recoveredAtMs }: AccountConfirmation): Clearance {
   return { runId, recoveredAtMs };
 }
 
 /** A failed read clears no send: no run has an empty id. */
-function unclearedAnswer(error: unknown): WhetherOpened {
+function unclearedAnswer(error: unknown): AccountConfirmation {
   if (!(error instanceof ActivityFailure)) throw error;
   return { listed: null, earlierSend: true, mayStillAppear: true, runId: '' };
 }

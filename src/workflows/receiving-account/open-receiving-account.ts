@@ -7,7 +7,7 @@
 import { allHandlersFinished, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type { Clearance } from '../../domain/payout-record.ts';
 import type { OpeningRequest, ReceivingAccountResult } from '../../domain/receiving-account.ts';
-import { checks, doubtAboutEnd, orBadInput } from '../shared/calls.ts';
+import { checks, findEarlierSend, orBadInput } from '../shared/calls.ts';
 import { runFacts, startFacts } from '../shared/run-facts.ts';
 import { confirmOpening } from './confirm.ts';
 import { installOpeningHandlers } from './handlers.ts';
@@ -38,7 +38,7 @@ async function openUnlessCanceled(run: OpeningRun): Promise<ReceivingAccountResu
 }
 
 async function endCanceled(run: OpeningRun): Promise<ReceivingAccountResult> {
-  const cause = await doubtAboutEnd(runFacts(run.record.startedAtMs));
+  const cause = await findEarlierSend(runFacts(run.record.startedAtMs));
   const confirmed = cause ? await confirmOpening(run, earlierSend(cause)) : undefined;
   if (confirmed && 'result' in confirmed) return confirmed.result;
   return run.notOpened({ code: 'CANCELLED', message: 'canceled before the account was requested' });
@@ -47,7 +47,7 @@ async function endCanceled(run: OpeningRun): Promise<ReceivingAccountResult> {
 async function open(run: OpeningRun): Promise<ReceivingAccountResult> {
   let cleared: Clearance | undefined;
   for (;;) {
-    if (run.record.unsettled === 0) await listBefore(run);
+    if (run.record.unknownSends === 0) await listBefore(run);
     const sent = await CancellationScope.nonCancellable(() => send(run, cleared));
     if ('result' in sent) return sent.result;
     if ('nothingSent' in sent) continue;

@@ -51,8 +51,8 @@ export async function send(run: OpeningRun, cleared: Clearance | undefined): Pro
   const { record } = run;
   run.enter('OPENING');
   const answer = await sendOnce(run, cleared);
-  if (answer.kind !== 'not-sent' || answer.why === 'may-have-been-sent') record.sends += 1;
-  if (answer.kind === 'not-sent') return notSent(run, answer.why);
+  if (answer.kind !== 'not-sent' || answer.cause === 'may-have-been-sent') record.sends += 1;
+  if (answer.kind === 'not-sent') return notSent(run, answer.cause);
   record.unsent = 0;
   run.unflag('NOT_SENT');
   switch (answer.kind) {
@@ -60,24 +60,24 @@ export async function send(run: OpeningRun, cleared: Clearance | undefined): Pro
       return { result: run.opened(answer.account, 'answer') };
     case 'refused': {
       // A refusal says nothing about an earlier send.
-      const isOnlySend = record.unsettled === 0;
-      if (answer.surely && isOnlySend) return refused(run, answer.message);
-      if (!answer.surely) record.unsettled += 1;
+      const isOnlySend = record.unknownSends === 0;
+      if (answer.isCertain && isOnlySend) return refused(run, answer.message);
+      if (!answer.isCertain) record.unknownSends += 1;
       return { cause: isOnlySend ? 'refused' : 'unknown', why: answer.message };
     }
     case 'busy':
-      record.unsettled += 1;
+      record.unknownSends += 1;
       return { cause: 'busy', why: answer.message };
     case 'failed':
-      record.unsettled += 1;
+      record.unknownSends += 1;
       return { cause: 'unknown', why: answer.message };
   }
 }
 
-async function notSent(run: OpeningRun, why: NothingSent['why']): Promise<Sent> {
-  if (why === 'may-have-been-sent')
+async function notSent(run: OpeningRun, cause: NothingSent['cause']): Promise<Sent> {
+  if (cause === 'may-have-been-sent')
     return { cause: 'unknown', why: 'this run may have sent the request already' };
-  if (why === 'earlier-run' || why === 'restored' || why === 'forgotten') return earlierSend(why);
+  if (cause === 'earlier-run' || cause === 'restored' || cause === 'lost-run') return earlierSend(cause);
   run.record.unsent += 1;
   const { unsent } = run.record;
   const next = unsentBackoff(unsent);
@@ -92,7 +92,7 @@ async function notSent(run: OpeningRun, why: NothingSent['why']): Promise<Sent> 
 }
 
 /** A run before this one may have sent the request. */
-export function earlierSend(cause: 'earlier-run' | 'restored' | 'forgotten'): UnknownOutcome {
+export function earlierSend(cause: 'earlier-run' | 'restored' | 'lost-run'): UnknownOutcome {
   const sender = cause === 'earlier-run' ? 'an earlier run' : 'a run that Temporal lost in a restore';
   return { cause: 'earlier-run', why: `${sender} may have sent the request` };
 }

@@ -5,13 +5,13 @@ import type { BatchChecks } from '../../activities/batch/batch-types.ts';
 import type {
   AuthorizationActivities,
   CheckActivities,
-  DoubtAboutEnd,
+  EarlierSendCause,
   ProviderActivities,
   RunFacts,
   TokenActivities,
   TokenPlan,
 } from '../../activities/shared/types.ts';
-import { type TokenLine, tokenTaskQueue } from '../../contract/ids.ts';
+import { type TokenLane, tokenTaskQueue } from '../../contract/ids.ts';
 import { activityTimeoutMs, TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/deadlines.ts';
 import { fairnessKey } from '../../domain/fairness.ts';
 import type { PayoutSettings } from '../../domain/payout.ts';
@@ -81,10 +81,10 @@ const MAX_QUESTIONS = 10;
  * Why this run must not end without an order yet; null if it may. An activity compares the run ids, because a branch on
  * them would not replay after a reset. The run must end in the workflow task in which it gets null.
  */
-export async function doubtAboutEnd(facts: RunFacts): Promise<DoubtAboutEnd> {
+export async function findEarlierSend(facts: RunFacts): Promise<EarlierSendCause> {
   for (let left = MAX_QUESTIONS; left > 0; left -= 1) {
     const askedAtMs = Date.now();
-    const doubt = await checks.doubtAboutEnd(facts);
+    const doubt = await checks.findEarlierSend(facts);
     if (doubt !== null || Date.now() - askedAtMs < ANSWER_HOLDS_MS) return doubt;
   }
   // The workers are slow. A confirmation answers the question, too.
@@ -124,20 +124,20 @@ export function once(settings: CallSettings, urgency: Urgency, summary: string, 
   });
 }
 
-/** Token calls of one line. `livesMs` is the lifetime of the current token, which bounds the retry interval. */
+/** Token calls of one line. `lifetimeMs` is the lifetime of the current token, which bounds the retry interval. */
 export function tokenCalls(
   { environment, app }: TokenOwner,
   { callTimeoutMs }: TokenPlan,
-  line: TokenLine,
-  livesMs: number,
+  lane: TokenLane,
+  lifetimeMs: number,
   summary: string,
 ) {
   return proxyActivities<TokenActivities>({
-    taskQueue: tokenTaskQueue(environment, app, line),
+    taskQueue: tokenTaskQueue(environment, app, lane),
     summary,
     startToCloseTimeout: activityTimeoutMs(callTimeoutMs),
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
-    retry: untilIssuedOrRefused(livesMs),
+    retry: untilIssuedOrRefused(lifetimeMs),
     // A refresh that becomes urgent is canceled and moves to another queue. An attempt that has begun may finish first,
     // because its answer holds tokens.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',

@@ -58,10 +58,10 @@ export class Publisher {
   }
 
   /** `find` calls `publish` with what is new. */
-  publish(find: (said: EventLog['said'], publish: Publish) => void): void {
+  publish(find: (published: EventLog['published'], publish: Publish) => void): void {
     const wanted = this.plan()?.eventTypes;
     if (!wanted) return;
-    find(this.log.said, (type, data) => {
+    find(this.log.published, (type, data) => {
       if (!wanted.includes(type)) return;
       this.log.events.push({ id: newEventId(), type, data });
       this.log.events = trimmed(this.log.events);

@@ -71,11 +71,11 @@ const MIN_TOKEN_INTERVAL_MS = 500;
  * Token calls, until the provider issues a token or refuses. A refresh whose answer was lost is sent again with the
  * same refresh token: there is no other, and if it was used up the provider says so.
  */
-export function untilIssuedOrRefused(livesMs: number): RetryPolicy {
+export function untilIssuedOrRefused(lifetimeMs: number): RetryPolicy {
   return {
     initialInterval: MIN_TOKEN_INTERVAL_MS,
     backoffCoefficient: 2,
-    maximumInterval: Math.min(MAX_TOKEN_INTERVAL_MS, Math.max(MIN_TOKEN_INTERVAL_MS, livesMs / 100)),
+    maximumInterval: Math.min(MAX_TOKEN_INTERVAL_MS, Math.max(MIN_TOKEN_INTERVAL_MS, lifetimeMs / 100)),
     nonRetryableErrorTypes: [...NON_RETRYABLE, 'UNAUTHORIZED', 'REFUSED'],
   };
 }

@@ -44,9 +44,9 @@ function acceptAuthorization(run: RenewalRun, grant: unknown): void {
 
 function isGrant(value: unknown): value is Grant {
   if (!isRecord(value)) return false;
-  const { access, fingerprint, livesMs, obtainedAtMs } = value;
+  const { access, fingerprint, lifetimeMs, obtainedAtMs } = value;
   const isIssued = typeof access === 'string' && typeof fingerprint === 'string';
-  return isIssued && Number.isFinite(livesMs) && Number.isFinite(obtainedAtMs);
+  return isIssued && Number.isFinite(lifetimeMs) && Number.isFinite(obtainedAtMs);
 }
 
 async function grantFor(run: RenewalRun, request: GrantRequest | undefined): Promise<CurrentGrant | null> {
@@ -79,8 +79,8 @@ function mustWait(run: RenewalRun, rejected: string | undefined): boolean {
 
 function current({ record: { held } }: RenewalRun): CurrentGrant | null {
   if (!held) return null;
-  const { access, livesMs, expiresAtMs, renewsAtMs } = held;
-  return { access, livesMs, expiresAtMs, renewsAtMs, grantedAtMs: Date.now() };
+  const { access, lifetimeMs, expiresAtMs, renewsAtMs } = held;
+  return { access, lifetimeMs, expiresAtMs, renewsAtMs, grantedAtMs: Date.now() };
 }
 
 /** Counts tokens that are rejected before their renewal is due. The rejection of an older token is normal. */

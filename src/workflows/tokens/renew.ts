@@ -29,8 +29,8 @@ export async function renewOnce(run: RenewalRun): Promise<void> {
 async function requestGrant(run: RenewalRun): Promise<Grant> {
   const { owner, record, calls } = run;
   if (owner.openId === undefined) {
-    const livesMs = record.held?.livesMs ?? 0;
-    const proxy = tokenCalls(owner, calls, 'application', livesMs, 'fetches the application token');
+    const lifetimeMs = record.held?.lifetimeMs ?? 0;
+    const proxy = tokenCalls(owner, calls, 'application', lifetimeMs, 'fetches the application token');
     return proxy.fetchApplicationToken(owner);
   }
   const isUrgent = run.isWaitedFor || (record.held !== undefined && Date.now() >= urgentAtMs(record.held));
@@ -53,12 +53,12 @@ async function refreshUntilUrgent(run: RenewalRun): Promise<Grant | undefined> {
   return undefined;
 }
 
-function refresh({ owner, record, calls }: RenewalRun, line: 'urgent' | 'due') {
-  const { livesMs = 0, refresh: sealed = '' } = record.held ?? {};
-  const summary = `refreshes the user token${line === 'urgent' ? ' (urgent)' : ''}`;
-  const proxy = tokenCalls(owner, calls, line, livesMs, summary);
+function refresh({ owner, record, calls }: RenewalRun, lane: 'urgent' | 'due') {
+  const { lifetimeMs = 0, refresh: sealed = '' } = record.held ?? {};
+  const summary = `refreshes the user token${lane === 'urgent' ? ' (urgent)' : ''}`;
+  const proxy = tokenCalls(owner, calls, lane, lifetimeMs, summary);
   const triedBefore = record.triedBefore ?? false;
-  return proxy.refreshUserToken(owner, { refresh: sealed, line, triedBefore });
+  return proxy.refreshUserToken(owner, { refresh: sealed, lane, triedBefore });
 }
 
 /** `outcome` is set as soon as the request has ended. */
@@ -122,7 +122,7 @@ function deadlines(run: RenewalRun): Deadline[] {
     ...(run.owner.openId === undefined ? [] : [urgent]),
     ...(refreshEnds === undefined
       ? []
-      : [flag(refreshEnds, 'REFRESH_ENDS', 'the refresh token expires soon')]),
+      : [flag(refreshEnds, 'REFRESH_TOKEN_EXPIRES', 'the refresh token expires soon')]),
   ];
   return all.sort((a, b) => a.atMs - b.atMs);
 }

@@ -99,7 +99,7 @@ export class RenewalRun extends FlaggedRun<TokenAttentionCode> {
     ];
     setCurrentDetails(lines.filter((line) => line !== undefined).join('\n\n'));
     showAttention(state.reasons);
-    this.publisher.publish((said, publish) => publishToken(said, state, publish));
+    this.publisher.publish((published, publish) => publishToken(published, state, publish));
   }
 
   /** A person or a call waits for the renewal, so it goes before creates. */

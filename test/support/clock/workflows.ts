@@ -86,8 +86,8 @@ export async function doesEverything(round = 0): Promise<number> {
     },
   );
   for (const cancellationType of Object.values(ActivityCancellationType)) {
-    await cancelled(cancellationType, 0);
-    await cancelled(cancellationType, 50);
+    await canceled(cancellationType, 0);
+    await canceled(cancellationType, 50);
   }
   await condition(() => signals > 0 && updates > 0);
   await Promise.all([sleep(20), proxyActivities<Quick>({ startToCloseTimeout: '5s' }).quick()]);
@@ -96,7 +96,7 @@ export async function doesEverything(round = 0): Promise<number> {
 }
 
 /** An activity that is canceled `afterMs` after it was scheduled; 0: in the same workflow task. */
-async function cancelled(cancellationType: ActivityCancellationType, afterMs: number): Promise<void> {
+async function canceled(cancellationType: ActivityCancellationType, afterMs: number): Promise<void> {
   const { slow } = proxyActivities<Slow>({ startToCloseTimeout: '5s', cancellationType });
   const scope = new CancellationScope();
   const running = scope

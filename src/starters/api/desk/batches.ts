@@ -116,9 +116,9 @@ function counts(state: BatchState): Html {
 
 function cancelForm(
   { caller, formToken }: Visit,
-  { app, batchId, phase, cancelled }: BatchState,
+  { app, batchId, phase, canceled }: BatchState,
 ): Html | undefined {
-  if (phase === 'DONE' || cancelled || !may(caller, 'cancel')) return undefined;
+  if (phase === 'DONE' || canceled || !may(caller, 'cancel')) return undefined;
   return html`<h2>Cancel</h2><p>Rows that have not started yet are not started. Payouts that have started continue.</p>
 <form method="post" action="/desk/batches/cancel">${hidden({ formToken, app, batchId })}<button class="danger">Cancel the batch</button></form>`;
 }

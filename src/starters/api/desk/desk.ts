@@ -2,7 +2,7 @@
 import cookie from '@fastify/cookie';
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ServiceConfig } from '../../../config/service-config.ts';
+import type { ApiConfig } from '../../../config/api-config.ts';
 import { PROBLEMS } from '../../../contract/problems.ts';
 import type { Surroundings } from '../../../surroundings/surroundings.ts';
 import type { AuditLog } from '../audit.ts';
@@ -37,7 +37,7 @@ export interface DeskOptions {
   client: Client;
   clients: Clients;
   callers: ReloadedCallers;
-  config: ServiceConfig;
+  config: ApiConfig;
   operations: readonly Operation[];
   audit: AuditLog;
   surroundings: Surroundings;

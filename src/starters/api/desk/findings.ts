@@ -1,4 +1,4 @@
-/** Workflows that cannot continue: stuck ones, and those that the last reconciliation left alone. */
+/** Workflows that cannot continue: stuck ones, and those that the last reconciliation did not start again. */
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { reconciliationId } from '../../../contract/ids.ts';
@@ -12,10 +12,10 @@ export interface Finding {
   reason: AttentionOf<WorkflowAttentionCode>;
 }
 
-const report = z.object({ leftAlone: z.array(z.object({ workflowId: z.string(), why: z.string() })) });
+const report = z.object({ notReconciled: z.array(z.object({ workflowId: z.string(), reason: z.string() })) });
 
 export async function findingsOf(client: Client, environment: string): Promise<Finding[]> {
-  const [failing, leftAlone] = await Promise.all([
+  const [failing, notReconciled] = await Promise.all([
     knownFailingWorkflows(client, environment),
     lastLeftAlone(client, environment),
   ]);
@@ -24,7 +24,7 @@ export async function findingsOf(client: Client, environment: string): Promise<F
       const message = `${describeFailingWorkflow(one)}.`;
       return { workflowId: one.workflowId, reason: { code: WORKFLOW_TASK_FAILS, message } };
     }),
-    ...leftAlone,
+    ...notReconciled,
   ];
 }
 
@@ -35,9 +35,11 @@ async function lastLeftAlone(client: Client, environment: string): Promise<Findi
   const { runs } = await listRunPage(client, query, 1);
   const [last] = runs;
   if (!last) return [];
-  const { leftAlone } = report.parse(await client.workflow.getHandle(last.workflowId, last.runId).result());
-  return leftAlone.map(({ workflowId, why }) => ({
+  const { notReconciled } = report.parse(
+    await client.workflow.getHandle(last.workflowId, last.runId).result(),
+  );
+  return notReconciled.map(({ workflowId, reason }) => ({
     workflowId,
-    reason: { code: 'LEFT_ALONE', message: why },
+    reason: { code: 'NOT_RECONCILED', message: reason },
   }));
 }

@@ -5,8 +5,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { BlockList, isIPv6 } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiConfig } from '../../../config/api-config.ts';
 import { type Caller, type Callers, TEST_CALLER } from '../../../config/callers.ts';
-import type { ServiceConfig } from '../../../config/service-config.ts';
 import { HOUR_MS } from '../../../domain/time.ts';
 import { Sessions, SignInLimit } from '../../../pages/sessions.ts';
 import type { Surroundings } from '../../../surroundings/surroundings.ts';
@@ -35,10 +35,7 @@ interface KeyHolder {
   hash: Buffer;
 }
 
-type Config = Pick<
-  ServiceConfig,
-  'PAYMENTS_ENVIRONMENT' | 'PAYOUTS_API_PROXIES' | 'PAYOUTS_DESK_USER_HEADER'
->;
+type Config = Pick<ApiConfig, 'PAYMENTS_ENVIRONMENT' | 'PAYOUTS_API_PROXIES' | 'PAYOUTS_DESK_USER_HEADER'>;
 
 const visits = new WeakMap<FastifyRequest, Visit>();
 

@@ -118,7 +118,7 @@ export const apiShape = {
 
 const schema = z.object(apiShape);
 
-export type ServiceConfig = z.output<typeof schema> & {
+export type ApiConfig = z.output<typeof schema> & {
   keys: Keys;
   /** Whether it has the keys for user authorizations, or needs none. */
   authorizesUsers: boolean;
@@ -126,7 +126,7 @@ export type ServiceConfig = z.output<typeof schema> & {
 };
 
 /** Throws `ConfigError`, with every invalid variable. */
-export function serviceConfig(environment: Environment): ServiceConfig {
+export function apiConfig(environment: Environment): ApiConfig {
   const own = readVariables(schema, environment);
   const keys = readKeysExcept(environment, ['PAYOUTS_TOKEN_KEYS'], 'the API server');
   const callers = readCallers(environment, own.ok ? own.value : undefined);

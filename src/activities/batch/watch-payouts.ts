@@ -8,7 +8,7 @@ import { inParallel } from '../../surroundings/in-parallel.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { VisibilityLagsError } from '../../temporal/decisive-run.ts';
 import { isStopped, quoteIds } from '../../temporal/visibility.ts';
-import type { RowNews } from './batch-types.ts';
+import type { RowChange } from './batch-types.ts';
 
 const IDS_PER_QUERY = 100;
 /** Where to look. */
@@ -27,29 +27,29 @@ export async function movedPayouts(
   lookup: Lookup,
   app: string,
   open: readonly OpenPayouts[],
-): Promise<RowNews[]> {
-  const news: RowNews[] = [];
+): Promise<RowChange[]> {
+  const changes: RowChange[] = [];
   for (const known of open)
-    for (const numbers of chunks(known.numbers, IDS_PER_QUERY))
-      news.push(...(await moved(lookup, app, { ...known, numbers })));
-  return news;
+    for (const partnerOrderIds of chunks(known.partnerOrderIds, IDS_PER_QUERY))
+      changes.push(...(await moved(lookup, app, { ...known, partnerOrderIds })));
+  return changes;
 }
 
-async function moved(lookup: Lookup, app: string, known: OpenPayouts): Promise<RowNews[]> {
-  const numberOf = new Map(known.numbers.map((number) => [payoutWorkflowId(app, number), number]));
+async function moved(lookup: Lookup, app: string, known: OpenPayouts): Promise<RowChange[]> {
+  const idOf = new Map(known.partnerOrderIds.map((id) => [payoutWorkflowId(app, id), id]));
   // A stopped payout may have several runs.
   const unclear = new Set<string>();
-  const news = new Map<string, RowNews>();
-  for await (const run of lookup.client.workflow.list({ query: queryOf(known, [...numberOf.keys()]) })) {
-    const partnerOrderId = numberOf.get(run.workflowId);
+  const changes = new Map<string, RowChange>();
+  for await (const run of lookup.client.workflow.list({ query: queryOf(known, [...idOf.keys()]) })) {
+    const partnerOrderId = idOf.get(run.workflowId);
     if (partnerOrderId === undefined) continue;
     const now = standing(run);
-    if (now) news.set(partnerOrderId, { partnerOrderId, now });
+    if (now) changes.set(partnerOrderId, { partnerOrderId, now });
     else unclear.add(partnerOrderId);
   }
   // A run without an outcome may have a successor, so describe the id.
-  const numbers = [...unclear].filter((number) => !news.has(number));
-  return [...news.values(), ...(await described(lookup, app, [{ ...known, numbers }]))];
+  const partnerOrderIds = [...unclear].filter((id) => !changes.has(id));
+  return [...changes.values(), ...(await described(lookup, app, [{ ...known, partnerOrderIds }]))];
 }
 
 /** Describes each payout. One call per payout, always current. */
@@ -57,21 +57,21 @@ export async function described(
   lookup: Lookup,
   app: string,
   open: readonly OpenPayouts[],
-): Promise<RowNews[]> {
-  const all = open.flatMap((known) => known.numbers.map((number) => ({ known, number })));
-  const found = await inParallel(all, async ({ known, number }) => {
-    const now = await describedNow(lookup, payoutWorkflowId(app, number));
-    return now && isNews(known, now) ? [{ partnerOrderId: number, now }] : [];
+): Promise<RowChange[]> {
+  const all = open.flatMap((known) => known.partnerOrderIds.map((id) => ({ known, id })));
+  const found = await inParallel(all, async ({ known, id }) => {
+    const now = await describedNow(lookup, payoutWorkflowId(app, id));
+    return now && isChange(known, now) ? [{ partnerOrderId: id, now }] : [];
   });
   return found.flat();
 }
 
-function isNews(known: OpenPayouts, now: RowNews['now']): boolean {
+function isChange(known: OpenPayouts, now: RowChange['now']): boolean {
   return 'ended' in now || now.phase !== known.phase || now.needsAttention !== known.needsAttention;
 }
 
 /** Undefined if the workflow was stopped: the reconciliation will restart it (H10). */
-async function describedNow(lookup: Lookup, workflowId: string): Promise<RowNews['now'] | undefined> {
+async function describedNow(lookup: Lookup, workflowId: string): Promise<RowChange['now'] | undefined> {
   try {
     const { client } = lookup;
     const found = await client.workflow.getHandle(workflowId).describe();
@@ -92,14 +92,14 @@ async function beforeBadInput(
   { client, clock }: Lookup,
   workflowId: string,
   runId: string,
-): Promise<RowNews['now'] | undefined> {
+): Promise<RowChange['now'] | undefined> {
   const decisive = await startedBefore(client, clock, { workflowId, runId });
   if (!decisive) return { ended: 'invalid' };
   return decisive.saidNotCreated ? { ended: 'NOT_CREATED' } : undefined;
 }
 
 /** Undefined if this run alone does not show it. */
-function standing({ status, searchAttributes }: Seen): RowNews['now'] | undefined {
+function standing({ status, searchAttributes }: Seen): RowChange['now'] | undefined {
   const attribute = (name: string) => searchAttributes[name]?.[0];
   if (status.name === 'RUNNING' || status.name === 'PAUSED') {
     const phase = PHASES.find((known) => known === attribute('PayoutPhase')) ?? BUSY_PHASE;

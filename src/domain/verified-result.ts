@@ -4,7 +4,7 @@ import type { AgreedQuote, PayoutResult, Split } from './payout.ts';
 import type { TradeDetail, TradeResult, TradeSplit } from './provider-records.ts';
 import { auditStatusOf, type FinalStatus } from './trade-verdict.ts';
 
-interface SettledPayout {
+interface VerifiedPayout {
   status: FinalStatus;
   trade: TradeResult;
   detail: TradeDetail;
@@ -12,7 +12,7 @@ interface SettledPayout {
   learnedBy: 'notification' | 'poll';
 }
 
-export function settledResult(partnerOrderId: string, settled: SettledPayout): PayoutResult {
+export function verifiedResult(partnerOrderId: string, settled: VerifiedPayout): PayoutResult {
   const { status, trade, detail, quote, learnedBy } = settled;
   const auditStatus = auditStatusOf(trade.auditStatus);
   return {

@@ -22,10 +22,10 @@ import {
   quoteIds,
   STOPPED_STATUSES,
 } from '../../temporal/visibility.ts';
-import type { Adopted, LookFor } from './aftercare-types.ts';
+import type { LookFor, Restarted } from './aftercare-types.ts';
 import { forEachReadable, type Verdict } from './unreadable.ts';
 
-export interface Adopter {
+export interface Reconciler {
   client: Client;
   /** To wait for visibility. */
   clock: Clock;
@@ -44,21 +44,26 @@ const ORIGIN_IS_GONE =
   'may have sent a create: the history of that run was deleted, and no other run contains the request';
 const REFUSED_AFTER_SEND = 'may have sent a create, and this worker refuses its request as bad input';
 
-export async function adoptStopped(adopter: Adopter, { closedAfterMs, nowMs }: LookFor): Promise<Adopted> {
-  const found: Adopted = { adopted: 0, waiting: 0, leftAlone: [], more: false };
+export async function restartStopped(
+  reconciler: Reconciler,
+  { closedAfterMs, nowMs }: LookFor,
+): Promise<Restarted> {
+  const found: Restarted = { restarted: 0, waiting: 0, notReconciled: [], more: false };
   const since = new Date(closedAfterMs).toISOString();
   const query = `WorkflowType = 'payout' AND ${STOPPED} AND CloseTime >= '${since}'`;
-  for await (const runs of listRunPages(adopter.client, query, PAGE_SIZE)) {
-    if (found.adopted >= MAX_RESTARTS) return { ...found, more: true };
-    const stopped = await withoutSuccessor(adopter, runs);
-    const verdicts = await forEachReadable(stopped, found.leftAlone, (id) => adoptOne(adopter, id, nowMs));
+  for await (const runs of listRunPages(reconciler.client, query, PAGE_SIZE)) {
+    if (found.restarted >= MAX_RESTARTS) return { ...found, more: true };
+    const stopped = await withoutSuccessor(reconciler, runs);
+    const verdicts = await forEachReadable(stopped, found.notReconciled, (id) =>
+      restartOne(reconciler, id, nowMs),
+    );
     for (const verdict of verdicts) if (verdict !== 'not-ours') found[verdict] += 1;
   }
   return found;
 }
 
 /** Excludes payouts that a reconciliation, a reset or a person has already restarted: one query for all. */
-async function withoutSuccessor({ client, apps }: Adopter, runs: readonly ListedRun[]): Promise<string[]> {
+async function withoutSuccessor({ client, apps }: Reconciler, runs: readonly ListedRun[]): Promise<string[]> {
   const candidates = runs.filter(
     ({ workflowId }) => isQuotable(workflowId) && apps.has(payoutOf(workflowId)?.app ?? ''),
   );
@@ -74,12 +79,12 @@ async function withoutSuccessor({ client, apps }: Adopter, runs: readonly Listed
 }
 
 /** Describes the payout first, because visibility may lag. */
-async function adoptOne(
-  adopter: Adopter,
+async function restartOne(
+  reconciler: Reconciler,
   workflowId: string,
   nowMs: number,
-): Promise<Verdict<'adopted' | 'waiting'>> {
-  const { client, clock, environment, reconcileEveryMs } = adopter;
+): Promise<Verdict<'restarted' | 'waiting'>> {
+  const { client, clock, environment, reconcileEveryMs } = reconciler;
   const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
   if (!isStopped(status)) return 'not-ours';
   const isBadInput = status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId));
@@ -89,14 +94,14 @@ async function adoptOne(
   if (decisive === 'unknown') return 'waiting';
   if (decisive === undefined || decisive.saidNotCreated) return 'not-ours';
   const origin = await originOf(client, workflowId, decisive);
-  if (!origin) return { why: ORIGIN_IS_GONE };
+  if (!origin) return { reason: ORIGIN_IS_GONE };
   const { argument, memo } = origin;
   const meant = await environmentOf(client, { workflowId, runId: origin.runId }, memo);
   if (meant !== undefined && meant !== environment) return 'not-ours';
   const { count: stops } = await client.workflow.count(`WorkflowId = '${workflowId}' AND ${STOPPED}`);
   const closedMs = closeTime?.getTime() ?? 0;
   if (nowMs < closedMs + restartDelayMs(stops, reconcileEveryMs))
-    return isBadInput && decisive.sent ? { why: REFUSED_AFTER_SEND } : 'waiting';
+    return isBadInput && decisive.sent ? { reason: REFUSED_AFTER_SEND } : 'waiting';
   return restart(client, workflowId, argument, {
     ...memo,
     ...(meant !== undefined && { environment: meant }),
@@ -116,7 +121,7 @@ async function restart(
   workflowId: string,
   argument: unknown,
   memo: Record<string, unknown>,
-): Promise<'adopted' | 'not-ours'> {
+): Promise<'restarted' | 'not-ours'> {
   const { app = '' } = payoutOf(workflowId) ?? {};
   try {
     await client.workflow.start('payout', {
@@ -132,7 +137,7 @@ async function restart(
       ]),
       staticSummary: 'restarted by the reconciliation after its workflow was stopped',
     });
-    return 'adopted';
+    return 'restarted';
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return 'not-ours';
     throw error;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { apiConfig } from '../../src/config/api-config.ts';
 import { ConfigError, type Environment } from '../../src/config/environment.ts';
-import { serviceConfig } from '../../src/config/service-config.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { newKey } from '../support/keys.ts';
 
@@ -12,7 +12,7 @@ const PRODUCTION: Environment = {
 
 function problems(change: Environment): string[] {
   try {
-    serviceConfig({ ...PRODUCTION, ...change });
+    apiConfig({ ...PRODUCTION, ...change });
     return [];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -44,9 +44,9 @@ describe('H158 an API server that accepts unverified notifications', () => {
 
 test('PAYOUTS_API_PROXIES lists addresses and networks', () => {
   const accept = { PAYMENTS_NOTIFICATION_UNVERIFIED: 'accept' };
-  expect(serviceConfig({ ...PRODUCTION, ...accept }).PAYOUTS_API_PROXIES).toEqual([]);
+  expect(apiConfig({ ...PRODUCTION, ...accept }).PAYOUTS_API_PROXIES).toEqual([]);
   expect(
-    serviceConfig({ ...PRODUCTION, ...accept, PAYOUTS_API_PROXIES: '10.0.0.0/8, ::1' }).PAYOUTS_API_PROXIES,
+    apiConfig({ ...PRODUCTION, ...accept, PAYOUTS_API_PROXIES: '10.0.0.0/8, ::1' }).PAYOUTS_API_PROXIES,
   ).toEqual(['10.0.0.0/8', '::1']);
   for (const bad of ['proxy.example', '10.0.0.0/33', 'true'])
     expect(problems({ ...accept, PAYOUTS_API_PROXIES: bad })[0]).toMatch(/^PAYOUTS_API_PROXIES/);
@@ -54,7 +54,7 @@ test('PAYOUTS_API_PROXIES lists addresses and networks', () => {
 
 describe('the desk', () => {
   const accept = { PAYMENTS_NOTIFICATION_UNVERIFIED: 'accept' };
-  const settings = (change: Environment = {}) => serviceConfig({ ...PRODUCTION, ...accept, ...change });
+  const settings = (change: Environment = {}) => apiConfig({ ...PRODUCTION, ...accept, ...change });
 
   test('is off unless PAYOUTS_DESK=on, and has no link to the Temporal UI by default', () => {
     expect(settings()).toMatchObject({ PAYOUTS_DESK: 'off' });
