@@ -4,8 +4,8 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -67,6 +67,7 @@ export function readLog<T>(file: string, entry: z.ZodType<T>): T[] {
 
 export function appendToLog<T>(file: string, schema: z.ZodType<T>, entry: T): void {
   const lines = [...readLog(file, schema), schema.parse(entry)].map((one) => JSON.stringify(one));
+  mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `[\n${lines.join(',\n')}\n]\n`);
 }
 
