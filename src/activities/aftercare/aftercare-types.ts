@@ -52,7 +52,10 @@ export interface LookForFailing {
 export interface ReconcileActivities {
   /** Restarts payouts whose workflow was terminated, timed out or failed. */
   adoptStopped(look: LookFor): Promise<Adopted>;
-  /** Starts the missing follow-up of each payout that has ended after a create was sent, and restarts stopped ones. */
+  /**
+   * Starts the missing follow-up of each payout that has ended after a create was sent, restarts stopped ones, and publishes
+   * the events that ended workflows could not publish.
+   */
   followEnded(look: LookFor): Promise<Followed>;
   /** The end of the payout as it is now. */
   payoutEnd(which: EndedWhich): Promise<PayoutEnd>;

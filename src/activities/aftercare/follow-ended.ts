@@ -31,9 +31,18 @@ export interface Follower extends Pick<Adopter, 'client' | 'environment' | 'apps
 
 type Search = Follower & Pick<LookFor, 'nowMs'>;
 
-export async function followEnded(parts: Follower, { closedAfterMs, nowMs }: LookFor): Promise<Followed> {
+/** From when on ended workflows are searched. */
+export function searchedSinceMs(
+  { firstLooksBackMs }: Pick<Follower, 'firstLooksBackMs'>,
+  { closedAfterMs, nowMs }: LookFor,
+): number {
+  return closedAfterMs > 0 ? closedAfterMs : nowMs - firstLooksBackMs;
+}
+
+export async function followEnded(parts: Follower, look: LookFor): Promise<Followed> {
+  const { nowMs } = look;
   const follower = { ...parts, nowMs };
-  const sinceMs = closedAfterMs > 0 ? closedAfterMs : nowMs - follower.firstLooksBackMs;
+  const sinceMs = searchedSinceMs(follower, look);
   const found: Followed = { started: 0, leftAlone: [], more: false };
   const withOrder = OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED');
   await followCompleted(follower, sinceMs, withOrder, found);
