@@ -33,6 +33,8 @@ export interface DevServerOptions {
   dynamicConfig?: Readonly<Record<string, unknown>> | undefined;
   /** Default: free ports. */
   ports?: { frontend: number; ui: number } | undefined;
+  /** Of Temporal's HTTP API. Default: a free one. */
+  httpPort?: number | undefined;
   /** Starts a dev server even if TEMPORAL_ADDRESS names a running server. */
   always?: boolean | undefined;
 }
@@ -206,6 +208,7 @@ function serverArguments(
       '--log-level',
       options.logLevel ?? 'warn',
     ],
+    ...(options.httpPort === undefined ? [] : ['--http-port', `${options.httpPort}`]),
     ...(options.ui === false ? ['--headless'] : ['--ui-port', `${ui}`]),
     ...(options.codecEndpoint ? ['--ui-codec-endpoint', options.codecEndpoint] : []),
     ...['--db-filename', options.dbFile, '--sqlite-pragma', 'synchronous=OFF'],

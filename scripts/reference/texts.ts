@@ -198,7 +198,8 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
   startedBy: {
     on: '`payout`, `payoutBatch`, `openReceivingAccount`',
     writer: 'the program that starts it',
-    meaning: 'The caller who started it. This caller can neither approve the payout nor resolve its review.',
+    meaning:
+      'The caller who started it, or `caller/person` for a person who was signed in to the desk by a proxy. None of these names can approve the payout or resolve its review.',
   },
   batch: {
     on: '`payout`',
@@ -223,7 +224,7 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
   unpublishedEvents: {
     on: '`payout`, `payoutFollowUp`, `payoutBatch`, `tokenRenewal`',
     writer: 'the workflow, at its end',
-    meaning: 'How many of its events could not be published. `payouts events resend` publishes them.',
+    meaning: 'How many of its events could not be published. Reconciliation publishes them.',
   },
 };
 
@@ -266,7 +267,7 @@ export const WORKER_METRICS: Readonly<Record<string, Explained & { labels: reado
   payouts_events_unpublished: {
     labels: ['app'],
     meaning: 'Events that a workflow could not publish before its end',
-    action: 'Run `npm run payouts -- events resend`.',
+    action: 'Reconciliation publishes them. If it grows, check Temporal and the workers.',
   },
 };
 

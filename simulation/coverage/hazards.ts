@@ -28,6 +28,11 @@ const occurred =
   (...names: readonly string[]): Predicate =>
   ({ occurred: all }) =>
     names.some((name) => all.has(name));
+/** The first, and one of the others. */
+const both =
+  (name: string, ...others: readonly string[]): Predicate =>
+  ({ occurred: all }) =>
+    all.has(name) && others.some((one) => all.has(one));
 const playedScenario = (...scenarios: readonly string[]): Predicate =>
   somePayout(({ scenario, orders }) => orders.length > 0 && scenarios.some((one) => scenario.includes(one)));
 
@@ -127,6 +132,12 @@ export const HAZARDS: Readonly<Record<string, Predicate>> = {
     Number(world.scene.plan.settings.readLagMs) === 0 && world.payouts.some(wasReportedMissing),
   H133: occurred('token random-answer'),
   H134: somePayout(({ activities }) => activities.some((one) => isCreate(one) && one.ended === 'timed-out')),
+  H166: both('events delivered', 'endpoint: NEVER'),
+  H167: both('events delivered', 'endpoint: HTTP_500', 'endpoint: REFUSED', 'endpoint: LOST'),
+  H168: both('events delivered', 'kill'),
+  H169: occurred('endpoint: disabled'),
+  H172: both('events delivered', 'endpoint: HTTP_302'),
+  H173: occurred('events delivered'),
 };
 
 /** Names of the faults, losses and interventions of a world, and of the scenario of each order. */

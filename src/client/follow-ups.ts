@@ -19,10 +19,13 @@ export async function endedPayout(client: Client, workflowId: string): Promise<F
   const { argument, memo } = await readStartEvent(client, workflowId, runId);
   const request = checkPayoutRequest(argument);
   if (!request.ok) return undefined;
-  const { app, openId, clientId, partnerOrderId } = request.value;
+  const { app, openId, clientId, partnerOrderId, metadata } = request.value;
   const environment = await environmentOf(client, { workflowId, runId }, memo);
   const endedAtMs = closeTime.getTime();
-  return { environment, app, openId, clientId, partnerOrderId, outcome, splits, endedAtMs };
+  return {
+    ...{ environment, app, openId, clientId, partnerOrderId, outcome, splits, endedAtMs },
+    ...(metadata && { metadata }),
+  };
 }
 
 /** Returns false if there already is a follow-up. With `again`, a stopped follow-up does not count. */

@@ -68,6 +68,7 @@ export const EVENT_DATA = {
     returned: z.array(followUp.returned.element.omit({ refundReason: true })),
     returnedSums: followUp.returnedSums,
     differences: z.array(z.strictObject({ code: z.enum(codesOf(FOLLOW_UP_ATTENTION)), seenAt: time })),
+    metadata: result.metadata,
   }),
   'batch.completed': z.strictObject({
     ...{ app: z.string(), batchId: z.string(), count, canceled: z.boolean() },

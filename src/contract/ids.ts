@@ -41,8 +41,26 @@ export function payoutFollowUpWorkflowId(app: string, partnerOrderId: string): s
 
 /** One call of the Nexus operation `pay`. The request id of the call makes it unique. */
 export function payoutOperationWorkflowId(app: string, partnerOrderId: string, requestId: string): string {
-  return `payout-operation:${app}:${partnerOrderId}:${requestId}`;
+  return `${payoutOperationsPrefix(app)}${partnerOrderId}:${requestId}`;
 }
+
+/** How the ids of all operations of an application begin. */
+export function payoutOperationsPrefix(app: string): string {
+  return `payout-operation:${app}:`;
+}
+
+/** The application that a workflow works for; undefined if it works for several, or for all. */
+export function applicationOf(workflowId: string): string | undefined {
+  const [kind = '', first, second] = workflowId.split(':');
+  if (kind === 'events') return second;
+  return OF_ONE_APPLICATION.includes(kind) ? first : undefined;
+}
+
+/** How the ids begin that have the application in the second place. */
+const OF_ONE_APPLICATION: readonly string[] = [
+  ...['payout', 'payout-follow-up', 'payout-operation', 'payout-batch', 'payout-batch-part'],
+  ...['receiving-account', 'token', 'authorization'],
+];
 
 /** The application and the `partnerOrderId` in a payout's workflow id; undefined if it is not the id of a payout. */
 export function payoutOf(workflowId: string): { app: string; partnerOrderId: string } | undefined {

@@ -1,5 +1,6 @@
 /** Which payouts require an approval, whatever their request says. */
 import { compareMoney, type Money } from './money.ts';
+import { namesOf } from './starter.ts';
 
 /** The largest amount without an approval, by currency. A currency that is not listed always requires one. */
 export type ApprovalAbove = Readonly<Record<string, string>>;
@@ -18,8 +19,8 @@ export function requiresApproval(
   { app, instructedAmount }: { app: string; instructedAmount: Money },
   startedBy: unknown,
 ): boolean {
-  const caller = typeof startedBy === 'string' ? callers.get(startedBy) : undefined;
-  return [applications.get(app), caller].some((above) => above && exceeds(instructedAmount, above));
+  const starters = typeof startedBy === 'string' ? namesOf(startedBy).map((name) => callers.get(name)) : [];
+  return [applications.get(app), ...starters].some((above) => above && exceeds(instructedAmount, above));
 }
 
 function exceeds(amount: Money, above: ApprovalAbove): boolean {

@@ -51,6 +51,8 @@ export interface EventData {
     clientId: string;
     returned: Omit<FollowUpResult['returned'][number], 'refundReason'>[];
     differences: (CodeOnly<FollowUpResult['differences'][number]['code']> & { seenAt: string })[];
+    /** Added when the event is published. */
+    metadata?: Metadata;
   };
   'batch.completed': Pick<
     BatchResult,

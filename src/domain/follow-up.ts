@@ -3,7 +3,7 @@
 import type { AttentionOf, FollowUpAttentionCode } from './attention-codes.ts';
 import { type EventLog, type EventType, newEventLog } from './event-log.ts';
 import { formatMoney, type Money, totalsByCurrency } from './money.ts';
-import type { PayoutOutcome, PayoutSettings, Split } from './payout.ts';
+import type { Metadata, PayoutOutcome, PayoutSettings, Split } from './payout.ts';
 import type { TradeDetail } from './provider-records.ts';
 import { DAY_MS, HOUR_MS, isoTime } from './time.ts';
 
@@ -19,6 +19,8 @@ export interface FollowUpRequest {
   splits: Split[];
   /** When the payout's workflow ended; the checks are scheduled from here. Unix milliseconds. */
   endedAtMs: number;
+  /** Of the payout's request, for events. */
+  metadata?: Metadata | undefined;
 }
 
 export interface FollowUpPlan extends Pick<PayoutSettings, 'environment' | 'apiQueue' | 'callTimeoutMs'> {

@@ -7,11 +7,17 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { startWorkflow, WorkflowRunOperationHandler } from '@temporalio/nexus';
 import * as nexus from 'nexus-rpc';
+import { z } from 'zod';
 import { Allowances, DailyLimitError } from '../client/allowances.ts';
 import { payoutsService } from '../client/nexus.ts';
 import { PayoutConflictError, Payouts } from '../client/payouts.ts';
 import { INVALID_PAYOUT_REQUEST, PAYOUT_NOT_ALLOWED } from '../contract/failure-types.ts';
-import { nexusCaller, PAYOUTS_TASK_QUEUE, payoutOperationWorkflowId } from '../contract/ids.ts';
+import {
+  nexusCaller,
+  PAYOUTS_TASK_QUEUE,
+  payoutOperationsPrefix,
+  payoutOperationWorkflowId,
+} from '../contract/ids.ts';
 import { checkPayoutRequest, type FieldError } from '../contract/payout-request.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import { hasDailyLimits } from '../domain/daily-limits.ts';
@@ -43,7 +49,10 @@ export function payoutsServiceHandler(
         return payOperation(environment, context, request).start(context, undefined);
       },
       // The workflow of the operation passes the cancellation on to the payout.
-      cancel: (context, token) => CANCEL.cancel(context, token),
+      cancel: async (context, token) => {
+        requireOwnOperation(app, token);
+        await CANCEL.cancel(context, token);
+      },
     },
   });
 }
@@ -75,6 +84,27 @@ function payOperation(
 const CANCEL = new WorkflowRunOperationHandler<void, PayoutResult>(() =>
   Promise.reject(new Error('this handler only cancels operations')),
 );
+
+/** What Temporal's SDK makes of a workflow id, and believes. */
+const operationToken = z.object({ wid: z.string() });
+
+/**
+ * A caller can send any token, and the SDK cancels the workflow that it names: without this check, any workflow of this
+ * namespace.
+ */
+function requireOwnOperation(app: string, token: string): void {
+  const named = operationToken.safeParse(decodedToken(token));
+  if (!named.success || !named.data.wid.startsWith(payoutOperationsPrefix(app)))
+    throw new nexus.HandlerError('NOT_FOUND', 'this endpoint has no such operation');
+}
+
+function decodedToken(token: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(token, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+}
 
 function allowedRequest(app: string, permissions: Permissions, body: unknown): CheckedPayoutRequest {
   // Without an application, a request is for that of the endpoint.

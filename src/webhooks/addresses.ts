@@ -9,15 +9,28 @@ import ipaddr from 'ipaddr.js';
 /** The code of the error for a refused address. */
 export const ADDRESS_REFUSED = 'ADDRESS_REFUSED';
 
-/** With `allowPrivateAddress`. Link-local addresses, where clouds serve credentials, are never allowed. */
+/** With `allowPrivateAddress`. Link-local addresses, where most clouds serve credentials, are never allowed. */
 const PRIVATE_RANGES: readonly string[] = ['private', 'loopback', 'uniqueLocal', 'carrierGradeNat'];
+
+/** Addresses outside the link-local range where clouds serve credentials: Alibaba, Azure, AWS and Google. */
+const CREDENTIAL_SERVICES: readonly string[] = [
+  '100.100.100.200',
+  '168.63.129.16',
+  'fd00:ec2::254',
+  'fd20:ce::254',
+];
+/** All public IPv6 addresses. The library counts every address without a special purpose as unicast. */
+const PUBLIC_IPV6 = ipaddr.parseCIDR('2000::/3');
 
 /** Whether the address is public or, with `allowPrivate`, also private. */
 export function isAllowedAddress(address: string, allowPrivate: boolean): boolean {
   if (!ipaddr.isValid(address)) return false;
   // An IPv4 address in IPv6 form counts as the IPv4 address.
-  const range = ipaddr.process(address).range();
-  return range === 'unicast' || (allowPrivate && PRIVATE_RANGES.includes(range));
+  const parsed = ipaddr.process(address);
+  if (CREDENTIAL_SERVICES.includes(parsed.toString())) return false;
+  const range = parsed.range();
+  if (range === 'unicast') return parsed.kind() === 'ipv4' || parsed.match(PUBLIC_IPV6);
+  return allowPrivate && PRIVATE_RANGES.includes(range);
 }
 
 /** Whether the host of a URL is an address that is refused. A name is checked when it is resolved. */

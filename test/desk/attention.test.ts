@@ -1,15 +1,23 @@
 /** The inbox lists everything that needs attention, with what it means and what to do. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DeskStage, textOf } from '../support/desk.ts';
+import { EventEndpoint, eventsFile } from '../support/event-endpoint.ts';
 import { newKey } from '../support/keys.ts';
 import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let stage: DeskStage;
-afterAll(() => stage?.stop());
+let endpoint: EventEndpoint;
+afterAll(async () => {
+  await stage?.stop();
+  await endpoint?.stop();
+});
 beforeAll(async () => {
-  stage = await DeskStage.start({ env: { PAYOUTS_FOLLOW_UP: '1s,1h' } });
+  endpoint = await EventEndpoint.start();
+  endpoint.answer = () => 410;
+  const PAYOUTS_EVENTS_FILE = eventsFile([{ url: endpoint.url }]);
+  stage = await DeskStage.start({ env: { PAYOUTS_FOLLOW_UP: '1s,1h', PAYOUTS_EVENTS_FILE } });
 });
 
 /** The card with this heading, once the inbox has it. */
@@ -65,6 +73,14 @@ describe('what needs attention', () => {
     await world.until(ref, ({ needsAttention }) => needsAttention);
     expect(await cardText(`Payout ${ref.partnerOrderId}`)).toMatch(
       /Awaiting material\.[\s\S]*Give the provider the material/,
+    );
+  });
+
+  test('an endpoint that has disabled itself', async () => {
+    const { world } = stage;
+    await world.payouts.result(await world.pay('success final=0s'));
+    expect(await cardText('Endpoint shop of application default')).toMatch(
+      /it answered 410\..* events? waits?[\s\S]*Endpoint disabled\.[\s\S]*events enable/,
     );
   });
 

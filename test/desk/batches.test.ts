@@ -76,6 +76,14 @@ async function upload(page: Page, batchId: string, name: string, content: string
   await page.getByRole('heading', { name: `Preview of batch ${batchId}` }).waitFor();
 }
 
+test('H182 a file with far too many rows is read up to the row limit', async () => {
+  const lines = 200_000;
+  for (const text of ['{}\n'.repeat(lines), `a\n${'1\n'.repeat(lines)}`]) {
+    const { rows } = await readBatchFile(Buffer.from(text));
+    expect(rows).toHaveLength(50_001);
+  }
+});
+
 const isStarted = (batchId: string) =>
   batches.state({ batchId }).then(
     () => true,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Allowances } from '../../src/client/allowances.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
-import { DeskBrowser, startDesk } from '../support/desk.ts';
+import { DeskBrowser, startDesk, uploadBatch } from '../support/desk.ts';
 import type { TestApiServer } from '../support/http.ts';
 import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -14,7 +14,9 @@ let server: TestApiServer;
 beforeAll(async () => {
   world = await PayoutWorld.start();
   server = await startDesk(world.client, {
-    PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('finance', { users: ['olga', 'piet'], dailyCount: 3 })]),
+    PAYOUTS_API_KEYS_FILE: keysFile([
+      callerEntry('finance', { users: ['olga', 'piet'], dailyCount: 3, dailyAmount: { CNY: '9000.00' } }),
+    ]),
     PAYOUTS_DESK_USER_HEADER: 'X-Forwarded-User',
     PAYOUTS_API_PROXIES: '127.0.0.1',
   });
@@ -27,29 +29,28 @@ afterAll(async () => {
 const notBefore = new Date(Date.now() + 86_400_000).toISOString();
 
 /** Uploads a batch and starts it from its preview. */
-async function start(user: string, rows: number): Promise<{ status: number; html: string }> {
+async function start(user: string, rows: number): Promise<{ status: number; html: string; preview: string }> {
   const browser = new DeskBrowser(server.url, { 'x-forwarded-user': user });
-  await browser.get('/desk/batches');
-  const form = new FormData();
-  const lines = Array.from({ length: rows }, () =>
-    JSON.stringify(payoutRequest(newPartnerOrderId(), { notBefore })),
-  );
-  form.set('formToken', browser.formToken);
-  form.set('batchId', newPartnerOrderId());
-  form.set('file', new Blob([lines.join('\n')]), 'payouts.ndjson');
-  const encoded = new Response(form);
-  const type = { 'content-type': encoded.headers.get('content-type') ?? '', origin: server.url };
-  const uploaded = await browser.send('POST', '/desk/batches/preview', type, await encoded.text());
-  const preview = String(uploaded.headers['location']);
-  await browser.get(preview);
-  const upload = new URL(preview, server.url).searchParams.get('upload') ?? '';
-  return browser.post('/desk/batches/start', { upload });
+  const payouts = Array.from({ length: rows }, () => payoutRequest(newPartnerOrderId(), { notBefore }));
+  const { preview, start: confirm } = await uploadBatch(browser, server.url, payouts);
+  return { ...(await confirm()), preview };
 }
 
+/** The cells of the table of daily limits. */
+const limits = (html: string) =>
+  [...html.matchAll(/<t[hd][^>]*>(\d+(?:\.\d+)? (?:payouts|CNY))<\/t[hd]>/g)].map(([, cell]) => cell);
+
 test('H176 an uploaded batch counts for the caller, whoever of its users starts it', async () => {
-  expect((await start('olga', 2)).status).toBe(303);
+  const first = await start('olga', 2);
+  expect(first.status).toBe(303);
+  expect(limits(first.preview).slice(0, 6)).toEqual([
+    ...['3 payouts', '0 payouts', '2 payouts'],
+    ...['9000.00 CNY', '0.00 CNY', '200.00 CNY'],
+  ]);
   const refused = await start('piet', 2);
   expect(refused.status).toBe(403);
+  expect(limits(refused.preview).slice(0, 3)).toEqual(['3 payouts', '2 payouts', '2 payouts']);
+  expect(refused.preview).toContain('The batch exceeds a daily limit');
   expect(refused.html).toContain('at most 3 payouts per day (UTC): 2 are reserved, and 2 more are requested');
   expect((await start('piet', 1)).status).toBe(303);
   const allowances = new Allowances(world.client, 'test', PROCESS_SURROUNDINGS.clock);

@@ -302,6 +302,13 @@ describe('behind a proxy that names the user', () => {
     expect([status, html]).toEqual([403, expect.stringContaining(why)]);
   });
 
+  test('a key that is known starts no session', async () => {
+    const browser = new DeskBrowser(await desk(PROXIED), as('olga@example.com'));
+    await browser.get(PAGE);
+    expect((await browser.post('/desk/sign-in', { key: 'key-of-finance' })).status).toBe(404);
+    expect(browser.setCookies).toEqual([]);
+  });
+
   test('the header counts from the configured proxies only', async () => {
     const url = await desk({ ...PROXIED, PAYOUTS_API_PROXIES: '10.0.0.0/8' });
     expect((await new DeskBrowser(url, as('olga@example.com')).get(PAGE)).status).toBe(403);

@@ -1,4 +1,5 @@
 /** What is published, by real workers to a real socket. */
+import { generateKeyPairSync, verify } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
@@ -9,6 +10,9 @@ import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-wo
 import { payoutRequest } from '../support/requests.ts';
 
 const secret = hmacSecret();
+/** Of the endpoint `ops`: the private key is that of the file, and the receiver has the public one. */
+const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+const seed = privateKey.export({ format: 'jwk' }).d ?? '';
 let endpoint: EventEndpoint;
 let ops: EventEndpoint;
 let world: PayoutWorld;
@@ -17,7 +21,10 @@ beforeAll(async () => {
   [endpoint, ops] = await Promise.all([EventEndpoint.start(), EventEndpoint.start()]);
   const file = eventsFile([
     { url: endpoint.url, secrets: [secret] },
-    { name: 'ops', url: ops.url, types: ['payout.needs_attention', 'payout.attention_cleared'] },
+    {
+      ...{ name: 'ops', url: ops.url, types: ['payout.needs_attention', 'payout.attention_cleared'] },
+      secrets: [`whsk_${Buffer.from(seed, 'base64url').toString('base64')}`],
+    },
   ]);
   world = await PayoutWorld.start({ env: { PAYOUTS_EVENTS_FILE: file, PAYOUTS_FOLLOW_UP: '2s' } });
 });
@@ -97,6 +104,14 @@ describe('a payout', () => {
     });
     await untilEndpoint(world.client, ({ waiting }) => waiting === 0, 'ops');
     expect(ops.typesOf(ref.partnerOrderId)).toEqual(types.slice(0, 2));
+    for (const { headers, body } of ops.of(ref.partnerOrderId)) {
+      const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signatures = '' } = headers;
+      const [version, signature = ''] = signatures.split(',');
+      expect(version).toBe('v1a');
+      const isSigned = (text: string) =>
+        verify(null, Buffer.from(`${id}.${at}.${text}`), publicKey, Buffer.from(signature, 'base64'));
+      expect([isSigned(body), isSigned(`${body} `)]).toEqual([true, false]);
+    }
     // The same event has one id for all endpoints.
     expect(ops.of(ref.partnerOrderId).map(({ id }) => id)).toEqual(
       endpoint
@@ -121,7 +136,8 @@ describe('a payout', () => {
 });
 
 test('a follow-up publishes that money came back after the end', async () => {
-  const ref = await world.pay('success final=0s');
+  const metadata = { invoice: 'R-1' };
+  const ref = await world.pay('success final=0s', { metadata });
   const result = await world.payouts.result(ref);
   world.simulator.control.changeOrder(ref.partnerOrderId, { splits: [{ index: 0, refund: true }] });
   const { startFollowUp, endedPayout } = await import('../../src/client/follow-ups.ts');
@@ -133,6 +149,7 @@ test('a follow-up publishes that money came back after the end', async () => {
     outcome: result.outcome,
     changed: true,
     returnedSums: [{ currency: 'CNY' }],
+    metadata,
   });
   const listed = await new Events({ client: world.client, environment: 'test' }).ofPayout(ref);
   expect(listed.map(({ type }) => type)).toEqual(['payout.completed', 'payout.changed_after_end']);

@@ -8,7 +8,7 @@ import type { ApiServerOptions } from '../../src/starters/api/server.ts';
 import { launchBrowser, patient } from './browser.ts';
 import { callerEntry, keysFile } from './callers.ts';
 import { startApiServer, type TestApiServer } from './http.ts';
-import { PayoutWorld, type WorldOptions } from './payout-world.ts';
+import { newPartnerOrderId, PayoutWorld, type WorldOptions } from './payout-world.ts';
 
 export function startDesk(
   client: Client,
@@ -83,6 +83,26 @@ export class DeskBrowser {
     if (value === '' || /Expires=Thu, 01 Jan 1970/.test(line)) this.cookies.delete(name);
     else this.cookies.set(name, value);
   }
+}
+
+/** Uploads rows as a batch, and returns the preview. `start` starts it. */
+export async function uploadBatch(
+  browser: DeskBrowser,
+  origin: string,
+  rows: readonly object[],
+): Promise<{ preview: string; start(): Promise<DeskAnswer> }> {
+  await browser.get('/desk/batches');
+  const form = new FormData();
+  form.set('formToken', browser.formToken);
+  form.set('batchId', newPartnerOrderId());
+  form.set('file', new Blob([rows.map((row) => JSON.stringify(row)).join('\n')]), 'payouts.ndjson');
+  const encoded = new Response(form);
+  const headers = { 'content-type': encoded.headers.get('content-type') ?? '', origin };
+  const uploaded = await browser.send('POST', '/desk/batches/preview', headers, await encoded.text());
+  const location = String(uploaded.headers['location']);
+  const { html } = await browser.get(location);
+  const upload = new URL(location, origin).searchParams.get('upload') ?? '';
+  return { preview: html, start: () => browser.post('/desk/batches/start', { upload }) };
 }
 
 /** A world with a desk and a browser. Its callers are `desk`, `shop`, and `scoped`, which is limited to `client-2`. */

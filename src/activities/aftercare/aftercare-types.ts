@@ -52,7 +52,10 @@ export interface LookForFailing {
 export interface ReconcileActivities {
   /** Restarts payouts whose workflow was terminated, timed out or failed. */
   restartStopped(look: LookFor): Promise<Restarted>;
-  /** Starts the missing follow-up of each payout that has ended after a create was sent, and restarts stopped ones. */
+  /**
+   * Starts the missing follow-up of each payout that has ended after a create was sent, restarts stopped ones, and publishes
+   * the events that ended workflows could not publish.
+   */
   startFollowUps(look: LookFor): Promise<StartedFollowUps>;
   /** The end of the payout as it is now. */
   payoutEnd(which: EndedWhich): Promise<PayoutEnd>;

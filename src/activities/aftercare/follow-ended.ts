@@ -31,12 +31,18 @@ export interface Follower extends Pick<Reconciler, 'client' | 'environment' | 'a
 
 type Search = Follower & Pick<LookFor, 'nowMs'>;
 
-export async function startFollowUps(
-  parts: Follower,
+/** From when on ended workflows are searched. */
+export function searchedSinceMs(
+  { firstLookbackMs }: Pick<Follower, 'firstLookbackMs'>,
   { closedAfterMs, nowMs }: LookFor,
-): Promise<StartedFollowUps> {
+): number {
+  return closedAfterMs > 0 ? closedAfterMs : nowMs - firstLookbackMs;
+}
+
+export async function startFollowUps(parts: Follower, look: LookFor): Promise<StartedFollowUps> {
+  const { nowMs } = look;
   const follower = { ...parts, nowMs };
-  const sinceMs = closedAfterMs > 0 ? closedAfterMs : nowMs - follower.firstLookbackMs;
+  const sinceMs = searchedSinceMs(follower, look);
   const found: StartedFollowUps = { started: 0, notReconciled: [], more: false };
   const withOrder = OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED');
   await followCompleted(follower, sinceMs, withOrder, found);

@@ -6,11 +6,12 @@ import type { Clock } from '../../surroundings/surroundings.ts';
 import { findFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import { onlyHere } from '../shared/execution.ts';
 import type { ReconcileActivities } from './aftercare-types.ts';
-import { payoutEnd, startFollowUps } from './follow-ended.ts';
+import { payoutEnd, searchedSinceMs, startFollowUps } from './follow-ended.ts';
+import { publishMissed } from './publish-missed.ts';
 import { restartStopped } from './restart-stopped.ts';
 
 export function reconcileActivities(
-  { env, applications }: WorkerConfig,
+  { env, applications, events: endpoints }: WorkerConfig,
   client: Client,
   clock: Clock,
 ): ReconcileActivities {
@@ -21,7 +22,13 @@ export function reconcileActivities(
   const follower = { ...common, firstLookbackMs: (env.PAYOUTS_FOLLOW_UP.at(-1) ?? 0) + DAY_MS };
   return {
     restartStopped: (look) => here(look, () => restartStopped(reconciler, look)),
-    startFollowUps: (look) => here(look, () => startFollowUps(follower, look)),
+    startFollowUps: (look) =>
+      here(look, async () => {
+        const followed = await startFollowUps(follower, look);
+        const sinceMs = searchedSinceMs(follower, look);
+        const unpublished = await publishMissed({ client, environment, endpoints, clock }, sinceMs);
+        return { ...followed, notReconciled: [...followed.notReconciled, ...unpublished] };
+      }),
     payoutEnd: (which) => here(which, () => payoutEnd(follower, which)),
     findFailing: (look) => here(look, () => findFailingWorkflows(client, look.known, look.beforeMs)),
   };

@@ -38,6 +38,7 @@ const followUpSchema = z.object({
   outcome: payoutResultSchema.shape.outcome,
   splits: payoutResultSchema.shape.splits,
   endedAtMs: z.number().min(0).max(MAX_TIME_MS),
+  metadata: payoutResultSchema.shape.metadata,
 }) satisfies z.ZodType<FollowUpRequest>;
 
 export function preparation(config: WorkerConfig, clock: Clock): CheckActivities {

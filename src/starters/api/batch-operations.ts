@@ -8,6 +8,7 @@ import { appName } from '../../contract/payout-request.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../domain/batch.ts';
 import { PHASES } from '../../domain/payout.ts';
 import { isScoped } from '../../domain/permissions.ts';
+import { starterName } from '../../domain/starter.ts';
 import { cancelBatch } from '../batches.ts';
 import { requirePayout } from './callers.ts';
 import type { Clients } from './clients.ts';
@@ -59,8 +60,8 @@ export function batchOperations(clients: Clients): Operation[] {
         const checked = await checkedBatch(batch);
         await requireRows(caller, checked);
         const state = await withinDailyLimits(clients, caller, checked.rows, {
-          find: () => batches.findComplete(checked, caller.name),
-          start: () => batches.startChecked(checked, caller.name),
+          find: () => batches.findComplete(checked, starterName(caller)),
+          start: () => batches.startChecked(checked, starterName(caller)),
         });
         return { state };
       },
@@ -112,6 +113,6 @@ export async function requireRows(caller: Caller, { rows }: CheckedBatch): Promi
 
 /** Rows may belong to any client, and the state does not name them. */
 async function requireOwnBatch(batches: Batches, ref: BatchRef, caller: Caller): Promise<void> {
-  if (isScoped(caller) && (await batches.startedBy(ref)) !== caller.name)
+  if (isScoped(caller) && (await batches.startedBy(ref)) !== starterName(caller))
     throw new Problem('batch-not-allowed', 'another caller started the batch');
 }

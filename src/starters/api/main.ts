@@ -6,6 +6,7 @@ import { PaymentsSettingError } from '../../payments/index.ts';
 import { Drain, drainOnSignals } from '../../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import { connectClient, TemporalSetupError } from '../../temporal/connection.ts';
+import { loadPlots } from './desk/plots.ts';
 import { buildServer } from './server.ts';
 
 async function main(): Promise<void> {
@@ -13,6 +14,7 @@ async function main(): Promise<void> {
   const { client } = await connectClient();
   const drain = new Drain();
   const server = await buildServer(client, config, { drain });
+  if (config.PAYOUTS_DESK === 'on') await loadPlots();
   // Leaves the connection open: retries of background calls throw on a closed connection (SDK 1.24).
   drainOnSignals(server, drain, { clock: PROCESS_SURROUNDINGS.clock, drainMs: config.PAYOUTS_DRAIN });
   const url = await server.listen(config.PAYOUTS_API_LISTEN);

@@ -6,6 +6,7 @@ import { payoutResultSchema, payoutStateSchema } from '../../contract/payout-ans
 import { ownId, payoutRequestSchema, text } from '../../contract/payout-request.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { isScoped } from '../../domain/permissions.ts';
+import { isStarter, starterName } from '../../domain/starter.ts';
 import { requirePayout, requirePayoutScope } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { withinDailyLimits } from './daily-limits.ts';
@@ -70,7 +71,7 @@ export function payoutOperations(clients: Clients): Operation[] {
         return withTemporalDeadline(() =>
           withinDailyLimits(clients, caller, [body], {
             find: () => payouts.find(body),
-            start: () => payouts.start(body, { startedBy: caller.name }),
+            start: () => payouts.start(body, { startedBy: starterName(caller) }),
           }),
         );
       },
@@ -106,6 +107,6 @@ function requireAuthority(caller: Caller, verb: DecisionVerb, { request, started
   // Both can make money move, so the caller's own limit applies as for a start.
   if (verb === 'approve' || verb === 'resolve') requirePayout(caller, request);
   else requirePayoutScope(caller, request);
-  if ((verb === 'approve' || verb === 'resolve') && startedBy === caller.name)
+  if ((verb === 'approve' || verb === 'resolve') && isStarter(caller, startedBy))
     throw new Problem('own-payout', `the caller who started a payout cannot ${verb} it`);
 }

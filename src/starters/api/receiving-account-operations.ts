@@ -11,6 +11,7 @@ import {
 } from '../../contract/receiving-account.ts';
 import { isScoped } from '../../domain/permissions.ts';
 import type { CheckedOpeningRequest } from '../../domain/receiving-account.ts';
+import { starterName } from '../../domain/starter.ts';
 import { requireScope } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { empty, type Operation, operation, startedFields } from './operation.ts';
@@ -54,7 +55,7 @@ export function receivingAccountOperations(clients: Clients): Operation[] {
       { params: empty, query: empty, body: receivingAccountSchema },
       ({ caller, body }) => {
         requireOpeningScope(caller, body);
-        return withTemporalDeadline(() => receivingAccounts.open(body, { startedBy: caller.name }));
+        return withTemporalDeadline(() => receivingAccounts.open(body, { startedBy: starterName(caller) }));
       },
     ),
     snapshotOperation(clients, REQUEST, {

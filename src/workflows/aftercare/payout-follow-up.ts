@@ -46,7 +46,8 @@ export async function payoutFollowUp(
 ): Promise<FollowUpResult> {
   const record = carried ?? newFollowUpRecord();
   let plan: FollowUpPlan | undefined;
-  const publisher = new Publisher(record.log, () => plan && { ...plan, app: request.app });
+  const { app, metadata } = request;
+  const publisher = new Publisher(record.log, () => plan && { ...plan, app, metadata });
   setHandler(changesQuery, () => followUpResult(request, record));
   // A notification is only a hint to check, whatever it says.
   onSignal(notificationSignal, () => {

@@ -16,6 +16,7 @@ import {
 import { type MadeDecision, repeatsLast, withDecision } from '../../domain/decisions.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { foundOrderIds, type PayoutRecord, undisprovedOrders } from '../../domain/payout-record.ts';
+import { isStarter } from '../../domain/starter.ts';
 import { isoTime } from '../../domain/time.ts';
 import {
   deciderProblem,
@@ -99,16 +100,12 @@ function approve(run: PayoutRun, { by, note }: Decision): PayoutState {
 function approvalProblem(run: PayoutRun, decision: Decision): string | undefined {
   const problem = decisionProblem(run, decision);
   if (problem) return problem;
-  return isStarter(decision.by) ? 'the caller who started a payout cannot approve it' : undefined;
+  return isByStarter(decision) ? 'the caller who started a payout cannot approve it' : undefined;
 }
 
-function isStarter(name: string): boolean {
-  const starter = workflowInfo().memo?.['startedBy'];
-  return typeof starter === 'string' && sameName(starter, name);
-}
-
-function sameName(one: string, other: string): boolean {
-  return one.trim().toLowerCase() === other.trim().toLowerCase();
+function isByStarter({ by }: { by: string }): boolean {
+  const startedBy = workflowInfo().memo?.['startedBy'];
+  return typeof startedBy === 'string' && isStarter({ name: by }, startedBy);
 }
 
 function refuse(run: PayoutRun, { by, note }: Decision): PayoutState {
@@ -187,7 +184,7 @@ function resolveProblem(run: PayoutRun, resolution: Resolution): string | undefi
   if (problem) return problem;
   const { creation, phase } = run.record;
   if (creation.stage !== 'review') return `there is nothing to resolve: the payout is ${phase}`;
-  if (isStarter(resolution.by)) return 'the caller who started a payout cannot resolve its review';
+  if (isByStarter(resolution)) return 'the caller who started a payout cannot resolve its review';
   if (run.resolution || run.isResolving) return 'the payout is already being resolved';
   return (
     resolutionProblem(resolution, 'orderId') ??

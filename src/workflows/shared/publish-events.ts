@@ -82,7 +82,7 @@ export class Publisher {
     }
     const { length } = this.pending;
     if (length === 0) return;
-    log.error('events could not be published; `payouts events resend` publishes them');
+    log.error('events could not be published; reconciliation publishes them');
     const tags = { app: this.plan()?.app ?? '' };
     metricMeter.createCounter('payouts_events_unpublished', 'event', 'events not queued').add(length, tags);
     upsertMemo({ unpublishedEvents: length });

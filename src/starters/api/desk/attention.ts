@@ -1,9 +1,10 @@
 /**
- * Everything that needs attention, in words: flagged payouts, follow-ups, receiving account requests and tokens; and
- * workflows that cannot continue.
+ * Everything that needs attention, in words: flagged payouts, follow-ups, receiving account requests, tokens and endpoints of
+ * events; and workflows that cannot continue.
  */
 import type { ListedPayout } from '../../../client/lists.ts';
-import { ownIdOf, payoutOf, payoutOfFollowUp } from '../../../contract/ids.ts';
+import { endpointStateQuery } from '../../../contract/event-messages.ts';
+import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp } from '../../../contract/ids.ts';
 import { tokenStateQuery } from '../../../contract/token-messages.ts';
 import type { WorkflowSignatures } from '../../../contract/workflows.ts';
 import { followUpReasons } from '../../../domain/follow-up.ts';
@@ -18,7 +19,7 @@ import type { Visit } from './identity.ts';
 import { applicationsWithin, PAYOUTS_PER_PAGE } from './listed.ts';
 import { type AttentionKind, attentionReasons, type CodedMessage } from './words.ts';
 
-/** Requests and tokens on the first page. */
+/** Requests, tokens and endpoints on the first page. */
 const MAX_OTHERS = 20;
 
 interface Item {
@@ -116,18 +117,16 @@ function isAllowed(check: () => void): boolean {
 async function otherItems(desk: Desk, visit: Visit): Promise<(Item | string | undefined)[]> {
   const apps = applicationsWithin(visit.caller);
   const query = [
-    "WorkflowType IN ('openReceivingAccount', 'tokenRenewal') AND PayoutNeedsAttention = true",
+    `WorkflowType IN (${quoteIds(Object.keys(OTHERS))}) AND PayoutNeedsAttention = true`,
     "ExecutionStatus = 'Running'",
     ...(apps ? [`PayoutApp IN (${quoteIds(apps)})`] : []),
   ].join(' AND ');
   const { runs } = await desk.clients.withTemporalDeadline(() => listRunPage(desk.client, query, MAX_OTHERS));
   return Promise.all(
-    runs.map((run) =>
-      readItem(
-        () => (run.type === 'tokenRenewal' ? tokenItem(desk, visit, run) : openingItem(desk, visit, run)),
-        run.type === 'tokenRenewal' ? 'a token' : `receiving account request ${ownIdOf(run.workflowId)}`,
-      ),
-    ),
+    runs.map((run) => {
+      const { read, nameOf } = OTHERS[run.type] ?? UNKNOWN;
+      return readItem(() => read(desk, visit, run), nameOf(run));
+    }),
   );
 }
 
@@ -156,6 +155,40 @@ async function tokenItem({ client, clients }: Desk, visit: Visit, run: ListedRun
   };
 }
 
+/** Endpoints belong to applications: their events are about every client. */
+async function endpointItem(
+  { client, clients }: Desk,
+  visit: Visit,
+  run: ListedRun,
+): Promise<Item | undefined> {
+  if (isScoped(visit.caller)) return undefined;
+  const handle = client.workflow.getHandle<WorkflowSignatures['eventDelivery']>(run.workflowId);
+  const { app, endpoint, sentence, waiting, reasons } = await clients.withTemporalDeadline(() =>
+    handle.query(endpointStateQuery),
+  );
+  return {
+    ...{ kind: 'endpoint', what: 'Endpoint', name: `${endpoint} of application ${app}`, reasons },
+    sentence: `${sentence} ${waiting} ${waiting === 1 ? 'event waits' : 'events wait'}.`,
+  };
+}
+
+interface Other {
+  read(desk: Desk, visit: Visit, run: ListedRun): Promise<Item | undefined>;
+  /** If it cannot be read now. */
+  nameOf(run: ListedRun): string;
+}
+
+/** By workflow type. */
+const OTHERS: Readonly<Record<string, Other>> = {
+  openReceivingAccount: {
+    read: openingItem,
+    nameOf: ({ workflowId }) => `receiving account request ${ownIdOf(workflowId)}`,
+  },
+  tokenRenewal: { read: tokenItem, nameOf: () => 'a token' },
+  eventDelivery: { read: endpointItem, nameOf: ({ workflowId }) => `endpoint ${ownIdOf(workflowId)}` },
+};
+const UNKNOWN: Other = { read: async () => undefined, nameOf: ({ workflowId }) => workflowId };
+
 /** A workflow that belongs to no application is shown to everybody, as it may concern every payout. */
 async function workflowItems(
   { findings }: Desk,
@@ -164,8 +197,9 @@ async function workflowItems(
   const found = await findings().catch(() => undefined);
   if (!found) return ['stuck workflows'];
   return found.flatMap(({ workflowId, reason }): Item[] => {
+    const app = applicationOf(workflowId);
+    if (app !== undefined && apps && !apps.includes(app)) return [];
     const payout = payoutOf(workflowId) ?? payoutOfFollowUp(workflowId);
-    if (payout && apps && !apps.includes(payout.app)) return [];
     const shown = payout
       ? { what: 'Payout', name: payout.partnerOrderId, href: payoutLink(payout) }
       : { what: 'Workflow', name: workflowId };

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { CsvError, type Info, parse } from 'csv-parse';
 import { InvalidPayoutRequestError } from '../../../client/invalid-request.ts';
 import type { FieldError } from '../../../contract/payout-request.ts';
+import { MAX_ROWS_PER_BATCH } from '../../../domain/batch.ts';
 import { ndjsonLines } from '../../batches.ts';
 import { NdjsonRows } from '../bodies.ts';
 
@@ -19,13 +20,24 @@ const MAX_METADATA_COLUMN = 256;
 const METADATA = 'metadata.';
 const COLUMN = /^[A-Za-z]{1,64}(\.[A-Za-z]{1,64}){0,2}$/;
 
-/** Throws `InvalidPayoutRequestError` or a 400 `Problem` for a file that cannot be parsed. */
+/**
+ * Stops after the row limit: one row more, so that the check of the batch refuses it. Throws `InvalidPayoutRequestError` or a
+ * 400 `Problem` for a file that cannot be parsed.
+ */
 export async function readBatchFile(bytes: Buffer): Promise<BatchFile> {
   const [first] = ndjsonLines(bytes);
   if (first?.bytes.toString('utf8').trim().startsWith('{') !== true) return readCsv(bytes);
   const rows: unknown[] = [];
-  for await (const row of new NdjsonRows(bytes)) rows.push(row);
-  return { rows, lines: Array.from(ndjsonLines(bytes), ({ number }) => number) };
+  for await (const row of new NdjsonRows(bytes)) {
+    rows.push(row);
+    if (rows.length > MAX_ROWS_PER_BATCH) break;
+  }
+  const lines: number[] = [];
+  for (const { number } of ndjsonLines(bytes)) {
+    if (lines.length === rows.length) break;
+    lines.push(number);
+  }
+  return { rows, lines };
 }
 
 async function readCsv(bytes: Buffer): Promise<BatchFile> {
@@ -41,6 +53,7 @@ async function readCsv(bytes: Buffer): Promise<BatchFile> {
       file.rows.push(rowOf(record));
       // The line at which the record ends.
       file.lines.push(info.lines);
+      if (file.rows.length > MAX_ROWS_PER_BATCH) break;
     }
   } catch (error) {
     if (error instanceof CsvError) throw invalid([{ path: 'file', message: `is not CSV: ${error.message}` }]);

@@ -11,6 +11,7 @@ import { requireApplication, requireVerb } from '../callers.ts';
 import { invalidFields, Problem } from '../problem.ts';
 import { type BatchFile, readBatchFile } from './batch-file.ts';
 import { type Desk, getPage, postForm } from './context.ts';
+import { dailyUse } from './daily-use.ts';
 import { type Fields, filledIn } from './forms.ts';
 import { type Html, hidden, html, link, money, table } from './html.ts';
 import { admittedVisit, requireOwnOrigin, type Visit } from './identity.ts';
@@ -48,7 +49,7 @@ export function uploadRoutes(scope: FastifyInstance, desk: Desk, uploads: Upload
     requireVerb(visit.caller, 'batch');
     const { upload: id = '' } = filledIn(query, 'upload');
     const upload = uploads.get(id, visit.formToken);
-    const preview = await previewOf(visit, upload);
+    const preview = await previewOf(desk, visit, upload);
     return sendPage(reply, {
       ...{ title: `Preview of batch ${upload.batchId}`, visit, section: 'Batches' },
       content: previewContent(visit, upload, id, preview),
@@ -102,18 +103,19 @@ function textOf({ value }: Extract<Multipart, { type: 'field' }>): string {
 }
 
 type Preview =
-  | { rows: readonly CheckedPayoutRequest[]; lines: readonly number[] }
+  | { rows: readonly CheckedPayoutRequest[]; lines: readonly number[]; dailyUse: Html | undefined }
   | { errors: readonly FieldError[]; lines: readonly number[]; isStopped: boolean }
   | { refusal: string };
 
 /** Checks everything that the start checks, except what Temporal knows: whether an id was used before. */
-async function previewOf({ caller }: Visit, { app, batchId, bytes }: Upload): Promise<Preview> {
+async function previewOf(desk: Desk, { caller }: Visit, { app, batchId, bytes }: Upload): Promise<Preview> {
   let file: BatchFile = { rows: [], lines: [] };
   try {
     file = await readBatchFile(bytes);
     const checked = await checkedBatch({ app, batchId, payouts: file.rows });
     await requireRows(caller, checked);
-    return { rows: checked.rows, lines: file.lines };
+    const { rows } = checked;
+    return { rows, lines: file.lines, dailyUse: await dailyUse(desk, caller, rows) };
   } catch (error) {
     if (error instanceof InvalidPayoutRequestError)
       return { errors: error.fields, lines: file.lines, isStopped: error.stopped };
@@ -128,10 +130,10 @@ function previewContent(visit: Visit, upload: Upload, id: string, preview: Previ
   if ('refusal' in preview)
     return html`${about}<p class="warning" role="alert">Nothing was started: ${preview.refusal}.</p>${again()}`;
   if ('errors' in preview) return html`${about}${errorTable(preview)}${again()}`;
-  const { rows, lines } = preview;
+  const { rows, lines, dailyUse } = preview;
   const totals = totalsByCurrency(rows.map(({ instructedAmount }) => instructedAmount)).map(money);
   return html`${about}<p class="amount">${rows.length} ${rows.length === 1 ? 'payout' : 'payouts'}, ${totals.join(', ')}</p>
-<p>Every row is valid. Nothing has started yet.</p>
+<p>Every row is valid. Nothing has started yet.</p>${dailyUse}
 <form method="post" action="/desk/batches/start">${hidden({ formToken: visit.formToken, upload: id, app, batchId })}
 <div class="buttons"><button>Start ${rows.length} ${rows.length === 1 ? 'payout' : 'payouts'}</button> <a href="/desk/batches">Discard</a></div></form>
 ${rowTable(rows.slice(0, SHOWN_ROWS), lines)}${

@@ -1,5 +1,6 @@
 /** The forms with which people decide about a payout, as far as their key has the verbs. */
 import type { PayoutStart } from '../../../client/payouts.ts';
+import { isStarter } from '../../../domain/starter.ts';
 import type { ShownState } from './acting.ts';
 import { may } from './acting.ts';
 import { type Html, hidden, html, type PayoutId } from './html.ts';
@@ -15,12 +16,12 @@ interface Decided extends PayoutId, Pick<PayoutStart, 'startedBy'> {
 /** Approve or refuse, with a note. The decision counts for the quote that the page shows. */
 export function approvalForm(visit: Visit, { app, partnerOrderId, startedBy, state }: Decided, from: Origin) {
   const { caller, formToken } = visit;
-  const isOwn = startedBy?.trim().toLowerCase() === caller.name;
+  const isOwn = isStarter(caller, startedBy);
   const approves = may(caller, 'approve') && !isOwn;
   const refuses = may(caller, 'refuse');
   const fields = { formToken, app, partnerOrderId, from, lockRateId: state.quote?.lockRateId };
   const id = `note-${app}-${partnerOrderId}`.replace(/[^\w-]/g, (char) => `_${char.charCodeAt(0)}`);
-  return html`${isOwn && html`<p class="faint">You started this payout: another person approves it.</p>`}
+  return html`${isOwn && html`<p class="faint">You or your key started this payout: another person approves it.</p>`}
 ${
   (approves || refuses) &&
   html`<form method="post" action="/desk/payouts/${approves ? 'approve' : 'refuse'}">${hidden(fields)}

@@ -17,7 +17,7 @@ const report = z.object({ notReconciled: z.array(z.object({ workflowId: z.string
 export async function findingsOf(client: Client, environment: string): Promise<Finding[]> {
   const [failing, notReconciled] = await Promise.all([
     knownFailingWorkflows(client, environment),
-    lastLeftAlone(client, environment),
+    lastNotReconciled(client, environment),
   ]);
   return [
     ...(failing ?? []).map((one): Finding => {
@@ -28,7 +28,7 @@ export async function findingsOf(client: Client, environment: string): Promise<F
   ];
 }
 
-async function lastLeftAlone(client: Client, environment: string): Promise<Finding[]> {
+async function lastNotReconciled(client: Client, environment: string): Promise<Finding[]> {
   const ended = "WorkflowType = 'payoutReconciliation' AND ExecutionStatus = 'Completed'";
   const query = `${ended} AND WorkflowId STARTS_WITH '${reconciliationId(environment)}'`;
   // The list starts with the run that closed last.

@@ -1,5 +1,6 @@
 /** `/desk/sign-in` and `/desk/sign-out`. */
 import type { FastifyInstance } from 'fastify';
+import { Problem } from '../problem.ts';
 import { type Desk, postForm } from './context.ts';
 import { type Fields, filledIn } from './forms.ts';
 import { html } from './html.ts';
@@ -29,6 +30,7 @@ export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
     onSend: audit.recorder({ method: 'POST', path: '/desk/sign-in' }),
     handler: async (request, reply) => {
       const fields = request.body ?? {};
+      if (!identity.takesKeys) throw new Problem('route-not-found', 'nobody signs in here with a key');
       identity.requireOwnForm(request, fields['formToken']);
       identity.signIn(request, reply, filledIn(fields, 'key').key ?? '');
       return reply.redirect(nextOf(fields), 303);

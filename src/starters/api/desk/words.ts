@@ -1,5 +1,6 @@
 /** Public codes in words, as the reference explains them. */
 import {
+  ENDPOINT_ATTENTION,
   type Explained,
   FOLLOW_UP_ATTENTION,
   OPENING_ATTENTION,
@@ -21,6 +22,7 @@ export const ATTENTION = {
   followUp: FOLLOW_UP_ATTENTION,
   opening: OPENING_ATTENTION,
   token: TOKEN_ATTENTION,
+  endpoint: ENDPOINT_ATTENTION,
   workflow: WORKFLOW_ATTENTION,
 } as const satisfies Record<string, Explanations>;
 
