@@ -26,10 +26,7 @@ import { showState } from './show-state.ts';
 /** A notification may arrive every second, and each may cost four events: far fewer in this time than Temporal's limit. */
 const LONGEST_REST_MS = 3_600_000;
 
-/** A run on a pinned version would otherwise begin on the same version. */
-const continueOnTarget = makeContinueAsNewFunc<
-  (request: CheckedPayoutRequest, carried: CarriedOver) => Promise<unknown>
->({ initialVersioningBehavior: 'AUTO_UPGRADE' });
+type Next = (request: CheckedPayoutRequest, carried: CarriedOver) => Promise<unknown>;
 
 /** Thrown by a step when the payout ends without an order. */
 export class NotCreated extends Error {
@@ -178,6 +175,8 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     // The handler of an update that was just answered ends in the same workflow task.
     if (!allHandlersFinished() && !(await condition(allHandlersFinished, '1s'))) return;
     const { request, settings, record } = this;
-    await continueOnTarget(request, { request, settings, record });
+    // Otherwise the next run of a pinned payout would begin on the same version.
+    const onTarget = makeContinueAsNewFunc<Next>({ initialVersioningBehavior: 'AUTO_UPGRADE' });
+    await onTarget(request, { request, settings, record });
   }
 }
