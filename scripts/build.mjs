@@ -83,8 +83,8 @@ function writeJson(file, content) {
  * @param {string} cwd
  */
 async function step([program = '', ...args], cwd) {
-  const { ok, output, errors, reason } = await run(program, args, { timeoutMs: STEP_LIMIT_MS, cwd });
-  if (!ok) throw new SetupError(`${program} ${args[0]}: ${reason}\n${lastLines(output + errors, 20)}`);
+  const ended = await run(program, args, { timeoutMs: STEP_LIMIT_MS, cwd });
+  if (!ended.ok) throw new SetupError(`${program} ${args[0]}: ${ended.reason}\n${lastLines(ended, 20)}`);
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)

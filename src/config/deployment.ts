@@ -19,8 +19,7 @@ export const deploymentShape = {
   }),
   PAYOUTS_BUILD_ID: buildId.meta({
     description:
-      'The version of the code of this worker, such as the commit. Workers with the same one must run the same code.',
-    requiredWhen: 'with `PAYOUTS_DEPLOYMENT`',
+      'The version of the code of this worker, such as the commit. `PAYOUTS_DEPLOYMENT` requires it. Workers with the same one must run the same code.',
     valueType: 'name',
   }),
 };

@@ -3,14 +3,16 @@
  * a workflow task on the wrong version fails. On the server of production, payouts move to another version when they continue
  * as new; the dev server is older and keeps them.
  */
+import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { startTemporalServer, type TemporalServer } from '../../scripts/temporal-server.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
+import { stateQuery } from '../../src/contract/payout-messages.ts';
 import { workerVersions } from '../../src/temporal/worker-versions.ts';
 import { cli } from '../support/cli.ts';
 import { DEPLOYMENT, Deployment } from '../support/deployment.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { LONG_PHASES, type OpenPayout, openInEveryPhase } from '../support/open-payouts.ts';
+import { LONG_LOCKS, LONG_PHASES, type OpenPayout, openInEveryPhase } from '../support/open-payouts.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
 const SERVERS = [
@@ -22,10 +24,11 @@ describe.each(SERVERS)('H40 deployments on $name', ({ movesOn }) => {
   let server: TemporalServer | undefined;
   let world: PayoutWorld;
   let deployment: Deployment;
+  let endedOnFirst: PayoutRef;
   beforeAll(async () => {
     server = movesOn ? await startTemporalServer({ historyShards: 4 }) : undefined;
     const address = server?.address ?? inject('temporalAddress');
-    world = await PayoutWorld.start({ idle: true, address, env: LONG_PHASES });
+    world = await PayoutWorld.start({ idle: true, address, env: LONG_PHASES, settings: LONG_LOCKS });
     deployment = new Deployment(world);
   });
   afterAll(async () => {
@@ -49,6 +52,11 @@ describe.each(SERVERS)('H40 deployments on $name', ({ movesOn }) => {
         await world.payouts.notify(ref, { receivedAt: new Date().toISOString(), partnerOrderId: 'another' });
         return undefined;
       });
+  }
+
+  async function firstOn(buildId: string, opened: readonly OpenPayout[]): Promise<PayoutRef> {
+    for (const { ref } of opened) if ((await versionOf(ref)) === buildId) return ref;
+    throw new Error(`no payout has ended on ${buildId}`);
   }
 
   /** After the deployment of `buildId`: those that can have moved, and all others stay on `before`. */
@@ -158,5 +166,16 @@ describe.each(SERVERS)('H40 deployments on $name', ({ movesOn }) => {
       await eventually(async () => (await openOn(old)) === 0 || undefined);
       expect(await deployment.stop(old)).toBe(0);
     }
+    endedOnFirst = await firstOn('v1', onFirst);
+  });
+
+  test('H190 a payout that ended on a version without workers answers again when one runs', async () => {
+    const { connection } = world.client;
+    const impatient = new Client({ connection, namespace: world.namespace });
+    const handle = impatient.workflow.getHandle(world.payouts.handle(endedOnFirst).workflowId);
+    const ask = () => handle.query(stateQuery);
+    await expect(ask()).rejects.toThrow();
+    await deployment.start('v1', 'released');
+    expect((await eventually(() => ask().catch(() => undefined))).phase).toBe('DONE');
   });
 });

@@ -1,4 +1,5 @@
 /** One open payout in each phase, and how each of them ends. */
+import type { SettingsChange } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
@@ -11,6 +12,9 @@ export const LONG_PHASES: Environment = {
   PAYMENTS_LOCK_LIFETIME: '1h',
   PAYOUTS_CONFIRMATION_WINDOW: '5h',
 };
+
+/** A lock is still valid after the approval, or when a held create is released. */
+export const LONG_LOCKS: SettingsChange = { lockLifetimeMs: 3_600_000 };
 
 export interface OpenPayout {
   ref: PayoutRef;

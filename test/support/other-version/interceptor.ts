@@ -5,7 +5,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
   inbound: [
     {
       async execute(input, next) {
-        if (workflowInfo().workflowType === 'payout') await sleep(1);
+        if (workflowInfo().workflowType === 'payout') sleep(1).catch(() => undefined);
         return next(input);
       },
     },
