@@ -7,6 +7,7 @@ import type { Permissions } from '../domain/permissions.ts';
 import type { CreateMeaning } from '../domain/provider-records.ts';
 import { type Application, readApplications } from './applications.ts';
 import { readApprovals } from './approvals.ts';
+import { deploymentShape, isVersionNamed } from './deployment.ts';
 import { type Keys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
 import { type EventEndpoints, readEvents } from './events.ts';
@@ -150,6 +151,16 @@ export const workerShape = {
       'A file that `npm run bundle-workflows -- FILE` wrote from the same sources. With it, a worker starts some seconds faster.',
     valueType: 'path',
   }),
+  ...deploymentShape,
+  PAYOUTS_HEALTH_LISTEN: value.listenAddress
+    .optional()
+    .describe(
+      'Where the worker answers [`/livez` and `/readyz`](operations.md#stop-a-worker), without a key.',
+    ),
+  PAYOUTS_DRAIN: value.durationOf(
+    '30s',
+    'How long the worker may take to end after SIGTERM: calls in flight finish. Longer than `PAYMENTS_CALL_TIMEOUT`, and shorter than the grace period of your supervisor. See [Stop a worker](operations.md#stop-a-worker).',
+  ),
   PAYOUTS_METRICS_LISTEN: value.optionalText(
     'Where the worker serves [Prometheus metrics](operations.md#metrics), without a key.',
     '`IP:port`',
@@ -162,7 +173,8 @@ const workerSchema = z
   .refine((env) => env.PAYMENTS_SIGNER === 'none' || env.PAYMENTS_SIGNING_KEY, {
     path: ['PAYMENTS_SIGNING_KEY'],
     message: 'is required by PAYMENTS_SIGNER',
-  });
+  })
+  .refine(isVersionNamed, { path: ['PAYOUTS_BUILD_ID'], message: 'is required by PAYOUTS_DEPLOYMENT' });
 
 export type WorkerEnvironment = z.output<typeof workerSchema>;
 

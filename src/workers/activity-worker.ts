@@ -7,8 +7,6 @@ import type { PaymentsClientOptions } from '../payments/index.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
 import type { EventTransport } from '../webhooks/event-transport.ts';
 
-/** After a shutdown request, running activities have this long to finish. */
-export const SHUTDOWN_GRACE = '30s';
 /** The SDK's own default is too slow for the lease. */
 const MAX_HEARTBEAT_THROTTLE = '1s';
 
@@ -34,7 +32,8 @@ export interface ActivityQueue {
   slots: CustomSlotSupplier<ActivitySlotInfo> | { type: 'fixed-size'; numSlots: number };
   /** The maximum number of concurrent polls. At most one per slot. */
   polls: number;
-  shutdownGraceTime: string | number;
+  /** After a shutdown request, running activities have this long to finish. */
+  shutdownGraceTime: number;
 }
 
 /** These queues have no tasks of other kinds. */

@@ -2,46 +2,63 @@
 import { Worker } from '@temporalio/worker';
 import { workerConfig } from '../config/config.ts';
 import { ConfigError } from '../config/environment.ts';
+import { Drain } from '../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { TemporalSetupError } from '../temporal/connection.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { connectWorker } from '../temporal/worker-connection.ts';
 import { keepDeliveries } from './deliveries.ts';
+import { serveHealth } from './health.ts';
 import { installRuntime } from './runtime.ts';
 import { keepSchedules } from './schedules.ts';
 import { keepRenewals } from './tokens/token-renewals.ts';
-import { createWorkers, runWorkers, shutDownOnSignal } from './worker.ts';
+import { createWorkers, isRunning, type ProcessWorkers, runWorkers, shutDownOnSignals } from './worker.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 async function main(): Promise<void> {
   const config = workerConfig(process.env);
-  installRuntime(config.env);
+  const { env } = config;
+  installRuntime(env);
   const surroundings = PROCESS_SURROUNDINGS;
-  const { connection, client, namespace, address } = await connectWorker(surroundings);
-  await registerSearchAttributes(connection, namespace);
-  const workers = await createWorkers({
+  const { clock } = surroundings;
+  // The bundle is made while Temporal answers.
+  const [temporal, bundle] = await Promise.all([connected(), workflowBundle(env.PAYOUTS_WORKFLOW_BUNDLE)]);
+  const { connection, client, namespace, address } = temporal;
+  const drain = new Drain();
+  let workers: ProcessWorkers | undefined;
+  const health = { drain, clock, client, isRunning: () => workers !== undefined && isRunning(workers) };
+  const { PAYOUTS_HEALTH_LISTEN: listen } = env;
+  const stopHealth = listen === undefined ? () => undefined : await serveHealth(listen, health);
+  workers = await createWorkers({
     ...{ config, client, surroundings },
     createWorker: (options) => Worker.create({ ...options, connection, namespace }),
-    workflowBundle: await workflowBundle(config.env.PAYOUTS_WORKFLOW_BUNDLE),
+    workflowBundle: bundle,
   });
   const running = runWorkers(workers);
-  shutDownOnSignal(workers, surroundings.clock);
-  const stopRenewals = keepRenewals(client, config, surroundings);
-  const stopSchedules = keepSchedules(client, config, surroundings.clock);
-  const stopDeliveries = keepDeliveries(client, config, surroundings.clock);
+  const stopDeadline = shutDownOnSignals(workers, drain, { clock, drainMs: env.PAYOUTS_DRAIN });
+  const stopKeeping = [
+    keepRenewals(client, config, surroundings),
+    keepSchedules(client, config, clock),
+    keepDeliveries(client, config, clock),
+  ];
   const apps = [...config.applications.keys()].join(', ');
   console.log(
-    `worker ready: ${config.env.PAYMENTS_ENVIRONMENT}, applications ${apps}, Temporal ${address}/${namespace}`,
+    `worker ready: ${env.PAYMENTS_ENVIRONMENT}, applications ${apps}, Temporal ${address}/${namespace}`,
   );
   await running;
-  stopRenewals();
-  stopSchedules();
-  stopDeliveries();
+  for (const stop of [...stopKeeping, stopDeadline, stopHealth]) stop();
   await connection.close();
+}
+
+async function connected(): ReturnType<typeof connectWorker> {
+  const temporal = await connectWorker(PROCESS_SURROUNDINGS);
+  await registerSearchAttributes(temporal.connection, temporal.namespace);
+  return temporal;
 }
 
 main().catch((error: unknown) => {
   const expected = error instanceof ConfigError || error instanceof TemporalSetupError;
   console.error(expected ? error.message : error);
-  process.exitCode = 1;
+  // What still runs would keep half a worker alive.
+  process.exit(1);
 });

@@ -34,7 +34,7 @@ import {
 } from '../contract/ids.ts';
 import { payoutsServiceHandler } from '../nexus/payouts-service.ts';
 import { HttpEventTransport } from '../webhooks/event-transport.ts';
-import { type ActivityQueue, type ApplicationParts, SHUTDOWN_GRACE } from './activity-worker.ts';
+import type { ActivityQueue, ApplicationParts } from './activity-worker.ts';
 import { maxInFlight } from './provider-client.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
 import { callSlots, pacedSlots, prefetchedCalls } from './rate-limit/slots.ts';
@@ -88,7 +88,7 @@ export function eventQueues({
       activities: deliveryActivities({ environment, endpoints, client, transport, surroundings }),
       slots: { type: 'fixed-size', numSlots: Math.min(MAX_DELIVERIES, count) },
       polls: Math.min(MAX_EVENT_POLLS, count),
-      shutdownGraceTime: SHUTDOWN_GRACE,
+      shutdownGraceTime: config.env.PAYOUTS_DRAIN,
     },
   ];
 }
@@ -130,14 +130,14 @@ export function callQueues(
       activities: api,
       slots: callSlots(limiter, maxInFlight(config, callsPerSecond), clock),
       polls: Math.min(MAX_POLLS, prefetchedCalls(callsPerSecond)),
-      shutdownGraceTime: SHUTDOWN_GRACE,
+      shutdownGraceTime: config.env.PAYOUTS_DRAIN,
     },
     ...TOKEN_LANES.map((lane) => ({
       taskQueue: tokenTaskQueue(environment, app, lane),
       activities: token,
       slots: tokenSlots[lane],
       polls: 1,
-      shutdownGraceTime: SHUTDOWN_GRACE,
+      shutdownGraceTime: config.env.PAYOUTS_DRAIN,
     })),
   ];
 }

@@ -1,15 +1,11 @@
 /** The SDK workers of one process, one for workflows and those of each application: how they start, run and shut down. */
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { dataConverter } from '../encryption/data-converter.ts';
+import type { Drain, DrainSettings } from '../surroundings/drain.ts';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
-import {
-  type ApplicationParts,
-  activityWorker,
-  type Runnable,
-  SHUTDOWN_GRACE,
-  shutDown,
-} from './activity-worker.ts';
+import { type ApplicationParts, activityWorker, type Runnable, shutDown } from './activity-worker.ts';
 import { applicationWorker } from './application-worker.ts';
+import { versioning } from './deployment.ts';
 import { Ownership } from './rate-limit/ownership.ts';
 import { eventQueues, nexusQueues, payoutsQueue } from './task-queues.ts';
 
@@ -55,8 +51,9 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
     dataConverter: dataConverter(config.keys.payloads, surroundings.random),
     maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
     stickyQueueScheduleToStartTimeout: STICKY_QUEUE_TIMEOUT,
-    shutdownGraceTime: SHUTDOWN_GRACE,
+    shutdownGraceTime: config.env.PAYOUTS_DRAIN,
     ...WORKFLOW_TASKS,
+    ...versioning(config.env),
   });
   const served = [...config.applications.values()];
   const environment = config.env.PAYMENTS_ENVIRONMENT;
@@ -80,10 +77,31 @@ export async function runWorkers({ workflows, applications }: ProcessWorkers): P
   await Promise.all([workflows, ...applications].map((worker) => worker.run()));
 }
 
-/** The same signal again ends the process immediately. */
-export function shutDownOnSignal(workers: ProcessWorkers, clock: Clock): void {
+export function isRunning({ workflows, applications }: ProcessWorkers): boolean {
+  return [workflows, ...applications].every((worker) => worker.getState() === 'RUNNING');
+}
+
+/**
+ * SIGTERM and SIGINT shut the workers down. A second signal, or the end of `drainMs`, ends the process at once with exit
+ * code 1. Call the returned function when the workers have ended.
+ */
+export function shutDownOnSignals(
+  workers: ProcessWorkers,
+  drain: Drain,
+  { clock, drainMs }: DrainSettings,
+): () => void {
+  let cancelDeadline: () => void = () => undefined;
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => void shutDownInOrder(workers, clock));
+    process.on(signal, () => {
+      if (drain.hasBegun) process.exit(1);
+      drain.begin();
+      cancelDeadline = clock.after(drainMs, () => {
+        console.error('calls did not finish within PAYOUTS_DRAIN');
+        process.exit(1);
+      });
+      void shutDownInOrder(workers, clock);
+    });
+  return () => cancelDeadline();
 }
 
 /** First the leases, then the workflows. Resolves before the workers have ended. */

@@ -1,4 +1,5 @@
 /** Bundles the workflows for Temporal's sandbox: when a worker starts, or beforehand. */
+import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
@@ -13,6 +14,8 @@ import { FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
 const EXTENSION = extname(import.meta.url);
 const WORKFLOWS = fileURLToPath(new URL(`../workflows/index${EXTENSION}`, import.meta.url));
 const STALE_CLOCK = fileURLToPath(new URL(`../workflows/shared/stale-clock${EXTENSION}`, import.meta.url));
+/** `npm run build` writes it. */
+const BUILT = fileURLToPath(new URL('../../workflows.js', import.meta.url));
 
 /** Tests bundle their own workflows with the same options. */
 export function bundleOptions(workflowsPath: string = WORKFLOWS): BundleOptions {
@@ -32,5 +35,6 @@ export function bundleWorkflows() {
 
 /** `builtFile`: a bundle that `npm run bundle-workflows` wrote from the same sources. */
 export async function workflowBundle(builtFile: string | undefined): Promise<WorkflowBundleOption> {
-  return builtFile === undefined ? bundleWorkflows() : { codePath: builtFile };
+  const codePath = builtFile ?? (existsSync(BUILT) ? BUILT : undefined);
+  return codePath === undefined ? bundleWorkflows() : { codePath };
 }

@@ -78,6 +78,7 @@ describe('doctor in a healthy environment', () => {
       'priorities: ok',
       'worker for workflows: ok',
       'worker for provider calls of default: ok',
+      'worker versions: ok',
       'encryption keys: ok',
       'rate-limit lease: ok',
       'reconciliation: ok',

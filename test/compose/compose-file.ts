@@ -8,7 +8,7 @@ export const ROOT = join(import.meta.dirname, '..', '..');
 
 const serviceSchema = z.looseObject({
   image: z.string().optional(),
-  build: z.string().optional(),
+  build: z.union([z.string(), z.object({ context: z.string(), target: z.string() })]).optional(),
   command: z.array(z.string()).optional(),
   network_mode: z.string().optional(),
   networks: z.array(z.string()).default([]),

@@ -45,7 +45,10 @@ describe('the compose topology', () => {
 
   test.each(services())('%s runs a pinned image or our own', (_name, { image = '', build }) => {
     if (build === undefined) expect(image).toMatch(/^[\w/-]+:\d+\.\d+(\.\d+)?$/);
-    else expect(existsSync(join(ROOT, build, 'Dockerfile'))).toBe(true);
+    else {
+      const { context, target } = typeof build === 'string' ? { context: build, target: '' } : build;
+      expect(readFileSync(join(ROOT, context, 'Dockerfile'), 'utf8')).toContain(target && ` AS ${target}\n`);
+    }
   });
 
   test('passwords and secrets come from the environment, with a default for trials', () => {
@@ -58,7 +61,8 @@ describe('the compose topology', () => {
 
 describe('our services in the compose topology', () => {
   test.each(ourServices())('%s starts a program that the image contains', (_name, { command = [] }) => {
-    const program = command.at(-1) ?? '';
+    // The image contains the compiled program.
+    const program = (command.at(-1) ?? '').replace(/\.js$/, '.ts');
     expect(existsSync(join(ROOT, program))).toBe(true);
     expect(copiedFolders()).toContain(program.split('/')[0]);
   });

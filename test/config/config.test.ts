@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { workerConfig } from '../../src/config/config.ts';
 import { ConfigError, type Environment } from '../../src/config/environment.ts';
+import { versioning } from '../../src/workers/deployment.ts';
 
 const good: Environment = {
   PAYMENTS_ENVIRONMENT: 'test',
@@ -59,6 +60,26 @@ describe('the environment is read once, and every bad variable is named', () => 
     expect(workerConfig(good).env.PAYOUTS_TEMPORAL_RECOVERED_AT).toBeUndefined();
     expect(problems(read('yesterday')).join()).toMatch(/PAYOUTS_TEMPORAL_RECOVERED_AT.*ISO 8601/);
     expect(problems(read('2999-01-01T00:00:00Z')).join()).toMatch(/PAYOUTS_TEMPORAL_RECOVERED_AT.*future/);
+  });
+
+  test('has no worker version by default, and requires a whole one that Temporal accepts', () => {
+    expect(versioning(workerConfig(good).env)).toEqual({});
+    expect(problems({ ...good, PAYOUTS_DEPLOYMENT: 'payouts' })).toEqual([
+      'PAYOUTS_BUILD_ID: is required by PAYOUTS_DEPLOYMENT',
+    ]);
+    const names = { PAYOUTS_DEPLOYMENT: 'payouts.east', PAYOUTS_BUILD_ID: 'a:b' };
+    expect(problems({ ...good, ...names })).toEqual([
+      'PAYOUTS_DEPLOYMENT: must be 1 to 64 letters, digits, underscores and hyphens',
+      'PAYOUTS_BUILD_ID: must be 1 to 64 letters, digits, dots, underscores and hyphens',
+    ]);
+    const { env } = workerConfig({ ...good, PAYOUTS_DEPLOYMENT: 'payouts', PAYOUTS_BUILD_ID: '1.0.0-4f2a' });
+    expect(versioning(env)).toEqual({
+      workerDeploymentOptions: {
+        version: { deploymentName: 'payouts', buildId: '1.0.0-4f2a' },
+        useWorkerVersioning: true,
+        defaultVersioningBehavior: 'AUTO_UPGRADE',
+      },
+    });
   });
 
   test('requires rising follow-up times, and at least one second between reconciliations', () => {

@@ -15,14 +15,19 @@ export interface OwnProcess {
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Resolves once the program has printed `ready`. Rejects with its output when it exits before that. */
+/**
+ * Resolves once the program has printed `ready`. Rejects with its output when it exits before that. `checkout`: the folder of
+ * another version.
+ */
 export async function startProgram(
   program: string,
   environment: Environment,
   ready: RegExp,
+  checkout?: string,
 ): Promise<OwnProcess> {
-  const child = spawn(process.execPath, programArguments(program), {
-    cwd: ROOT,
+  const args = checkout === undefined ? programArguments(program) : ['--import', 'tsx', program];
+  const child = spawn(process.execPath, args, {
+    cwd: checkout ?? ROOT,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -12,6 +12,7 @@ import { checkKeys } from './doctor/keys.ts';
 import { checkPriorities } from './doctor/priorities.ts';
 import { checkProvider, checkTokens, providerNotChecked } from './doctor/provider.ts';
 import { checkNamespace, checkSearchAttributes, checkVersion } from './doctor/temporal.ts';
+import { checkVersions } from './doctor/versions.ts';
 import { checkLease, checkTaskQueues } from './doctor/workers.ts';
 import { checkReconciliation, checkWorkflowTasks } from './doctor/workflows.ts';
 import type { Session } from './session.ts';
@@ -57,7 +58,7 @@ async function examine(
   const priorities = await checkPriorities(session);
   clocks.temporal = priorities.clock;
   const queues = await checkTaskQueues(session, environment, app);
-  checks.push(priorities.check, ...queues);
+  checks.push(priorities.check, ...queues, await checkVersions(session));
   if (queues.some(({ verdict }) => verdict !== 'ok')) return 'no worker can call it';
   const keys = await checkKeys(session);
   clocks.worker = keys.clock;

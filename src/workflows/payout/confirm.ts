@@ -52,7 +52,7 @@ export async function confirm(run: PayoutRun): Promise<void> {
   const { creation } = record;
   if (creation.stage !== 'confirming') return;
   run.enter('RECONCILING');
-  if (mayContinueAsNew(run, creation)) await run.continueAsNewWhenLong();
+  if (mayContinueAsNew(run, creation)) await run.continueAsNewWhenDue();
   const queriedAtMs = Date.now();
   // As urgent as a create, because a send of unknown outcome waits for the answer.
   const answer = await confirmOrder(run, untilAnswered(run.calls, 'create', SUMMARY));
@@ -137,7 +137,7 @@ export async function review(run: PayoutRun): Promise<void> {
   if (record.creation.stage !== 'review') return;
   run.enter('NEEDS_REVIEW');
   run.flag('NEEDS_REVIEW', `find out whether the order exists, then resolve: ${record.creation.reason}`);
-  await run.continueAsNewWhenLong();
+  await run.continueAsNewWhenDue();
   const isOver = () => run.resolution !== undefined || record.creation.stage !== 'review';
   if (!isOver()) await waitForNotificationOrPoll(run, spread(settings.pollMaxMs), WAIT_SUMMARY, isOver);
   // The update itself has compared and adopted the order that a person named.

@@ -144,7 +144,7 @@ async function paceRestarts(run: PayoutRun): Promise<boolean> {
   // The review or the confirmation is over: the state must not ask for a decision that was made.
   run.enter('QUOTING');
   // The clearance counts only in this run: the next one would have to confirm again.
-  if (!run.cleared) await run.continueAsNewWhenLong();
+  if (!run.cleared) await run.continueAsNewWhenDue();
   const pause = Math.min(MAX_PAUSE_MS, 1_000 * 2 ** (restarts - 1));
   const wait = () => run.rest(pause, 'pauses before the creation starts over');
   await (run.record.unknownSend ? wait() : run.cancellable(wait));

@@ -4,12 +4,12 @@
  * It *completes* with one of four outcomes when the provider has ended the order, or when no order was created. It
  * *fails* only on bad input. It has no execution timeout: money in flight is never abandoned.
  */
-import { allHandlersFinished, condition, log, upsertMemo } from '@temporalio/workflow';
+import { allHandlersFinished, condition, log, setWorkflowOptions, upsertMemo } from '@temporalio/workflow';
 import type { PayoutRequest, PayoutResult } from '../../domain/payout.ts';
 import type { CarriedOver } from '../../domain/payout-record.ts';
 import { checks, orBadInput } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';
-import { startFacts } from '../shared/run-facts.ts';
+import { pinnedIfVersioned, startFacts } from '../shared/run-facts.ts';
 import { approveIfRequired } from './approval.ts';
 import { findEarlierOrder } from './confirm.ts';
 import { createOrder, sendCreate } from './create.ts';
@@ -36,6 +36,8 @@ export async function payout(request: PayoutRequest, carried?: CarriedOver): Pro
   );
 }
 
+setWorkflowOptions(pinnedIfVersioned, payout);
+
 /** The steps of a payout. A step throws `NotCreated` if the payout ends without an order. */
 async function pay(run: PayoutRun, carried: CarriedOver | undefined): Promise<PayoutResult> {
   if (!carried) await findEarlierOrder(run);
@@ -52,7 +54,7 @@ async function pay(run: PayoutRun, carried: CarriedOver | undefined): Promise<Pa
       const result = await verifyResult(run, final);
       if (result) return result;
       // Result and detail may disagree for a while: query both again.
-      await run.continueAsNewWhenLong();
+      await run.continueAsNewWhenDue();
       final = await trackToFinal(run, final.order);
     }
     // The provider no longer knows the order. A person decides whether to create another one.

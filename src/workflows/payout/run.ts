@@ -3,8 +3,8 @@ import {
   allHandlersFinished,
   CancellationScope,
   condition,
-  continueAsNew,
   isCancellation,
+  makeContinueAsNewFunc,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { NotCreatedResolution } from '../../contract/payout-messages.ts';
@@ -19,12 +19,14 @@ import type { TradeKey } from '../../domain/provider-records.ts';
 import type { CallSettings } from '../shared/calls.ts';
 import { Publisher } from '../shared/publish-events.ts';
 import { RequestRun } from '../shared/request-run.ts';
-import { isHistoryLong } from '../shared/run-facts.ts';
+import { isHistoryLong, targetVersionChanged } from '../shared/run-facts.ts';
 import { CallWatch } from './call-watch.ts';
 import { showState } from './show-state.ts';
 
 /** A notification may arrive every second, and each may cost four events: far fewer in this time than Temporal's limit. */
 const LONGEST_REST_MS = 3_600_000;
+
+type Next = (request: CheckedPayoutRequest, carried: CarriedOver) => Promise<unknown>;
 
 /** Thrown by a step when the payout ends without an order. */
 export class NotCreated extends Error {
@@ -100,13 +102,16 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
 
   /**
    * Waits for up to an hour of a wait that may take days, then continues as new if notifications have made the history
-   * long. Throws `NotCreated` if the payout is canceled. Call it in a loop, until `wake` holds or the time is over.
+   * long, or workers have another version. Throws `NotCreated` if the payout is canceled. Call it in a loop, until `wake`
+   * holds or the time is over.
    */
-  async restForDays(ms: number, summary: string, wake?: () => boolean): Promise<void> {
-    await this.cancellable(() => this.rest(Math.min(ms, LONGEST_REST_MS), summary, wake));
-    if (wake?.() || this.record.canceled) return;
+  async restForDays(ms: number, summary: string, wake: () => boolean = () => false): Promise<void> {
+    const wakes = () => wake() || (targetVersionChanged() && !this.resolution && allHandlersFinished());
+    await this.cancellable(() => this.rest(Math.min(ms, LONGEST_REST_MS), summary, wakes));
+    if (wake() || this.record.canceled) return;
     // The clearance counts only in this run: the next one would have to confirm again.
-    if (!this.cleared || workflowInfo().continueAsNewSuggested) await this.continueAsNewWhenLong();
+    if (!this.cleared || workflowInfo().continueAsNewSuggested || targetVersionChanged())
+      await this.continueAsNewWhenDue();
   }
 
   /** Runs `work` until it ends or the payout is canceled. Throws `NotCreated` if it is canceled. */
@@ -159,18 +164,19 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     this.flag('CANCEL_TOO_LATE', 'the cancellation had no effect, because the creation had begun');
   }
 
-  /** Continues as new if the history is long. Call it only while no call is under way. */
-  async continueAsNewWhenLong(): Promise<void> {
-    if (!isHistoryLong()) return;
+  /**
+   * Continues as new if the history is long or workers have another version, on the version that is right for this
+   * payout then. Call it only while no call is under way.
+   */
+  async continueAsNewWhenDue(): Promise<void> {
+    if (!isHistoryLong() && !targetVersionChanged()) return;
     await this.publisher.settle();
     if (this.resolution) return;
     // The handler of an update that was just answered ends in the same workflow task.
     if (!allHandlersFinished() && !(await condition(allHandlersFinished, '1s'))) return;
     const { request, settings, record } = this;
-    const carried = { request, settings, record };
-    await continueAsNew<(request: CheckedPayoutRequest, carried: CarriedOver) => Promise<unknown>>(
-      request,
-      carried,
-    );
+    // Otherwise the next run of a pinned payout would begin on the same version.
+    const onTarget = makeContinueAsNewFunc<Next>({ initialVersioningBehavior: 'AUTO_UPGRADE' });
+    await onTarget(request, { request, settings, record });
   }
 }

@@ -26,7 +26,7 @@ export async function trackToFinal(run: PayoutRun, created: KnownOrder): Promise
     if (answer) order = answer.order;
     // Only disagreements in a row shorten the time between polls.
     record.disagreements = 0;
-    await run.continueAsNewWhenLong();
+    await run.continueAsNewWhenDue();
   }
   return undefined;
 }

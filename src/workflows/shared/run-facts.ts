@@ -1,4 +1,6 @@
 /** What a run knows about its own start and history. */
+
+import type { WorkflowDefinitionOptions } from '@temporalio/common';
 import {
   allHandlersFinished,
   condition,
@@ -41,6 +43,22 @@ export function startFacts(): StartFacts {
 export function isHistoryLong(maxEvents = MAX_EVENTS, maxBytes = Number.POSITIVE_INFINITY): boolean {
   const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
   return historyLength >= maxEvents || historySize >= maxBytes || continueAsNewSuggested;
+}
+
+/**
+ * Whether this run is pinned to another version than the one that Temporal would choose now: after a deployment, a ramp or
+ * a rollback. Temporal records it in the history, at each workflow task.
+ */
+export function targetVersionChanged(): boolean {
+  return workflowInfo().targetWorkerDeploymentVersionChanged;
+}
+
+/**
+ * The options of a workflow that stays on the version that began its run. Temporal refuses a behavior from workers without
+ * versioning, whose deployment has no name.
+ */
+export function pinnedIfVersioned(): WorkflowDefinitionOptions {
+  return workflowInfo().currentDeploymentVersion?.deploymentName ? { versioningBehavior: 'PINNED' } : {};
 }
 
 /** Continues as new with `args` if the history is long. Call it only while no activity is running. */

@@ -4,12 +4,12 @@ import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
 
 const INTERCEPTOR = fileURLToPath(new URL('./interceptor.ts', import.meta.url));
 
-/** The project's workflows as in the modified version. */
-export async function modifiedBundle(): Promise<string> {
+/** The project's workflows with one more interceptor: by default, as in the modified version. */
+export async function modifiedBundle(interceptor = INTERCEPTOR): Promise<string> {
   const { workflowInterceptorModules = [], ...options } = bundleOptions();
   const { code } = await bundleWorkflowCode({
     ...options,
-    workflowInterceptorModules: [...workflowInterceptorModules, INTERCEPTOR],
+    workflowInterceptorModules: [...workflowInterceptorModules, interceptor],
     logger: new DefaultLogger('WARN'),
   });
   return code;

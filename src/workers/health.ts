@@ -1,0 +1,67 @@
+/**
+ * `GET /livez`: restart this worker if it fails. `GET /readyz`: this worker serves tasks; a rolling deployment waits for it.
+ * Neither says anything about the provider, so that an outage there restarts no worker.
+ */
+import { createServer, type Server } from 'node:http';
+import type { Client } from '@temporalio/client';
+import type { Listen } from '../config/values.ts';
+import type { Drain } from '../surroundings/drain.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
+import { EventLoopLag } from './event-loop-lag.ts';
+
+/** Shorter than the timeout of most probes. */
+const TEMPORAL_TIMEOUT_MS = 900;
+
+export interface Health {
+  drain: Drain;
+  clock: Clock;
+  /** Whether all SDK workers run. */
+  isRunning(): boolean;
+  client: Client;
+}
+
+/** Serves both until the returned function is called. */
+export async function serveHealth({ host, port }: Listen, health: Health): Promise<() => void> {
+  const lag = new EventLoopLag(health.clock);
+  const problems = {
+    '/livez': async () => (lag.isStuck ? 'the event loop is late' : undefined),
+    '/readyz': () => notReady(health),
+  };
+  const server = createServer(({ method, url = '' }, response) => {
+    const problem = method === 'GET' && (url === '/livez' || url === '/readyz') && problems[url];
+    if (!problem) {
+      response.writeHead(404).end();
+      return;
+    }
+    void problem().then((text) => {
+      response.writeHead(text === undefined ? 200 : 503, { 'content-type': 'application/json' });
+      response.end(
+        JSON.stringify(text === undefined ? { status: 'ok' } : { status: 'failed', detail: text }),
+      );
+    });
+  });
+  await listening(server, host, port);
+  return () => {
+    lag.stop();
+    server.close();
+    server.closeAllConnections();
+  };
+}
+
+async function notReady({ drain, isRunning, client, clock }: Health): Promise<string | undefined> {
+  if (drain.hasBegun) return 'this worker is about to end';
+  if (!isRunning()) return 'this worker is starting';
+  const { namespace } = client.options;
+  const describe = () => client.workflowService.describeNamespace({ namespace });
+  return client.withDeadline(clock.wallMs() + TEMPORAL_TIMEOUT_MS, describe).then(
+    () => undefined,
+    () => 'Temporal does not respond, or the namespace cannot be used',
+  );
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+}

@@ -1,0 +1,181 @@
+/**
+ * Worker deployment versions with payouts open in every phase. The next version begins each payout with another command, so
+ * a workflow task on the wrong version fails. On the server of production, payouts move to another version when they continue
+ * as new; the dev server is older and keeps them.
+ */
+import { Client } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { startTemporalServer, type TemporalServer } from '../../scripts/temporal-server.ts';
+import type { PayoutRef } from '../../src/client/payouts.ts';
+import { stateQuery } from '../../src/contract/payout-messages.ts';
+import { workerVersions } from '../../src/temporal/worker-versions.ts';
+import { cli } from '../support/cli.ts';
+import { DEPLOYMENT, Deployment } from '../support/deployment.ts';
+import { createsOf, debitsOf } from '../support/ledger.ts';
+import { LONG_LOCKS, LONG_PHASES, type OpenPayout, openInEveryPhase } from '../support/open-payouts.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
+
+const SERVERS = [
+  { name: 'the server of production', movesOn: true },
+  { name: 'the dev server', movesOn: false },
+];
+
+describe.each(SERVERS)('H40 deployments on $name', ({ movesOn }) => {
+  let server: TemporalServer | undefined;
+  let world: PayoutWorld;
+  let deployment: Deployment;
+  let endedOnFirst: PayoutRef;
+  beforeAll(async () => {
+    server = movesOn ? await startTemporalServer({ historyShards: 4 }) : undefined;
+    const address = server?.address ?? inject('temporalAddress');
+    world = await PayoutWorld.start({ idle: true, address, env: LONG_PHASES, settings: LONG_LOCKS });
+    deployment = new Deployment(world);
+  });
+  afterAll(async () => {
+    await deployment.close();
+    await world.stop();
+    await server?.stop();
+  });
+
+  /** The version of the payout's newest run. */
+  async function versionOf(ref: PayoutRef): Promise<string | undefined> {
+    const { raw } = await world.payouts.handle(ref).describe();
+    const { versioningInfo } = raw.workflowExecutionInfo ?? {};
+    return versioningInfo?.deploymentVersion?.buildId ?? undefined;
+  }
+
+  async function untilOn(buildId: string, opened: readonly OpenPayout[]): Promise<void> {
+    for (const { ref } of opened)
+      await eventually(async () => {
+        if ((await versionOf(ref)) === buildId) return true;
+        // A payout that waits for days learns of the version at its next workflow task.
+        await world.payouts.notify(ref, { receivedAt: new Date().toISOString(), partnerOrderId: 'another' });
+        return undefined;
+      });
+  }
+
+  async function firstOn(buildId: string, opened: readonly OpenPayout[]): Promise<PayoutRef> {
+    for (const { ref } of opened) if ((await versionOf(ref)) === buildId) return ref;
+    throw new Error(`no payout has ended on ${buildId}`);
+  }
+
+  /** After the deployment of `buildId`: those that can have moved, and all others stay on `before`. */
+  async function expectMoved(opened: readonly OpenPayout[], before: string, buildId: string): Promise<void> {
+    const moved = movesOn ? opened.filter(({ isCalling }) => !isCalling) : [];
+    await untilOn(buildId, moved);
+    for (const one of opened) if (!moved.includes(one)) expect(await versionOf(one.ref)).toBe(before);
+  }
+
+  /** Lets all payouts end, and checks their outcomes and that no workflow task has failed. */
+  async function expectEnds(opened: readonly OpenPayout[]): Promise<void> {
+    for (const { finish } of opened) await finish();
+    const ends = [];
+    for (const { ref, phase } of opened) {
+      const { outcome } = await world.payouts.result(ref);
+      ends.push({ phase, outcome, creates: createsOf(world, ref).length, debits: debitsOf(world, ref) });
+    }
+    expect(ends).toEqual(
+      opened.map(({ phase, outcome, creates }) => ({ phase, outcome, creates, debits: creates })),
+    );
+    expect(await failedTasks()).toEqual([]);
+  }
+
+  /** Failed workflow tasks of all workflows. */
+  async function failedTasks(): Promise<string[]> {
+    const failed: string[] = [];
+    for await (const { workflowId, runId, type } of world.client.workflow.list()) {
+      const { events } = await world.client.workflow.getHandle(workflowId, runId).fetchHistory();
+      for (const { workflowTaskFailedEventAttributes: task } of events ?? [])
+        if (task) failed.push(`${type} ${workflowId}: ${task.failure?.message}`);
+    }
+    return failed;
+  }
+
+  const openOn = async (buildId: string) =>
+    (await workerVersions(world.client)).versions.find((version) => version.buildId === buildId)?.openPayouts;
+
+  const versionsCheck = async () => {
+    const { stdout } = await cli(world.workerEnvironment, ['doctor']);
+    return /worker versions: .*(?:\n {7}.*)?/.exec(stdout)?.[0] ?? stdout;
+  };
+
+  test('without a current version, doctor says how to set one', async () => {
+    await deployment.start('v1', 'released');
+    await eventually(async () => (await workerVersions(world.client)).versions.length > 0 || undefined);
+    expect(await versionsCheck()).toContain(
+      `set-current-version --deployment-name ${DEPLOYMENT} --build-id v1`,
+    );
+    await deployment.setCurrent('v1');
+    await eventually(async () => (await versionsCheck()).includes('v1 (current)') || undefined);
+  });
+
+  test('rolling: payouts in every phase end well, and doctor says when the old version may go', async () => {
+    const opened = await openInEveryPhase(world);
+    expect(await Promise.all(opened.map(({ ref }) => versionOf(ref)))).toEqual(opened.map(() => 'v1'));
+    await deployment.start('v2', 'next');
+    await deployment.setCurrent('v2');
+    const onNext = await world.pay('success');
+    expect((await world.payouts.result(onNext)).outcome).toBe('SUCCESS');
+    expect(await versionOf(onNext)).toBe('v2');
+    await expectMoved(opened, 'v1', 'v2');
+    await eventually(async () => (await openOn('v1')) === opened.length - (movesOn ? 6 : 0) || undefined);
+    expect(await versionsCheck()).toMatch(/v1 \(old\): \d open payouts?, keep its workers/);
+    await expectEnds(opened);
+    await eventually(async () => (await openOn('v1')) === 0 || undefined);
+    expect(await versionsCheck()).toContain('v1 (old): 0 open payouts, its workers may stop');
+    expect(await deployment.stop('v1')).toBe(0);
+  });
+
+  test('rollback: payouts that the newer version began end well', async () => {
+    const opened = await openInEveryPhase(world);
+    await deployment.start('v1', 'released');
+    await deployment.setCurrent('v1');
+    await expectMoved(opened, 'v2', 'v1');
+    await expectEnds(opened);
+    expect(await deployment.stop('v2')).toBe(0);
+  });
+
+  test('ramp: payouts start on both versions, and end well when the ramp is taken back', async () => {
+    await deployment.start('v3', 'next');
+    await deployment.setRamp('v3', 50);
+    const opened: OpenPayout[] = [];
+    const seen = new Set<string | undefined>();
+    while (seen.size < 2) {
+      const ref = await world.pay('stuck');
+      await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+      seen.add(await versionOf(ref));
+      const finish = () => world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
+      opened.push({ ref, phase: 'PROCESSING', isCalling: false, finish, outcome: 'SUCCESS', creates: 1 });
+    }
+    expect([...seen].sort()).toEqual(['v1', 'v3']);
+    await deployment.setRamp('', 0);
+    if (movesOn) await untilOn('v1', opened);
+    await expectEnds(opened);
+  });
+
+  test('rainbow: two old versions drain while a third one is current', async () => {
+    const onFirst = await openInEveryPhase(world);
+    await deployment.setCurrent('v3');
+    const onSecond = await openInEveryPhase(world);
+    await deployment.start('v4', 'next');
+    await deployment.setCurrent('v4');
+    await expectMoved(onFirst, 'v1', 'v4');
+    await expectMoved(onSecond, 'v3', 'v4');
+    await expectEnds([...onFirst, ...onSecond]);
+    for (const old of ['v1', 'v3']) {
+      await eventually(async () => (await openOn(old)) === 0 || undefined);
+      expect(await deployment.stop(old)).toBe(0);
+    }
+    endedOnFirst = await firstOn('v1', onFirst);
+  });
+
+  test('H190 a payout that ended on a version without workers answers again when one runs', async () => {
+    const { connection } = world.client;
+    const impatient = new Client({ connection, namespace: world.namespace });
+    const handle = impatient.workflow.getHandle(world.payouts.handle(endedOnFirst).workflowId);
+    const ask = () => handle.query(stateQuery);
+    await expect(ask()).rejects.toThrow();
+    await deployment.start('v1', 'released');
+    expect((await eventually(() => ask().catch(() => undefined))).phase).toBe('DONE');
+  });
+});
