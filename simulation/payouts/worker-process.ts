@@ -15,6 +15,9 @@ import type { Temporal } from '../temporal/temporal.ts';
 import { SimulatedWorker } from '../temporal/worker.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 
+/** What cannot be done yet is done later, and no check reads it. */
+const NO_LOG = { warn: () => undefined, error: () => undefined };
+
 export interface WorkerProcessParts {
   server: Temporal;
   service: Service;
@@ -47,9 +50,9 @@ async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
   const running = runWorkers(workers);
   life.world.spawn(running);
   life.requestShutdown = () => life.world.spawn(shutDownInOrder(workers, life));
-  keepRenewals(client, config, surroundings);
-  keepSchedules(client, config, life);
-  keepDeliveries(client, config, life);
+  keepRenewals(client, config, surroundings, NO_LOG);
+  keepSchedules(client, config, life, NO_LOG);
+  keepDeliveries(client, config, life, NO_LOG);
   await running;
   if (!life.hasEnded) life.process.kill();
 }

@@ -155,6 +155,7 @@ export const workerShape = {
     '`IP:port`',
   ),
   ...value.logLevelShape,
+  ...value.tracingShape,
 };
 
 const workerSchema = z

@@ -17,6 +17,8 @@ export interface QueuedEvent extends Pick<RecordedEvent, 'id'> {
   type?: RecordedEvent['type'] | undefined;
   /** Absent if it is large, or if many events wait: the delivery reads it from `source`. */
   body?: string | undefined;
+  /** The trace in which it was published (`traceparent`), if it was traced. */
+  trace?: string | undefined;
 }
 
 /** The argument of the signal `publish`. */

@@ -1,6 +1,7 @@
 /** `npm run api`: the API server. SIGINT and SIGTERM drain it. */
 import { ConfigError } from '../../config/environment.ts';
 import { serviceConfig } from '../../config/service-config.ts';
+import { startTracing } from '../../observability/tracing.ts';
 import { PaymentsSettingError } from '../../payments/index.ts';
 import { Drain, drainOnSignals } from '../../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
@@ -9,9 +10,11 @@ import { buildServer } from './server.ts';
 
 async function main(): Promise<void> {
   const config = serviceConfig(process.env);
+  const stopTracing = await startTracing('api', config);
   const { client } = await connectClient();
   const drain = new Drain();
   const server = await buildServer(client, config, { drain });
+  server.addHook('onClose', stopTracing);
   // Leaves the connection open: retries of background calls throw on a closed connection (SDK 1.24).
   drainOnSignals(server, drain, { clock: PROCESS_SURROUNDINGS.clock, drainMs: config.PAYOUTS_DRAIN });
   const url = await server.listen(config.PAYOUTS_API_LISTEN);
