@@ -151,10 +151,10 @@ function withRoom(
   size: Size,
   queued: QueuedEvent,
 ): WaitingEvent | undefined {
-  const { id, source, type, body } = queued;
+  const { id, source, type, body, trace } = queued;
   const length = body?.length ?? 0;
   const hasBody = length > 0 && size.bodies < limits.bodies && size.bodyBytes + length <= limits.bodyBytes;
-  const event = { id, source, ...(hasBody && { type, body }) };
+  const event = { id, source, ...(hasBody && { type, body }), ...(trace !== undefined && { trace }) };
   if (waiting.length >= limits.waiting || size.bytes + bytesOf(event) > limits.waitingBytes) return undefined;
   size.bytes += bytesOf(event);
   size.bodies += hasBody ? 1 : 0;

@@ -31,10 +31,31 @@ export function installRuntime(env: WorkerEnvironment): { log: Log; meter: Meter
   return { log, meter: Runtime.instance().metricMeter };
 }
 
+/** Fields of the Rust core that hold payloads, which are plain text without encryption keys, and the right to answer. */
+const OMITTED: readonly string[] = ['status', 'completion', 'failure', 'taskToken', 'activation', 'task'];
+
+/**
+ * Texts, numbers, errors and lists of codes. The SDK also logs whole objects, such as the options of a worker, and these
+ * hold the encryption keys.
+ */
+function flat(meta: LogMetadata): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(meta).filter(([name, value]) => !OMITTED.includes(name) && isFlat(value)),
+  );
+}
+
+function isFlat(value: unknown): boolean {
+  return typeof value !== 'object' || value instanceof Error || (Array.isArray(value) && value.every(isText));
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
+}
+
 /** Workflows, activities, the SDK and its Rust core log through it. */
 function sdkLogger(log: Log): Logger {
   const write = (level: LogLevel, message: string, meta: LogMetadata = {}): void =>
-    log[ROUTINE.test(message) ? 'debug' : METHODS[level]](meta, message);
+    log[ROUTINE.test(message) ? 'debug' : METHODS[level]](flat(meta), message);
   return {
     log: write,
     trace: (message, meta) => write('TRACE', message, meta),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
+import type { Environment } from '../../src/config/environment.ts';
 import { EventEndpoint, eventsFile } from '../support/event-endpoint.ts';
 import { get, post } from '../support/http.ts';
 import { newKey } from '../support/keys.ts';
@@ -32,7 +33,7 @@ describe('a traced payout', () => {
     const [port = 0] = await freePorts(1);
     apiUrl = `http://127.0.0.1:${port}`;
     const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '200' };
-    const environment = { ...world.workerEnvironment, ...traced };
+    const environment: Environment = { ...world.workerEnvironment, ...traced };
     const { PAYOUTS_TOKEN_KEYS: _tokenKeys, ...apiEnvironment } = environment;
     [worker, api] = await Promise.all([
       startProgram(
@@ -46,7 +47,7 @@ describe('a traced payout', () => {
         /API server listening on/,
       ),
     ]);
-    const request = payoutRequest(partnerOrderId, { platform: 'sim:success final=0s notify=never' });
+    const request = payoutRequest(partnerOrderId, { platform: 'sim:success final=0s' });
     const traceparent = `00-${CALLER_TRACE}-${CALLER_SPAN}-01`;
     await post(`${apiUrl}/v1/payouts`, request, { traceparent });
     await eventually(async () => {

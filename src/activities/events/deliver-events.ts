@@ -8,7 +8,7 @@ import { eventsQuery } from '../../contract/event-messages.ts';
 import { type DeliveryOutcome, orderKey, type QueuedEvent } from '../../domain/event-delivery.ts';
 import { bodyOf, TEST_EVENT_TYPE } from '../../domain/event-log.ts';
 import { isTraceParent } from '../../domain/trace.ts';
-import { inSpan } from '../../observability/trace-context.ts';
+import { inSpan, type SpanStart } from '../../observability/trace-context.ts';
 import { inParallel } from '../../surroundings/in-parallel.ts';
 import { repeat, type Surroundings } from '../../surroundings/surroundings.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
@@ -124,11 +124,12 @@ class Batch {
 
   /** The receiver can continue the trace of the payout. */
   private postInTrace({ id, trace }: QueuedEvent, body: string): Promise<EventAnswer> {
-    const span = {
-      ...{ name: 'deliver event', kind: 'client' },
+    const span: SpanStart = {
+      name: 'deliver event',
+      kind: 'client',
       ...(isTraceParent(trace) && { parent: trace }),
       attributes: { 'payouts.event.id': id, 'payouts.endpoint': this.endpoint.name },
-    } as const;
+    };
     return inSpan(span, (traceparent) => this.post(id, body, traceparent ? { traceparent } : {}));
   }
 
