@@ -27,7 +27,9 @@ import {
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
 } from '../src/domain/attention-codes.ts';
+import { BUSINESS_EVENTS } from '../src/domain/business-events.ts';
 import { EVENT_TYPES } from '../src/domain/event-log.ts';
+import { WORKER_METRICS } from '../src/domain/metrics.ts';
 import { API_METRICS } from '../src/starters/api/metrics.ts';
 import { EXIT } from '../src/starters/cli/answer.ts';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
@@ -42,7 +44,6 @@ import {
   SDK_METRICS,
   SEARCH_ATTRIBUTE_MEANINGS,
   TEMPORAL_ERRORS,
-  WORKER_METRICS,
 } from './reference/texts.ts';
 
 export const REFERENCE_PAGE = join(import.meta.dirname, '../docs/reference.md');
@@ -254,8 +255,9 @@ const SECTIONS: readonly Section[] = [
         title: 'Metrics of the API server',
         text: `At \`GET /metrics\`; see [operations](operations.md#metrics). The usual \`process_…\` and \`nodejs_…\` stand beside them. \`route\` is a pattern, or \`none\`. \`result\` is ${NOTIFICATION_RESULTS}.`,
         table: metrics(
-          Object.values(API_METRICS).map(({ name, labelNames, help, action }) => [
+          Object.values(API_METRICS).map(({ name, unit, labelNames, help, action }) => [
             name,
+            unit,
             labelNames,
             help,
             action,
@@ -264,17 +266,28 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'Metrics of a worker',
-        text: 'At `PAYOUTS_METRICS_LISTEN`. These are ours, and those of the Temporal SDK that deserve an alert:',
-        table: metrics(
-          Object.entries({ ...WORKER_METRICS, ...SDK_METRICS }).map(([name, { labels, meaning, action }]) => [
-            name,
-            labels,
-            meaning,
-            action,
-          ]),
-        ),
+        text: 'At `PAYOUTS_METRICS_LISTEN`. Gauges are 0 in workers that do not own the rate-limit lease: sum them over all workers.',
+        table: metrics(tableOf(WORKER_METRICS)),
+      },
+      {
+        title: 'Metrics of the Temporal SDK',
+        text: 'Beside those of a worker. The SDK has more; [dashboards and alerts](observability.md#dashboards) use these.',
+        table: metrics(tableOf(SDK_METRICS)),
       },
     ],
+  },
+  {
+    title: 'Log events',
+    text: 'The field `event` of a line of [the log](observability.md#the-log).',
+    table: table(
+      ['event', 'level', 'fields', 'meaning'],
+      Object.entries(BUSINESS_EVENTS).map(([name, { level, fields, says }]) => [
+        code(name),
+        code(level),
+        fields.map(code).join(', '),
+        says.charAt(0).toUpperCase() + says.slice(1),
+      ]),
+    ),
   },
 ];
 
@@ -296,12 +309,36 @@ function explained(name: string, rows: Readonly<Record<string, Explained>>): str
   );
 }
 
-type Metric = readonly [name: string, labels: readonly string[], meaning: string, action: string];
+type Metric = readonly [
+  name: string,
+  unit: string,
+  labels: readonly string[],
+  meaning: string,
+  action: string,
+];
+
+function tableOf(
+  rows: Readonly<Record<string, Explained & { unit: string; labels: readonly string[] }>>,
+): Metric[] {
+  return Object.entries(rows).map(([name, { unit, labels, meaning, action }]) => [
+    name,
+    unit,
+    labels,
+    meaning,
+    action,
+  ]);
+}
 
 function metrics(rows: readonly Metric[]): string {
   return table(
-    ['metric', 'labels', 'meaning', 'what to do'],
-    rows.map(([name, labels, meaning, action]) => [code(name), labels.map(code).join(', '), meaning, action]),
+    ['metric', 'unit', 'labels', 'meaning', 'what to do'],
+    rows.map(([name, unit, labels, meaning, action]) => [
+      code(name),
+      unit,
+      labels.map(code).join(', '),
+      meaning,
+      action,
+    ]),
   );
 }
 

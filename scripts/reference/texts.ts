@@ -232,61 +232,72 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
 export const NOTIFICATION_RESULTS =
   '`delivered`, `ended` (the payout has ended), `unknown` (kept for two minutes), `refused` (not verified), `unusable` (not a notification) or `not_taken` (the sender must send it again)';
 
-/** Those that our workflows count; a test compares them. */
-export const WORKER_METRICS: Readonly<Record<string, Explained & { labels: readonly string[] }>> = {
-  payouts_token_renewals: {
-    labels: ['app', 'kind'],
-    meaning: 'Tokens obtained',
-    action: 'Nothing.',
-  },
-  payouts_token_attention: {
-    labels: ['app', 'kind', 'code'],
-    meaning: 'Times that a token began to need a person',
-    action: 'When it grows, see [tokens](#tokens).',
-  },
-  payouts_events_delivered: {
-    labels: ['app', 'endpoint'],
-    meaning: 'Events that an endpoint has accepted',
-    action: 'Nothing.',
-  },
-  payouts_event_failures: {
-    labels: ['app', 'endpoint'],
-    meaning: 'Requests to an endpoint that failed; they are repeated',
-    action: 'When it keeps growing, see [endpoints](#endpoints).',
-  },
-  payouts_events_lost: {
-    labels: ['app', 'endpoint'],
-    meaning: 'Events that were given up, could not be read, or found no room',
-    action: 'When it grows, see `EVENTS_LOST` in [endpoints](#endpoints).',
-  },
-  payouts_endpoints_disabled: {
-    labels: ['app', 'endpoint'],
-    meaning: 'Times that an endpoint disabled itself',
-    action: 'When it grows, see `ENDPOINT_DISABLED` in [endpoints](#endpoints).',
-  },
-  payouts_events_unpublished: {
-    labels: ['app'],
-    meaning: 'Events that a workflow could not publish before its end',
-    action: 'Reconciliation publishes them. If it grows, check Temporal and the workers.',
-  },
-};
-
-/** Of the Temporal SDK. */
-export const SDK_METRICS: Readonly<Record<string, Explained & { labels: readonly string[] }>> = {
-  temporal_workflow_task_execution_failed: {
-    labels: [],
-    meaning: 'Workflow tasks that failed',
-    action: 'When it grows: [stuck workflows](operations.md#stuck-workflows).',
-  },
-  temporal_activity_execution_failed: {
-    labels: ['activity_type'],
-    meaning: 'Activities that failed',
-    action: 'When `createPayout` grows, run `npm run payouts -- list --attention`.',
-  },
-  temporal_activity_task_received: {
-    labels: ['task_queue'],
-    meaning: 'Activities that this worker took up',
-    action:
-      'When none of `payouts-api:…` comes for an hour with payouts open: [no owner of a rate-limit lease](operations.md#alerts).',
-  },
-};
+/** Of the Temporal SDK, those that the dashboards and alerts use. */
+export const SDK_METRICS: Readonly<Record<string, Explained & { unit: string; labels: readonly string[] }>> =
+  {
+    temporal_workflow_task_execution_failed: {
+      ...{ unit: 'workflow task', labels: ['workflow_type'] },
+      meaning: 'Workflow tasks that failed',
+      action: 'When it grows: [stuck workflows](operations.md#stuck-workflows).',
+    },
+    temporal_workflow_task_execution_latency: {
+      ...{ unit: 'milliseconds', labels: [] },
+      ...{ meaning: 'Duration of a workflow task in the worker', action: 'Nothing.' },
+    },
+    temporal_workflow_task_replay_latency: {
+      ...{ unit: 'milliseconds', labels: [] },
+      ...{ meaning: 'Duration of the replay of a workflow that was not in memory', action: 'Nothing.' },
+    },
+    temporal_workflow_task_schedule_to_start_latency: {
+      ...{ unit: 'milliseconds', labels: [] },
+      meaning: 'How long a workflow task waited for a worker',
+      action: 'When it grows, start more workers.',
+    },
+    temporal_sticky_cache_size: {
+      ...{ unit: 'workflow', labels: [] },
+      ...{ meaning: 'Workflows in the memory of the worker', action: 'Nothing.' },
+    },
+    temporal_sticky_cache_total_forced_eviction: {
+      ...{ unit: 'workflow', labels: [] },
+      meaning: 'Workflows that were evicted from memory',
+      action: 'When it grows all the time, start more workers: each evicted workflow is replayed.',
+    },
+    temporal_activity_execution_failed: {
+      ...{ unit: 'activity', labels: ['activity_type'] },
+      meaning: 'Activities that failed',
+      action: 'When `createPayout` grows, run `npm run payouts -- list --attention`.',
+    },
+    temporal_activity_schedule_to_start_latency: {
+      ...{ unit: 'milliseconds', labels: ['task_queue'] },
+      meaning: 'How long an activity waited for a worker; calls wait for the rate limit',
+      action: 'Nothing.',
+    },
+    temporal_activity_task_received: {
+      ...{ unit: 'activity', labels: ['task_queue'] },
+      ...{ meaning: 'Activities that this worker took up', action: 'Nothing.' },
+    },
+    temporal_worker_task_slots_used: {
+      ...{ unit: 'slot', labels: ['worker_type'] },
+      ...{ meaning: 'Tasks that the worker executes now', action: 'Nothing.' },
+    },
+    temporal_worker_task_slots_available: {
+      ...{ unit: 'slot', labels: ['worker_type'] },
+      ...{
+        meaning: 'Further tasks that the worker would take',
+        action: 'When it stays 0, start more workers.',
+      },
+    },
+    temporal_request: {
+      ...{ unit: 'request', labels: ['operation'] },
+      ...{ meaning: 'Requests to Temporal', action: 'Nothing.' },
+    },
+    temporal_request_failure: {
+      ...{ unit: 'request', labels: ['operation', 'status_code'] },
+      meaning: 'Requests to Temporal that failed',
+      action: 'When it keeps growing, run `npm run payouts -- doctor`.',
+    },
+    temporal_request_latency: {
+      ...{ unit: 'milliseconds', labels: ['operation'] },
+      ...{ meaning: 'Duration of requests to Temporal', action: 'Nothing.' },
+    },
+  };

@@ -16,6 +16,9 @@ import { SimulatedWorker } from '../temporal/worker.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import { remembering } from './remembering-codec.ts';
 
+/** What cannot be done yet is done later, and no check reads it. */
+const NO_LOG = { warn: () => undefined, error: () => undefined };
+
 export interface WorkerProcessParts {
   server: Temporal;
   service: Service;
@@ -55,9 +58,9 @@ async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
   const running = runWorkers(workers);
   life.world.spawn(running);
   life.requestShutdown = () => life.world.spawn(shutDownInOrder(workers, life));
-  keepRenewals(client, config, surroundings);
-  keepSchedules(client, config, life);
-  keepDeliveries(client, config, life);
+  keepRenewals(client, config, surroundings, NO_LOG);
+  keepSchedules(client, config, life, NO_LOG);
+  keepDeliveries(client, config, life, NO_LOG);
   await running;
   if (!life.hasEnded) life.process.kill();
 }

@@ -6,6 +6,7 @@ import { eventDeliveryWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts'
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { EndpointKey, QueueEvents } from '../domain/event-delivery.ts';
 import { bodyOf, type RecordedEvent } from '../domain/event-log.ts';
+import { currentTrace } from '../observability/trace-context.ts';
 import { APP } from '../temporal/search-keys.ts';
 
 /** A larger body is read from the workflow that published the event. */
@@ -18,9 +19,13 @@ export async function queueEvents(
   { workflowId: source, events }: { workflowId: string; events: readonly RecordedEvent[] },
   how: Omit<QueueEvents, 'events'>,
 ): Promise<void> {
+  const trace = currentTrace();
   const queued = events.map((event) => {
     const body = bodyOf(event);
-    return { id: event.id, source, ...(body.length <= MAX_BODY && { type: event.type, body }) };
+    return {
+      ...{ id: event.id, source, ...(trace !== undefined && { trace }) },
+      ...(body.length <= MAX_BODY && { type: event.type, body }),
+    };
   });
   await client.workflow.signalWithStart<WorkflowSignatures['eventDelivery'], [QueueEvents]>('eventDelivery', {
     ...deliveryOptions(key),

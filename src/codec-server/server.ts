@@ -12,6 +12,7 @@ import { z } from 'zod';
 import type { CodecConfig } from '../config/codec-config.ts';
 import { UnknownKeyError } from '../encryption/key-ring.ts';
 import { EncryptionCodec } from '../encryption/payload-codec.ts';
+import { logOptions } from '../observability/log.ts';
 import { connectionLimits, Drain } from '../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
@@ -55,7 +56,11 @@ export async function buildCodecServer(
   const { surroundings = PROCESS_SURROUNDINGS, requestTimeoutMs = 10_000, maxConcurrent = 32 } = options;
   const { drain = new Drain() } = options;
   const server = fastify({
-    logger: { level: 'info', stream: options.log ?? process.stderr },
+    logger: logOptions(
+      'codec-server',
+      { PAYOUTS_LOG_LEVEL: 'info', PAYOUTS_LOG_FORMAT: config.logFormat },
+      options.log,
+    ),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MAX_BODY_BYTES,
     trustProxy: [...config.proxies],

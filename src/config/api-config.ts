@@ -20,6 +20,7 @@ import {
   proxies,
   secret,
   testBaseUrl,
+  tracingShape,
 } from './values.ts';
 
 const FIELDS = ['orderId', 'partnerOrderId', 'status'] as const;
@@ -114,6 +115,7 @@ export const apiShape = {
   }),
   ...drainShape,
   ...logLevelShape,
+  ...tracingShape,
 };
 
 const schema = z.object(apiShape);

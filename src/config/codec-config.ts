@@ -11,6 +11,7 @@ import {
   drainShape,
   type Listen,
   listenAddress,
+  logFormatShape,
   partsOf,
   paymentsEnvironment,
   proxies,
@@ -71,6 +72,7 @@ export const codecShape = {
   PAYMENTS_BASE_URL: testBaseUrl,
   ...allowedHostsShape,
   ...drainShape,
+  ...logFormatShape,
 };
 
 const schema = z.object(codecShape);
@@ -88,6 +90,7 @@ export interface CodecConfig {
   proxies: readonly string[];
   origins: readonly string[];
   ring: KeyRing;
+  logFormat: z.output<typeof schema>['PAYOUTS_LOG_FORMAT'];
   /** `PAYOUTS_DRAIN`. */
   drainMs: number;
 }
@@ -116,6 +119,7 @@ export function codecConfig(environment: Environment): CodecConfig {
     proxies: own.value.PAYOUTS_CODEC_PROXIES,
     origins: own.value.PAYOUTS_CODEC_ORIGINS,
     drainMs: own.value.PAYOUTS_DRAIN,
+    logFormat: own.value.PAYOUTS_LOG_FORMAT,
     ring,
   };
 }

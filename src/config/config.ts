@@ -166,6 +166,7 @@ export const workerShape = {
     '`IP:port`',
   ),
   ...value.logLevelShape,
+  ...value.tracingShape,
 };
 
 const workerSchema = z

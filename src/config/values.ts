@@ -72,11 +72,27 @@ export const followUpShape = {
     ),
 };
 
+export const logFormatShape = {
+  PAYOUTS_LOG_FORMAT: choice(
+    ['auto', 'json', 'text'],
+    'How the process writes its log: `json`, one object per line; `text`, for a person; `auto`, text on a terminal and JSON elsewhere. See [the log](observability.md#the-log).',
+  ),
+};
+
+export const tracingShape = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
+    .optional()
+    .describe(
+      'The collector to which the process sends its traces, such as `http://otel-collector:4318`, over OTLP/HTTP. Without it, nothing is traced. The other variables `OTEL_…` of OpenTelemetry apply too. See [traces](observability.md#traces).',
+    ),
+};
+
 export const logLevelShape = {
   PAYOUTS_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .describe('What the process logs to standard error. No level logs a secret or personal data.'),
+  ...logFormatShape,
 };
 
 export const drainShape = {

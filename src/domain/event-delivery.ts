@@ -17,6 +17,8 @@ export interface QueuedEvent extends Pick<RecordedEvent, 'id'> {
   type?: RecordedEvent['type'] | undefined;
   /** Absent if it is large, or if many events wait: the delivery reads it from `source`. */
   body?: string | undefined;
+  /** The trace in which it was published (`traceparent`), if it was traced. */
+  trace?: string | undefined;
 }
 
 /** The argument of the signal `publish`. */
@@ -149,10 +151,10 @@ function withRoom(
   size: Size,
   queued: QueuedEvent,
 ): WaitingEvent | undefined {
-  const { id, source, type, body } = queued;
+  const { id, source, type, body, trace } = queued;
   const length = body?.length ?? 0;
   const hasBody = length > 0 && size.bodies < limits.bodies && size.bodyBytes + length <= limits.bodyBytes;
-  const event = { id, source, ...(hasBody && { type, body }) };
+  const event = { id, source, ...(hasBody && { type, body }), ...(trace !== undefined && { trace }) };
   if (waiting.length >= limits.waiting || size.bytes + bytesOf(event) > limits.waitingBytes) return undefined;
   size.bytes += bytesOf(event);
   size.bodies += hasBody ? 1 : 0;

@@ -117,6 +117,8 @@ export interface PayoutRecord {
   /** Queries that notifications triggered without finding a final status. Each doubles the pause before the next. */
   hintedQueries: number;
   hintAllowedAtMs: number;
+  /** When the latest notification arrived, by its own statement. Only metrics use it. Unix milliseconds. */
+  notifiedAtMs?: number | undefined;
   result?: PayoutResult | undefined;
   log: EventLog;
 }

@@ -62,7 +62,7 @@ export function drainOnSignals(
       if (drain.hasBegun) process.exit(1);
       drain.begin();
       clock.after(drainMs, () => {
-        console.error('requests did not finish within PAYOUTS_DRAIN');
+        server.log.error('requests did not finish within PAYOUTS_DRAIN');
         process.exit(1);
       });
       const noticeMs = signal === 'SIGTERM' ? drainMs * NOTICE_SHARE : 0;

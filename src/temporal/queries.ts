@@ -9,6 +9,7 @@ import {
   type WorkflowHandle,
 } from '@temporalio/client';
 import { STALE_WORKFLOW_CLOCK } from '../contract/failure-types.ts';
+import { clientSpans } from '../observability/temporal-client-spans.ts';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
 
 /** Another retry is needed only if another event arrives during the query. */
@@ -34,7 +35,7 @@ const retryStaleQueries = (clock: Clock): WorkflowClientInterceptor => ({
 });
 
 export function clientInterceptors(clock: Clock): ClientInterceptors {
-  return { workflow: [retryStaleQueries(clock)] };
+  return { workflow: [retryStaleQueries(clock), clientSpans] };
 }
 
 /**

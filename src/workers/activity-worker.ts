@@ -2,6 +2,7 @@
 import type { Client } from '@temporalio/client';
 import type { ActivitySlotInfo, CustomSlotSupplier, Worker, WorkerOptions } from '@temporalio/worker';
 import type { WorkerConfig } from '../config/config.ts';
+import type { Meter } from '../domain/metrics.ts';
 import { dataConverter } from '../encryption/data-converter.ts';
 import type { PaymentsClientOptions } from '../payments/index.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
@@ -17,6 +18,8 @@ export interface ApplicationParts extends Pick<PaymentsClientOptions, 'transport
   /** Default: HTTP. */
   eventTransport?: EventTransport;
   createWorker: CreateWorker;
+  /** Where the process records metrics. Default: nowhere. */
+  meter?: Meter;
 }
 
 export type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;

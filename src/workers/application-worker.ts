@@ -9,6 +9,8 @@ import { sendWithinMs } from '../domain/deadlines.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
 import { repeat } from '../surroundings/surroundings.ts';
 import { type ApplicationParts, activityWorker, type Runnable, shutDown } from './activity-worker.ts';
+import { type Collection, collectorOf } from './collector.ts';
+import { callObserver } from './observe-calls.ts';
 import { providerClient } from './provider-client.ts';
 import { leaseKeeper } from './rate-limit/keep-lease.ts';
 import { leaseActivities } from './rate-limit/lease.ts';
@@ -28,6 +30,7 @@ export async function applicationWorker(
   parts: ApplicationParts,
   application: Application,
   ownership: Ownership,
+  collection?: Collection,
 ): Promise<Runnable> {
   const { config, client, surroundings } = parts;
   const { clock } = surroundings;
@@ -39,7 +42,8 @@ export async function applicationWorker(
     maxLateMs: env.PAYMENTS_ARRIVAL_JITTER,
     callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT,
   });
-  const { calls, warmUp } = await providerCalls(parts, application, limiter, callsPerSecond);
+  const { calls, warmUp, tokens } = await providerCalls(parts, application, limiter, callsPerSecond);
+  const collector = collection && collectorOf(collection, { app, limiter, tokens });
   const keeper = leaseKeeper(client, key, app, clock);
   const owner = new OwnedQueues({
     ...{ app, key, limiter, ownership, clock, callsPerSecond },
@@ -49,8 +53,14 @@ export async function applicationWorker(
           activityWorker(parts, queue, `term-${term}`),
         ),
       ),
-    onBegin: warmUp,
-    onEnd: () => keeper.check(),
+    onBegin: () => {
+      warmUp();
+      collector?.begin();
+    },
+    onEnd: () => {
+      keeper.check();
+      collector?.end();
+    },
     // An owner that cannot serve must not remain the owner.
     onFailure: () => shutDown(lease),
   });
@@ -81,11 +91,11 @@ export async function applicationWorker(
 
 /** The activities that call the provider, and `warmUp`, which fetches the token before a call needs it. */
 async function providerCalls(
-  { config, client, surroundings, transport }: ApplicationParts,
+  { config, client, surroundings, transport, meter }: ApplicationParts,
   application: Application,
   gate: RateLimiter,
   callsPerSecond: number,
-): Promise<{ calls: ProviderCalls; warmUp: () => void }> {
+): Promise<{ calls: ProviderCalls; warmUp: () => void; tokens: TokenCache }> {
   const { env, keys } = config;
   const place = { environment: env.PAYMENTS_ENVIRONMENT, app: application.name };
   const seal = new TokenSeal(keys.tokens, surroundings.random);
@@ -93,12 +103,14 @@ async function providerCalls(
   const tokens = new TokenCache(place, renewals, seal, surroundings);
   const provider = await providerClient(config, application, {
     ...{ tokens, gate, callsPerSecond, surroundings },
+    onCall: callObserver(application.name, surroundings.clock, meter),
     ...(transport && { transport }),
   });
   const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
   const common = { ...place, client: provider, claim, surroundings };
   const usesToken = [env.PAYMENTS_GATEWAY_TOKEN, env.PAYMENTS_TRADE_TOKEN].includes('application');
   return {
+    tokens,
     // If it fails, the calls fetch the token, and report why they cannot.
     warmUp: () => {
       if (usesToken) tokens.token({ kind: 'application' }).catch(() => undefined);

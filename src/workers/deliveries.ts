@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { deliveryOptions } from '../client/event-queues.ts';
 import type { WorkerConfig } from '../config/config.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
+import type { ProblemLog } from '../observability/log.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { inBackground } from './in-background.ts';
 
@@ -10,7 +11,12 @@ import { inBackground } from './in-background.ts';
 const CHECK_EVERY_MS = 60_000;
 
 /** Runs in the background until the returned function is called. */
-export function keepDeliveries(client: Client, { env, events }: WorkerConfig, clock: Clock): () => void {
+export function keepDeliveries(
+  client: Client,
+  { env, events }: WorkerConfig,
+  clock: Clock,
+  log: ProblemLog,
+): () => void {
   const keys = [...events].flatMap(([app, endpoints]) =>
     endpoints.map(({ name: endpoint }) => ({ environment: env.PAYMENTS_ENVIRONMENT, app, endpoint })),
   );
@@ -23,5 +29,5 @@ export function keepDeliveries(client: Client, { env, events }: WorkerConfig, cl
       });
   };
   const failure = 'cannot start the deliveries of events yet';
-  return inBackground(clock, { ensure, failure, everyMs: CHECK_EVERY_MS });
+  return inBackground(clock, { ensure, failure, log, everyMs: CHECK_EVERY_MS });
 }

@@ -1,4 +1,5 @@
 /** What every worker process keeps in place at Temporal, also while Temporal does not respond. */
+import type { ProblemLog } from '../observability/log.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { messageOf } from '../temporal/client-errors.ts';
 
@@ -8,12 +9,13 @@ interface Ensured {
   ensure: () => Promise<void>;
   /** For the log: what cannot be done. */
   failure: string;
+  log: ProblemLog;
   /** The pause after a success, in milliseconds. Without it, one success is enough. */
   everyMs?: number;
 }
 
 /** Runs `ensure` in the background until the returned function is called. Logs the first failure. */
-export function inBackground(clock: Clock, { ensure, failure, everyMs }: Ensured): () => void {
+export function inBackground(clock: Clock, { ensure, failure, log, everyMs }: Ensured): () => void {
   let cancelTimer: () => void = () => undefined;
   let isStopped = false;
   let isLogged = false;
@@ -24,7 +26,7 @@ export function inBackground(clock: Clock, { ensure, failure, everyMs }: Ensured
     ensure().then(
       () => everyMs !== undefined && again(everyMs),
       (error: unknown) => {
-        if (!isLogged) console.error(`${failure}: ${messageOf(error)}`);
+        if (!isLogged) log.error(`${failure}: ${messageOf(error)}`);
         isLogged = true;
         again(RETRY_MS);
       },

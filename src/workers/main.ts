@@ -2,6 +2,7 @@
 import { Worker } from '@temporalio/worker';
 import { workerConfig } from '../config/config.ts';
 import { ConfigError } from '../config/environment.ts';
+import { startTracing } from '../observability/tracing.ts';
 import { Drain } from '../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { TemporalSetupError } from '../temporal/connection.ts';
@@ -12,17 +13,22 @@ import { serveHealth } from './health.ts';
 import { installRuntime } from './runtime.ts';
 import { keepSchedules } from './schedules.ts';
 import { keepRenewals } from './tokens/token-renewals.ts';
+import { tracedWorker } from './trace-workers.ts';
 import { createWorkers, isRunning, type ProcessWorkers, runWorkers, shutDownOnSignals } from './worker.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 async function main(): Promise<void> {
   const config = workerConfig(process.env);
   const { env } = config;
-  installRuntime(env);
+  const { log, meter } = installRuntime(env);
   const surroundings = PROCESS_SURROUNDINGS;
   const { clock } = surroundings;
   // The bundle is made while Temporal answers.
-  const [temporal, bundle] = await Promise.all([connected(), workflowBundle(env.PAYOUTS_WORKFLOW_BUNDLE)]);
+  const [stopTracing, temporal, bundle] = await Promise.all([
+    startTracing('worker', env),
+    connected(),
+    workflowBundle(env.PAYOUTS_WORKFLOW_BUNDLE),
+  ]);
   const { connection, client, namespace, address } = temporal;
   const drain = new Drain();
   let workers: ProcessWorkers | undefined;
@@ -30,16 +36,16 @@ async function main(): Promise<void> {
   const { PAYOUTS_HEALTH_LISTEN: listen } = env;
   const stopHealth = listen === undefined ? () => undefined : await serveHealth(listen, health);
   workers = await createWorkers({
-    ...{ config, client, surroundings },
-    createWorker: (options) => Worker.create({ ...options, connection, namespace }),
+    ...{ config, client, surroundings, meter },
+    createWorker: (options) => Worker.create({ ...options, ...tracedWorker, connection, namespace }),
     workflowBundle: bundle,
   });
   const running = runWorkers(workers);
   const stopDeadline = shutDownOnSignals(workers, drain, { clock, drainMs: env.PAYOUTS_DRAIN });
   const stopKeeping = [
-    keepRenewals(client, config, surroundings),
-    keepSchedules(client, config, clock),
-    keepDeliveries(client, config, clock),
+    keepRenewals(client, config, surroundings, log),
+    keepSchedules(client, config, clock, log),
+    keepDeliveries(client, config, clock, log),
   ];
   const apps = [...config.applications.keys()].join(', ');
   console.log(
@@ -47,6 +53,7 @@ async function main(): Promise<void> {
   );
   await running;
   for (const stop of [...stopKeeping, stopDeadline, stopHealth]) stop();
+  await stopTracing();
   await connection.close();
 }
 

@@ -1,32 +1,67 @@
-/** Configures the Temporal runtime of a worker process: its log on standard error, and its metrics. */
-import { DefaultLogger, type LogLevel, type LogMetadata, Runtime } from '@temporalio/worker';
+/** Configures the Temporal runtime of a worker process: the log, with what the SDK and its Rust core say, and the metrics. */
+import { type Logger, type LogLevel, type LogMetadata, Runtime } from '@temporalio/worker';
 import type { WorkerEnvironment } from '../config/config.ts';
-
-const LEVELS: Record<WorkerEnvironment['PAYOUTS_LOG_LEVEL'], LogLevel | undefined> = {
-  debug: 'DEBUG',
-  info: 'INFO',
-  warn: 'WARN',
-  error: 'ERROR',
-  silent: undefined,
-};
+import { type Meter, type Metric, WORKER_METRICS } from '../domain/metrics.ts';
+import { createLog, type Log } from '../observability/log.ts';
 
 /** What the SDK reports of every worker that serves activities only, and of every start and end. */
 const ROUTINE = /^(?:No (?:workflows|Nexus services) registered|Worker state changed)/;
 
-class WorkerLogger extends DefaultLogger {
-  override log(level: LogLevel, message: string, meta?: LogMetadata): void {
-    super.log(ROUTINE.test(message) ? 'DEBUG' : level, message, meta);
-  }
-}
+const METHODS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
 
-export function installRuntime({ PAYOUTS_LOG_LEVEL, PAYOUTS_METRICS_LISTEN }: WorkerEnvironment): void {
-  const level = LEVELS[PAYOUTS_LOG_LEVEL];
+/** Of our histograms. The SDK's default buckets are for milliseconds. */
+const BUCKETS = Object.fromEntries(
+  Object.entries<Metric>(WORKER_METRICS).flatMap(([name, { buckets }]) =>
+    buckets ? [[name, [...buckets]]] : [],
+  ),
+);
+
+export function installRuntime(env: WorkerEnvironment): { log: Log; meter: Meter } {
+  const { PAYOUTS_LOG_LEVEL: level, PAYOUTS_METRICS_LISTEN: bindAddress } = env;
+  const log = createLog('worker', env);
   Runtime.install({
     // `worker.ts` handles the signals.
     shutdownSignals: [],
-    logger: level ? new WorkerLogger(level) : new DefaultLogger('ERROR', () => undefined),
-    ...(PAYOUTS_METRICS_LISTEN && {
-      telemetryOptions: { metrics: { prometheus: { bindAddress: PAYOUTS_METRICS_LISTEN } } },
-    }),
+    logger: sdkLogger(log),
+    telemetryOptions: {
+      logging: { filter: { core: level === 'debug' ? 'INFO' : 'WARN', other: 'ERROR' }, forward: {} },
+      ...(bindAddress && { metrics: { prometheus: { bindAddress, histogramBucketOverrides: BUCKETS } } }),
+    },
   });
+  return { log, meter: Runtime.instance().metricMeter };
+}
+
+/** Fields of the Rust core that hold payloads, which are plain text without encryption keys, and the right to answer. */
+const OMITTED: readonly string[] = ['status', 'completion', 'failure', 'taskToken', 'activation', 'task'];
+
+/**
+ * Texts, numbers, errors and lists of codes. The SDK also logs whole objects, such as the options of a worker, and these
+ * hold the encryption keys.
+ */
+function flat(meta: LogMetadata): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(meta).filter(([name, value]) => !OMITTED.includes(name) && isFlat(value)),
+  );
+}
+
+function isFlat(value: unknown): boolean {
+  return typeof value !== 'object' || value instanceof Error || (Array.isArray(value) && value.every(isText));
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
+}
+
+/** Workflows, activities, the SDK and its Rust core log through it. */
+function sdkLogger(log: Log): Logger {
+  const write = (level: LogLevel, message: string, meta: LogMetadata = {}): void =>
+    log[ROUTINE.test(message) ? 'debug' : METHODS[level]](flat(meta), message);
+  return {
+    log: write,
+    trace: (message, meta) => write('TRACE', message, meta),
+    debug: (message, meta) => write('DEBUG', message, meta),
+    info: (message, meta) => write('INFO', message, meta),
+    warn: (message, meta) => write('WARN', message, meta),
+    error: (message, meta) => write('ERROR', message, meta),
+  };
 }

@@ -7,6 +7,7 @@ import {
 } from '@temporalio/client';
 import type { WorkerConfig } from '../config/config.ts';
 import { PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../contract/ids.ts';
+import type { ProblemLog } from '../observability/log.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { inBackground } from './in-background.ts';
 
@@ -19,9 +20,14 @@ const RECONCILIATION = { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '5m
 const REPORTS = { overlap: ScheduleOverlapPolicy.BUFFER_ALL, catchupWindow: '7d' } as const;
 
 /** Runs `ensureSchedules` in the background until it succeeds. Returns a function that stops the retries. */
-export function keepSchedules(client: Client, config: WorkerConfig, clock: Clock): () => void {
+export function keepSchedules(
+  client: Client,
+  config: WorkerConfig,
+  clock: Clock,
+  log: ProblemLog,
+): () => void {
   const failure = 'cannot create the Schedules yet';
-  return inBackground(clock, { ensure: () => ensureSchedules(client, config), failure });
+  return inBackground(clock, { ensure: () => ensureSchedules(client, config), failure, log });
 }
 
 /** Creates missing Schedules and updates the others to this process's configuration. A paused Schedule stays paused. */

@@ -5,6 +5,7 @@ import type { Drain, DrainSettings } from '../surroundings/drain.ts';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
 import { type ApplicationParts, activityWorker, type Runnable, shutDown } from './activity-worker.ts';
 import { applicationWorker } from './application-worker.ts';
+import { Pace } from './collector.ts';
 import { versioning } from './deployment.ts';
 import { Ownership } from './rate-limit/ownership.ts';
 import { eventQueues, nexusQueues, payoutsQueue } from './task-queues.ts';
@@ -44,7 +45,8 @@ export interface ProcessParts extends ApplicationParts {
 }
 
 export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers> {
-  const { config, client, surroundings, createWorker, workflowBundle } = parts;
+  const { config, client, surroundings, createWorker, workflowBundle, meter } = parts;
+  const { clock } = surroundings;
   const workflows = await createWorker({
     ...payoutsQueue(parts),
     workflowBundle,
@@ -63,9 +65,10 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
     keys: served.map(({ appId }) => ({ environment, appId })),
     surroundings,
   });
+  const collection = meter && { client, environment, meter, clock, pace: new Pace(clock) };
   const converter = dataConverter(config.keys.payloads, surroundings.random);
   const applications = await Promise.all([
-    ...served.map((application) => applicationWorker(parts, application, ownership)),
+    ...served.map((application) => applicationWorker(parts, application, ownership, collection)),
     ...eventQueues(parts).map((queue) => activityWorker(parts, queue)),
     ...nexusQueues(parts).map((queue) => createWorker({ ...queue, dataConverter: converter })),
   ]);

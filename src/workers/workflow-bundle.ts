@@ -13,7 +13,9 @@ import { FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
 /** `.js` in a built package. */
 const EXTENSION = extname(import.meta.url);
 const WORKFLOWS = fileURLToPath(new URL(`../workflows/index${EXTENSION}`, import.meta.url));
-const STALE_CLOCK = fileURLToPath(new URL(`../workflows/shared/stale-clock${EXTENSION}`, import.meta.url));
+const INTERCEPTORS = ['stale-clock', 'trace'].map((name) =>
+  fileURLToPath(new URL(`../workflows/shared/${name}${EXTENSION}`, import.meta.url)),
+);
 /** `npm run build` writes it. */
 const BUILT = fileURLToPath(new URL('../../workflows.js', import.meta.url));
 
@@ -21,9 +23,9 @@ const BUILT = fileURLToPath(new URL('../../workflows.js', import.meta.url));
 export function bundleOptions(workflowsPath: string = WORKFLOWS): BundleOptions {
   return {
     workflowsPath,
-    workflowInterceptorModules: [STALE_CLOCK],
+    workflowInterceptorModules: INTERCEPTORS,
     // Otherwise, each workflow in memory has its own copy of each module. A test checks that our modules keep no state.
-    preloadModules: [workflowsPath, STALE_CLOCK],
+    preloadModules: [workflowsPath, ...INTERCEPTORS],
     failureConverterPath: FAILURE_CONVERTER_PATH,
   };
 }

@@ -9,7 +9,6 @@ import {
   CLIENT_ERRORS,
   MEMO_FIELDS,
   TEMPORAL_ERRORS,
-  WORKER_METRICS,
 } from '../../scripts/reference/texts.ts';
 import { REFERENCE_PAGE, referencePage } from '../../scripts/write-reference.ts';
 import { ACTIVITY_FAILURES } from '../../src/activities/shared/failure-meanings.ts';
@@ -25,7 +24,9 @@ import {
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
 } from '../../src/domain/attention-codes.ts';
+import { BUSINESS_EVENTS } from '../../src/domain/business-events.ts';
 import { EVENT_TYPES } from '../../src/domain/event-log.ts';
+import { WORKER_METRICS } from '../../src/domain/metrics.ts';
 import { AUDIT_STATUSES, OUTCOMES, PHASES, REASON_CODES } from '../../src/domain/payout.ts';
 import { ApiMetrics } from '../../src/starters/api/metrics.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
@@ -190,10 +191,16 @@ describe('metrics', () => {
     expect(rowsOf('Metrics of the API server')).toContain('payouts_notifications_waiting');
   });
 
-  test('of a worker: exactly those that workflows count', () => {
-    const counted = found(source('src/workflows'), /create(?:Counter|Gauge|Histogram)\(\s*'(\w+)'/g);
-    expect(named(WORKER_METRICS)).toEqual(counted);
+  test('of a worker: the code records each of them, and no other', () => {
+    const all = source('src/workflows', 'src/workers');
+    expect(named(WORKER_METRICS).filter((name) => !all.includes(`'${name}'`))).toEqual([]);
+    expect(all).not.toMatch(/create(Counter|Gauge|Histogram)\(/);
   });
+});
+
+test('log events: the code logs each of them', () => {
+  const all = source('src/workflows', 'src/workers');
+  expect(named(BUSINESS_EVENTS).filter((name) => !all.includes(`'${name}'`))).toEqual([]);
 });
 
 describe('links', () => {

@@ -112,6 +112,6 @@ function waitedFor(
 
 /** How long the process stays silent in the first term that it took, according to its log. */
 function silenceOf(owner: OwnProcess): number | undefined {
-  const [, silentMs] = /took the rate-limit lease[^}]*?silentMs\W+(\d+)/.exec(owner.output()) ?? [];
+  const [, silentMs] = /"event":"lease\.taken".*?"silentMs":(\d+)/.exec(owner.output()) ?? [];
   return silentMs === undefined ? undefined : Number(silentMs);
 }

@@ -8,6 +8,7 @@ const LAYERS = [
   ...[
     'domain',
     'surroundings',
+    'observability',
     'contract',
     'pages',
     'encryption',

@@ -20,7 +20,15 @@ const ALLOWED = new Map([
 /** Where a process is assembled, or a library that callers construct themselves. */
 const ASSEMBLERS = ['src/workers/main.ts', 'src/temporal/connection.ts', 'src/client/payouts.ts'];
 
-const FOLDERS = ['activities', 'encryption', 'payments', 'surroundings', 'temporal', 'workers'];
+const FOLDERS = [
+  'activities',
+  'encryption',
+  'observability',
+  'payments',
+  'surroundings',
+  'temporal',
+  'workers',
+];
 const listed = FOLDERS.flatMap((folder) => filesIn(join('src', folder)));
 const loaded = [...new Set([...listed, ...loadedBy('src/workers/main.ts')])]
   .filter((file) => !SANDBOXED.test(file))

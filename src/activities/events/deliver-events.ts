@@ -7,6 +7,8 @@ import { wants } from '../../config/events.ts';
 import { eventsQuery } from '../../contract/event-messages.ts';
 import { type DeliveryOutcome, orderKey, type QueuedEvent } from '../../domain/event-delivery.ts';
 import { bodyOf, TEST_EVENT_TYPE } from '../../domain/event-log.ts';
+import { isTraceParent } from '../../domain/trace.ts';
+import { inSpan, type SpanStart } from '../../observability/trace-context.ts';
 import { inParallel } from '../../surroundings/in-parallel.ts';
 import { repeat, type Surroundings } from '../../surroundings/surroundings.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
@@ -104,7 +106,7 @@ class Batch {
     if (!('body' in read)) return { id, ...read };
     const { type, body } = read;
     if (type !== TEST_EVENT_TYPE && !wants(this.endpoint, type)) return { id, kind: 'skipped' };
-    return { id, ...verdict(await this.post(id, body)) };
+    return { id, ...verdict(await this.postInTrace(event, body)) };
   }
 
   /** The type and the body, from the publishing workflow if the queue has only a reference. */
@@ -120,13 +122,24 @@ class Batch {
     }
   }
 
-  private async post(id: string, body: string): Promise<EventAnswer> {
+  /** The receiver can continue the trace of the payout. */
+  private postInTrace({ id, trace }: QueuedEvent, body: string): Promise<EventAnswer> {
+    const span: SpanStart = {
+      name: 'deliver event',
+      kind: 'client',
+      ...(isTraceParent(trace) && { parent: trace }),
+      attributes: { 'payouts.event.id': id, 'payouts.endpoint': this.endpoint.name },
+    };
+    return inSpan(span, (traceparent) => this.post(id, body, traceparent ? { traceparent } : {}));
+  }
+
+  private async post(id: string, body: string, more: Record<string, string>): Promise<EventAnswer> {
     const { transport, surroundings } = this.parts;
     const { clock } = surroundings;
     const { url, keys, allowPrivateAddress } = this.endpoint;
     const deadline = new AbortController();
     const stop = clock.after(REQUEST_TIMEOUT_MS, () => deadline.abort());
-    const headers = signedHeaders(keys, { id, body, atMs: clock.wallMs() });
+    const headers = { ...more, ...signedHeaders(keys, { id, body, atMs: clock.wallMs() }) };
     try {
       return await transport.post({ url, headers, body, allowPrivateAddress, signal: deadline.signal });
     } finally {

@@ -2,6 +2,7 @@
 
 import { apiConfig } from '../../config/api-config.ts';
 import { ConfigError } from '../../config/environment.ts';
+import { startTracing } from '../../observability/tracing.ts';
 import { PaymentsSettingError } from '../../payments/index.ts';
 import { Drain, drainOnSignals } from '../../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
@@ -11,9 +12,11 @@ import { buildServer } from './server.ts';
 
 async function main(): Promise<void> {
   const config = apiConfig(process.env);
+  const stopTracing = await startTracing('api', config);
   const { client } = await connectClient();
   const drain = new Drain();
   const server = await buildServer(client, config, { drain });
+  server.addHook('onClose', stopTracing);
   if (config.PAYOUTS_DESK === 'on') await loadPlots();
   // Leaves the connection open: retries of background calls throw on a closed connection (SDK 1.24).
   drainOnSignals(server, drain, { clock: PROCESS_SURROUNDINGS.clock, drainMs: config.PAYOUTS_DRAIN });

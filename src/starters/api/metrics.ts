@@ -14,12 +14,14 @@ const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 export const API_METRICS = {
   requests: {
     name: 'payouts_http_requests_total',
+    unit: 'request',
     help: 'Requests by route and response status. Requests that match no route have the route none',
     labelNames: ['method', 'route', 'status'],
     action: "Read the API server's log when `status` 500 or above grows.",
   },
   limited: {
     name: 'payouts_http_requests_limited_total',
+    unit: 'request',
     help: 'Requests refused with 429, by limit: `key`, the requests of a caller, or `address`, the unknown keys of an address',
     labelNames: ['limit'],
     action:
@@ -27,6 +29,7 @@ export const API_METRICS = {
   },
   durations: {
     name: 'payouts_http_request_duration_seconds',
+    unit: 'seconds',
     help: 'Time from the first byte of a request to the last byte of its response',
     labelNames: ['method', 'route'],
     action:
@@ -34,6 +37,7 @@ export const API_METRICS = {
   },
   notifications: {
     name: 'payouts_notifications_total',
+    unit: 'notification',
     help: 'Notifications by result',
     labelNames: ['result'],
     action:
@@ -41,12 +45,14 @@ export const API_METRICS = {
   },
   waiting: {
     name: 'payouts_notifications_waiting',
+    unit: 'notification',
     help: 'Notifications that match no payout yet and are looked up again',
     labelNames: [],
     action: 'When it stays above 0, ask the provider about the orders: no payout has them.',
   },
   reachable: {
     name: 'payouts_temporal_reachable',
+    unit: '1 or 0',
     help: '1 if Temporal responds and has the namespace, else 0',
     labelNames: [],
     action:
@@ -54,6 +60,7 @@ export const API_METRICS = {
   },
   tasksFailing: {
     name: 'payouts_workflow_tasks_failing',
+    unit: 'workflow',
     help: 'Stuck workflows: open workflows whose workflow task keeps failing',
     labelNames: [],
     action: 'Repair the workflows that `npm run payouts -- list --attention` names when it is above 0.',

@@ -2,6 +2,7 @@
 import type { Client } from '@temporalio/client';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { ApiConfig } from '../../config/api-config.ts';
+import { logOptions } from '../../observability/log.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
 import { connectionLimits, Drain } from '../../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
@@ -25,6 +26,7 @@ import { operationsOf, serveOperations } from './operations.ts';
 import { Receiver } from './receiver.ts';
 import { ReloadedCallers } from './reloaded-callers.ts';
 import { RequestLimits } from './request-limits.ts';
+import { requestSpans } from './request-spans.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 /** From the response to its last byte. */
@@ -54,7 +56,7 @@ export async function buildServer(
   );
   const server = fastify({
     // Standard output is reserved for the line with the address.
-    logger: { level: config.PAYOUTS_LOG_LEVEL, stream: process.stderr },
+    logger: logOptions('api', config),
     // Otherwise a flood of requests would flood the log. Routes log what matters.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MAX_BODY_BYTES,
@@ -70,6 +72,7 @@ export async function buildServer(
   limitResponseTimes(server, clock);
   sendRequestIds(server);
   drain.watch(server);
+  requestSpans(server);
   const audit = new AuditLog(server.log, config.PAYOUTS_AUDIT_LOG);
   server.addHook('onClose', async () => audit.close());
   const metrics = new ApiMetrics();

@@ -6,6 +6,7 @@ import { ApplicationFailure, activityInfo, Context, log } from '@temporalio/acti
 import type { Client } from '@temporalio/client';
 import type { LeaseActivities } from '../../activities/shared/types.ts';
 import { appRenamedSignal } from '../../contract/lease-messages.ts';
+import { logEvent } from '../../domain/business-events.ts';
 import {
   type LeaseHandover,
   type LeaseHeartbeat,
@@ -76,7 +77,7 @@ async function holdLease(
     const ended = untilEnd(owner, clock, stopping.signal, (onEnd) => {
       stopRenewals = keepRenewing(renewal, onEnd);
     });
-    log.info('took the rate-limit lease', { app, silentMs: before.silentMs });
+    logEvent(log, 'lease.taken', { app, silentMs: before.silentMs });
     await owner.begin(fence, before, term.callsPerSecond);
     ending = await ended;
     // Meanwhile the lease is renewed.
@@ -87,7 +88,7 @@ async function holdLease(
     fence.close();
     released = owner.end();
   }
-  log.info('no longer owns the rate-limit lease', { app, ending });
+  logEvent(log, 'lease.ended', { app, ending });
   if (ending === 'lost')
     throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'another process may own the lease' });
   return { ...released, runId, recoveredAtMs };

@@ -1,5 +1,6 @@
 /** While this process owns the lease, it serves the queues of the application's calls. */
 import { log } from '@temporalio/activity';
+import { logEvent } from '../../domain/business-events.ts';
 import type { LeaseHandover, LeaseHeartbeat, LeaseKey } from '../../domain/rate-limit-lease.ts';
 import { type Clock, sleep } from '../../surroundings/surroundings.ts';
 import { type Runnable, shutDown } from '../activity-worker.ts';
@@ -113,10 +114,7 @@ export class OwnedQueues implements LeaseOwner {
       if (unreachedMs < patienceMs(this.unreachedTerms)) continue;
       if (!(await ownership.backOff(key, limiter.reached))) continue;
       this.gaveUp = true;
-      log.warn('no call reaches the provider; releases the rate-limit lease to another process', {
-        app,
-        unreachedMs: Math.round(unreachedMs),
-      });
+      logEvent(log, 'provider.unreached', { app, unreachedMs: Math.round(unreachedMs) });
       return;
     }
   }

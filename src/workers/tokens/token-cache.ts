@@ -13,6 +13,8 @@ export type GrantSource = Pick<TokenRenewals, 'grant'>;
 /** Times are on the monotonic clock. */
 interface CachedToken {
   token: string;
+  /** When this process got it. */
+  sinceMs: number;
   expiresAtMs: number;
   /** From then on, the next call fetches a newer token in the background. */
   refetchAtMs: number;
@@ -74,7 +76,13 @@ export class TokenCache implements TokenSource {
   put(owner: TokenOwner, token: string, lifetimeMs: number): void {
     const { now } = this;
     const expiresAtMs = now + lifetimeMs - marginMs(lifetimeMs);
-    this.keep(owner, { token, expiresAtMs, refetchAtMs: now + lifetimeMs * REFETCH_RATIO });
+    this.keep(owner, { token, sinceMs: now, expiresAtMs, refetchAtMs: now + lifetimeMs * REFETCH_RATIO });
+  }
+
+  /** How long this process has had the application's token. Undefined without one. */
+  get ageMs(): number | undefined {
+    const cached = this.tokens.get(keyOf(this.place));
+    return cached && this.now - cached.sinceMs;
   }
 
   private get now(): number {
@@ -105,6 +113,7 @@ export class TokenCache implements TokenSource {
     this.rejections.delete(key);
     const fetched = {
       token,
+      sinceMs: now,
       expiresAtMs: now + grant.expiresAtMs - grantedAtMs - marginMs(lifetimeMs),
       // Spread, because all processes receive the same time.
       refetchAtMs:

@@ -11,6 +11,7 @@ import { PAYOUTS_TASK_QUEUE, tokenWorkflowId } from '../../contract/ids.ts';
 import { authorizedSignal, grantUpdate } from '../../contract/token-messages.ts';
 import { TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/deadlines.ts';
 import type { CurrentGrant, Grant, TokenOwner } from '../../domain/token-record.ts';
+import type { ProblemLog } from '../../observability/log.ts';
 import { repeat, type Surroundings, sleep } from '../../surroundings/surroundings.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { APP } from '../../temporal/search-keys.ts';
@@ -40,24 +41,29 @@ export function keepRenewals(
   client: Client,
   { env, applications }: WorkerConfig,
   surroundings: Surroundings,
+  log: ProblemLog,
 ): () => void {
   const renewals = new TokenRenewals(client, surroundings);
   const check = () => {
     for (const app of applications.keys())
-      void ensureRenewals(renewals, { environment: env.PAYMENTS_ENVIRONMENT, app });
+      void ensureRenewals(renewals, { environment: env.PAYMENTS_ENVIRONMENT, app }, log);
   };
   check();
   return repeat(surroundings.clock, CHECK_EVERY_MS, check);
 }
 
 /** The next check retries whatever fails. */
-async function ensureRenewals(renewals: TokenRenewals, application: TokenOwner): Promise<void> {
+async function ensureRenewals(
+  renewals: TokenRenewals,
+  application: TokenOwner,
+  log: ProblemLog,
+): Promise<void> {
   const [, failed] = await Promise.all([
     renewals.ensure(application).catch(() => undefined),
     renewals.restartStopped(application).catch(() => []),
   ]);
   if (failed.length > 0)
-    console.error(`${application.app}: cannot restart ${failed.length} stopped token renewals yet`);
+    log.error({ app: application.app, count: failed.length }, 'cannot restart stopped token renewals yet');
 }
 
 /** Its name is in the failures that callers and operators see. */

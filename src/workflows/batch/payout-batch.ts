@@ -6,9 +6,10 @@
  * The payouts are not child workflows: they continue if the batch or a part is stopped, and a batch that is started again
  * joins them.
  */
-import { allHandlersFinished, condition } from '@temporalio/workflow';
+import { allHandlersFinished, condition, log } from '@temporalio/workflow';
 import type { BatchRequest, BatchResult } from '../../domain/batch.ts';
 import type { BatchRecord } from '../../domain/batch-record.ts';
+import { logEvent } from '../../domain/business-events.ts';
 import { publishBatch } from '../../domain/events.ts';
 import { checks, orBadInput } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';
@@ -28,12 +29,15 @@ export async function payoutBatch(request: BatchRequest, carried?: BatchRecord):
     async () => {
       // Refuses bad input: the only way for this workflow to fail.
       await run.prepare(() => orBadInput(checks.prepareBatch(request, startFacts())));
+      const { app } = run.record.request;
+      if (!carried) logEvent(log, 'batch.started', { app });
       while (!run.isDone) {
         await untilDone(run);
         // Let in-flight updates finish: an `add` may bring rows for another part.
         await condition(allHandlersFinished);
       }
       run.publisher.publish((published, publish) => publishBatch(published, run.state(), publish));
+      logEvent(log, 'batch.ended', { app });
       await run.publisher.end();
       await condition(allHandlersFinished);
       return run.result();

@@ -23,6 +23,7 @@ import {
   testEndpointUpdate,
 } from '../../contract/event-messages.ts';
 import { eventsTaskQueue } from '../../contract/ids.ts';
+import { logEvent } from '../../domain/business-events.ts';
 import {
   applyReport,
   type DeliveryOutcome,
@@ -41,6 +42,7 @@ import {
   type WaitingEvent,
 } from '../../domain/event-delivery.ts';
 import { bodyOf, TEST_EVENT_TYPE } from '../../domain/event-log.ts';
+import { count } from '../../domain/metrics.ts';
 import { isoTime } from '../../domain/time.ts';
 import { flagLines, showAttention } from '../shared/attention.ts';
 import { deciderProblem, isRecord, onSignal, onUpdate, runShielded, shielded } from '../shared/messages.ts';
@@ -104,7 +106,7 @@ class DeliveryRun {
   }
 
   async deliver(batch: readonly WaitingEvent[]): Promise<void> {
-    const sent = batch.map(({ id, source, type, body }) => ({ id, source, type, body }));
+    const sent = batch.map(({ id, source, type, body, trace }) => ({ id, source, type, body, trace }));
     this.spend(COSTS.delivery, bytesOf(sent));
     const scope = new CancellationScope();
     let report: DeliveryReport | undefined;
@@ -165,15 +167,15 @@ class DeliveryRun {
   }
 
   noteDisabled(): void {
-    log.warn('an endpoint has disabled itself', { ...this.tags, why: this.record.disabled?.code ?? '' });
+    logEvent(log, 'endpoint.disabled', { ...this.tags, why: this.record.disabled?.code });
     this.count('disabled', 1);
   }
 
   count(what: keyof typeof METRICS, value: number): void {
-    if (value > 0) METRICS[what]().add(value, this.tags);
+    if (value > 0) count(metricMeter, METRICS[what], this.tags, value);
   }
 
-  private get tags(): Record<string, string> {
+  private get tags(): { app: string; endpoint: string } {
     return { app: this.key.app, endpoint: this.key.endpoint };
   }
 
@@ -186,12 +188,10 @@ class DeliveryRun {
 }
 
 const METRICS = {
-  delivered: () =>
-    metricMeter.createCounter('payouts_events_delivered', 'event', 'events that an endpoint has accepted'),
-  failed: () => metricMeter.createCounter('payouts_event_failures', 'request', 'requests that failed'),
-  lost: () => metricMeter.createCounter('payouts_events_lost', 'event', 'events that were not delivered'),
-  disabled: () =>
-    metricMeter.createCounter('payouts_endpoints_disabled', 'endpoint', 'endpoints that disabled themselves'),
+  delivered: 'payouts_events_delivered',
+  failed: 'payouts_event_failures',
+  lost: 'payouts_events_lost',
+  disabled: 'payouts_endpoints_disabled',
 } as const;
 
 function installHandlers(run: DeliveryRun): void {
@@ -228,9 +228,11 @@ function isQueue(value: unknown): value is QueueEvents {
 
 function isQueued(event: unknown): boolean {
   if (!isRecord(event)) return false;
-  const { id, source, type, body } = event;
+  const { id, source, type, body, trace } = event;
   const isText = (part: unknown) => typeof part === 'string';
-  return [id, source].every(isText) && [type, body].every((part) => part === undefined || isText(part));
+  return (
+    [id, source].every(isText) && [type, body, trace].every((part) => part === undefined || isText(part))
+  );
 }
 
 function enableEndpoint(run: DeliveryRun, { by }: { by: string }): EndpointState {

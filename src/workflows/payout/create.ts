@@ -21,6 +21,7 @@ import { runFacts } from '../shared/run-facts.ts';
 import { adoptCreated } from './adopt-order.ts';
 import { confirm, review } from './confirm.ts';
 import { lockLeftMs } from './lock-quote.ts';
+import { noteCreate, noteOrder } from './observe.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
 import { confirmFirst, enterReview, markOutcomeUnknown, requote } from './stages.ts';
 
@@ -32,6 +33,7 @@ const MAX_PAUSE_MS = 60_000;
 /** Repeats `attempt` until the order exists, and returns it. Throws `NotCreated` if the payout may end without one. */
 export async function createOrder(run: PayoutRun, attempt: () => Promise<void>): Promise<KnownOrder> {
   const { record } = run;
+  const wasCreated = record.creation.stage === 'created';
   while (record.creation.stage !== 'created') {
     try {
       if (record.creation.stage === 'confirming') await confirm(run);
@@ -43,6 +45,7 @@ export async function createOrder(run: PayoutRun, attempt: () => Promise<void>):
     }
   }
   if (!record.order) throw new Error('the order is missing');
+  if (!wasCreated) noteOrder(run);
   run.enter('PROCESSING');
   return record.order;
 }
@@ -58,6 +61,7 @@ export async function sendCreate(run: PayoutRun, quote: AgreedQuote): Promise<vo
   run.enter('CREATING');
   run.record.creation = { stage: 'sending' };
   const answer = await sendOnce(run, quote, budget);
+  noteCreate(run, answer);
   if (mayHaveBeenSent(answer)) {
     run.record.sends += 1;
     run.record.sentQuotes.push(quote);

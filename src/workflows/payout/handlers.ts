@@ -30,6 +30,7 @@ import {
   shielded,
 } from '../shared/messages.ts';
 import { adoptNamed } from './adopt-order.ts';
+import { noteNotification } from './observe.ts';
 import type { PayoutRun } from './run.ts';
 import { stateOf } from './show-state.ts';
 
@@ -75,6 +76,9 @@ function acceptHint(run: PayoutRun, notification: unknown): void {
     log.warn('a notification names another payout; it is ignored');
     return;
   }
+  const receivedAt = isRecord(notification) ? notification['receivedAt'] : undefined;
+  if (typeof receivedAt === 'string') run.record.notifiedAtMs = Date.parse(receivedAt);
+  noteNotification(run.prepared?.request.app);
   run.record.hinted = true;
 }
 

@@ -6,6 +6,7 @@ import type { Quote } from '../../domain/provider-records.ts';
 import { agreedQuote, quoteProblem } from '../../domain/quote-check.ts';
 import { refusalIn } from '../shared/call-failures.ts';
 import { untilAnswered } from '../shared/calls.ts';
+import { noteQuoted } from './observe.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
 
 /** Waits until `notBefore`. The payout can be canceled meanwhile. */
@@ -36,6 +37,7 @@ async function requestUsableQuote(run: PayoutRun): Promise<AgreedQuote> {
   if (problem) throw new NotCreated(problem);
   record.quote = agreedQuote(quote);
   record.quotedAtMs = lockBeganAtMs(sent, Date.now());
+  noteQuoted(run);
   return record.quote;
 }
 

@@ -15,6 +15,7 @@ import { findEarlierOrder } from './confirm.ts';
 import { createOrder, sendCreate } from './create.ts';
 import { installHandlers } from './handlers.ts';
 import { lockQuote, waitUntilDue } from './lock-quote.ts';
+import { noteEnded, noteStarted } from './observe.ts';
 import { NotCreated, PayoutRun } from './run.ts';
 import { showState } from './show-state.ts';
 import { trackToFinal } from './track.ts';
@@ -29,6 +30,7 @@ export async function payout(request: PayoutRequest, carried?: CarriedOver): Pro
     async () => {
       // The first activity refuses bad input, without a call to the provider.
       run.prepared ??= await orBadInput(checks.preparePayout(request, startFacts()));
+      if (!carried) noteStarted(run);
       showState(run);
       const result = await pay(run, carried).catch((error: unknown) => resultWithoutOrder(run, error));
       return finish(run, result);
@@ -83,6 +85,7 @@ async function finish(run: PayoutRun, found: PayoutResult): Promise<PayoutResult
   run.record.result = result;
   run.enter('DONE');
   showState(run);
+  noteEnded(run, result);
   await run.publisher.end();
   // Let in-flight updates finish.
   await condition(allHandlersFinished);

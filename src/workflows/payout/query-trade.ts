@@ -8,6 +8,7 @@ import { finalStatus, tradeAttention } from '../../domain/trade-verdict.ts';
 import { causeOf, refusalIn } from '../shared/call-failures.ts';
 import { polled, type Urgency } from '../shared/calls.ts';
 import { isOrderReadable, noteFound, readOrder } from './adopt-order.ts';
+import { notePoll } from './observe.ts';
 import type { PayoutRun } from './run.ts';
 import { enterReview, noteUnknownSend } from './stages.ts';
 import { type LearnedBy, query } from './wait.ts';
@@ -35,6 +36,7 @@ export async function queryTrade(
     const calls = polled(run.calls, urgency, `queries the trade and its detail (${because})`);
     return calls.fetchTradeWithDetail(run.caller, run.tradeKey);
   };
+  notePoll(run, because);
   let answer: TradeAnswer;
   // The answer may reach the workflow late, so it counts from the time of its query.
   const queriedAtMs = Date.now();

@@ -1,5 +1,13 @@
 /** Attention flags: at most one of each code. The Temporal UI lists and filters workflows by them. */
-import { type SearchAttributes, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import {
+  log,
+  metricMeter,
+  type SearchAttributes,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { logEvent } from '../../domain/business-events.ts';
+import { count } from '../../domain/metrics.ts';
 
 interface Flag<Code extends string> {
   code: Code;
@@ -31,7 +39,7 @@ export function showAttention(flags: readonly Pick<Flag<string>, 'code'>[]): voi
 }
 
 /**
- * The search attributes to write. Each write costs a history event, so only changes are written. Absent means no and
+ * The search attributes to write, of which the log tells. Each write costs a history event, so only changes are written. Absent means no and
  * none: most workflows never need attention.
  */
 export function attentionChanges(flags: readonly Pick<Flag<string>, 'code'>[]): SearchAttributes {
@@ -39,10 +47,20 @@ export function attentionChanges(flags: readonly Pick<Flag<string>, 'code'>[]): 
   const needsAttention = flags.length > 0;
   // A flag that is raised again moves to the end of the list. The set of codes stays the same.
   const codes = [...new Set(flags.map(({ code }) => code))].sort();
+  const shownCodes = (shown['PayoutReasons'] ?? []).map(String);
+  if (shownCodes.join() !== codes.join()) noteAttention(shownCodes, codes);
   return {
     ...((shown['PayoutNeedsAttention']?.[0] === true) !== needsAttention && {
       PayoutNeedsAttention: [needsAttention],
     }),
-    ...((shown['PayoutReasons'] ?? []).join() !== codes.join() && { PayoutReasons: codes }),
+    ...(shownCodes.join() !== codes.join() && { PayoutReasons: codes }),
   };
+}
+
+function noteAttention(before: readonly string[], now: readonly string[]): void {
+  const app = String(workflowInfo().searchAttributes['PayoutApp']?.[0] ?? '') || undefined;
+  const raised = now.filter((code) => !before.includes(code));
+  for (const code of raised) count(metricMeter, 'payouts_attention_raised', { app: app ?? 'none', code });
+  if (raised.length > 0) logEvent(log, 'attention.raised', { app, codes: raised });
+  else logEvent(log, 'attention.cleared', { app, codes: before.filter((code) => !now.includes(code)) });
 }

@@ -16,8 +16,10 @@ import {
 } from '@temporalio/workflow';
 import type { PublishActivities } from '../../activities/events/event-types.ts';
 import { eventsQuery } from '../../contract/event-messages.ts';
+import { logEvent } from '../../domain/business-events.ts';
 import { type EventLog, type EventType, type RecordedEvent, trimmed } from '../../domain/event-log.ts';
 import type { Publish } from '../../domain/events.ts';
+import { count } from '../../domain/metrics.ts';
 import type { Metadata } from '../../domain/payout.ts';
 import { isoTime } from '../../domain/time.ts';
 import { UNTIL_TEMPORAL_ANSWERS } from './retry-policies.ts';
@@ -82,9 +84,9 @@ export class Publisher {
     }
     const { length } = this.pending;
     if (length === 0) return;
-    log.error('events could not be published; reconciliation publishes them');
     const tags = { app: this.plan()?.app ?? '' };
-    metricMeter.createCounter('payouts_events_unpublished', 'event', 'events not queued').add(length, tags);
+    logEvent(log, 'events.unpublished', tags);
+    count(metricMeter, 'payouts_events_unpublished', tags, length);
     upsertMemo({ unpublishedEvents: length });
   }
 

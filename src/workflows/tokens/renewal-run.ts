@@ -9,7 +9,9 @@ import {
 } from '@temporalio/workflow';
 import type { TokenPlan } from '../../activities/shared/types.ts';
 import type { TokenAttentionCode } from '../../domain/attention-codes.ts';
+import { logEvent } from '../../domain/business-events.ts';
 import { publishToken } from '../../domain/events.ts';
+import { count } from '../../domain/metrics.ts';
 import {
   type Grant,
   newTokenRecord,
@@ -71,15 +73,14 @@ export class RenewalRun extends FlaggedRun<TokenAttentionCode> {
     );
     this.requested = false;
     this.waitedFor = false;
-    metricMeter.createCounter('payouts_token_renewals', 'renewal', 'tokens obtained').add(1, this.tags());
+    logEvent(log, 'token.renewed', this.tags());
+    count(metricMeter, 'payouts_token_renewals', this.tags());
   }
 
   override flag(code: TokenAttentionCode, message: string): void {
     if (!this.record.attention.some((known) => known.code === code)) {
-      log.warn('a token needs attention', { ...this.tags(), code });
-      metricMeter
-        .createCounter('payouts_token_attention', 'token', 'tokens that an operator should look at')
-        .add(1, { ...this.tags(), code });
+      logEvent(log, 'token.attention', { ...this.tags(), code });
+      count(metricMeter, 'payouts_token_attention', { ...this.tags(), code });
     }
     super.flag(code, message);
   }
@@ -124,7 +125,7 @@ export class RenewalRun extends FlaggedRun<TokenAttentionCode> {
     await continueAsNew<(owner: TokenOwner, carried: TokenRecord) => Promise<void>>(this.owner, this.record);
   }
 
-  private tags(): Record<string, string> {
+  private tags(): { app: string; kind: 'application' | 'user' } {
     return { app: this.owner.app, kind: this.owner.openId === undefined ? 'application' : 'user' };
   }
 }

@@ -1,0 +1,105 @@
+/** Spans by OpenTelemetry, sent to a collector over OTLP/HTTP. No other file imports its packages. */
+import {
+  type Context,
+  type Link,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  type IdGenerator,
+  RandomIdGenerator,
+} from '@opentelemetry/sdk-trace-base';
+import { isTraceParent, type TraceParent } from '../domain/trace.ts';
+import type { Span, SpanStart, Tracer } from './trace-context.ts';
+
+const KINDS = {
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  internal: SpanKind.INTERNAL,
+  consumer: SpanKind.CONSUMER,
+} as const;
+
+/** The id of a workflow's span is known before the span: its activities name it as their parent. */
+class AnnouncedIds implements IdGenerator {
+  private readonly random = new RandomIdGenerator();
+  next: string | undefined;
+
+  generateTraceId(): string {
+    return this.random.generateTraceId();
+  }
+
+  generateSpanId(): string {
+    const { next } = this;
+    this.next = undefined;
+    return next ?? this.random.generateSpanId();
+  }
+}
+
+/** `endpoint`: of the collector, without the path `/v1/traces`. Headers and timeouts come from the variables `OTEL_…`. */
+export function openTelemetry(
+  serviceName: string,
+  endpoint: string,
+): { tracer: Tracer; stop(): Promise<void> } {
+  const ids = new AnnouncedIds();
+  const provider = new BasicTracerProvider({
+    // `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` go first.
+    resource: resourceFromAttributes({ 'service.name': serviceName }).merge(
+      detectResources({ detectors: [envDetector] }),
+    ),
+    spanProcessors: [
+      new BatchSpanProcessor(new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` })),
+    ],
+    idGenerator: ids,
+  });
+  const tracer = provider.getTracer('durable-payouts');
+  return {
+    tracer: {
+      start({ name, kind, parent, links = [], attributes = {}, startMs, spanId }: SpanStart): Span {
+        ids.next = spanId;
+        const options = {
+          ...{ kind: KINDS[kind], attributes, links: links.flatMap(linkTo) },
+          ...(startMs !== undefined && { startTime: startMs }),
+        };
+        const span = tracer.startSpan(name, options, contextOf(parent));
+        ids.next = undefined;
+        return {
+          context: parentOf(span.spanContext()),
+          end(more = {}, problem, endMs) {
+            span.setAttributes(more);
+            // A code: messages may quote what a provider or a caller wrote.
+            if (problem !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: problem });
+            span.end(endMs);
+          },
+        };
+      },
+    },
+    stop: () => provider.shutdown().catch(() => undefined),
+  };
+}
+
+function contextOf(parent: TraceParent | undefined): Context {
+  const remote = spanContextOf(parent);
+  return remote ? trace.setSpanContext(ROOT_CONTEXT, remote) : ROOT_CONTEXT;
+}
+
+function linkTo(context: TraceParent): Link[] {
+  const linked = spanContextOf(context);
+  return linked ? [{ context: linked }] : [];
+}
+
+function spanContextOf(parent: TraceParent | undefined): SpanContext | undefined {
+  if (!isTraceParent(parent)) return undefined;
+  const [, traceId = '', spanId = '', flags = '00'] = parent.split('-');
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+}
+
+function parentOf({ traceId, spanId, traceFlags }: SpanContext): TraceParent {
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+}

@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { freePorts } from '../../scripts/dev-server/ports.ts';
+import { SDK_METRICS } from '../../scripts/reference/texts.ts';
+import { findPrometheus } from '../../scripts/setup/prometheus.mjs';
+import { WORKER_METRICS } from '../../src/domain/metrics.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { type OwnProcess, startProgram } from '../support/processes.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+/** They appear only after what they count has happened, or with an endpoint, a user or a notification. */
+const RARE = [
+  /^payouts_(attention|event|endpoints|notification|rate_limited|collector_failures|token_attention)/,
+  /^temporal_(workflow_task_execution_failed|activity_execution_failed|sticky_cache_total|request_failure)/,
+];
+
+describe('a worker', () => {
+  let world: PayoutWorld;
+  let worker: OwnProcess;
+  let address: string;
+  const flagged = payoutRequest(newPartnerOrderId(), { platform: 'sim:stuck' });
+
+  beforeAll(async () => {
+    world = await PayoutWorld.start({ idle: true });
+    const [port = 0] = await freePorts(1);
+    address = `127.0.0.1:${port}`;
+    worker = await startProgram(
+      'src/workers/main.ts',
+      { ...world.workerEnvironment, PAYOUTS_METRICS_LISTEN: address, PAYOUTS_STUCK_AFTER: '1ms' },
+      /worker ready/,
+    );
+  });
+  afterAll(async () => {
+    await worker?.stop('SIGTERM');
+    await world?.stop();
+  });
+
+  const scrape = async (): Promise<string> => (await request(`http://${address}/metrics`)).body.text();
+  /** The value of the first series of the metric that has these labels. */
+  const valueIn = (text: string, name: string, labels: Record<string, string> = {}): number | undefined => {
+    const line = text
+      .split('\n')
+      .find(
+        (one) =>
+          one.startsWith(`${name}{`) &&
+          Object.entries(labels).every(([label, value]) => one.includes(`${label}="${value}"`)),
+      );
+    return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ')));
+  };
+
+  test('counts what payouts do, and what waits in Temporal, by our own values only', async () => {
+    const { payouts } = world;
+    const paid = payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=0s' });
+    await payouts.result(await payouts.start(paid));
+    await payouts.start(payoutRequest(newPartnerOrderId(), { approval: 'required' }));
+    await payouts.start(flagged);
+    const text = await eventually(async () => {
+      const now = await scrape();
+      const rests = valueIn(now, 'payouts_open', { phase: 'AWAITING_APPROVAL' });
+      return rests === 1 && valueIn(now, 'payouts_attention', { code: 'STUCK' }) === 1 ? now : undefined;
+    });
+    expect(valueIn(text, 'payouts_ended', { outcome: 'SUCCESS', learned_by: 'poll' })).toBe(1);
+    expect(valueIn(text, 'payouts_started')).toBe(3);
+    expect(valueIn(text, 'payouts_creates', { answer: 'created' })).toBe(2);
+    expect(valueIn(text, 'payouts_lock_to_create_seconds_count')).toBe(2);
+    expect(valueIn(text, 'payouts_provider_calls', { operation: 'createPayout', outcome: 'OK' })).toBe(2);
+    expect(valueIn(text, 'payouts_lease_owner', { app: 'default' })).toBe(1);
+    expect(valueIn(text, 'payouts_rate_limit_calls_per_second')).toBe(500);
+    expect(valueIn(text, 'payouts_attention_raised', { code: 'STUCK' })).toBe(1);
+    expect(valueIn(text, 'payouts_calls_waiting')).toBe(0);
+    for (const written of [paid.partnerOrderId, paid.clientId, paid.payerId])
+      expect(text).not.toContain(written);
+  });
+
+  test('serves every metric of the tables that needs no special event', async () => {
+    const text = await scrape();
+    const expected = [...Object.keys(WORKER_METRICS), ...Object.keys(SDK_METRICS)].filter(
+      (name) => !RARE.some((pattern) => pattern.test(name)),
+    );
+    expect(expected.length).toBeGreaterThan(20);
+    expect(expected.filter((name) => !text.includes(`# TYPE ${name} `))).toEqual([]);
+  });
+
+  test('makes an alert fire in a real Prometheus', async ({ skip }) => {
+    const found = await findPrometheus();
+    if (!found) return skip('Prometheus is not installed');
+    const folder = mkdtempSync(join(tmpdir(), 'payouts-prometheus-'));
+    const [port = 0] = await freePorts(1);
+    const config = {
+      global: { scrape_interval: '1s', evaluation_interval: '1s' },
+      rule_files: [join(import.meta.dirname, '../../deploy/prometheus/alerts.yml')],
+      scrape_configs: [{ job_name: 'payouts-worker', static_configs: [{ targets: [address] }] }],
+    };
+    // JSON is YAML.
+    writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));
+    const prometheus = spawn(
+      found.prometheus,
+      [
+        `--config.file=${join(folder, 'prometheus.yml')}`,
+        `--storage.tsdb.path=${join(folder, 'data')}`,
+        `--web.listen-address=127.0.0.1:${port}`,
+      ],
+      { stdio: 'ignore' },
+    );
+    const exited = once(prometheus, 'exit');
+    try {
+      const alert = await eventually(async () => {
+        const alerts = await alertsOf(`http://127.0.0.1:${port}`).catch(() => []);
+        return alerts.find(({ labels, state }) => labels['code'] === 'STUCK' && state === 'firing');
+      });
+      expect(alert.labels).toMatchObject({ alertname: 'PayoutsNeedAttention', app: 'default' });
+    } finally {
+      prometheus.kill('SIGTERM');
+      await exited;
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+const alertsAnswer = z.object({
+  data: z.object({
+    alerts: z.array(z.object({ state: z.string(), labels: z.record(z.string(), z.string()) })),
+  }),
+});
+
+async function alertsOf(url: string) {
+  const { body } = await request(`${url}/api/v1/alerts`);
+  return alertsAnswer.parse(await body.json()).data.alerts;
+}
