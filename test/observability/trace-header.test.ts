@@ -1,18 +1,18 @@
-import { randomUUID } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { activityInfo } from '@temporalio/activity';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { programArguments } from '../../scripts/programs.ts';
-import { newKey } from '../support/keys.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
-import { runContext } from '../../src/domain/trace.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
+import { runContext } from '../../src/domain/trace.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { traceIn, withTrace } from '../../src/observability/trace-header.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { bundleOptions } from '../../src/workers/workflow-bundle.ts';
+import { newKey } from '../support/keys.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 
 const START = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const WORKFLOWS = join(import.meta.dirname, 'continued-workflow.ts');
@@ -60,10 +60,6 @@ describe('the trace of a start, with encrypted payloads,', () => {
 
   const runTwice = async (headers: Parameters<typeof withTrace>[0]): Promise<string> => {
     const workflowId = randomUUID();
-    const interceptors = {
-      workflow: [{ startWithDetails: (input: never, next: (input: never) => never) => next(input) }],
-    };
-    void interceptors;
     const { client } = world;
     seen.length = 0;
     await client.workflow.workflowService.startWorkflowExecution({
