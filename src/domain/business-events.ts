@@ -64,7 +64,7 @@ export const BUSINESS_EVENTS = {
 export type BusinessEvent = keyof typeof BUSINESS_EVENTS;
 type Field<Event extends BusinessEvent> = (typeof BUSINESS_EVENTS)[Event]['fields'][number];
 
-/** The log of a workflow, an activity or a process. */
+/** Of a workflow or an activity. */
 export type EventLogger = Readonly<
   Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields: Record<string, unknown>) => void>
 >;

@@ -14,8 +14,8 @@ import {
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
 } from '../domain/attention-codes.ts';
-import { type AppGauge, count, type Meter, setGauge } from '../domain/metrics.ts';
 import { PHASES } from '../domain/payout.ts';
+import { type AppGauge, count, type Meter, setGauge } from '../domain/record-metric.ts';
 import { type Clock, repeat, sleep } from '../surroundings/surroundings.ts';
 import { listRunPage } from '../temporal/visibility.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';

@@ -1,7 +1,8 @@
 /** Configures the Temporal runtime of a worker process: the log, with what the SDK and its Rust core say, and the metrics. */
 import { type Logger, type LogLevel, type LogMetadata, Runtime } from '@temporalio/worker';
 import type { WorkerEnvironment } from '../config/config.ts';
-import { type Meter, type Metric, WORKER_METRICS } from '../domain/metrics.ts';
+import { type Metric, WORKER_METRICS } from '../domain/metrics.ts';
+import type { Meter } from '../domain/record-metric.ts';
 import { createLog, type Log } from '../observability/log.ts';
 
 /** What the SDK reports of every worker that serves activities only, and of every start and end. */

@@ -112,9 +112,11 @@ describe('a worker', () => {
     try {
       const alert = await eventually(async () => {
         const alerts = await alertsOf(`http://127.0.0.1:${port}`).catch(() => []);
-        return alerts.find(({ labels, state }) => labels['code'] === 'STUCK' && state === 'firing');
+        return alerts.find(
+          ({ labels, state }) => labels['alertname'] === 'PayoutsNeedAttention' && state === 'firing',
+        );
       });
-      expect(alert.labels).toMatchObject({ alertname: 'PayoutsNeedAttention', app: 'default' });
+      expect(alert.labels).toMatchObject({ code: 'STUCK', app: 'default' });
     } finally {
       prometheus.kill('SIGTERM');
       await exited;

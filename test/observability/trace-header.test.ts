@@ -60,10 +60,6 @@ describe('the trace of a start, with encrypted payloads,', () => {
 
   const runTwice = async (headers: Parameters<typeof withTrace>[0]): Promise<string> => {
     const workflowId = randomUUID();
-    const interceptors = {
-      workflow: [{ startWithDetails: (input: never, next: (input: never) => never) => next(input) }],
-    };
-    void interceptors;
     const { client } = world;
     seen.length = 0;
     await client.workflow.workflowService.startWorkflowExecution({

@@ -42,7 +42,7 @@ import {
   type WaitingEvent,
 } from '../../domain/event-delivery.ts';
 import { bodyOf, TEST_EVENT_TYPE } from '../../domain/event-log.ts';
-import { count } from '../../domain/metrics.ts';
+import { count } from '../../domain/record-metric.ts';
 import { isoTime } from '../../domain/time.ts';
 import { flagLines, showAttention } from '../shared/attention.ts';
 import { deciderProblem, isRecord, onSignal, onUpdate, runShielded, shielded } from '../shared/messages.ts';

@@ -5,9 +5,9 @@
 import { log, metricMeter } from '@temporalio/workflow';
 import type { CreateAnswer } from '../../activities/shared/types.ts';
 import { logEvent } from '../../domain/business-events.ts';
-import { count, observeMs } from '../../domain/metrics.ts';
 import type { PayoutResult } from '../../domain/payout.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
+import { count, observeMs } from '../../domain/record-metric.ts';
 
 interface Observed {
   readonly record: PayoutRecord;

@@ -7,7 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { logEvent } from '../../domain/business-events.ts';
-import { count } from '../../domain/metrics.ts';
+import { count } from '../../domain/record-metric.ts';
 
 interface Flag<Code extends string> {
   code: Code;

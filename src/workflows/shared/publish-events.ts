@@ -19,8 +19,8 @@ import { eventsQuery } from '../../contract/event-messages.ts';
 import { logEvent } from '../../domain/business-events.ts';
 import { type EventLog, type EventType, type RecordedEvent, trimmed } from '../../domain/event-log.ts';
 import type { Publish } from '../../domain/events.ts';
-import { count } from '../../domain/metrics.ts';
 import type { Metadata } from '../../domain/payout.ts';
+import { count } from '../../domain/record-metric.ts';
 import { isoTime } from '../../domain/time.ts';
 import { UNTIL_TEMPORAL_ANSWERS } from './retry-policies.ts';
 

@@ -11,7 +11,7 @@ import type { TokenPlan } from '../../activities/shared/types.ts';
 import type { TokenAttentionCode } from '../../domain/attention-codes.ts';
 import { logEvent } from '../../domain/business-events.ts';
 import { publishToken } from '../../domain/events.ts';
-import { count } from '../../domain/metrics.ts';
+import { count } from '../../domain/record-metric.ts';
 import {
   type Grant,
   newTokenRecord,
