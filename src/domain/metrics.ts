@@ -225,6 +225,6 @@ export const WORKER_METRICS = {
     unit: 'event',
     labels: ['app'],
     meaning: 'Events that a workflow could not publish before its end',
-    action: 'Run `npm run payouts -- events resend`.',
+    action: 'Reconciliation publishes them. When it grows, check Temporal and the workers.',
   },
 } as const satisfies Readonly<Record<string, Metric>>;
