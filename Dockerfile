@@ -7,17 +7,21 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev
 
 FROM node:24-slim
-# The engine's client checks TLS with the system's certificates, which slim images lack.
+# Temporal's client checks TLS with the system's certificates, which slim images lack. OpenSSL is for deploy/keys.mjs.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends ca-certificates \
+ && apt-get install -y --no-install-recommends ca-certificates openssl \
  && rm -rf /var/lib/apt/lists/*
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json tsconfig.base.json tsconfig.json ./
-COPY deploy/is-listening.mjs deploy/trial-callers.json ./deploy/
+COPY deploy/is-ready.mjs deploy/keys.mjs ./deploy/
 COPY examples ./examples
 COPY simulator ./simulator
 COPY src ./src
-USER node
+# A new volume gets the owner of the folder that it is mounted on: docker-compose.yml has one for the keys of each program.
+RUN install -d -o node -g node \
+  /keys/temporal /keys/temporal-client /keys/worker /keys/api /keys/codec-server /keys/prometheus /keys/operator
+# By number, so that Kubernetes sees that it is not root.
+USER 1000
 CMD ["node", "--import", "tsx", "src/workers/main.ts"]

@@ -13,8 +13,8 @@ import { SetupError } from '../setup/console.mjs';
 
 export const USER = 'temporal';
 const READY_LIMIT_MS = 60_000;
-/** Two Temporal nodes use up to 60 connections each. */
-const MAX_CONNECTIONS = 200;
+/** Each of Temporal's processes uses up to 30 connections. */
+export const MAX_CONNECTIONS = 300;
 
 export class Postgres {
   readonly port: number;
