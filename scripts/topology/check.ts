@@ -1,11 +1,10 @@
 /** Pays a few payouts over HTTP, as a caller does, and compares them with the provider's ledger. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { request } from 'undici';
 import { z } from 'zod';
 import { benchRequest } from '../../bench/pay.ts';
-import { readKey } from '../../deploy/keys.mjs';
 import { simulatorControl } from '../../simulator/control-client.ts';
 import type { Topology } from '../topology.ts';
+import { callApi } from './call-api.ts';
 
 const PAYOUTS = 4;
 const LIMIT_MS = 120_000;
@@ -19,7 +18,7 @@ export async function checkTopology(topology: Topology, say: (line: string) => v
   const simulator = simulatorControl(topology.simulatorUrl);
   const ids = Array.from({ length: PAYOUTS }, (_, number) => `topology-${number}`);
   for (const [number, partnerOrderId] of ids.entries())
-    await call(topology, 'POST', '/v1/payouts', {
+    await callApi(topology, 'POST', '/v1/payouts', {
       ...benchRequest(number, 'default', 'success'),
       partnerOrderId,
     });
@@ -33,25 +32,8 @@ export async function checkTopology(topology: Topology, say: (line: string) => v
 
 async function untilDone(topology: Topology, partnerOrderId: string) {
   for (const deadline = Date.now() + LIMIT_MS; ; await sleep(250)) {
-    const { state } = answerSchema.parse(await call(topology, 'GET', `/v1/payouts/${partnerOrderId}`));
+    const { state } = answerSchema.parse(await callApi(topology, 'GET', `/v1/payouts/${partnerOrderId}`));
     if (state.phase === 'DONE') return state;
     if (Date.now() > deadline) throw new Error(`${partnerOrderId} has not ended: ${state.phase}`);
   }
-}
-
-async function call(
-  { places }: Topology,
-  method: 'GET' | 'POST',
-  path: string,
-  body?: unknown,
-): Promise<unknown> {
-  const key = readKey(places.keysFolder, 'operator', 'starter-key');
-  const answer = await request(places.apiUrl + path, {
-    method,
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: body === undefined ? null : JSON.stringify(body),
-  });
-  const text = await answer.body.text();
-  if (answer.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
-  return JSON.parse(text);
 }

@@ -35,6 +35,10 @@ export class Child {
     return this.command.name;
   }
 
+  get pid(): number | undefined {
+    return this.process?.pid;
+  }
+
   get isRunning(): boolean {
     return this.process !== undefined && !hasEnded(this.process);
   }

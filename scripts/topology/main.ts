@@ -1,12 +1,15 @@
 /**
  * `npm run topology`: starts the production topology as processes, pays a few payouts as a check, and serves until Ctrl-C.
  *
- *   npm run topology -- --check    ends after the check
+ *   npm run topology -- --check                    ends after the check
+ *   npm run topology -- --kills [worker,frontend]  measures what happens to payouts when a part of it is killed
+ *   npm run topology -- --kills --write            also writes docs/kill-table.md
  */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { runKills } from '../../chaos/kills/run-kills.ts';
 import { SetupError } from '../setup/console.mjs';
 import { startTopology, type Topology } from '../topology.ts';
 import { checkTopology } from './check.ts';
@@ -14,7 +17,19 @@ import { checkTopology } from './check.ts';
 const say = (line: string) => console.log(line);
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
+  const { values, positionals } = parseArgs({
+    options: {
+      check: { type: 'boolean', default: false },
+      kills: { type: 'boolean', default: false },
+      write: { type: 'boolean', default: false },
+    },
+    allowPositionals: true,
+  });
+  if (values.kills) {
+    const names = positionals.flatMap((list) => list.split(','));
+    if (!(await runKills({ names, write: values.write, say }))) process.exitCode = 1;
+    return;
+  }
   const stopped = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
   const topology = await startTopology({ say });
   try {

@@ -27,7 +27,7 @@ export interface Places {
   workflowBundle: string;
 }
 
-const APP_ID = 'topology';
+export const APP_ID = 'topology';
 
 export function nodeCommand(
   places: Places,
