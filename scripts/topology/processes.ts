@@ -76,7 +76,7 @@ export function uiCommand(places: Places, program: string): Command {
   return {
     ...named(places, 'ui'),
     program,
-    args: ['--config', folder, '--env', 'topology', 'start'],
+    args: ['--root', folder, '--config', '.', '--env', 'topology', 'start'],
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
     ready: { address: loopback(places.uiPort) },
   };
