@@ -15,25 +15,29 @@ RUN npm run build -- /built
 FROM packages AS simulator
 ENV NODE_ENV=production
 COPY tsconfig.base.json tsconfig.json ./
-COPY deploy/is-listening.mjs ./deploy/
+COPY deploy/is-ready.mjs ./deploy/
 COPY simulator ./simulator
-USER node
+USER 1000
 CMD ["node", "--import", "tsx", "simulator/main.ts"]
 
 FROM node:24-slim
-# Temporal's client checks TLS with the system's certificates, which slim images lack.
+# Temporal's client checks TLS with the system's certificates, which slim images lack. OpenSSL is for deploy/keys.mjs.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends ca-certificates \
+ && apt-get install -y --no-install-recommends ca-certificates openssl \
  && rm -rf /var/lib/apt/lists/*
 # A cache of compiled code, so that processes start sooner.
 ENV NODE_ENV=production NODE_COMPILE_CACHE=/app/.compile-cache
 WORKDIR /app
 COPY --from=build /built ./
-COPY deploy/is-listening.mjs ./deploy/
+COPY deploy/is-ready.mjs deploy/keys.mjs ./deploy/
 # Without settings, each program ends once it is loaded.
 RUN for program in src/workers src/starters/api src/codec-server; do node $program/main.js || true; done
+# A new volume gets the owner of the folder that it is mounted on: docker-compose.yml has one for the keys of each program.
+RUN install -d -o node -g node \
+  /keys/temporal /keys/temporal-client /keys/worker /keys/api /keys/codec-server /keys/prometheus /keys/operator
 # For worker deployment versions: `--build-arg BUILD_ID=COMMIT`.
 ARG BUILD_ID=
 ENV PAYOUTS_BUILD_ID=$BUILD_ID
-USER node
+# By number, so that Kubernetes sees that it is not root.
+USER 1000
 CMD ["node", "src/workers/main.js"]

@@ -45,7 +45,7 @@ export async function startOneByOne(
 }
 
 /** A start whose answer was lost is repeated: it joins the existing payout. */
-async function untilStarted(start: () => Promise<unknown>): Promise<void> {
+export async function untilStarted(start: () => Promise<unknown>): Promise<void> {
   const untilMs = performance.now() + ENDS_WITHIN_MS;
   for (;;) {
     try {
@@ -113,8 +113,9 @@ async function isClosed({ payouts }: BenchStage, request: PayoutRequest): Promis
   }
 }
 
-async function decide(
-  { payouts, simulator }: BenchStage,
+/** Decides on a payout in review from the provider's ledger, as a person does. Returns why the decision was rejected. */
+export async function decide(
+  { payouts, simulator }: Pick<BenchStage, 'payouts' | 'simulator'>,
   request: PayoutRequest,
   withoutOrder: ChaosPlan['withoutOrder'],
   { sends, reviewedOrderIds }: PayoutState,

@@ -3,34 +3,28 @@
  * docker-compose.yml without Docker, with the same dynamic configuration. Like the dev server, it never outlives the
  * process that started it.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Connection } from '@temporalio/client';
-import { msToTs } from '@temporalio/common/lib/time.js';
-import { registerSearchAttributes, SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
 import { endProcess, hasEnded, stopProcess } from './child-process.ts';
 import { freePorts, loopback } from './dev-server/ports.ts';
 import { untilReady } from './dev-server/readiness.ts';
 import { killWithParent } from './dev-server/watchdog.ts';
 import { projectRoot } from './setup/paths.mjs';
 import { findTemporalServer } from './setup/temporal-server.mjs';
-import { Postgres, USER } from './temporal-server/postgres.ts';
+import { loopbackEnvironment, PORT_VARIABLES, TEMPORAL_SETTINGS } from './temporal-server/environment.ts';
+import { READY_LIMIT_MS, untilNamespace } from './temporal-server/namespace.ts';
+import { lowPorts } from './temporal-server/ports.ts';
+import { Postgres } from './temporal-server/postgres.ts';
+import { createSchemas } from './temporal-server/schemas.ts';
 
 export const DYNAMIC_CONFIG_FILE = join(projectRoot, 'deploy/temporal/dynamicconfig/payouts.yaml');
-/** The databases, each with the schema tool's name for its schema. */
-export const DATABASES = {
-  temporal: 'postgresql/v12/temporal',
-  temporal_visibility: 'postgresql/v12/visibility',
-} as const;
-
-const READY_LIMIT_MS = 120_000;
+/** All roles in one process. Clients use the first port. */
+const VARIABLES = Object.values(PORT_VARIABLES).flat();
 const STOP_LIMIT_MS = 15_000;
-const RETENTION_MS = 45 * 24 * 3_600_000;
 /** Another process may take a free port before the server does. */
 const MAX_TRIES = 5;
 
@@ -99,7 +93,7 @@ export class TemporalServer {
   async start(): Promise<void> {
     const given = this.ports;
     for (let attempt = 1; ; attempt += 1) {
-      this.ports = given ?? (await lowPorts(PORT_VARIABLES.length));
+      this.ports = given ?? (await lowPorts(VARIABLES.length));
       try {
         await this.launch(this.ports);
         return;
@@ -135,25 +129,23 @@ export class TemporalServer {
     child.unref();
     killWithParent(child);
     const isGone = () => hasEnded(child);
-    if (!(await untilNamespace(this.address, this.namespace, isGone)) || !(await this.answers(isGone)))
+    if (
+      !(await untilNamespace({ address: this.address }, this.namespace, isGone)) ||
+      !(await this.answers(isGone))
+    )
       throw new TemporalServerError(`the Temporal server did not start:\n${this.logTail()}`);
   }
 
-  /** The variables of the server's Docker image. Without a configuration file, the server reads everything from them. */
   private environment(ports: readonly number[]): NodeJS.ProcessEnv {
     return {
-      PATH: process.env['PATH'],
-      HOME: process.env['HOME'],
-      DB: 'postgres12',
-      DB_PORT: `${this.database.port}`,
-      POSTGRES_SEEDS: '127.0.0.1',
-      POSTGRES_USER: USER,
-      BIND_ON_IP: '127.0.0.1',
-      TEMPORAL_BROADCAST_ADDRESS: '127.0.0.1',
-      NUM_HISTORY_SHARDS: `${this.options.historyShards ?? 512}`,
-      LOG_LEVEL: this.options.logLevel ?? 'warn',
-      DYNAMIC_CONFIG_FILE_PATH: this.options.dynamicConfigFile ?? DYNAMIC_CONFIG_FILE,
-      ...Object.fromEntries(PORT_VARIABLES.map((name, at) => [name, `${ports[at]}`])),
+      ...loopbackEnvironment({
+        databasePort: this.database.port,
+        dynamicConfigFile: this.options.dynamicConfigFile ?? DYNAMIC_CONFIG_FILE,
+        variables: VARIABLES,
+        ports,
+      }),
+      NUM_HISTORY_SHARDS: `${this.options.historyShards ?? TEMPORAL_SETTINGS.NUM_HISTORY_SHARDS}`,
+      LOG_LEVEL: this.options.logLevel ?? TEMPORAL_SETTINGS.LOG_LEVEL,
     };
   }
 
@@ -171,73 +163,4 @@ export class TemporalServer {
   private logTail(): string {
     return readFileSync(this.logFile, 'utf8').trim().split('\n').slice(-10).join('\n');
   }
-}
-
-/** Clients use the first port. */
-const PORT_VARIABLES = [
-  'FRONTEND_GRPC_PORT',
-  'FRONTEND_MEMBERSHIP_PORT',
-  'FRONTEND_HTTP_PORT',
-  'HISTORY_GRPC_PORT',
-  'HISTORY_MEMBERSHIP_PORT',
-  'MATCHING_GRPC_PORT',
-  'MATCHING_MEMBERSHIP_PORT',
-  'WORKER_GRPC_PORT',
-  'WORKER_MEMBERSHIP_PORT',
-] as const;
-
-/** The server stores its ports as small integers, for which the ports that the system picks are too high. */
-async function lowPorts(count: number): Promise<number[]> {
-  const free: number[] = [];
-  for (let port = 20_000 + Math.floor(Math.random() * 8_000); free.length < count; port += 1)
-    if (await isFree(port)) free.push(port);
-  return free;
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  const free = once(server, 'listening').then(
-    () => true,
-    () => false,
-  );
-  server.listen(port, '127.0.0.1');
-  const answer = await free;
-  server.close();
-  return answer;
-}
-
-/** Like deploy/temporal/schema.sh. */
-function createSchemas(tool: string, port: number): void {
-  const common = ['--plugin', 'postgres12', '--ep', '127.0.0.1', '-p', `${port}`, '-u', USER];
-  for (const [database, schema] of Object.entries(DATABASES)) {
-    const step = (...args: string[]) =>
-      execFileSync(tool, [...common, '--db', database, ...args], { stdio: 'pipe' });
-    step('create');
-    step('setup-schema', '-v', '0.0');
-    step('update-schema', '--schema-name', schema);
-  }
-}
-
-/** Like deploy/temporal/namespace.sh: creates the namespace and missing search attributes. */
-async function untilNamespace(address: string, namespace: string, isGone: () => boolean): Promise<boolean> {
-  for (const deadline = Date.now() + READY_LIMIT_MS; !isGone() && Date.now() < deadline; await sleep(100)) {
-    let connection: Connection | undefined;
-    try {
-      connection = await Connection.connect({ address, connectTimeout: '1s' });
-      const { workflowService } = connection;
-      const known = await workflowService.describeNamespace({ namespace }).catch(() => undefined);
-      if (known === undefined)
-        await workflowService.registerNamespace({
-          namespace,
-          workflowExecutionRetentionPeriod: msToTs(RETENTION_MS),
-        });
-      await registerSearchAttributes(connection, namespace);
-      return true;
-    } catch {
-      // The server is still starting.
-    } finally {
-      await connection?.close();
-    }
-  }
-  return false;
 }

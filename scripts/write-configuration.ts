@@ -29,7 +29,7 @@ Docker and Kubernetes mount secrets:
 PAYMENTS_APP_SECRET=file:/run/secrets/app-secret
 \`\`\`
 
-- The process reads the file once, at startup: restart it after a change. Line breaks at the end of the file are removed.
+- The process reads the file once, at startup: restart it after a change, except of \`TEMPORAL_API_KEY\`. Line breaks at the end of the file are removed.
 - If the file cannot be read or is empty, the process does not start and prints the name of the variable.
 - A secret that itself begins with \`file:\` must be in a file.
 - Unless \`PAYMENTS_ENVIRONMENT=test\`, a process does not start with a secret that this repository publishes: \`demo-secret\`,

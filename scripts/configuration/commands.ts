@@ -17,10 +17,13 @@ export const commandShape = {
     'The Temporal CLI, which holds the dev server. Without it, the commands look on PATH, in the cache folder and for the download of the SDK, then build the CLI with Go.',
   ),
   TEMPORAL_SERVER_PATH: path(
-    'The Temporal server for `npm run temporal-server`. Without it, the command builds one with Go.',
+    'The Temporal server for `npm run temporal-server` and `npm run topology`. Without it, the command builds one with Go.',
   ),
   TEMPORAL_SQL_TOOL_PATH: path(
-    'The `temporal-sql-tool` for `npm run temporal-server`. Without it, the command builds one with Go.',
+    'The `temporal-sql-tool` for both commands. Without it, the command builds one with Go.',
+  ),
+  TEMPORAL_UI_SERVER_PATH: path(
+    'The program of the Temporal UI for `npm run topology`. Without it, the command builds one with Go.',
   ),
   DURABLE_PAYOUTS_CACHE: path(
     'The folder of what the commands get or build once. Without it, `durable-payouts` in `XDG_CACHE_HOME`.',
@@ -67,9 +70,10 @@ export const composeShape = {
     .string()
     .default('demo-secret')
     .describe('Its secret. Compose gives the same text to both, so it cannot be `file:PATH`.'),
-  PAYOUTS_API_KEYS_FOLDER: z.string().default('deploy').meta({
-    description: 'The folder in the container that holds `trial-callers.json`, the `PAYOUTS_API_KEYS_FILE`.',
-    valueType: 'path',
-  }),
+  PAYMENTS_NOTIFICATION_SECRETS: z
+    .string()
+    .default('trial-notification-secret')
+    .describe('The secret with which the simulator signs notifications, and the API servers verify them.'),
+  GRAFANA_PASSWORD: z.string().default('grafana').describe("The password of Grafana's user `admin`."),
   POSTGRES_PASSWORD: z.string().default('temporal').describe("The password of Temporal's database."),
 };

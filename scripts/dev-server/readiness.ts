@@ -2,10 +2,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Connection } from '@temporalio/client';
+import { Connection, type ConnectionOptions } from '@temporalio/client';
 
 export interface StartingServer {
   address: string;
+  /** Absent: without TLS. */
+  tls?: ConnectionOptions['tls'];
   namespace: string;
   /** Search attributes that must be registered. */
   searchAttributes: readonly string[];
@@ -41,10 +43,16 @@ export async function isListening(address: string): Promise<boolean> {
   }
 }
 
-async function isReady({ address, namespace, searchAttributes, uiUrl }: StartingServer): Promise<boolean> {
+async function isReady({
+  address,
+  tls,
+  namespace,
+  searchAttributes,
+  uiUrl,
+}: StartingServer): Promise<boolean> {
   let connection: Connection | undefined;
   try {
-    connection = await Connection.connect({ address, connectTimeout: '2s' });
+    connection = await Connection.connect({ address, tls: tls ?? false, connectTimeout: '2s' });
     await connection.workflowService.describeNamespace({ namespace });
     const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
     if (!searchAttributes.every((name) => name in (customAttributes ?? {}))) return false;

@@ -1,6 +1,7 @@
 /**
- * Finds or builds the programs of the production Temporal server: the server and its database schema tool. The order:
- * TEMPORAL_SERVER_PATH and TEMPORAL_SQL_TOOL_PATH, the project's cache folder, `go install`.
+ * Finds or builds the programs of the production Temporal server: the server, its database schema tool, and the Temporal
+ * UI. The order: TEMPORAL_SERVER_PATH, TEMPORAL_SQL_TOOL_PATH and TEMPORAL_UI_SERVER_PATH, the project's cache folder,
+ * `go install`.
  */
 import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,6 +12,8 @@ import { cacheFolder, isExecutable } from './paths.mjs';
 
 /** The same as in docker-compose.yml. */
 export const SERVER_VERSION = '1.32.0';
+/** The same as in docker-compose.yml. */
+export const UI_VERSION = '2.55.0';
 
 const MODULE = 'go.temporal.io/server/cmd';
 const SERVER = {
@@ -25,6 +28,13 @@ const SQL_TOOL = {
   file: `temporal-sql-tool-${SERVER_VERSION}`,
   source: `${MODULE}/tools/sql@v${SERVER_VERSION}`,
   program: 'sql',
+  minutes: '1 to 3',
+};
+const UI_SERVER = {
+  variable: 'TEMPORAL_UI_SERVER_PATH',
+  file: `temporal-ui-server-${UI_VERSION}`,
+  source: `github.com/temporalio/ui-server/v2/cmd/server@v${UI_VERSION}`,
+  program: 'server',
   minutes: '1 to 3',
 };
 /** Without symbols, the server is a third smaller. */
@@ -46,6 +56,15 @@ export async function findTemporalServer({ env = process.env, say = sayToStderr,
   /** @param {Program} program */
   const find = (program) => findProgram(program, env, say, build);
   return { server: await find(SERVER), sqlTool: await find(SQL_TOOL) };
+}
+
+/**
+ * @param {{ env?: Env, say?: Say, build?: Build }} [options]
+ * @returns {Promise<string>} the path of the program that serves the Temporal UI
+ * @throws {SetupError} that lists what a person can do
+ */
+export function findTemporalUi({ env = process.env, say = sayToStderr, build = goInstall } = {}) {
+  return findProgram(UI_SERVER, env, say, build);
 }
 
 /**

@@ -2,7 +2,7 @@
  * A private PostgreSQL as a child process on a loopback port. It uses the programs that are installed on the machine,
  * in the folder that `pg_config` names.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,14 +13,14 @@ import { SetupError } from '../setup/console.mjs';
 
 export const USER = 'temporal';
 const READY_LIMIT_MS = 60_000;
-/** Two Temporal nodes use up to 60 connections each. */
-const MAX_CONNECTIONS = 200;
+/** Each of Temporal's processes uses up to 30 connections. */
+export const MAX_CONNECTIONS = 300;
 
 export class Postgres {
+  readonly folder: string;
   readonly port: number;
   /** The database's files. A copy made while the process is stopped is a backup. */
   readonly dataFolder: string;
-  private readonly folder: string;
   private readonly programs: string;
   private child: ChildProcess | undefined;
 
@@ -45,6 +45,49 @@ export class Postgres {
   /** SIGINT ends the sessions, then PostgreSQL. SIGKILL is like a power failure. */
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
     await endProcess(this.child, signal);
+  }
+
+  get isRunning(): boolean {
+    return this.child !== undefined && !hasEnded(this.child);
+  }
+
+  /** Sends the signal to every process of the database, such as SIGSTOP to a stalled machine. */
+  signalAll(signal: NodeJS.Signals): void {
+    const main = this.child?.pid;
+    if (main === undefined || this.child === undefined || hasEnded(this.child)) return;
+    const children = spawnSync('pgrep', ['-P', `${main}`], { encoding: 'utf8' }).stdout;
+    for (const pid of [main, ...children.split('\n').filter(Boolean).map(Number)])
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It has ended meanwhile.
+      }
+  }
+
+  /** Copies this database into a standby that follows it. `promote` makes it a database of its own. */
+  async standby(folder: string, port: number): Promise<Postgres> {
+    const standby = new Postgres(folder, port);
+    mkdirSync(folder, { recursive: true });
+    if (isRoot()) chmodSync(folder, 0o777);
+    const source = `host=127.0.0.1 port=${this.port} user=${USER} application_name=standby`;
+    const args = [
+      '-D',
+      standby.dataFolder,
+      '-d',
+      source,
+      '-R',
+      '-X',
+      'stream',
+      '--checkpoint=fast',
+      '--no-sync',
+    ];
+    execFileSync(...this.asUser('pg_basebackup', args), { stdio: ['ignore', 'ignore', 'pipe'], cwd: folder });
+    await standby.launch();
+    return standby;
+  }
+
+  promote(): void {
+    this.query('postgres', 'select pg_promote()');
   }
 
   /** Runs one command with `psql` and returns its output. */

@@ -14,7 +14,9 @@ export const temporalShape = {
   TEMPORAL_NAMESPACE: optionalText('The namespace. Without it, the profile decides, then `default`.'),
   TEMPORAL_API_KEY: secret
     .optional()
-    .describe('The API key for Temporal Cloud or a server that requires one. It turns TLS on.'),
+    .describe(
+      'The API key for Temporal Cloud or a server that requires one. It turns TLS on. With `file:PATH`, a process uses a new key within seconds after the file changes, without a restart.',
+    ),
   TEMPORAL_TLS: optionalText(
     'Whether to use TLS. Default: only with an API key or another TLS setting.',
     '`true` or `false`',

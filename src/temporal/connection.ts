@@ -11,6 +11,7 @@ import { temporalConfig } from '../config/temporal-config.ts';
 import { dataConverter as converterOf } from '../encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Random } from '../surroundings/surroundings.ts';
+import { ApiKeyFile, apiKeyReference } from './api-key.ts';
 import { messageOf } from './client-errors.ts';
 import { clientInterceptors } from './queries.ts';
 
@@ -43,7 +44,13 @@ export async function connectClient(
   const environment = overrides.environment ?? process.env;
   const dataConverter = configuredDataConverter(random, environment);
   const { connectionOptions, namespace: configured = 'default' } = temporalConfig(environment);
-  const options = { connectTimeout: '10s', ...connectionOptions, ...overrides.connection } as const;
+  const apiKey = reloadedApiKey(environment, connectionOptions.apiKey);
+  const options = {
+    connectTimeout: '10s',
+    ...connectionOptions,
+    ...(apiKey && { apiKey }),
+    ...overrides.connection,
+  } as const;
   const address = options.address ?? DEFAULT_ADDRESS;
   const connection = await explained(address, () => Connection.connect(options));
   const namespace = overrides.namespace ?? configured;
@@ -54,6 +61,13 @@ export async function connectClient(
     interceptors: clientInterceptors(clock),
   });
   return { connection, client, namespace, address };
+}
+
+function reloadedApiKey(environment: Environment, apiKey: ConnectionOptions['apiKey']) {
+  const reference = apiKeyReference(environment);
+  if (reference === undefined || typeof apiKey !== 'string') return undefined;
+  const file = new ApiKeyFile(reference, apiKey);
+  return () => file.current;
 }
 
 /** The SDK's error of a failed connection names no address, and hides the reason in its cause. */

@@ -3,6 +3,7 @@ import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { temporalConfig } from '../config/temporal-config.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
+import { ApiKeyFile, apiKeyReference } from './api-key.ts';
 import {
   configuredDataConverter,
   DEFAULT_ADDRESS,
@@ -19,6 +20,10 @@ export async function connectWorker({
   const { connectionOptions, namespace = 'default' } = temporalConfig(process.env);
   const { address = DEFAULT_ADDRESS } = connectionOptions;
   const connection = await explained(address, () => NativeConnection.connect(connectionOptions));
+  const reference = apiKeyReference(process.env);
+  // Not awaited: it only replaces a header of the calls to come.
+  if (reference !== undefined && typeof connectionOptions.apiKey === 'string')
+    new ApiKeyFile(reference, connectionOptions.apiKey, (key) => void connection.setApiKey(key));
   const client = new Client({
     connection,
     namespace,

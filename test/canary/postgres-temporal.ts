@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Postgres } from '../../scripts/temporal-server/postgres.ts';
-import { DATABASES, startTemporalServer } from '../../scripts/temporal-server.ts';
+import { DATABASES } from '../../scripts/temporal-server/schemas.ts';
+import { startTemporalServer } from '../../scripts/temporal-server.ts';
 import type { CanaryTemporal } from './temporal.ts';
 
 export async function postgresTemporal(): Promise<CanaryTemporal> {

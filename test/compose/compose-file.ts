@@ -12,6 +12,18 @@ const serviceSchema = z.looseObject({
   command: z.array(z.string()).optional(),
   network_mode: z.string().optional(),
   networks: z.array(z.string()).default([]),
+  user: z.string().optional(),
+  read_only: z.boolean().default(false),
+  cap_drop: z.array(z.string()).default([]),
+  security_opt: z.array(z.string()).default([]),
+  restart: z.string(),
+  stop_grace_period: z.string().default('10s'),
+  deploy: z
+    .object({
+      replicas: z.number().default(1),
+      resources: z.object({ limits: z.object({ cpus: z.string(), memory: z.string() }) }),
+    })
+    .optional(),
   ports: z.array(z.string()).default([]),
   volumes: z.array(z.string()).default([]),
   environment: z.record(z.string(), z.string()).default({}),

@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { FILES } from '../../deploy/keys.mjs';
 import { DYNAMIC_CONFIG } from '../../scripts/dev-server.ts';
+import { temporalShape } from '../../src/config/temporal-config.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
-import { composeFile, ourServices, ROOT, services } from './compose-file.ts';
+import { composeFile, ourServices, ROOT, type Service, services } from './compose-file.ts';
 
 describe('the compose topology', () => {
   test.each(services())(
@@ -16,8 +18,7 @@ describe('the compose topology', () => {
       for (const [needed, { condition }] of Object.entries(service.depends_on)) {
         expect(all).toHaveProperty([needed]);
         if (condition === 'service_healthy') expect(all[needed]?.healthcheck).toBeDefined();
-        if (condition === 'service_completed_successfully')
-          expect(all[needed]?.['restart']).not.toBe('unless-stopped');
+        if (condition === 'service_completed_successfully') expect(isJob(all[needed])).toBe(true);
       }
     },
   );
@@ -35,34 +36,62 @@ describe('the compose topology', () => {
   });
 
   test.each(services())('%s publishes ports on loopback only', (_name, { ports }) => {
-    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
+    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+(-\d+)?:\d+$/);
   });
 
   test('no two services publish the same port', () => {
-    const published = services().flatMap(([, { ports }]) => ports.map((port) => port.split(':')[1]));
+    const published = services().flatMap(([, { ports }]) => ports.flatMap(publishedPorts));
     expect(new Set(published).size).toBe(published.length);
   });
 
   test.each(services())('%s runs a pinned image or our own', (_name, { image = '', build }) => {
-    if (build === undefined) expect(image).toMatch(/^[\w/-]+:\d+\.\d+(\.\d+)?$/);
+    if (build === undefined) expect(image).toMatch(/^[\w/-]+:v?\d+\.\d+(\.\d+)?$/);
     else {
       const { context, target } = typeof build === 'string' ? { context: build, target: '' } : build;
       expect(readFileSync(join(ROOT, context, 'Dockerfile'), 'utf8')).toContain(target && ` AS ${target}\n`);
     }
   });
 
-  test('passwords and secrets come from the environment, with a default for trials', () => {
+  test('a service with several processes publishes a port for each', () => {
+    for (const [, { ports, deploy }] of services())
+      for (const port of ports) expect(publishedPorts(port)).toHaveLength(deploy?.replicas ?? 1);
+  });
+
+  test('keys are in volumes, and passwords come from the environment with a default for trials', () => {
     const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
     const given = text.split('\n').filter((line) => /(PASSWORD|PWD|SECRET|TOKEN|KEY)\w*"?: /i.test(line));
     expect(given.length).toBeGreaterThan(0);
-    for (const line of given) expect(line).toMatch(/: "?\$\{\w+:-[\w-]+\}/);
+    for (const line of given) expect(line).toMatch(/: (file:)?\/keys\/[\w.-]+$|: "?\$\{\w+:-[\w-]+\}/);
   });
+
+  test.each(services())(
+    '%s cannot write its root, has no capabilities and is a numbered user',
+    (_name, service) => {
+      expect(service).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        user: expect.stringMatching(/^[1-9]\d*:[1-9]\d*$/),
+      });
+    },
+  );
+
+  test.each(services().filter(([, service]) => !isJob(service)))(
+    '%s has a health check and limited resources',
+    (_name, { healthcheck, deploy }) => {
+      expect(healthcheck).toBeDefined();
+      expect(deploy?.resources.limits).toBeDefined();
+    },
+  );
 });
 
 describe('our services in the compose topology', () => {
-  test.each(ourServices())('%s starts a program that the image contains', (_name, { command = [] }) => {
+  const programs = ourServices().filter(([name]) => name !== 'operator');
+
+  test.each(programs)('%s starts a program that the image contains', (_name, { command = [] }) => {
+    const started = command.find((part) => /\.m?[jt]s$/.test(part)) ?? '';
     // The image contains the compiled program.
-    const program = (command.at(-1) ?? '').replace(/\.js$/, '.ts');
+    const program = started.replace(/\.js$/, '.ts');
     expect(existsSync(join(ROOT, program))).toBe(true);
     expect(copiedFolders()).toContain(program.split('/')[0]);
   });
@@ -82,7 +111,7 @@ describe('our services in the compose topology', () => {
     (_name, service) => {
       const sources = sourceText();
       const unread = Object.keys(service.environment).filter(
-        (name) => !sources.includes(name) && !/^TEMPORAL_(ADDRESS|NAMESPACE)$/.test(name),
+        (name) => !sources.includes(name) && !(name in temporalShape),
       );
       expect(unread).toEqual([]);
     },
@@ -121,6 +150,50 @@ describe('files that compose mounts', () => {
   });
 });
 
+describe('Prometheus and Grafana in the compose topology', () => {
+  test('Prometheus scrapes every process of ours that has metrics, with the key that it is given', () => {
+    const { scrape_configs: jobs } = scrapeFile.parse(parse(deployed('prometheus/prometheus.yml')));
+    const scraped = jobs.map(({ job_name, dns_sd_configs: [{ names, port }] }) => [job_name, names[0], port]);
+    const { services: all } = composeFile();
+    expect(scraped).toEqual([
+      ['payouts-worker', 'worker', portOf(all['worker']?.environment['PAYOUTS_METRICS_LISTEN'])],
+      ['payouts-api', 'api', portOf(all['api']?.environment['PAYOUTS_API_LISTEN'])],
+    ]);
+    for (const { authorization } of jobs)
+      if (authorization)
+        expect(FILES.prometheus).toContain(authorization.credentials_file.slice('/keys/'.length));
+    for (const [, name] of scraped) expect(all).toHaveProperty([String(name)]);
+  });
+
+  test('Grafana reads that Prometheus and the dashboards of this repository', () => {
+    const { services: all } = composeFile();
+    expect(deployed('grafana/provisioning/datasources/prometheus.yaml')).toContain('http://prometheus:9090');
+    const path = /path: (\S+)/.exec(deployed('grafana/provisioning/dashboards/payouts.yaml'))?.[1] ?? '';
+    expect(all['grafana']?.volumes).toContain(`./deploy/grafana/dashboards:${path}:ro`);
+    expect(readdirSync(join(ROOT, 'deploy/grafana/dashboards')).length).toBeGreaterThan(0);
+  });
+});
+
+const scrapeFile = z.looseObject({
+  scrape_configs: z.array(
+    z.object({
+      job_name: z.string(),
+      authorization: z.object({ credentials_file: z.string() }).optional(),
+      dns_sd_configs: z.tuple([
+        z.object({ names: z.array(z.string()), port: z.number(), type: z.literal('A') }),
+      ]),
+    }),
+  ),
+});
+
+function deployed(file: string): string {
+  return readFileSync(join(ROOT, 'deploy', file), 'utf8');
+}
+
+function portOf(address = ''): number {
+  return Number(address.split(':')[1]);
+}
+
 const dynamicConfigFile = z.record(
   z.string(),
   z.array(
@@ -129,11 +202,21 @@ const dynamicConfigFile = z.record(
 );
 
 function dynamicConfig() {
-  const setting = composeFile().services['temporal']?.environment['DYNAMIC_CONFIG_FILE_PATH'] ?? '';
+  const setting = composeFile().services['temporal-matching']?.environment['DYNAMIC_CONFIG_FILE_PATH'] ?? '';
   const [, file = ''] = /^config\/dynamicconfig\/(.+)$/.exec(setting) ?? [];
   return dynamicConfigFile.parse(
     parse(readFileSync(join(ROOT, 'deploy/temporal/dynamicconfig', file), 'utf8')),
   );
+}
+
+/** Runs once, and is not started again after it succeeded. */
+function isJob(service: Service | undefined): boolean {
+  return service?.restart !== 'unless-stopped';
+}
+
+function publishedPorts(port: string): number[] {
+  const [first = 0, last = first] = (port.split(':')[1] ?? '').split('-').map(Number);
+  return Array.from({ length: last - first + 1 }, (_, at) => first + at);
 }
 
 function copiedFolders(): string[] {

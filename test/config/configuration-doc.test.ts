@@ -10,6 +10,7 @@ import {
   SECTIONS,
 } from '../../scripts/configuration/sections.ts';
 import { anchorsOf } from '../../scripts/markdown.ts';
+import { nodeSettings, uiSettings } from '../../scripts/topology/settings.ts';
 import { CONFIGURATION_PAGE, configurationPage } from '../../scripts/write-configuration.ts';
 import { applicationsFile } from '../../src/config/applications.ts';
 import { approvalsFile } from '../../src/config/approvals.ts';
@@ -29,6 +30,11 @@ const NO_VARIABLES = [
   // Of the Temporal server and its UI, which our commands start.
   'TEMPORAL_BROADCAST_ADDRESS',
   'TEMPORAL_CORS_ORIGINS',
+  'TEMPORAL_SERVICES',
+  ...Object.keys(nodeSettings('')),
+  ...Object.keys(uiSettings('')),
+  // A constant of deploy/keys.mjs.
+  'TEMPORAL_SERVER_NAME',
   // Prefixes of names.
   'TEMPORAL_GRPC_META_',
   'TEMPORAL_TLS_',

@@ -12,7 +12,7 @@ import { API_METRICS } from '../../src/starters/api/metrics.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PROMETHEUS = join(ROOT, 'deploy/prometheus');
-const GRAFANA = join(ROOT, 'deploy/grafana');
+const GRAFANA = join(ROOT, 'deploy/grafana/dashboards');
 const run = promisify(execFile);
 
 const rules = z

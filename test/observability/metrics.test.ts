@@ -32,7 +32,7 @@ describe('a worker', () => {
     address = `127.0.0.1:${port}`;
     worker = await startProgram(
       'src/workers/main.ts',
-      { ...world.workerEnvironment, PAYOUTS_METRICS_LISTEN: address, PAYOUTS_STUCK_AFTER: '1ms' },
+      { ...world.workerEnvironment, PAYOUTS_METRICS_LISTEN: address, PAYOUTS_OVERDUE_AFTER: '1ms' },
       /worker ready/,
     );
   });
@@ -63,7 +63,9 @@ describe('a worker', () => {
     const text = await eventually(async () => {
       const now = await scrape();
       const rests = valueIn(now, 'payouts_open', { phase: 'AWAITING_APPROVAL' });
-      return rests === 1 && valueIn(now, 'payouts_attention', { code: 'STUCK' }) === 1 ? now : undefined;
+      return rests === 1 && valueIn(now, 'payouts_attention', { code: 'ORDER_OVERDUE' }) === 1
+        ? now
+        : undefined;
     });
     expect(valueIn(text, 'payouts_ended', { outcome: 'SUCCESS', learned_by: 'poll' })).toBe(1);
     expect(valueIn(text, 'payouts_started')).toBe(3);
@@ -72,7 +74,7 @@ describe('a worker', () => {
     expect(valueIn(text, 'payouts_provider_calls', { operation: 'createPayout', outcome: 'OK' })).toBe(2);
     expect(valueIn(text, 'payouts_lease_owner', { app: 'default' })).toBe(1);
     expect(valueIn(text, 'payouts_rate_limit_calls_per_second')).toBe(500);
-    expect(valueIn(text, 'payouts_attention_raised', { code: 'STUCK' })).toBe(1);
+    expect(valueIn(text, 'payouts_attention_raised', { code: 'ORDER_OVERDUE' })).toBe(1);
     expect(valueIn(text, 'payouts_calls_waiting')).toBe(0);
     for (const written of [paid.partnerOrderId, paid.clientId, paid.payerId])
       expect(text).not.toContain(written);
@@ -116,7 +118,7 @@ describe('a worker', () => {
           ({ labels, state }) => labels['alertname'] === 'PayoutsNeedAttention' && state === 'firing',
         );
       });
-      expect(alert.labels).toMatchObject({ code: 'STUCK', app: 'default' });
+      expect(alert.labels).toMatchObject({ code: 'ORDER_OVERDUE', app: 'default' });
     } finally {
       prometheus.kill('SIGTERM');
       await exited;

@@ -2,7 +2,13 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SetupError } from '../../scripts/setup/console.mjs';
-import { findTemporalServer, SERVER_VERSION } from '../../scripts/setup/temporal-server.mjs';
+import type { goInstall } from '../../scripts/setup/go-install.mjs';
+import {
+  findTemporalServer,
+  findTemporalUi,
+  SERVER_VERSION,
+  UI_VERSION,
+} from '../../scripts/setup/temporal-server.mjs';
 import { composeFile } from '../compose/compose-file.ts';
 import { fakeProgram, listener, temporaryFolder } from './fakes.ts';
 
@@ -15,7 +21,10 @@ function cache() {
 
 describe('the Temporal server of production', () => {
   test('has the version of the compose file', () => {
-    expect(composeFile().services['temporal']?.image).toBe(`temporalio/server:${SERVER_VERSION}`);
+    const { services } = composeFile();
+    expect(services['temporal-history']?.image).toBe(`temporalio/server:${SERVER_VERSION}`);
+    expect(services['temporal-schema']?.image).toBe(`temporalio/admin-tools:${SERVER_VERSION}`);
+    expect(services['temporal-ui']?.image).toBe(`temporalio/ui:${UI_VERSION}`);
   });
 
   test('uses the programs that the variables name', async () => {
@@ -23,6 +32,20 @@ describe('the Temporal server of production', () => {
     const [server, sqlTool] = ['a', 'b'].map((name) => fakeProgram(join(folder, name), 'hello'));
     const env = { TEMPORAL_SERVER_PATH: server, TEMPORAL_SQL_TOOL_PATH: sqlTool };
     expect(await findTemporalServer({ env, build: never })).toEqual({ server, sqlTool });
+  });
+
+  test('uses the Temporal UI that the variable names, or builds it', async () => {
+    const { env, bin } = cache();
+    const TEMPORAL_UI_SERVER_PATH = fakeProgram(join(temporaryFolder(), 'ui'), 'hello');
+    expect(await findTemporalUi({ env: { ...env, TEMPORAL_UI_SERVER_PATH }, build: never })).toBe(
+      TEMPORAL_UI_SERVER_PATH,
+    );
+    const { say } = listener();
+    const build: typeof goInstall = async ({ program }, folder) =>
+      fakeProgram(join(folder, program), 'hello');
+    const built = join(bin, `temporal-ui-server-${UI_VERSION}`);
+    expect(await findTemporalUi({ env, say, build })).toBe(built);
+    expect(await findTemporalUi({ env, build: never })).toBe(built);
   });
 
   test('reports a variable that names a missing file, and builds nothing', async () => {
@@ -36,10 +59,7 @@ describe('the Temporal server of production', () => {
     const { env, bin } = cache();
     const { say } = listener();
     const built: string[] = [];
-    const build: typeof import('../../scripts/setup/go-install.mjs').goInstall = async (
-      { source, program },
-      folder,
-    ) => {
+    const build: typeof goInstall = async ({ source, program }, folder) => {
       built.push(source);
       return fakeProgram(join(folder, program), 'hello');
     };

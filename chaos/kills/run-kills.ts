@@ -1,0 +1,164 @@
+/** Measures the kills of the production topology, and writes docs/kill-table.md. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SERVER_VERSION } from '../../scripts/setup/temporal-server.mjs';
+import { startTopology, type TopologyOptions } from '../../scripts/topology.ts';
+import { KILLS, type Kill } from './kills.ts';
+import { type KillReport, measureKill } from './measure.ts';
+
+const PAGE = join(import.meta.dirname, '../../docs/kill-table.md');
+/** Smaller than the WAL that PostgreSQL keeps plus what a run writes would be too small. */
+const SMALL_DISK = '2g';
+/** So that every payout ends within minutes, whatever happens to it. */
+const SHORT_WAITS = {
+  PAYOUTS_CONFIRMATION_WINDOW: '20s',
+  PAYOUTS_POLL_FIRST: '3s',
+  PAYOUTS_POLL_MAX: '10s',
+};
+
+export interface KillOptions {
+  /** Empty: all. */
+  names: readonly string[];
+  /** Also writes the page. */
+  write: boolean;
+  say: (line: string) => void;
+}
+
+type Row = KillReport | { name: string; what: string; skipped: string };
+
+/** Returns whether no payout was lost or paid twice. Throws if a name is unknown. */
+export async function runKills({ names, write, say }: KillOptions): Promise<boolean> {
+  const unknown = names.filter((name) => !KILLS.some((kill) => kill.name === name));
+  if (unknown.length > 0)
+    throw new Error(
+      `no such kill: ${unknown.join(', ')}. There are ${KILLS.map(({ name }) => name).join(', ')}`,
+    );
+  const kills = KILLS.filter(({ name }) => names.length === 0 || names.includes(name));
+  // Everything that was started ends with this process; the small disk does, too.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+  const [onSmallDisk, others] = [true, false].map((small) =>
+    kills.filter(({ name }) => (name === 'disk-full') === small),
+  );
+  const rows = [...(await measured({ say }, others ?? [])), ...(await withSmallDisk(say, onSmallDisk ?? []))];
+  const table = tableOf(KILLS.flatMap(({ name }) => rows.filter((row) => row.name === name)));
+  say(`\n${table}`);
+  if (write) writeFileSync(PAGE, pageOf(table));
+  return rows.every((row) => 'skipped' in row || problemsOf(row).length === 0);
+}
+
+/** In one topology, one after the other. */
+async function measured(options: TopologyOptions, kills: readonly Kill[]): Promise<Row[]> {
+  if (kills.length === 0) return [];
+  const { say } = options;
+  const topology = await startTopology({ ...options, workerEnvironment: SHORT_WAITS });
+  const client = await topology.connectClient();
+  const rows: Row[] = [];
+  try {
+    for (const kill of kills) {
+      say(`${kill.name}: ${kill.what} …`);
+      const report = await measureKill(topology, client, kill);
+      say(`  ${JSON.stringify({ ...report, load: Math.round(loadavg()[0] ?? 0) })}`);
+      rows.push(report);
+    }
+    return rows;
+  } finally {
+    await client.connection.close();
+    await topology.stop();
+  }
+}
+
+/** A disk of its own in memory, so that it can be full. Only root may mount one. */
+async function withSmallDisk(say: KillOptions['say'], kills: readonly Kill[]): Promise<Row[]> {
+  if (kills.length === 0) return [];
+  const folder = mkdtempSync(join(tmpdir(), 'payouts-small-disk-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${SMALL_DISK}`, 'tmpfs', folder], { stdio: 'pipe' });
+  } catch {
+    rmSync(folder, { recursive: true });
+    return kills.map(({ name, what }) => ({
+      name,
+      what,
+      skipped: 'not measured: only root may mount a small disk',
+    }));
+  }
+  const unmount = () => {
+    // Lazily: an interrupted run leaves a database that ends a moment later.
+    execFileSync('umount', ['--lazy', folder], { stdio: 'pipe' });
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', unmount);
+  try {
+    return await measured({ say, databaseFolder: folder }, kills);
+  } finally {
+    process.off('exit', unmount);
+    unmount();
+  }
+}
+
+function problemsOf({ lost, paidTwice, wrong }: KillReport): string[] {
+  return [...lost, ...paidTwice, ...wrong];
+}
+
+function tableOf(rows: readonly Row[]): string {
+  const head = [
+    'what happens',
+    'payouts',
+    'longest pause',
+    'go on after',
+    'by a person',
+    'lost',
+    'paid twice',
+  ];
+  const cells = rows.map((row) =>
+    'skipped' in row
+      ? [row.what, row.skipped, '', '', '', '', '']
+      : [
+          row.what,
+          `${row.started}`,
+          seconds(row.pauseMs),
+          seconds(row.goesOnAfterMs),
+          `${row.reviewed}`,
+          `${row.lost.length}`,
+          `${row.paidTwice.length}`,
+        ],
+  );
+  const widths = head.map((title, at) => Math.max(title.length, ...cells.map((row) => row[at]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`;
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...cells.map(line)].join('\n');
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
+}
+
+function pageOf(table: string): string {
+  return `# Kill table
+
+Written by \`npm run topology -- --kills --write\`; do not edit the figures.
+
+The production topology runs as processes on one machine with ${availableParallelism()} cores: Temporal server ${SERVER_VERSION} as two frontends, two
+history, two matching and one worker role on PostgreSQL 15, three workers and two API servers, with mutual TLS. Two payouts
+start per second over HTTP, before, during and after each event, and all must end. The simulator's ledger decides what was
+paid.
+
+${table}
+
+- **longest pause**: the longest time in which the provider got no create, from the event on. The first row shows how long that
+  is without any event.
+- **go on after**: when this pause ended, counted from the event.
+- **by a person**: payouts whose create had an unknown outcome and no order: a person decided, from the ledger.
+- **lost**: payouts that did not end with an outcome. **Paid twice**: payouts for which money left more than once. The run also
+  compares every result with the ledger, and fails if they differ.
+
+The workers have \`PAYOUTS_CONFIRMATION_WINDOW=20s\`, \`PAYOUTS_POLL_FIRST=3s\` and \`PAYOUTS_POLL_MAX=10s\`, so that every payout ends
+within minutes. Everything shares the machine, the provider too, so the pauses include the restart of a process on a busy
+machine. \`npm run topology -- --kills worker,frontend\` measures some rows and writes nothing.
+
+A synchronous standby has every transaction that Temporal acknowledged. An asynchronous one may lack the last ones: then, set
+\`PAYOUTS_TEMPORAL_RECOVERED_AT\` before the workers start ([Temporal's database was
+restored](operations.md#temporals-database-was-restored)).
+`;
+}

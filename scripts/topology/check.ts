@@ -1,0 +1,39 @@
+/** Pays a few payouts over HTTP, as a caller does, and compares them with the provider's ledger. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { benchRequest } from '../../bench/pay.ts';
+import { simulatorControl } from '../../simulator/control-client.ts';
+import type { Topology } from '../topology.ts';
+import { callApi } from './call-api.ts';
+
+const PAYOUTS = 4;
+const LIMIT_MS = 120_000;
+
+const answerSchema = z.object({
+  state: z.object({ phase: z.string(), outcome: z.string().optional(), learnedBy: z.string().optional() }),
+});
+
+/** Throws if a payout does not succeed, or was not paid exactly once. */
+export async function checkTopology(topology: Topology, say: (line: string) => void): Promise<void> {
+  const simulator = simulatorControl(topology.simulatorUrl);
+  const ids = Array.from({ length: PAYOUTS }, (_, number) => `topology-${number}`);
+  for (const [number, partnerOrderId] of ids.entries())
+    await callApi(topology, 'POST', '/v1/payouts', {
+      ...benchRequest(number, 'default', 'success'),
+      partnerOrderId,
+    });
+  for (const partnerOrderId of ids) {
+    const { outcome, learnedBy } = await untilDone(topology, partnerOrderId);
+    const { debits } = await simulator.ledgerOf(partnerOrderId);
+    say(`  ${partnerOrderId}  ${outcome}, learned by ${learnedBy}, paid ${debits} time(s)`);
+    if (outcome !== 'SUCCESS' || debits !== 1) throw new Error(`${partnerOrderId} did not end as expected`);
+  }
+}
+
+async function untilDone(topology: Topology, partnerOrderId: string) {
+  for (const deadline = Date.now() + LIMIT_MS; ; await sleep(250)) {
+    const { state } = answerSchema.parse(await callApi(topology, 'GET', `/v1/payouts/${partnerOrderId}`));
+    if (state.phase === 'DONE') return state;
+    if (Date.now() > deadline) throw new Error(`${partnerOrderId} has not ended: ${state.phase}`);
+  }
+}
