@@ -15,6 +15,9 @@ import { createsOf, debitsOf } from '../support/ledger.ts';
 import { LONG_LOCKS, LONG_PHASES, type OpenPayout, openInEveryPhase } from '../support/open-payouts.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
+/** A message arrived while the task completed the run: Temporal makes another task of both. */
+const UNHANDLED_COMMAND = 1;
+
 const SERVERS = [
   { name: 'the server of production', movesOn: true },
   { name: 'the dev server', movesOn: false },
@@ -86,7 +89,8 @@ describe.each(SERVERS)('H40 deployments on $name', ({ movesOn }) => {
     for await (const { workflowId, runId, type } of world.client.workflow.list()) {
       const { events } = await world.client.workflow.getHandle(workflowId, runId).fetchHistory();
       for (const { workflowTaskFailedEventAttributes: task } of events ?? [])
-        if (task) failed.push(`${type} ${workflowId}: ${task.failure?.message}`);
+        if (task && task.cause !== UNHANDLED_COMMAND)
+          failed.push(`${type} ${workflowId}: ${task.failure?.message}`);
     }
     return failed;
   }
