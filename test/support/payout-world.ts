@@ -147,7 +147,11 @@ export class PayoutWorld {
     });
     const workers = [created.workflows, ...created.applications];
     const done = runWorkers(created);
-    this.running = { workers, done, stopKeeping: keepRenewals(client, config, PROCESS_SURROUNDINGS, console) };
+    this.running = {
+      workers,
+      done,
+      stopKeeping: keepRenewals(client, config, PROCESS_SURROUNDINGS, console),
+    };
   }
 
   /** A client with its own payload keys; without keys it sends plain payloads. */
