@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SERVER_VERSION } from '../../scripts/setup/temporal-server.mjs';
+import { checkTopology } from '../../scripts/topology/check.ts';
 import { startTopology, type TopologyOptions } from '../../scripts/topology.ts';
 import { KILLS, type Kill } from './kills.ts';
 import { type KillReport, measureKill } from './measure.ts';
@@ -56,6 +57,8 @@ async function measured(options: TopologyOptions, kills: readonly Kill[]): Promi
   const client = await topology.connectClient();
   const rows: Row[] = [];
   try {
+    // The first payouts wait for a token and for the first lease.
+    await checkTopology(topology, say);
     for (const kill of kills) {
       say(`${kill.name}: ${kill.what} …`);
       const report = await measureKill(topology, client, kill);
@@ -140,8 +143,8 @@ function pageOf(table: string): string {
 Written by \`npm run topology -- --kills --write\`; do not edit the figures.
 
 The production topology runs as processes on one machine with ${availableParallelism()} cores: Temporal server ${SERVER_VERSION} as two frontends, two
-history, two matching and one worker role on PostgreSQL 15, three workers and two API servers, with mutual TLS. Two payouts
-start per second over HTTP, before, during and after each event, and all must end. The simulator's ledger decides what was
+history, two matching and one worker role on PostgreSQL 15, three workers and two API servers, with mutual TLS. One payout
+starts per second over HTTP, before, during and after each event, and all must end. The simulator's ledger decides what was
 paid.
 
 ${table}

@@ -25,6 +25,7 @@ export const commandShape = {
   TEMPORAL_UI_SERVER_PATH: path(
     'The program of the Temporal UI for `npm run topology`. Without it, the command builds one with Go.',
   ),
+  KUSTOMIZE_PATH: path('Kustomize, for `test/kubernetes`. Without it, the test builds one with Go.'),
   DURABLE_PAYOUTS_CACHE: path(
     'The folder of what the commands get or build once. Without it, `durable-payouts` in `XDG_CACHE_HOME`.',
   ),

@@ -3,12 +3,9 @@
  * UI. The order: TEMPORAL_SERVER_PATH, TEMPORAL_SQL_TOOL_PATH and TEMPORAL_UI_SERVER_PATH, the project's cache folder,
  * `go install`.
  */
-import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { SetupError, say as sayToStderr } from './console.mjs';
+import { say as sayToStderr } from './console.mjs';
 import { goInstall } from './go-install.mjs';
-import { withLock } from './lock.mjs';
-import { cacheFolder, isExecutable } from './paths.mjs';
+import { findProgram } from './go-program.mjs';
 
 /** The same as in docker-compose.yml. */
 export const SERVER_VERSION = '1.32.0';
@@ -37,14 +34,11 @@ const UI_SERVER = {
   program: 'server',
   minutes: '1 to 3',
 };
-/** Without symbols, the server is a third smaller. */
-const FLAGS = ['-ldflags=-s -w'];
-
 /**
- * @typedef {typeof SERVER} Program
+ * @typedef {import('./go-program.mjs').Program} Program
  * @typedef {import('./paths.mjs').Env} Env
  * @typedef {import('./console.mjs').Say} Say
- * @typedef {typeof goInstall} Build
+ * @typedef {import('./go-program.mjs').Build} Build
  */
 
 /**
@@ -65,49 +59,4 @@ export async function findTemporalServer({ env = process.env, say = sayToStderr,
  */
 export function findTemporalUi({ env = process.env, say = sayToStderr, build = goInstall } = {}) {
   return findProgram(UI_SERVER, env, say, build);
-}
-
-/**
- * @param {Program} program
- * @param {Env} env
- * @param {Say} say
- * @param {Build} build
- */
-async function findProgram(program, env, say, build) {
-  const named = env[program.variable];
-  if (named) {
-    if (isExecutable(named)) return named;
-    throw new SetupError(`${program.variable}: ${named} is not a program`);
-  }
-  const bin = join(cacheFolder(env), 'bin');
-  const target = join(bin, program.file);
-  if (isExecutable(target)) return target;
-  const onWait = () => say(`another command is building ${program.file}; waiting for it`);
-  return withLock(join(cacheFolder(env), `${program.file}.lock`), { onWait }, async () => {
-    if (isExecutable(target)) return target;
-    mkdirSync(bin, { recursive: true });
-    // On the same file system as the target, so that the move is atomic.
-    const folder = mkdtempSync(join(bin, '.new-'));
-    try {
-      const built = await build({ ...program, flags: FLAGS }, folder, { env, say });
-      if (built === undefined) throw new SetupError(remedies(program, target));
-      renameSync(built, target);
-      return target;
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  });
-}
-
-/**
- * @param {Program} program
- * @param {string} target
- */
-function remedies({ variable, source }, target) {
-  return [
-    `${source} was not found and could not be built. Any one of these helps:`,
-    `  - set ${variable} to the binary`,
-    `  - put the binary at ${target}`,
-    '  - install Go, with a reachable module proxy, and run this command again',
-  ].join('\n');
 }

@@ -1,0 +1,38 @@
+/**
+ * `npm run test:production [-- ARGUMENT OF VITEST…]`: the tests whose outcome depends on the Temporal server, on the production
+ * server with PostgreSQL instead of the dev server.
+ */
+import { SetupError } from '../setup/console.mjs';
+import { runAttached } from '../setup/program.mjs';
+import { startTemporalServer } from '../temporal-server.ts';
+
+/** By what they use of the server. */
+const PRODUCTION_TESTS = {
+  lists: [
+    'test/api/lists.test.ts',
+    'test/reconcile/stopped-payouts.test.ts',
+    'test/reconcile/report.test.ts',
+  ],
+  priorities: ['test/rate-limit/payouts.test.ts', 'test/rate-limit/partition.test.ts'],
+  fairness: ['test/batch/fairness.test.ts'],
+  resets: ['test/workflows/starts-and-resets.test.ts'],
+  updates: ['test/workflows/cancel-and-approve.test.ts', 'test/workflows/decisions.test.ts'],
+  nexus: ['test/nexus/nexus.test.ts'],
+  queries: ['test/workflows/polls.test.ts', 'test/temporal/client-errors.test.ts'],
+} as const;
+
+try {
+  const server = await startTemporalServer();
+  try {
+    const files = Object.values(PRODUCTION_TESTS).flat();
+    process.exitCode = await runAttached('npx', ['vitest', 'run', ...files, ...process.argv.slice(2)], {
+      ...process.env,
+      TEMPORAL_ADDRESS: server.address,
+    });
+  } finally {
+    await server.stop();
+  }
+} catch (error) {
+  console.error(error instanceof SetupError ? error.message : error);
+  process.exitCode = 1;
+}

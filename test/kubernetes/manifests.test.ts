@@ -1,0 +1,127 @@
+/** The manifests of deploy/kubernetes: rendered by Kustomize, valid by the schemas of Kubernetes, and true to our programs. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { PROCESSES } from '../../scripts/configuration/sections.ts';
+import { buildExample, whyUnavailable } from '../../scripts/setup/examples.mjs';
+import { findKustomize } from '../../scripts/setup/kustomize.mjs';
+import { PYTHON } from '../../scripts/setup/languages/python.mjs';
+import { temporaryFolder } from '../setup/fakes.ts';
+
+const FOLDER = join(import.meta.dirname, '../../deploy/kubernetes');
+const OVERLAYS = ['sandbox', 'production', 'cloud'];
+
+/** PyPI's `kubernetes-validate` has the schemas of each version of Kubernetes. */
+const VALIDATOR = {
+  ...PYTHON,
+  folder: 'test/kubernetes',
+  program: (_source: string, target: string) => [join(target, 'bin/kubernetes-validate')],
+};
+const unavailable = await whyUnavailable(VALIDATOR);
+if (unavailable !== undefined) console.warn(unavailable);
+
+const container = z.looseObject({
+  image: z.string(),
+  command: z.array(z.string()).default([]),
+  env: z.array(z.object({ name: z.string(), value: z.string() })).default([]),
+  envFrom: z.array(z.object({ configMapRef: z.object({ name: z.string() }) })).default([]),
+});
+const resource = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string() }),
+  data: z.record(z.string(), z.string()).default({}),
+  spec: z
+    .looseObject({
+      template: z
+        .looseObject({
+          spec: z.looseObject({
+            terminationGracePeriodSeconds: z.number(),
+            containers: z.array(container).length(1),
+          }),
+        })
+        .optional(),
+    })
+    .optional(),
+});
+type Resource = z.output<typeof resource>;
+
+async function rendered(overlay: string): Promise<{ text: string; resources: Resource[] }> {
+  const text = execFileSync(await findKustomize(), ['build', join(FOLDER, 'overlays', overlay)], {
+    encoding: 'utf8',
+  });
+  return { text, resources: parseAllDocuments(text).map((document) => resource.parse(document.toJS())) };
+}
+
+function isOfKubernetes({ apiVersion }: Resource): boolean {
+  return !apiVersion.startsWith('keda.sh/');
+}
+
+describe.each(OVERLAYS)('the overlay %s', (overlay) => {
+  test.skipIf(unavailable !== undefined)('is valid by the schemas of Kubernetes', async () => {
+    const { resources } = await rendered(overlay);
+    const list = resources.filter(isOfKubernetes).map((one) => `---\n${JSON.stringify(one)}\n`);
+    const [command = '', ...args] = await buildExample(VALIDATOR);
+    const file = join(temporaryFolder(), 'rendered.yaml');
+    writeFileSync(file, list.join(''));
+    const output = execFileSync(command, [...args, '--strict', file], { encoding: 'utf8', stdio: 'pipe' });
+    expect(output.match(/ passed for resource /g)).toHaveLength(list.length);
+  });
+
+  test.each([
+    ['payouts-worker', PROCESSES.worker],
+    ['payouts-api', PROCESSES['API server']],
+    ['payouts-codec-server', PROCESSES['codec server']],
+  ])('%s gets only variables that it reads, and more time to stop than it drains', async (name, shape) => {
+    const { resources } = await rendered(overlay);
+    const pod = resources.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name)?.spec
+      ?.template?.spec;
+    const [program] = pod?.containers ?? [];
+    const maps = program?.envFrom.map(({ configMapRef }) => configMapRef.name) ?? [];
+    const given = [
+      ...(program?.env ?? []).map((one) => one.name),
+      ...resources
+        .filter(({ metadata }) => maps.includes(metadata.name))
+        .flatMap(({ data }) => Object.keys(data)),
+    ];
+    expect(given.length).toBeGreaterThan(2);
+    expect(given.filter((variable) => !(variable in shape))).toEqual([]);
+    const drainMs: number = 'PAYOUTS_DRAIN' in shape ? shape.PAYOUTS_DRAIN.parse(undefined) : 0;
+    expect((pod?.terminationGracePeriodSeconds ?? 0) * 1_000).toBeGreaterThan(drainMs);
+  });
+});
+
+test.skipIf(unavailable !== undefined)('a misspelled field is not valid', async () => {
+  const [command = '', ...args] = await buildExample(VALIDATOR);
+  const text = readFileSync(join(FOLDER, 'base/worker.yaml'), 'utf8').replace(
+    'livenessProbe',
+    'livenesProbe',
+  );
+  const file = join(temporaryFolder(), 'misspelled.yaml');
+  writeFileSync(file, text);
+  expect(() => execFileSync(command, [...args, '--strict', file], { stdio: 'pipe' })).toThrow('livenesProbe');
+});
+
+test('the cloud overlay connects with an API key, and the pods scale by its namespace', async () => {
+  const { text } = await rendered('cloud');
+  expect(text).toContain('TEMPORAL_API_KEY: file:/run/secrets/temporal/api-key');
+  expect(text).not.toContain('svc.cluster.local');
+  expect(text).not.toContain('TEMPORAL_TLS_CLIENT');
+});
+
+test('the Worker Controller runs the same container as the Deployment, by a version', () => {
+  const file = (name: string) => parseAllDocuments(readFileSync(join(FOLDER, name), 'utf8'));
+  const [, controlled] = file('worker-controller/worker-deployment.yaml').map((one) =>
+    resource.parse(one.toJS()),
+  );
+  const [deployment] = file('base/worker.yaml').map((one) => resource.parse(one.toJS()));
+  const ofController = controlled?.spec?.template?.spec;
+  const ofBase = deployment?.spec?.template?.spec;
+  const [own] = ofController?.containers ?? [];
+  expect({ ...own, command: [], image: '' }).toEqual({ ...ofBase?.containers[0], command: [], image: '' });
+  expect(own?.command.join(' ')).toContain('PAYOUTS_BUILD_ID="$TEMPORAL_WORKER_BUILD_ID"');
+  expect({ ...ofController, containers: [] }).toEqual({ ...ofBase, containers: [] });
+});
