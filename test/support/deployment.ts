@@ -27,6 +27,7 @@ export class Deployment {
   private readonly world: PayoutWorld;
   private readonly folder = mkdtempSync(join(tmpdir(), 'payouts-versions-'));
   private readonly running = new Map<string, OwnProcess>();
+  private readonly started: OwnProcess[] = [];
   private nextBundle: string | undefined;
 
   constructor(world: PayoutWorld) {
@@ -42,10 +43,9 @@ export class Deployment {
       ...{ ...this.world.workerEnvironment, ...version },
       PAYOUTS_WORKFLOW_BUNDLE: released === undefined ? bundle : '',
     };
-    this.running.set(
-      buildId,
-      await startProgram('src/workers/main.ts', environment, /worker ready/, released),
-    );
+    const worker = await startProgram('src/workers/main.ts', environment, /worker ready/, released);
+    this.started.push(worker);
+    this.running.set(buildId, worker);
   }
 
   /** SIGTERM. Returns the exit code. */
@@ -76,7 +76,7 @@ export class Deployment {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.running.values()].map((worker) => worker.stop('SIGKILL')));
+    await Promise.all(this.started.map((worker) => worker.stop('SIGKILL')));
     rmSync(this.folder, { recursive: true, force: true });
   }
 
