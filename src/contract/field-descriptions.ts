@@ -82,7 +82,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   runId: 'The id of its run in Temporal',
   // Decisions.
   decisions: 'The decisions of people that counted, the latest last',
-  'decisions.what': 'What the person decided',
+  'decisions.action': 'What the person decided',
   by: 'The name of the person, or of the key',
   note: 'The reason of the decision, for people',
   'body.reason': 'The reason of the cancellation, for people',
@@ -99,7 +99,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   started: 'The rows whose payout this batch started',
   joined: 'The rows whose payout already existed with the same body',
   done: 'The rows that have ended',
-  bad: 'Of these, the rows with a conflict or with bad input',
+  rejected: 'Of these, the rows with a conflict or with bad input',
   needingAttention: 'The open payouts that a person should look at',
   canceled: 'Whether the batch was canceled: it starts no further row',
   phases: 'The open payouts by phase',
