@@ -69,7 +69,7 @@ test.each(['', 'x', Buffer.from('[]').toString('base64url')])(
   },
 );
 
-test('the token of an own operation cancels it', async () => {
+test('H180 the token of an own operation cancels it', async () => {
   const workflowId = `payout-operation:default:${newPartnerOrderId()}:r`;
   const handle = await world.client.workflow.start('payoutOperation', { taskQueue: 'nobody', workflowId });
   expect(await cancel(tokenOf(workflowId))).toBe(202);
