@@ -12,7 +12,7 @@ import { type KillReport, measureKill } from './measure.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/kill-table.md');
 /** The figures of the page: a run replaces those that it measured. */
-const FIGURES = join(import.meta.dirname, '../../docs/bench/kill-table.json');
+const FIGURES = join(import.meta.dirname, '../../docs/kill-table.json');
 /** Starts come one second apart, so a shorter time without a create is none. */
 const NO_PAUSE_MS = 2_500;
 /** Smaller than the WAL that PostgreSQL keeps plus what a run writes would be too small. */

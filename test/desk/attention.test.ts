@@ -46,7 +46,7 @@ describe('what needs attention', () => {
     await handle.terminate('by a test');
     await eventually(async () => (await reconcile(stage.world)).notReconciled.length > 0 || undefined);
     expect(await cardText(`Payout ${partnerOrderId}`)).toMatch(
-      /Left alone\..*cannot be read[\s\S]*Do what the message says/,
+      /Not reconciled\..*cannot be read[\s\S]*Do what the message says/,
     );
   });
 
