@@ -62,11 +62,25 @@ export function scalingPage(): string {
   const [before, rest = ''] = page.split(`${BEGIN}\n`);
   const [, after] = rest.split(END);
   if (before === undefined || after === undefined) throw new Error('docs/scaling.md has no part to write');
-  const rows = historyCosts().map(({ name, events, actions, bytes }) =>
-    [`\`${name}\``, events, actions, bytes].join(' | '),
+  const table = tableOf(historyCosts());
+  return `${before}${BEGIN}\n\n${table}\n\n${END}${after}`;
+}
+
+/** Aligned, as the formatter leaves it. */
+function tableOf(costs: readonly HistoryCost[]): string {
+  const names = costs.map(({ name }) => `\`${name}\``);
+  const width = Math.max(...names.map((name) => name.length));
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  const rows = costs.map(({ events, actions, bytes }, at) =>
+    line([
+      (names[at] ?? '').padEnd(width),
+      `${events}`.padStart(6),
+      `${actions}`.padStart(7),
+      `${bytes}`.padStart(5),
+    ]),
   );
-  const table = ['| history | events | actions | bytes |', '| --- | ---: | ---: | ---: |'];
-  return `${before}${BEGIN}\n\n${[...table, ...rows.map((row) => `| ${row} |`)].join('\n')}\n\n${END}${after}`;
+  const head = line(['history'.padEnd(width), 'events', 'actions', 'bytes']);
+  return [head, line(['-'.repeat(width), '-----:', '------:', '----:']), ...rows].join('\n');
 }
 
 export function writeScalingPage(): void {

@@ -1,8 +1,9 @@
 /** Measures the kills of the production topology, and writes docs/kill-table.md. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { SERVER_VERSION } from '../../scripts/setup/temporal-server.mjs';
 import { checkTopology } from '../../scripts/topology/check.ts';
 import { startTopology, type TopologyOptions } from '../../scripts/topology.ts';
@@ -10,6 +11,10 @@ import { KILLS, type Kill } from './kills.ts';
 import { type KillReport, measureKill } from './measure.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/kill-table.md');
+/** The figures of the page: a run replaces those that it measured. */
+const FIGURES = join(import.meta.dirname, '../../docs/bench/kill-table.json');
+/** Starts come one second apart, so a shorter time without a create is none. */
+const NO_PAUSE_MS = 2_500;
 /** Smaller than the WAL that PostgreSQL keeps plus what a run writes would be too small. */
 const SMALL_DISK = '2g';
 /** So that every payout ends within minutes, whatever happens to it. */
@@ -27,7 +32,21 @@ export interface KillOptions {
   say: (line: string) => void;
 }
 
-type Row = KillReport | { name: string; what: string; skipped: string };
+const rowSchema = z.union([
+  z.object({ name: z.string(), what: z.string(), skipped: z.string() }),
+  z.object({
+    name: z.string(),
+    what: z.string(),
+    started: z.number(),
+    pauseMs: z.number(),
+    goesOnAfterMs: z.number(),
+    lost: z.array(z.string()),
+    paidTwice: z.array(z.string()),
+    wrong: z.array(z.string()),
+    reviewed: z.number(),
+  }),
+]);
+type Row = z.output<typeof rowSchema>;
 
 /** Returns whether no payout was lost or paid twice. Throws if a name is unknown. */
 export async function runKills({ names, write, say }: KillOptions): Promise<boolean> {
@@ -43,10 +62,23 @@ export async function runKills({ names, write, say }: KillOptions): Promise<bool
     kills.filter(({ name }) => (name === 'disk-full') === small),
   );
   const rows = [...(await measured({ say }, others ?? [])), ...(await withSmallDisk(say, onSmallDisk ?? []))];
-  const table = tableOf(KILLS.flatMap(({ name }) => rows.filter((row) => row.name === name)));
-  say(`\n${table}`);
-  if (write) writeFileSync(PAGE, pageOf(table));
+  say(`\n${tableOf(inOrder(rows))}`);
+  if (write) writePage(rows);
   return rows.every((row) => 'skipped' in row || problemsOf(row).length === 0);
+}
+
+/** With the figures of earlier runs for what was not measured now. */
+function writePage(rows: readonly Row[]): void {
+  const known = existsSync(FIGURES)
+    ? z.array(rowSchema).parse(JSON.parse(readFileSync(FIGURES, 'utf8')))
+    : [];
+  const all = inOrder([...rows, ...known.filter(({ name }) => rows.every((row) => row.name !== name))]);
+  writeFileSync(FIGURES, `${JSON.stringify(all, null, 2)}\n`);
+  writeFileSync(PAGE, pageOf(tableOf(all)));
+}
+
+function inOrder(rows: readonly Row[]): Row[] {
+  return KILLS.flatMap(({ name }) => rows.filter((row) => row.name === name));
 }
 
 /** In one topology, one after the other. */
@@ -121,7 +153,7 @@ function tableOf(rows: readonly Row[]): string {
           row.what,
           `${row.started}`,
           seconds(row.pauseMs),
-          seconds(row.goesOnAfterMs),
+          row.pauseMs < NO_PAUSE_MS ? 'at once' : seconds(row.goesOnAfterMs),
           `${row.reviewed}`,
           `${row.lost.length}`,
           `${row.paidTwice.length}`,
@@ -151,14 +183,15 @@ ${table}
 
 - **longest pause**: the longest time in which the provider got no create, from the event on. The first row shows how long that
   is without any event.
-- **go on after**: when this pause ended, counted from the event.
+- **go on after**: when this pause ended, counted from the event. At once: there was no pause beyond that of the first row.
 - **by a person**: payouts whose create had an unknown outcome and no order: a person decided, from the ledger.
 - **lost**: payouts that did not end with an outcome. **Paid twice**: payouts for which money left more than once. The run also
   compares every result with the ledger, and fails if they differ.
 
 The workers have \`PAYOUTS_CONFIRMATION_WINDOW=20s\`, \`PAYOUTS_POLL_FIRST=3s\` and \`PAYOUTS_POLL_MAX=10s\`, so that every payout ends
-within minutes. Everything shares the machine, the provider too, so the pauses include the restart of a process on a busy
-machine. \`npm run topology -- --kills worker,frontend\` measures some rows and writes nothing.
+within minutes. Everything shares the machine, the provider and other programs too, so the pauses include the recovery of a
+process on a busy machine: an idle one is faster. \`npm run topology -- --kills worker,frontend\` measures some rows and
+writes nothing.
 
 A synchronous standby has every transaction that Temporal acknowledged. An asynchronous one may lack the last ones: then, set
 \`PAYOUTS_TEMPORAL_RECOVERED_AT\` before the workers start ([Temporal's database was
