@@ -10,7 +10,7 @@ import { startTopology, type TopologyOptions } from '../../scripts/topology.ts';
 import { KILLS, type Kill } from './kills.ts';
 import { type KillReport, measureKill } from './measure.ts';
 
-const PAGE = join(import.meta.dirname, '../../docs/kill-table.md');
+export const KILL_TABLE_PAGE = join(import.meta.dirname, '../../docs/kill-table.md');
 /** The figures of the page: a run replaces those that it measured. */
 const FIGURES = join(import.meta.dirname, '../../docs/kill-table.json');
 /** Starts come one second apart, so a shorter time without a create is none. */
@@ -47,6 +47,7 @@ const rowSchema = z.union([
   }),
 ]);
 type Row = z.output<typeof rowSchema>;
+const figuresSchema = z.object({ cores: z.number(), rows: z.array(rowSchema) });
 
 /** Returns whether no payout was lost or paid twice. Throws if a name is unknown. */
 export async function runKills({ names, write, say }: KillOptions): Promise<boolean> {
@@ -69,12 +70,15 @@ export async function runKills({ names, write, say }: KillOptions): Promise<bool
 
 /** With the figures of earlier runs for what was not measured now. */
 function writePage(rows: readonly Row[]): void {
-  const known = existsSync(FIGURES)
-    ? z.array(rowSchema).parse(JSON.parse(readFileSync(FIGURES, 'utf8')))
-    : [];
-  const all = inOrder([...rows, ...known.filter(({ name }) => rows.every((row) => row.name !== name))]);
-  writeFileSync(FIGURES, `${JSON.stringify(all, null, 2)}\n`);
-  writeFileSync(PAGE, pageOf(tableOf(all)));
+  const known = existsSync(FIGURES) ? readFigures().rows : [];
+  const others = known.filter(({ name }) => rows.every((row) => row.name !== name));
+  const figures = { cores: availableParallelism(), rows: inOrder([...rows, ...others]) };
+  writeFileSync(FIGURES, `${JSON.stringify(figures, null, 2)}\n`);
+  writeFileSync(KILL_TABLE_PAGE, killTablePage());
+}
+
+export function readFigures(): z.output<typeof figuresSchema> {
+  return figuresSchema.parse(JSON.parse(readFileSync(FIGURES, 'utf8')));
 }
 
 function inOrder(rows: readonly Row[]): Row[] {
@@ -132,7 +136,7 @@ async function withSmallDisk(say: KillOptions['say'], kills: readonly Kill[]): P
   }
 }
 
-function problemsOf({ lost, paidTwice, wrong }: KillReport): string[] {
+export function problemsOf({ lost, paidTwice, wrong }: KillReport): string[] {
   return [...lost, ...paidTwice, ...wrong];
 }
 
@@ -169,17 +173,19 @@ function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
 }
 
-function pageOf(table: string): string {
+/** The page with the figures of the last runs. */
+export function killTablePage(): string {
+  const { cores, rows } = readFigures();
   return `# Kill table
 
 Written by \`npm run topology -- --kills --write\`; do not edit the figures.
 
-The production topology runs as processes on one machine with ${availableParallelism()} cores: Temporal server ${SERVER_VERSION} as two frontends, two
+The production topology runs as processes on one machine with ${cores} cores: Temporal server ${SERVER_VERSION} as two frontends, two
 history, two matching and one worker role on PostgreSQL 15, three workers and two API servers, with mutual TLS. One payout
 starts per second over HTTP, before, during and after each event, and all must end. The simulator's ledger decides what was
 paid.
 
-${table}
+${tableOf(rows)}
 
 - **longest pause**: the longest time in which the provider got no create, from the event on. The first row shows how long that
   is without any event.
