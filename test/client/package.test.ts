@@ -24,6 +24,7 @@ test('contains no code of workers, workflows or the provider client, and needs n
     'contract',
     'domain',
     'encryption',
+    'observability',
     'surroundings',
     'temporal',
   ]);

@@ -55,7 +55,7 @@ test('H181 what a person starts requires the approvals of the caller, and no key
   expect((await approveAs('piet', partnerOrderId)).status).toBe(303);
   expect(await world.payouts.result({ partnerOrderId })).toMatchObject({
     outcome: 'SUCCESS',
-    decisions: [{ what: 'approve', by: 'piet' }],
+    decisions: [{ action: 'approve', by: 'piet' }],
   });
 });
 
