@@ -11,10 +11,14 @@ const GRPC_STATUSES = [
 ];
 const INVALID_ARGUMENT = GRPC_STATUSES.indexOf('INVALID_ARGUMENT');
 const NOT_FOUND = GRPC_STATUSES.indexOf('NOT_FOUND');
+/** How a server with PostgreSQL (1.32) answers a read of a history that does not exist, with INVALID_ARGUMENT. */
+const HISTORY_NOT_FOUND = 'Requested workflow history not found';
 
 /** The workflow or run does not exist, or its history was deleted. */
 export function isGone(error: unknown): boolean {
-  return error instanceof WorkflowNotFoundError || grpcCode(error) === NOT_FOUND;
+  const code = grpcCode(error);
+  if (error instanceof WorkflowNotFoundError || code === NOT_FOUND) return true;
+  return code === INVALID_ARGUMENT && messageOf(error).includes(HISTORY_NOT_FOUND);
 }
 
 /** Such as `UNAVAILABLE`; undefined for an error of another kind. */

@@ -125,6 +125,8 @@ export class PayoutWorld {
       dataConverter: dataConverter(keys, PROCESS_SURROUNDINGS.random),
       interceptors: patientInterceptors(),
     });
+    // A server of several parts learns the search attributes of a new namespace only after some seconds.
+    await eventually(() => client.workflow.count("PayoutApp = 'any'").catch(() => undefined));
     const world = new PayoutWorld({ namespace, address, simulator, client, native, env });
     if (!options.idle) await world.startWorkers();
     return world;
