@@ -1,10 +1,10 @@
 /** The version of a worker process, for Temporal's worker deployment versioning. */
 import { z } from 'zod';
 
-/** Temporal joins both with a separator that may be `:` or `.`. */
+/** Temporal joins both with a separator that may be `:` or `.`. The Worker Controller gives a name with `/`. */
 const deploymentName = z
   .string()
-  .regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores and hyphens')
+  .regex(/^[\w/-]{1,128}$/, 'must be 1 to 128 letters, digits, underscores, hyphens and slashes')
   .optional();
 const buildId = z
   .string()

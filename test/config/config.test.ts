@@ -69,9 +69,11 @@ describe('the environment is read once, and every bad variable is named', () => 
     ]);
     const names = { PAYOUTS_DEPLOYMENT: 'payouts.east', PAYOUTS_BUILD_ID: 'a:b' };
     expect(problems({ ...good, ...names })).toEqual([
-      'PAYOUTS_DEPLOYMENT: must be 1 to 64 letters, digits, underscores and hyphens',
+      'PAYOUTS_DEPLOYMENT: must be 1 to 128 letters, digits, underscores, hyphens and slashes',
       'PAYOUTS_BUILD_ID: must be 1 to 64 letters, digits, dots, underscores and hyphens',
     ]);
+    const ofController = { PAYOUTS_DEPLOYMENT: 'payouts-production/payouts', PAYOUTS_BUILD_ID: '1.0.0' };
+    expect(problems({ ...good, ...ofController })).toEqual([]);
     const { env } = workerConfig({ ...good, PAYOUTS_DEPLOYMENT: 'payouts', PAYOUTS_BUILD_ID: '1.0.0-4f2a' });
     expect(versioning(env)).toEqual({
       workerDeploymentOptions: {
