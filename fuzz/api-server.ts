@@ -108,10 +108,11 @@ export function standIn(): StandIn {
     },
     states: [
       ['payout-batch:', batch],
+      ['allowance:', () => ({ day: '2026-01-31', count: 0, sums: [] })],
       ['receiving-account:', () => ({ ...state, phase: 'OPENING' })],
       ['payout:', () => state],
     ],
-    queries: { taken: [] },
+    queries: { addedRows: [] },
     argumentOf: existingRequest,
   };
 }
