@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Allowances, DailyLimitError } from '../../src/client/allowances.ts';
 import { allowanceWorkflowId } from '../../src/contract/ids.ts';
-import { MAX_PAYOUTS_PER_DAY } from '../../src/domain/daily-limits.ts';
+import { type DailyLimits, MAX_PAYOUTS_PER_DAY } from '../../src/domain/daily-limits.ts';
+import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
@@ -218,16 +219,26 @@ test('H178 the largest batch of the largest amounts is reserved as a whole, and 
   }));
   const largest = { currency: 'CNY', amount: '9999999999999999.99' };
   await expect(
-    allowances.reserve(
-      'largest',
+    reserveLargest(
       limits,
       rows.map((one) => ({ ...one, instructedAmount: largest })),
     ),
   ).rejects.toThrow('499999999999999999500.00 CNY more are requested');
-  await allowances.reserve('largest', limits, rows);
-  await expect(
-    allowances.reserve('largest', limits, [{ ...row, partnerOrderId: 'one more' }]),
-  ).rejects.toThrow('at most 50000 payouts per day (UTC): 50000 are reserved, and 1 more are requested');
-  await allowances.reserve('largest', limits, rows.slice(-1));
+  await reserveLargest(limits, rows);
+  await expect(reserveLargest(limits, [{ ...row, partnerOrderId: 'one more' }])).rejects.toThrow(
+    'at most 50000 payouts per day (UTC): 50000 are reserved, and 1 more are requested',
+  );
+  await reserveLargest(limits, rows.slice(-1));
   expect(await allowances.state('largest')).toMatchObject({ count: 50_000, sums: [{ amount: '500.00' }] });
 });
+
+/** A busy machine may take longer than the deadline of the update. A repeated call reserves nothing twice. */
+async function reserveLargest(limits: DailyLimits, requests: readonly CheckedPayoutRequest[]): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await allowances.reserve('largest', limits, requests);
+    } catch (error) {
+      if (error instanceof DailyLimitError || tries === 5) throw error;
+    }
+  }
+}
