@@ -29,6 +29,9 @@ interface Prepared {
   token: Token | undefined;
 }
 
+/** The deadline has come, or the caller has withdrawn. */
+class ExpiredError extends Error {}
+
 const MAX_BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 32;
 const TIMEOUTS: Timeouts = {
@@ -149,7 +152,9 @@ export class RequestSender {
       if (pending) await this.#withinDeadline(pending, options);
     } catch (error) {
       this.#throwIfExpired(context, options);
-      throw new NotSentError(context, 'before-send', safeErrorName(error));
+      // A timer may fire a fraction of a millisecond before the clock reaches the deadline.
+      const reason = error instanceof ExpiredError ? 'deadline' : 'before-send';
+      throw new NotSentError(context, reason, safeErrorName(error));
     }
     this.#throwIfExpired(context, options);
   }
@@ -160,7 +165,7 @@ export class RequestSender {
     let stopTimer = () => {};
     let onAbort = () => {};
     const expired = new Promise<never>((_resolve, reject) => {
-      onAbort = () => reject(new Error('expired'));
+      onAbort = () => reject(new ExpiredError());
       if (deadline !== undefined)
         stopTimer = clock.after(Math.max(0, Math.ceil(deadline - clock.nowMs())), onAbort);
       if (signal?.aborted) onAbort();

@@ -78,8 +78,9 @@ async function knownVersions(client: Client): Promise<{ deployment: string; buil
     const page = await client.workflowService.listWorkerDeployments({
       ...{ namespace, pageSize: DEPLOYMENTS_PER_PAGE, nextPageToken },
     });
+    // A deployment that is just being registered is listed without its name.
     for (const { name } of page.workerDeployments ?? [])
-      found.push(...(await versionsOf(client, name ?? '')));
+      if (name) found.push(...(await versionsOf(client, name)));
     nextPageToken = page.nextPageToken ?? new Uint8Array();
   } while (nextPageToken.length > 0);
   return found;

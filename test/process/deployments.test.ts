@@ -4,7 +4,7 @@
  * as new; the dev server is older and keeps them.
  */
 import { Client } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { startTemporalServer, type TemporalServer } from '../../scripts/temporal-server.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { stateQuery } from '../../src/contract/payout-messages.ts';
@@ -28,11 +28,17 @@ describe.each(SERVERS)('H40 deployments on $name', ({ movesOn }) => {
   let world: PayoutWorld;
   let deployment: Deployment;
   let endedOnFirst: PayoutRef;
+  let hasFailed = false;
   beforeAll(async () => {
     server = movesOn ? await startTemporalServer({ historyShards: 4 }) : undefined;
     const address = server?.address ?? inject('temporalAddress');
     world = await PayoutWorld.start({ idle: true, address, env: LONG_PHASES, settings: LONG_LOCKS });
     deployment = new Deployment(world);
+  });
+  // Each test continues with the versions that the tests before it deployed.
+  beforeEach(({ skip }) => skip(hasFailed, 'a test before it failed'));
+  afterEach(({ task }) => {
+    hasFailed ||= task.result?.state === 'fail';
   });
   afterAll(async () => {
     await deployment.close();
