@@ -33,7 +33,7 @@ const BY_KIND: Record<Disruption['kind'], (stage: BenchStage) => Promise<void>> 
     await sleep(FROZEN_MS);
     worker?.kill('SIGCONT');
   },
-  'kill-receiver': ({ apiServer }) => endProcess(apiServer, 'SIGKILL'),
+  'kill-api-server': ({ apiServer }) => endProcess(apiServer, 'SIGKILL'),
   'kill-temporal': async ({ temporal }) => {
     await temporal.kill('SIGKILL');
     await sleep(TEMPORAL_DOWN_MS);

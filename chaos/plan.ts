@@ -6,7 +6,7 @@ const DISRUPTIONS = [
   'kill-worker',
   'freeze-worker',
   'stop-worker',
-  'kill-receiver',
+  'kill-api-server',
   'kill-temporal',
 ] as const;
 

@@ -49,7 +49,7 @@ export const WORKER_METRICS = {
     unit: 'seconds',
     labels: ['app'],
     buckets: [0.5, 1, 2, 5, 10, 20, 30, 45, 60, 120, 300, 3_600],
-    meaning: 'From the begin of a rate lock to the answer of its create, with the wait for an approval',
+    meaning: 'From the start of a rate lock to the answer of its create, including the wait for an approval',
     action: 'When it nears `PAYMENTS_LOCK_LIFETIME`: quotes expire unused. Check the rate-limit use.',
   },
   payouts_notification_to_final_seconds: {

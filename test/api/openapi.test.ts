@@ -3,6 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import packageJson from '../../package.json' with { type: 'json' };
 import { schemaFiles } from '../../scripts/write-schemas.ts';
 import { apiConfig } from '../../src/config/api-config.ts';
 import { FIELDS } from '../../src/contract/field-descriptions.ts';
@@ -64,6 +65,10 @@ function routesOf(tree: string): string[] {
 }
 
 describe('/openapi.json', () => {
+  test('names the version of the package', () => {
+    expect(document().info.version).toBe(packageJson.version);
+  });
+
   test('is served, conforms to OpenAPI 3.1, and contains valid schemas only', async () => {
     const answer = await get(`${service.url}/openapi.json`);
     expect(answer).toMatchObject({ status: 200, body: { openapi: '3.1.0' } });

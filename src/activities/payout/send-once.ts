@@ -47,7 +47,7 @@ export function doubtAbout(
   // Only by the start time: no worker's clock is involved.
   const sinceRestoreMs = isSettled ? forever : (startedAtMs ?? forever) - (recoveredAtMs ?? -forever);
   if (sinceRestoreMs < 0) return 'restored';
-  // Before `forgotten`, because a send of another run requires more than a window without an order.
+  // Before `lost-run`, because a send of another run requires more than a window without an order.
   if (cleared ? !isCleared : isDoubtful || firstRunId !== runId) return 'earlier-run';
   return sinceRestoreMs < visibleWithinMs ? 'lost-run' : undefined;
 }

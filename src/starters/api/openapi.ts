@@ -81,7 +81,7 @@ export function openApiDocument(operations: readonly Operation[]) {
     openapi: '3.1.0',
     info: {
       title: 'durable-payouts',
-      version: '0.1.0',
+      version: '1.0.0',
       description:
         'Cross-border payouts. Every request can be repeated. Errors are RFC 9457 problem documents.',
     },

@@ -1,6 +1,6 @@
 /**
  * How often each kind of call is retried, and why. The error types are the codes of the payments client. A call that
- * waits for the rate limit has not failed, so only creates and follow-ups limit that wait.
+ * waits for the rate limit has not failed, so only creates, follow-ups and reads for a caller limit that wait.
  */
 import type { RetryPolicy } from '@temporalio/workflow';
 

@@ -15,7 +15,7 @@ import type { Clearance } from '../../domain/payout-record.ts';
 /** Far below Temporal's limits, so that each workflow task stays fast. A round of a waiting payout takes about 13 events. */
 const MAX_EVENTS = 300;
 
-/** Whether the start does not prove that the id is new (contract: doubtful start). Only our starters prove it. */
+/** Whether the start does not prove that the id is new (a doubtful start). Only our starters prove it. */
 export function isDoubtfulStart(): boolean {
   return workflowInfo().memo?.['rejectDuplicate'] !== true;
 }
