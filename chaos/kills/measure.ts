@@ -1,23 +1,20 @@
 /** Pays steadily while one thing is killed, and compares all results with the provider's ledger. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { benchRequest } from '../../bench/pay.ts';
-import { callApi } from '../../scripts/topology/call-api.ts';
 import type { Topology } from '../../scripts/topology.ts';
 import { type SimulatorControlClient, simulatorControl } from '../../simulator/control-client.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { discrepancies } from '../discrepancies.ts';
-import { decide, untilStarted } from '../payouts.ts';
+import { decide } from '../payouts.ts';
+import { PayoutStream } from '../stream.ts';
 import type { Kill } from './kills.ts';
 
-const PER_SECOND = 1;
 const BEFORE_MS = 10_000;
 const AFTER_MS = 15_000;
 /** Only stops what hangs: on a busy machine, quotes expire and payouts take minutes. */
 const ENDS_WITHIN_MS = 1_200_000;
 const LOOK_EVERY_MS = 1_000;
-const SCENARIO = 'success final=2s';
 
 export interface KillReport {
   name: string;
@@ -47,7 +44,7 @@ export async function measureKill(topology: Topology, client: Client, kill: Kill
     payouts: new Payouts({ client, environment: 'test' }),
     simulator: simulatorControl(topology.simulatorUrl),
   };
-  const stream = new Stream(topology, kill.name);
+  const stream = new PayoutStream(topology, kill.name);
   const streaming = stream.run();
   await sleep(BEFORE_MS);
   const killedMs = Date.now();
@@ -67,42 +64,6 @@ export async function measureKill(topology: Topology, client: Client, kill: Kill
     ...longestPause(creates, killedMs, stoppedMs),
     ...judged,
   };
-}
-
-/** Starts payouts over HTTP at a steady pace. A start whose answer is lost is sent again, as callers do. */
-class Stream {
-  private readonly topology: Topology;
-  private readonly name: string;
-  private isStopped = false;
-
-  constructor(topology: Topology, name: string) {
-    this.topology = topology;
-    this.name = name;
-  }
-
-  stop(): void {
-    this.isStopped = true;
-  }
-
-  async run(): Promise<PayoutRequest[]> {
-    const requests: PayoutRequest[] = [];
-    const starts: Promise<void>[] = [];
-    for (let number = 0; !this.isStopped; number += 1) {
-      const request = {
-        ...benchRequest(number, 'default', SCENARIO),
-        partnerOrderId: `${this.name}-${number}`,
-        payerId: `payer-${number}`,
-      };
-      requests.push(request);
-      const started = untilStarted(() => callApi(this.topology, 'POST', '/v1/payouts', request));
-      // Reported by `Promise.all` below, and not before.
-      started.catch(() => undefined);
-      starts.push(started);
-      await sleep(1_000 / PER_SECOND);
-    }
-    await Promise.all(starts);
-    return requests;
-  }
 }
 
 async function untilAllEnd(stage: Stage, requests: readonly PayoutRequest[]) {

@@ -6,13 +6,12 @@
  *   npm run topology -- --kills --write            also writes docs/kill-table.md
  */
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runKills } from '../../chaos/kills/run-kills.ts';
 import { SetupError } from '../setup/console.mjs';
-import { startTopology, type Topology } from '../topology.ts';
+import { startTopology } from '../topology.ts';
 import { checkTopology } from './check.ts';
+import { description } from './description.ts';
 
 const say = (line: string) => console.log(line);
 
@@ -42,26 +41,6 @@ async function main(): Promise<void> {
   } finally {
     await topology.stop();
   }
-}
-
-function description(topology: Topology): string {
-  const { folder, keysFolder, temporalAddress, apiUrl } = topology.places;
-  const file = join(folder, 'environment');
-  const variables = Object.entries(topology.clientEnvironment).map(([name, value]) => `${name}='${value}'\n`);
-  writeFileSync(file, variables.join(''), { mode: 0o600 });
-  const key = (name: string) => join(keysFolder, 'operator', name);
-  const rows = [
-    ['API servers', `${apiUrl} (starter's key in ${key('starter-key')})`],
-    ['desk', `${apiUrl}/desk (approver's key in ${key('approver-key')})`],
-    ['Temporal UI', topology.uiUrl],
-    ['codec server', `${topology.codecUrl} (key in ${key('codec-key')})`],
-    ['Temporal', `${temporalAddress}, mutual TLS`],
-    ['PostgreSQL', `127.0.0.1:${topology.database.port}`],
-    ['simulator', `${topology.simulatorUrl}/_sim`],
-    ['logs', folder],
-    ['as a client', `set -a; . ${file}; set +a; npm run payouts -- list`],
-  ];
-  return rows.map(([what = '', where = '']) => `${what.padEnd(14)}${where}`).join('\n');
 }
 
 main().catch((error: unknown) => {

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { INCIDENTS } from '../../chaos/drill/incidents.ts';
 import { SDK_METRICS } from '../../scripts/reference/texts.ts';
 import { findPrometheus } from '../../scripts/setup/prometheus.mjs';
 import { WORKER_METRICS } from '../../src/domain/metrics.ts';
@@ -60,6 +61,10 @@ describe('alert rules', () => {
     const rows = [...section.matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name);
     expect(names.length).toBeGreaterThan(15);
     expect(rows).toEqual(names);
+  });
+
+  test('include that of each incident of the drill', () => {
+    expect(INCIDENTS.map(({ alert }) => alert).filter((alert) => !names.includes(alert))).toEqual([]);
   });
 
   test('each has a unit test in which it fires, and one in which it does not', () => {
