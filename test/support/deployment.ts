@@ -43,7 +43,12 @@ export class Deployment {
       ...{ ...this.world.workerEnvironment, ...version },
       PAYOUTS_WORKFLOW_BUNDLE: released === undefined ? bundle : '',
     };
-    const worker = await startProgram('src/workers/main.ts', environment, /worker ready/, released);
+    const program = 'src/workers/main.ts';
+    const worker = await startProgram(
+      released === undefined ? program : { folder: released, args: ['--import', 'tsx', program] },
+      environment,
+      /worker ready/,
+    );
     this.started.push(worker);
     this.running.set(buildId, worker);
   }

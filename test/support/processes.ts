@@ -15,19 +15,22 @@ export interface OwnProcess {
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/**
- * Resolves once the program has printed `ready`. Rejects with its output when it exits before that. `checkout`: the folder of
- * another version.
- */
+/** A program of another folder, by Node's arguments. */
+export interface Elsewhere {
+  folder: string;
+  args: readonly string[];
+}
+
+/** Resolves once the program has printed `ready`. Rejects with its output when it exits before that. */
 export async function startProgram(
-  program: string,
+  program: string | Elsewhere,
   environment: Environment,
   ready: RegExp,
-  checkout?: string,
 ): Promise<OwnProcess> {
-  const args = checkout === undefined ? programArguments(program) : ['--import', 'tsx', program];
+  const { folder, args } =
+    typeof program === 'string' ? { folder: ROOT, args: programArguments(program) } : program;
   const child = spawn(process.execPath, args, {
-    cwd: checkout ?? ROOT,
+    cwd: folder,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -42,7 +45,7 @@ export async function startProgram(
     child.stderr.on('data', collect);
   });
   const ended = await Promise.race([started.then(() => false), exited.then(() => true)]);
-  if (ended) throw new Error(`${program} ended before it was ready:\n${output}`);
+  if (ended) throw new Error(`${args.at(-1)} ended before it was ready:\n${output}`);
   return {
     child,
     output: () => output,
