@@ -55,8 +55,7 @@ const body = (amount = '10.00', over: object = {}) =>
     ...over,
   });
 
-/** The servers take turns. */
-/** Repeated as callers do: on a busy machine, an update may take longer than its deadline, which is answered 503. */
+/** The servers take turns. A 503 is repeated, as by callers: on a busy machine, an update may take longer than its deadline. */
 async function start(caller: Limited, sent: object): Promise<HttpAnswer> {
   for (;;) {
     callers += 1;
