@@ -68,8 +68,15 @@ async function start(caller: Limited, sent: object): Promise<HttpAnswer> {
 const batch = (caller: Limited, sent: string | object, query = '', headers = {}) =>
   post(`${servers[0].url}/v1/payout-batches${query}`, sent, { ...as(caller), ...headers });
 
-const isStarted = async ({ partnerOrderId }: { partnerOrderId: string }) =>
-  (await get(`${servers[0].url}/v1/payouts/${partnerOrderId}`, as('free'))).status === 200;
+/** Asks again after a 503, as above. */
+async function isStarted({ partnerOrderId }: { partnerOrderId: string }): Promise<boolean> {
+  for (;;) {
+    const { status } = await get(`${servers[0].url}/v1/payouts/${partnerOrderId}`, as('free'));
+    if (status === 200) return true;
+    if (status === 404) return false;
+    expect(status).toBe(503);
+  }
+}
 
 const exceeded = (detail: string) => ({
   status: 403,

@@ -57,7 +57,8 @@ describe('H62 status reads use few worker queries', () => {
     await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
     const one = `${at}/${ref.partnerOrderId}`;
     expect((await get(one)).body).toMatchObject({ state: { phase: 'AWAITING_APPROVAL' } });
-    expect((await post(`${one}/refuse`, { note: 'no' })).status).toBe(200);
+    // Answered once the payout has ended.
+    expect((await post(`${one}/cancel`, { reason: 'no' })).status).toBe(200);
     expect((await get(one)).body).toMatchObject({ state: { phase: 'DONE', outcome: 'NOT_CREATED' } });
   });
 
