@@ -2,9 +2,9 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { PAYOUTS_TASK_QUEUE, payoutFollowUpWorkflowId } from '../contract/ids.ts';
-import { payoutResultSchema } from '../contract/payout-answers.ts';
+import { storedResultSchema } from '../contract/payout-answers.ts';
 import { type Notification, notificationSignal } from '../contract/payout-messages.ts';
-import { checkPayoutRequest } from '../contract/payout-request.ts';
+import { readStoredRequest } from '../contract/payout-request.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { FollowUpRequest } from '../domain/follow-up.ts';
 import { environmentOf, readStartEvent } from '../temporal/histories.ts';
@@ -15,15 +15,16 @@ export async function endedPayout(client: Client, workflowId: string): Promise<F
   const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
   if (status.name !== 'COMPLETED' || !closeTime) return undefined;
   const result: unknown = await client.workflow.getHandle(workflowId, runId).result();
-  const { outcome, splits } = payoutResultSchema.parse(result);
+  const { outcome, splits, orderId } = storedResultSchema.parse(result);
   const { argument, memo } = await readStartEvent(client, workflowId, runId);
-  const request = checkPayoutRequest(argument);
+  const request = readStoredRequest(argument);
   if (!request.ok) return undefined;
-  const { app, openId, clientId, partnerOrderId, metadata } = request.value;
+  const { app, openId, clientId, payerId, partnerOrderId, metadata } = request.value;
   const environment = await environmentOf(client, { workflowId, runId }, memo);
   const endedAtMs = closeTime.getTime();
   return {
-    ...{ environment, app, openId, clientId, partnerOrderId, outcome, splits, endedAtMs },
+    ...{ environment, app, openId, clientId, payerId, partnerOrderId, outcome, splits, endedAtMs },
+    ...(orderId !== undefined && { orderId }),
     ...(metadata && { metadata }),
   };
 }

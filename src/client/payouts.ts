@@ -21,7 +21,11 @@ import {
   resolveUpdate,
   stateQuery,
 } from '../contract/payout-messages.ts';
-import { checkPayoutRequest, type PayoutRequestInput } from '../contract/payout-request.ts';
+import {
+  checkPayoutRequest,
+  type PayoutRequestInput,
+  readStoredRequest,
+} from '../contract/payout-request.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import { type MadeDecision, repeatsLast } from '../domain/decisions.ts';
 import { formatMoney } from '../domain/money.ts';
@@ -179,7 +183,7 @@ export class Payouts {
    */
   async startDetails(ref: PayoutRef): Promise<PayoutStart> {
     const { argument, startedBy } = await startDetails(this.client, this.handle(ref).workflowId);
-    const request = checkPayoutRequest(argument);
+    const request = readStoredRequest(argument);
     if (!request.ok) throw new PayoutConflictError(ref.partnerOrderId);
     return { request: request.value, startedBy };
   }

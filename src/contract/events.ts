@@ -60,15 +60,12 @@ export const EVENT_DATA = {
     lockExpiresAt: time.exactOptional().describe('when the lock of the quote expires'),
   }),
   'payout.changed_after_end': z.strictObject({
-    app: z.string(),
-    clientId: z.string(),
-    partnerOrderId: z.string(),
+    ...payoutFacts,
     outcome: followUp.outcome,
     changed: z.boolean().describe("whether the provider's answer differs from the reported result now"),
     returned: z.array(followUp.returned.element.omit({ refundReason: true })),
     returnedSums: followUp.returnedSums,
     differences: z.array(z.strictObject({ code: z.enum(codesOf(FOLLOW_UP_ATTENTION)), seenAt: time })),
-    metadata: result.metadata,
   }),
   'batch.completed': z.strictObject({
     ...{ app: z.string(), batchId: z.string(), count, canceled: z.boolean() },

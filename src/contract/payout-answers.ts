@@ -88,6 +88,23 @@ export const payoutResultSchema = z.strictObject({
   metadata: z.record(z.string(), z.string()).exactOptional(),
 });
 
+/**
+ * A result that a workflow of any 1.x version has stored. Newer versions add fields and codes, which a reader of this one
+ * ignores or shows as they are. Outcomes and the statuses of splits never grow.
+ */
+export const storedResultSchema = z.object({
+  ...payoutResultSchema.shape,
+  debits: z.array(z.object(debit.shape)),
+  splits: z.array(z.object(split.shape)),
+  reason: z.object({ code: z.string(), message: z.string() }).exactOptional(),
+  quote: z.object(quote.shape).exactOptional(),
+  auditStatus: z.string().exactOptional(),
+  learnedBy: z.string().exactOptional(),
+  decisions: z
+    .array(z.object({ ...decision.shape, action: z.string(), then: z.string().exactOptional() }))
+    .exactOptional(),
+});
+
 export const payoutStateSchema = z.strictObject({
   phase: z.enum(PHASES),
   sentence: z.string(),

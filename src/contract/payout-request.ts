@@ -3,7 +3,7 @@
  * bodies for the same reasons.
  */
 import { z } from 'zod';
-import { AMOUNT_PATTERN, normalizeAmount, toMinorUnits } from '../domain/money.ts';
+import { AMOUNT_PATTERN, type Money, normalizeAmount, toMinorUnits } from '../domain/money.ts';
 import { type CheckedPayoutRequest, PAYOUT_TYPES } from '../domain/payout.ts';
 import { APP_NAME, METADATA_KEY, METADATA_KEY_RULE, OWN_ID, OWN_ID_RULE, payoutWorkflowId } from './ids.ts';
 
@@ -111,44 +111,71 @@ function withoutEmptyMetadata<Request extends { metadata?: Record<string, string
   return pairs && Object.keys(pairs).length === 0 ? (others as Request) : request;
 }
 
+const limits = z.strictObject({
+  maxFee: money.optional(),
+  minRate: rate.optional(),
+  maxPay: positiveMoney.optional(),
+});
+
+const fields = {
+  app: appName.default('default'),
+  openId: text(128).optional(),
+  clientId: identifier(),
+  payerId: identifier(),
+  partnerOrderId: ownId().describe(
+    'your own id for this payout; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, and without spaces at the ends',
+  ),
+  type: z.enum(PAYOUT_TYPES),
+  instructedAmount: positiveMoney,
+  originCurrency: currency(),
+  targetCurrency: currency(),
+  remittancePurposeCode: text(64),
+  platform: text().optional(),
+  receiver,
+  limits: limits.optional(),
+  approval: z.enum(['none', 'required']).default('none'),
+  notBefore: timeWithOffset().optional(),
+  metadata: metadata.optional(),
+};
+
+interface Amounts {
+  instructedAmount: Money;
+  originCurrency: string;
+  targetCurrency: string;
+  limits?: { maxPay?: Money | undefined } | undefined;
+}
+
+function checkCurrencies(
+  { instructedAmount, originCurrency, targetCurrency, limits }: Amounts,
+  context: z.RefinementCtx,
+): void {
+  if (instructedAmount.currency !== originCurrency && instructedAmount.currency !== targetCurrency)
+    context.addIssue({
+      code: 'custom',
+      path: ['instructedAmount', 'currency'],
+      message: 'must be the origin or the target currency',
+    });
+  if (limits?.maxPay && limits.maxPay.currency !== originCurrency)
+    context.addIssue({
+      code: 'custom',
+      path: ['limits', 'maxPay', 'currency'],
+      message: 'must be the origin currency',
+    });
+}
+
 export const payoutRequestSchema = z
-  .strictObject({
-    app: appName.default('default'),
-    openId: text(128).optional(),
-    clientId: identifier(),
-    payerId: identifier(),
-    partnerOrderId: ownId().describe(
-      'your own id for this payout; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, and without spaces at the ends',
-    ),
-    type: z.enum(PAYOUT_TYPES),
-    instructedAmount: positiveMoney,
-    originCurrency: currency(),
-    targetCurrency: currency(),
-    remittancePurposeCode: text(64),
-    platform: text().optional(),
-    receiver,
-    limits: z
-      .strictObject({ maxFee: money.optional(), minRate: rate.optional(), maxPay: positiveMoney.optional() })
-      .optional(),
-    approval: z.enum(['none', 'required']).default('none'),
-    notBefore: timeWithOffset().optional(),
-    metadata: metadata.optional(),
+  .strictObject(fields)
+  .superRefine(checkCurrencies)
+  .overwrite(withoutEmptyMetadata);
+
+/** A request that a newer 1.x version accepted may have fields that this one does not know. */
+const storedRequestSchema = z
+  .object({
+    ...fields,
+    receiver: z.object(receiver.shape),
+    limits: z.object(limits.shape).optional(),
   })
-  .superRefine((request, context) => {
-    const { instructedAmount, originCurrency, targetCurrency, limits } = request;
-    if (instructedAmount.currency !== originCurrency && instructedAmount.currency !== targetCurrency)
-      context.addIssue({
-        code: 'custom',
-        path: ['instructedAmount', 'currency'],
-        message: 'must be the origin or the target currency',
-      });
-    if (limits?.maxPay && limits.maxPay.currency !== originCurrency)
-      context.addIssue({
-        code: 'custom',
-        path: ['limits', 'maxPay', 'currency'],
-        message: 'must be the origin currency',
-      });
-  })
+  .superRefine(checkCurrencies)
   .overwrite(withoutEmptyMetadata);
 
 /** A payout request before validation: amounts as the caller wrote them, defaults absent. */
@@ -162,6 +189,11 @@ export type CheckResult<T> = { ok: true; value: T } | { ok: false; errors: Field
  */
 export function checkPayoutRequest(body: unknown): CheckResult<CheckedPayoutRequest> {
   return checkBody(payoutRequestSchema, body);
+}
+
+/** Reads the request of a payout that has been started, perhaps by a newer version. Does not throw. */
+export function readStoredRequest(argument: unknown): CheckResult<CheckedPayoutRequest> {
+  return checkBody(storedRequestSchema, argument);
 }
 
 /** Whether a start of this workflow with this argument is valid: the id names the payout of the request. */

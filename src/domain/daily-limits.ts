@@ -10,6 +10,9 @@ export interface DailyLimits {
   dailyCount?: number | undefined;
 }
 
+/** A limit that is not known cannot be kept. */
+const KNOWN_LIMITS: readonly string[] = ['dailyAmount', 'dailyCount'] satisfies (keyof DailyLimits)[];
+
 export function hasDailyLimits({ dailyAmount, dailyCount }: DailyLimits): boolean {
   return dailyAmount !== undefined || dailyCount !== undefined;
 }
@@ -109,6 +112,8 @@ export class Allowance {
     const known: ReadonlySet<string> = isSameDay ? this.#keys : new Set();
     const sums: ReadonlyMap<string, bigint> = isSameDay ? this.#sums : new Map();
     const added = additionOf(payouts, known);
+    const [unknown] = Object.keys(limits).filter((name) => !KNOWN_LIMITS.includes(name));
+    if (unknown !== undefined) return { message: `has the limit ${unknown}, which only newer workers know` };
     // A repeated reservation needs nothing, also when the limit is exhausted or was lowered.
     if (added.keys.length === 0) return undefined;
     const found = countProblem(limits, known.size, added) ?? amountProblem(limits, sums, added);

@@ -2,7 +2,7 @@
 import type { AttentionCode, AttentionOf } from './attention-codes.ts';
 import type { BatchResult, BatchState } from './batch.ts';
 import type { EventLog } from './event-log.ts';
-import type { FollowUpResult } from './follow-up.ts';
+import type { FollowUpRequest, FollowUpResult } from './follow-up.ts';
 import type { Money } from './money.ts';
 import type { CheckedPayoutRequest, Metadata, PayoutState, Split } from './payout.ts';
 import type { TokenState } from './token-record.ts';
@@ -49,6 +49,8 @@ export interface EventData {
   > & {
     app: string;
     clientId: string;
+    payerId: string;
+    orderId?: string;
     returned: Omit<FollowUpResult['returned'][number], 'refundReason'>[];
     differences: (CodeOnly<FollowUpResult['differences'][number]['code']> & { seenAt: string })[];
     /** Added when the event is published. */
@@ -130,7 +132,7 @@ function completedOf(
 /** Publishes what a follow-up has found since its last event. */
 export function publishFollowUp(
   published: EventLog['published'],
-  { app, clientId }: { app: string; clientId: string },
+  { app, clientId, payerId, orderId }: Pick<FollowUpRequest, 'app' | 'clientId' | 'payerId' | 'orderId'>,
   result: FollowUpResult,
   publish: Publish,
 ): void {
@@ -140,7 +142,8 @@ export function publishFollowUp(
   if (changes === published.changes || (!changed && published.changes === undefined)) return;
   published.changes = changes;
   publish('payout.changed_after_end', {
-    ...{ app, clientId, partnerOrderId, outcome, changed, returnedSums },
+    ...{ app, clientId, payerId, partnerOrderId, outcome, changed, returnedSums },
+    ...(orderId !== undefined && { orderId }),
     returned: returned.map(({ refundReason: _reason, ...one }) => one),
     differences: differences.map(({ code, seenAt }) => ({ code, seenAt })),
   });

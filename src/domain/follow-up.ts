@@ -15,6 +15,8 @@ export interface FollowUpRequest {
   openId?: string | undefined;
   clientId: string;
   partnerOrderId: string;
+  payerId: string;
+  orderId?: string | undefined;
   outcome: PayoutOutcome;
   splits: Split[];
   /** When the payout's workflow ended; the checks are scheduled from here. Unix milliseconds. */

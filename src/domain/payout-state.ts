@@ -2,7 +2,14 @@
 
 import { lockExpiresAtMs } from './deadlines.ts';
 import { formatMoney } from './money.ts';
-import type { CheckedPayoutRequest, PayoutPhase, PayoutResult, PayoutState, StateText } from './payout.ts';
+import {
+  type CheckedPayoutRequest,
+  OF_NEWER_VERSION,
+  type PayoutPhase,
+  type PayoutResult,
+  type PayoutState,
+  type StateText,
+} from './payout.ts';
 import { foundOrderIds, type PayoutRecord } from './payout-record.ts';
 import { isoTime } from './time.ts';
 import { auditStatusOf } from './trade-verdict.ts';
@@ -21,7 +28,7 @@ export function payoutState(
   return {
     partnerOrderId,
     phase: record.phase,
-    ...STATE_TEXTS[record.phase](record),
+    ...(STATE_TEXTS[record.phase]?.(record) ?? OF_NEWER_VERSION),
     ...(record.lastAskedAtMs > 0 && { lastAskedAt: isoTime(record.lastAskedAtMs) }),
     ...(record.lastConfirmedAtMs > 0 && { lastConfirmedAt: isoTime(record.lastConfirmedAtMs) }),
     needsAttention: attention.length > 0,

@@ -165,6 +165,12 @@ export interface StateText {
   nextStep: string;
 }
 
+/** The text of a phase that a newer version has written into the record. */
+export const OF_NEWER_VERSION: StateText = {
+  sentence: 'In a phase that this version of the workers does not know.',
+  nextStep: 'Continues on workers of the version that wrote it.',
+};
+
 /** The result of the query `state` and of every update. */
 export interface PayoutState extends Partial<PayoutResult>, StateText {
   phase: PayoutPhase;
@@ -202,6 +208,11 @@ export interface PayoutSettings {
   callWaitsMs: number;
   /** The types of events that an endpoint of the application wants. Absent: it has no endpoint. */
   eventTypes?: EventType[];
+  /**
+   * What a version must know to continue a workflow with these settings. This version knows nothing of the kind and writes
+   * nothing here, but obeys a newer one.
+   */
+  requires?: string[];
 }
 
 /** The worker's configuration for sending a create, read at each send. */

@@ -1,6 +1,6 @@
 /** The record of an opening workflow, and its state as callers and operators see it. */
 import type { AttentionOf, OpeningAttentionCode } from './attention-codes.ts';
-import type { StateText } from './payout.ts';
+import { OF_NEWER_VERSION, type StateText } from './payout.ts';
 import type { OpeningPhase, ReceivingAccountResult, ReceivingAccountState } from './receiving-account.ts';
 import { HOUR_MS, isoTime } from './time.ts';
 
@@ -70,7 +70,7 @@ export function openingState(record: OpeningRecord, requestId: string): Receivin
   return {
     requestId,
     phase,
-    ...STATE_TEXTS[phase](record),
+    ...(STATE_TEXTS[phase]?.(record) ?? OF_NEWER_VERSION),
     needsAttention: attention.length > 0,
     reasons: attention,
     ...(phase === 'NEEDS_REVIEW' && { candidates: candidateAccounts(record), sends: record.sends }),

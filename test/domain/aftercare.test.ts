@@ -45,7 +45,7 @@ const splitsOf = (detail: { splits: { status: string }[] }) =>
 const requests: fc.Arbitrary<FollowUpRequest> = fc
   .record({ detail: tradeDetails, outcome: fc.constantFrom(...OUTCOMES), endedAtMs: times })
   .map(({ detail, outcome, endedAtMs }) => ({
-    ...{ app: 'default', clientId: 'c', partnerOrderId: 'p', outcome, endedAtMs },
+    ...{ app: 'default', clientId: 'c', payerId: 'y', partnerOrderId: 'p', outcome, endedAtMs },
     splits: splitsOf(detail),
   }));
 
@@ -86,7 +86,15 @@ describe('H57 no answer of the provider makes a follow-up throw', () => {
         fc.pre(ids.size === detail.splits.length && splits.length === detail.splits.length);
         const outcome = OUTCOMES.find((known) => known === detail.status);
         fc.pre(outcome !== undefined && outcome !== 'NOT_CREATED');
-        const request = { app: 'a', clientId: 'c', partnerOrderId: 'p', outcome, splits, endedAtMs: 0 };
+        const request = {
+          app: 'a',
+          clientId: 'c',
+          payerId: 'y',
+          partnerOrderId: 'p',
+          outcome,
+          splits,
+          endedAtMs: 0,
+        };
         expect(differencesSince(request, detail, [], nowMs)).toEqual([]);
         expect(returnedPayments(request, detail, [], nowMs).every(({ inResult }) => inResult)).toBe(true);
       }),
@@ -99,11 +107,18 @@ describe('H57 no answer of the provider makes a follow-up throw', () => {
       target: { currency: 'CNY', amount: '1.00' },
     };
     const request: FollowUpRequest = {
-      ...{ app: 'a', clientId: 'c', partnerOrderId: 'p', outcome: 'SUCCESS', endedAtMs: 0 },
+      ...{ app: 'a', clientId: 'c', payerId: 'y', partnerOrderId: 'p', outcome: 'SUCCESS', endedAtMs: 0 },
       splits: [payment],
     };
     const detail = {
-      ...{ orderId: 'o', clientId: 'c', partnerOrderId: 'p', complete: true, status: 'SUCCESS' },
+      ...{
+        orderId: 'o',
+        clientId: 'c',
+        payerId: 'y',
+        partnerOrderId: 'p',
+        complete: true,
+        status: 'SUCCESS',
+      },
       ...{ targetCurrency: 'CNY', debits: [], splits: [{ ...payment, refunded: false }] },
     };
     expect(differencesSince(request, detail, [], 0)).toMatchObject([{ code: 'SPLITS_CHANGED' }]);

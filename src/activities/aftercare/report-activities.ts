@@ -1,7 +1,7 @@
 /** The activities of the daily report: a day's ended payouts, the open payouts, and what follow-ups found. */
 import type { Client } from '@temporalio/client';
 import type { WorkerConfig } from '../../config/config.ts';
-import { payoutResultSchema } from '../../contract/payout-answers.ts';
+import { storedResultSchema } from '../../contract/payout-answers.ts';
 import {
   type AppReport,
   ageGroup,
@@ -44,7 +44,7 @@ async function endedRow(client: Client, run: ListedRun, app: string): Promise<Ap
     const last = await client.workflow.getHandle(run.workflowId).describe();
     if (last.runId !== run.runId) return [];
     const ended: unknown = await client.workflow.getHandle(run.workflowId, run.runId).result();
-    const result = payoutResultSchema.parse(ended);
+    const result = storedResultSchema.parse(ended);
     Object.assign(report, movedMoney(result));
     report.outcomes[result.outcome] = 1;
   } catch (error) {

@@ -27,6 +27,8 @@ export async function createPayout(
   create: CreateOrder,
 ): Promise<CreateAnswer> {
   const deadline = clock.nowMs() + create.sendWithinMs;
+  // Only a newer worker may send it: the workflow tries again.
+  if (create.requires && create.requires.length > 0) return { kind: 'not-sent', cause: 'unreachable' };
   const held =
     mustNotSend(create, policy) ?? lockOver(create) ?? (await confirmNow(client, policy, caller, create));
   if (held) return held;

@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { sameBody } from '../../client/start-once.ts';
-import { checkPayoutRequest } from '../../contract/payout-request.ts';
+import { checkPayoutRequest, readStoredRequest } from '../../contract/payout-request.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { readStartEvent, type WorkflowRun, wholeHistory } from '../../temporal/histories.ts';
@@ -85,7 +85,8 @@ export async function sentAnotherBody(
   for (const { runId } of runs) {
     const argument = await histories.argumentOf(workflowId, runId);
     const theirs = checkPayoutRequest(argument);
-    if (theirs.ok && !sameBody(theirs.value, request)) return true;
+    // A field that only a newer version knows makes it another body.
+    if (theirs.ok ? !sameBody(theirs.value, request) : readStoredRequest(argument).ok) return true;
   }
   return false;
 }

@@ -1,12 +1,13 @@
 /** The activities of the Nexus operation: they join a payout and wait for its outcome. */
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
+import { z } from 'zod';
 import { badInputFailure, startedBefore } from '../../client/bad-input.ts';
 import { PayoutConflictError, Payouts } from '../../client/payouts.ts';
 import type { WorkerConfig } from '../../config/config.ts';
 import { INVALID_PAYOUT_REQUEST, PAYOUT_CONFLICT, PAYOUT_IS_GONE } from '../../contract/failure-types.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
-import { payoutResultSchema } from '../../contract/payout-answers.ts';
+import { storedResultSchema } from '../../contract/payout-answers.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
 import type { PayoutResult } from '../../domain/payout.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
@@ -94,9 +95,12 @@ async function requestCancel(client: Client, workflowId: string, runId: string):
   );
 }
 
+/** With all that a newer version has added. */
+const anyResult = z.custom<PayoutResult>((value) => storedResultSchema.safeParse(value).success);
+
 async function resultOf(client: Client, workflowId: string, runId: string): Promise<PayoutResult> {
   const result: unknown = await client.workflow.getHandle(workflowId, runId).result();
-  return payoutResultSchema.parse(result);
+  return anyResult.parse(result);
 }
 
 function notEnded(): ApplicationFailure {

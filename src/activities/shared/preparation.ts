@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Application } from '../../config/applications.ts';
 import { payoutSettings, sendPolicy, type WorkerConfig } from '../../config/config.ts';
 import { apiTaskQueue, payoutWorkflowId, receivingAccountWorkflowId } from '../../contract/ids.ts';
-import { payoutResultSchema } from '../../contract/payout-answers.ts';
+import { storedResultSchema } from '../../contract/payout-answers.ts';
 import {
   appName,
   type CheckResult,
@@ -35,10 +35,12 @@ const followUpSchema = z.object({
   openId: z.string().optional(),
   clientId: z.string().min(1),
   partnerOrderId: z.string().min(1),
-  outcome: payoutResultSchema.shape.outcome,
-  splits: payoutResultSchema.shape.splits,
+  payerId: z.string().min(1),
+  orderId: z.string().optional(),
+  outcome: storedResultSchema.shape.outcome,
+  splits: storedResultSchema.shape.splits,
   endedAtMs: z.number().min(0).max(MAX_TIME_MS),
-  metadata: payoutResultSchema.shape.metadata,
+  metadata: storedResultSchema.shape.metadata,
 }) satisfies z.ZodType<FollowUpRequest>;
 
 export function preparation(config: WorkerConfig, clock: Clock): CheckActivities {

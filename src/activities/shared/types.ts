@@ -39,6 +39,8 @@ export interface CreateOrder extends SendGuard {
   scheduleByMs: number;
   order: provider.CreatePayoutRequest;
   clientId: string;
+  /** What the sender must know, if the payout runs on a newer version: see `PayoutSettings`. */
+  requires?: readonly string[] | undefined;
 }
 
 export type NothingSent = {

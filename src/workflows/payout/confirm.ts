@@ -128,7 +128,8 @@ function maySendAgain(run: PayoutRun, creation: Confirming, answer: NotFound, qu
   if (isDoubtOnly(run, creation)) return true;
   if (creation.cause === 'restored' || queriedAtMs < creation.untilMs) return false;
   if (creation.cause === 'lost-run') return isOnlyForgotten(run, creation);
-  return creation.cause === 'busy' || answer.mayRepeat;
+  if (creation.cause === 'busy') return true;
+  return (creation.cause === 'unanswered' || creation.cause === 'earlier-run') && answer.mayRepeat;
 }
 
 /** A person decides. Meanwhile the payout keeps querying the provider, because the order may appear. */

@@ -10,13 +10,14 @@
  * `record.unknownSend` outlives the stages: while it is set, only a found order or a person's decision ends the payout
  * (H58).
  */
-import type { CreateAnswer } from '../../activities/shared/types.ts';
+import type { CreateAnswer, NothingSent } from '../../activities/shared/types.ts';
 import { type LockBudget, lockBudget } from '../../domain/deadlines.ts';
 import { formatMoney } from '../../domain/money.ts';
 import type { AgreedQuote, Reason } from '../../domain/payout.ts';
-import type { KnownOrder } from '../../domain/payout-record.ts';
+import type { Creation, KnownOrder } from '../../domain/payout-record.ts';
 import { provesNothingSent } from '../shared/call-failures.ts';
 import { findEarlierSend, once } from '../shared/calls.ts';
+import { newerVersion } from '../shared/request-run.ts';
 import { runFacts } from '../shared/run-facts.ts';
 import { adoptCreated } from './adopt-order.ts';
 import { confirm, review } from './confirm.ts';
@@ -36,9 +37,7 @@ export async function createOrder(run: PayoutRun, attempt: () => Promise<void>):
   const wasCreated = record.creation.stage === 'created';
   while (record.creation.stage !== 'created') {
     try {
-      if (record.creation.stage === 'confirming') await confirm(run);
-      else if (record.creation.stage === 'review') await review(run);
-      else if (await paceRestarts(run)) await attempt();
+      await proceed(run, record.creation.stage, attempt);
     } catch (error) {
       if (!(error instanceof NotCreated)) throw error;
       await endUnlessSent(run, error);
@@ -48,6 +47,18 @@ export async function createOrder(run: PayoutRun, attempt: () => Promise<void>):
   if (!wasCreated) noteOrder(run);
   run.enter('PROCESSING');
   return record.order;
+}
+
+/** A stage that a newer version has carried over is never taken for one in which a create may be sent. */
+async function proceed(
+  run: PayoutRun,
+  stage: Creation['stage'],
+  attempt: () => Promise<void>,
+): Promise<void> {
+  if (stage === 'confirming') return confirm(run);
+  if (stage === 'review') return review(run);
+  if (stage !== 'quoting' && stage !== 'sending') throw newerVersion(`the stage ${stage}`);
+  if (await paceRestarts(run)) await attempt();
 }
 
 /** Sends the create once. The answer, or its absence, decides the next stage. */
@@ -96,8 +107,14 @@ async function sendOnce(
   }
 }
 
+/** The causes for which this attempt has sent nothing. Of any other, a newer worker may tell. */
+const SENT_NOTHING: readonly NothingSent['cause'][] = [
+  ...(['unreachable', 'too-late', 'unconfirmed'] as const),
+  ...(['earlier-run', 'restored', 'lost-run', 'exists'] as const),
+];
+
 function mayHaveBeenSent(answer: CreateAnswer | { kind: 'unanswered' }): boolean {
-  if (answer.kind === 'not-sent') return answer.cause === 'may-have-been-sent';
+  if (answer.kind === 'not-sent') return !SENT_NOTHING.includes(answer.cause);
   return answer.kind !== 'invalid';
 }
 
@@ -112,18 +129,19 @@ function orderBody(run: PayoutRun, quote: AgreedQuote) {
   };
 }
 
-function notSent(run: PayoutRun, cause: (CreateAnswer & { kind: 'not-sent' })['cause']): void {
+function notSent(run: PayoutRun, cause: NothingSent['cause']): void {
   if (cause === 'earlier-run' || cause === 'lost-run') confirmFirst(run, cause);
   else if (cause === 'restored') markOutcomeUnknown(run, cause);
-  else if (cause === 'may-have-been-sent' || cause === 'exists') markOutcomeUnknown(run, 'unanswered');
-  else requote(run);
+  else if (cause === 'unreachable' || cause === 'too-late' || cause === 'unconfirmed') requote(run);
+  else markOutcomeUnknown(run, 'unanswered');
 }
 
 function notCreated(run: PayoutRun, { meaning, message }: CreateAnswer & { kind: 'not-created' }): void {
   if (meaning === 'refused') refused(run, message);
   else if (meaning === 'insufficient') endNow(run, 'INSUFFICIENT_BALANCE', message);
   else if (meaning === 'busy') markOutcomeUnknown(run, meaning);
-  else requote(run);
+  else if (meaning === 'lock-expired') requote(run);
+  else markOutcomeUnknown(run, 'unanswered');
 }
 
 function refused(run: PayoutRun, message: string): never {

@@ -30,6 +30,7 @@ export async function payout(request: PayoutRequest, carried?: CarriedOver): Pro
     async () => {
       // The first activity refuses bad input, without a call to the provider.
       run.prepared ??= await orBadInput(checks.preparePayout(request, startFacts()));
+      run.assertKnown();
       if (!carried) noteStarted(run);
       showState(run);
       const result = await pay(run, carried).catch((error: unknown) => resultWithoutOrder(run, error));

@@ -71,6 +71,10 @@ export async function send(run: OpeningRun, cleared: Clearance | undefined): Pro
     case 'failed':
       record.unknownSends += 1;
       return { cause: 'unknown', why: answer.message };
+    default:
+      // A newer worker may answer in a way that this version does not know.
+      record.unknownSends += 1;
+      return { cause: 'unknown', why: 'the answer is of a kind that this version does not know' };
   }
 }
 

@@ -3,6 +3,11 @@ import type { Caller, Prepared } from '../../activities/shared/types.ts';
 import type { PayoutSettings } from '../../domain/payout.ts';
 import { FlaggedRun } from './attention.ts';
 
+/** Fails the workflow task, so that the workflow waits for workers of the version that wrote this. */
+export function newerVersion(what: string): Error {
+  return new Error(`only a newer version knows ${what}`);
+}
+
 export abstract class RequestRun<
   Request extends { app: string; openId?: string | undefined },
   Code extends string,
@@ -16,6 +21,12 @@ export abstract class RequestRun<
 
   get settings(): PayoutSettings {
     return this.checked.settings;
+  }
+
+  /** Throws if the settings need more than this version knows: its workers must not continue (H191). */
+  assertKnown(): void {
+    const [unknown] = this.settings.requires ?? [];
+    if (unknown !== undefined) throw newerVersion(unknown);
   }
 
   get caller(): Caller {

@@ -14,6 +14,8 @@ import { attentionReasons } from './words.ts';
 const answer = z.object({
   state: z.object({
     ...receivingAccountStateSchema.shape,
+    ...{ phase: z.string(), outcome: z.string().optional(), learnedBy: z.string().optional() },
+    reason: z.object({ code: z.string(), message: z.string() }).optional(),
     reasons: z.array(z.object({ code: z.string(), message: z.string() })),
   }),
 });

@@ -4,29 +4,22 @@
  */
 import { z } from 'zod';
 import type { Caller, Verb } from '../../../config/callers.ts';
-import { moneyAnswer, payoutResultSchema, payoutStateSchema } from '../../../contract/payout-answers.ts';
+import { payoutStateSchema, storedResultSchema } from '../../../contract/payout-answers.ts';
 import { requireVerb } from '../callers.ts';
 import type { Operation } from '../operation.ts';
 
-/** Pages show a code that a newer worker writes as it is. */
-const reasons = z.array(z.object({ code: z.string(), message: z.string() }));
+/** Pages show a code that a newer worker writes as it is, and no field that they do not know. */
 const shownState = z.object({
   ...payoutStateSchema.shape,
+  ...storedResultSchema.partial().shape,
   phase: z.string(),
-  reasons,
-  reason: z.object({ code: z.string(), message: z.string() }).optional(),
-  quote: z
-    .object({
-      ...{ lockRateId: z.string(), exchangeRate: z.string() },
-      ...{ pay: moneyAnswer, target: moneyAnswer, fee: moneyAnswer },
-    })
-    .optional(),
+  reasons: z.array(z.object({ code: z.string(), message: z.string() })),
 });
 export type ShownState = z.output<typeof shownState>;
 
 export const payoutAnswer = z.object({
   state: shownState,
-  result: z.object(payoutResultSchema.shape).optional(),
+  result: storedResultSchema.optional(),
 });
 
 export const payoutPageAnswer = z.object({

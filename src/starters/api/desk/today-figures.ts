@@ -5,7 +5,7 @@
 import type { Client } from '@temporalio/client';
 import { RateLimits } from '../../../client/rate-limits.ts';
 import { apiTaskQueue, leaseWorkflowId, tokenWorkflowId } from '../../../contract/ids.ts';
-import { payoutResultSchema } from '../../../contract/payout-answers.ts';
+import { storedResultSchema } from '../../../contract/payout-answers.ts';
 import { tokenStateQuery } from '../../../contract/token-messages.ts';
 import type { WorkflowSignatures } from '../../../contract/workflows.ts';
 import { dayBounds, movedMoney } from '../../../domain/daily-report.ts';
@@ -29,7 +29,7 @@ export interface EndedPayout {
   /** From the start of the latest run to its end. */
   tookMs: number;
   /** Undefined if the result could not be read. */
-  result: PayoutResult | undefined;
+  result: Pick<PayoutResult, 'received' | 'failed' | 'splits' | 'quote'> | undefined;
 }
 
 export interface AppFigures {
@@ -136,7 +136,7 @@ async function endedPayout(
   const read = await orUndefined(() =>
     withTemporalDeadline(() => client.workflow.getHandle(workflowId, runId).result()),
   );
-  return { outcome, tookMs: closedMs - startedMs, result: payoutResultSchema.safeParse(read).data };
+  return { outcome, tookMs: closedMs - startedMs, result: storedResultSchema.safeParse(read).data };
 }
 
 async function appFigures({ client, environment, clients }: Source, app: string): Promise<AppFigures> {
