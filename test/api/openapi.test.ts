@@ -217,9 +217,9 @@ describe('what the document says', () => {
 
   test('every reason code and every kind of problem is in it', () => {
     const { components } = whole();
-    expect(components.schemas.ReasonCode.enum).toEqual([...REASON_CODES]);
-    expect(components.schemas.PayoutResult.properties.reason.properties.code.enum).toEqual([...REASON_CODES]);
-    expect(components.schemas.Problem.properties.type.enum).toEqual(PROBLEM_KINDS.map(problemType));
+    expect(components.schemas.ReasonCode.examples).toEqual([...REASON_CODES]);
+    expect(components.schemas.PayoutResult.properties.reason.properties.code.examples).toEqual([...REASON_CODES]);
+    expect(components.schemas.Problem.properties.type.examples).toEqual(PROBLEM_KINDS.map(problemType));
   });
 
   test('its server is the one that serves it, and every answer but a redirect has content', () => {
