@@ -6,7 +6,9 @@ import { z } from 'zod';
 import { ownIdOf } from '../contract/ids.ts';
 import { appName, checkBody, timeWithOffset } from '../contract/payout-request.ts';
 import { OUTCOMES, PHASES } from '../domain/payout.ts';
-import { isInvalidArgument } from '../temporal/client-errors.ts';
+import { inParallel } from '../surroundings/in-parallel.ts';
+import { isInvalidArgument, unlessGone } from '../temporal/client-errors.ts';
+import { readStartEvent } from '../temporal/histories.ts';
 import { type ListedRun, listRunPage, quoteIds, type RunPage } from '../temporal/visibility.ts';
 import { InvalidPayoutRequestError, requireValid } from './invalid-request.ts';
 
@@ -30,6 +32,8 @@ const payoutFilterSchema = filterSchema.extend({
   outcome: z.enum(OUTCOMES).optional(),
   /** Only payouts with the attention flag. */
   attention: z.boolean().optional(),
+  /** The client of the request. Temporal does not store it readably, so the request of every payout of a page is read. */
+  clientId: z.string().min(1).max(64).optional(),
 });
 
 const batchFilterSchema = filterSchema.extend({
@@ -92,14 +96,34 @@ export interface BatchPage {
   nextCursor?: string;
 }
 
-/** One call to Temporal. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */
+/**
+ * One call to Temporal, and with `clientId` another one for each payout of the page. Throws `InvalidPayoutRequestError` for
+ * an invalid filter, limit or cursor.
+ */
 export async function payoutPage(
   client: Client,
   filter: PayoutFilter = {},
   page: PageRequest = {},
 ): Promise<PayoutPage> {
-  const { runs, ...rest } = await runPage(client, payoutQuery(filter), page);
-  return { payouts: runs.map(listedPayout), ...rest };
+  const { clientId } = filter;
+  const { runs, ...rest } = await runPage(client, payoutQuery(filter), page, clientId);
+  return { payouts: (await ofClient(client, runs, clientId)).map(listedPayout), ...rest };
+}
+
+const startOfClient = z.object({ clientId: z.string() });
+
+/** Those that started with this `clientId`, follow-ups included. A run that is being deleted is left out. */
+async function ofClient(
+  client: Client,
+  runs: ListedRun[],
+  clientId: string | undefined,
+): Promise<ListedRun[]> {
+  if (clientId === undefined) return runs;
+  const own = await inParallel(runs, async ({ workflowId, runId }) => {
+    const start = await unlessGone(() => readStartEvent(client, workflowId, runId));
+    return startOfClient.safeParse(start?.argument).data?.clientId === clientId;
+  });
+  return runs.filter((_, at) => own[at]);
 }
 
 /** One call to Temporal. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */
@@ -114,33 +138,37 @@ export async function batchPage(
 
 /** Open payouts first, the newest first; then ended payouts, the last to end first. Throws what `payoutPage` throws. */
 export async function* listPayouts(client: Client, filter: PayoutFilter = {}): AsyncGenerator<ListedPayout> {
-  for await (const run of allRuns(client, payoutQuery(filter))) yield listedPayout(run);
+  for await (const runs of allPages(client, payoutQuery(filter)))
+    yield* (await ofClient(client, runs, filter.clientId)).map(listedPayout);
 }
 
 /** In the same order as payouts. Throws what `batchPage` throws. */
 export async function* listBatches(client: Client, filter: BatchFilter = {}): AsyncGenerator<ListedBatch> {
-  for await (const run of allRuns(client, batchQuery(filter))) yield listedBatch(run);
+  for await (const runs of allPages(client, batchQuery(filter))) yield* runs.map(listedBatch);
 }
 
-async function* allRuns(client: Client, query: string): AsyncGenerator<ListedRun> {
+async function* allPages(client: Client, query: string): AsyncGenerator<ListedRun[]> {
   let next: Uint8Array | undefined;
   do {
     const page: RunPage = await listRunPage(client, query, MAX_PAGE_SIZE, next);
     next = page.next;
-    yield* page.runs;
+    yield page.runs;
   } while (next);
 }
 
+/** `more`: what the cursor belongs to, besides the query. */
 async function runPage(
   client: Client,
   query: string,
   page: PageRequest,
+  more = '',
 ): Promise<{ runs: ListedRun[]; nextCursor?: string }> {
   const { limit, cursor } = requireValid(checkBody(pageSchema, page));
-  const after = cursor === undefined ? undefined : tokenOf(cursor, query);
+  const key = `${query}\n${more}`;
+  const after = cursor === undefined ? undefined : tokenOf(cursor, key);
   try {
     const { runs, next } = await listRunPage(client, query, limit, after);
-    return { runs, ...(next && { nextCursor: cursorOf(next, query) }) };
+    return { runs, ...(next && { nextCursor: cursorOf(next, key) }) };
   } catch (error) {
     // The query is valid, so Temporal rejects the token: it may be of another visibility store.
     if (after && isInvalidArgument(error)) throw invalidCursor();
@@ -176,7 +204,13 @@ function invalidCursor(): InvalidPayoutRequestError {
 
 /** The query contains only validated values, so nothing needs escaping. */
 function payoutQuery(filter: PayoutFilter): string {
-  const { phase, outcome, attention, ...rest } = requireValid(checkBody(payoutFilterSchema, filter));
+  const {
+    phase,
+    outcome,
+    attention,
+    clientId: _read,
+    ...rest
+  } = requireValid(checkBody(payoutFilterSchema, filter));
   return all([
     // After the end of a payout, its follow-up has the attention flag.
     attention ? "WorkflowType IN ('payout', 'payoutFollowUp')" : "WorkflowType = 'payout'",

@@ -218,7 +218,9 @@ describe('what the document says', () => {
   test('every reason code and every kind of problem is in it', () => {
     const { components } = whole();
     expect(components.schemas.ReasonCode.examples).toEqual([...REASON_CODES]);
-    expect(components.schemas.PayoutResult.properties.reason.properties.code.examples).toEqual([...REASON_CODES]);
+    expect(components.schemas.PayoutResult.properties.reason.properties.code.examples).toEqual([
+      ...REASON_CODES,
+    ]);
     expect(components.schemas.Problem.properties.type.examples).toEqual(PROBLEM_KINDS.map(problemType));
   });
 

@@ -1,4 +1,4 @@
-/** Lists payouts and batches from Temporal's visibility store: one page, and one call to Temporal, per request. */
+/** Lists payouts and batches from Temporal's visibility store: one page per request, and one call to Temporal, unless `clientId` selects. */
 import { z } from 'zod';
 import type { Caller } from '../../config/callers.ts';
 import { appName, timeWithOffset } from '../../contract/payout-request.ts';
@@ -30,6 +30,12 @@ const payoutQuery = listQuery.extend({
   phase: z.enum(PHASES).optional(),
   outcome: z.enum(OUTCOMES).optional(),
   attention: flag('true').optional().describe('only payouts with the attention flag, and flagged follow-ups'),
+  clientId: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('only payouts of this client. A page may be empty and still have a nextCursor'),
 });
 
 const batchQuery = listQuery.extend({

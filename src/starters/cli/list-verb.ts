@@ -62,15 +62,16 @@ function reasonsText({ reasons }: FlaggedRow): string {
 }
 
 /**
- * Adds reasons to `rows` and, on the first page, stuck workflows unless the filter selects a phase or an outcome.
+ * Adds reasons to `rows` and, on the first page, stuck workflows unless the filter selects a phase, an outcome or a client.
  */
 async function flaggedRows(
   session: Session,
   rows: readonly ListedPayout[],
-  { phase, outcome, app }: PayoutFilter,
+  { phase, outcome, clientId, app }: PayoutFilter,
   isFirstPage: boolean,
 ): Promise<FlaggedRow[]> {
-  const stuck = phase === undefined && outcome === undefined ? await stuckRows(session, app) : [];
+  const isAnyStuck = phase === undefined && outcome === undefined && clientId === undefined;
+  const stuck = isAnyStuck ? await stuckRows(session, app) : [];
   const stuckRowOf = (row: ListedPayout) => stuck.find((one) => isSameWorkflow(one.row, row));
   const flagged = await inParallel(
     rows,

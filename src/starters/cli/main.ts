@@ -195,6 +195,7 @@ withPages(withOutput(program.command('list')))
   .option('--phase <phase>', 'such as PROCESSING')
   .option('--outcome <outcome>', 'such as FAILED')
   .option('--attention', 'only payouts with the attention flag')
+  .option('--client-id <id>', 'only payouts of this client')
   .option('--app <name>', 'only this application')
   .action((options: ListOptions, command: Command) => {
     const [filter, page] = [checkedFilter(options), checkedPage(options)];

@@ -12,6 +12,7 @@ export interface ListOptions extends RangeOptions {
   phase?: string | undefined;
   outcome?: string | undefined;
   attention?: boolean | undefined;
+  clientId?: string | undefined;
 }
 
 /** Options of every list. */
@@ -104,11 +105,12 @@ export function checkedTimeout({ wait, timeout }: { wait?: true; timeout?: strin
   return ms;
 }
 
-export function checkedFilter({ phase, outcome, attention, ...range }: ListOptions): PayoutFilter {
+export function checkedFilter({ phase, outcome, attention, clientId, ...range }: ListOptions): PayoutFilter {
   return {
     phase: oneOf('--phase', phase, PHASES),
     outcome: oneOf('--outcome', outcome, OUTCOMES),
     attention,
+    clientId,
     ...checkedRange(range),
   };
 }
