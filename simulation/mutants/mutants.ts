@@ -175,8 +175,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'approval-not-needed',
     what: 'A payout that requires approval is paid without it.',
     file: 'src/workflows/payout/approval.ts',
-    find: "if (run.request.approval !== 'required')",
-    replace: "if (run.request.approval !== 'required' || run.record.refused === undefined)",
+    find: "if (run.request.approval === 'none')",
+    replace: "if (run.request.approval === 'none' || run.record.refused === undefined)",
   },
 
   // ---- never ends, or is never followed up

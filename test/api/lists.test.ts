@@ -134,7 +134,7 @@ describe('GET /v1/payouts', () => {
       'client-of-first',
       '--json',
     ]);
-    expect(JSON.parse(stdout)).toMatchObject({ payouts: [{ partnerOrderId: ended[0] }] });
+    expect(JSON.parse(stdout)).toMatchObject([{ partnerOrderId: ended[0] }]);
   });
 
   test('shows only the applications of the key', async () => {
@@ -178,7 +178,8 @@ describe('GET /v1/payouts', () => {
     ['app', 'app=A'],
     ['createdFrom', 'createdFrom=2026-01-31'],
     ['createdTo', 'createdTo=soon'],
-    ['clientId', 'clientId=client-1'],
+    ['payerId', 'payerId=payer-1'],
+    ['clientId', 'clientId='],
     ['limit', 'limit=1&limit=2'],
   ])('names %s as invalid: %s', async (path, query) => {
     expect(await page(query)).toMatchObject({

@@ -86,7 +86,7 @@ describe('the OpenAPI document', () => {
     ['OpeningAttentionCode', codesOf(OPENING_ATTENTION)],
   ])('lists every %s', async (name, codes) => {
     const { body } = await get(`${service.url}/openapi.json`);
-    expect(body).toMatchObject({ components: { schemas: { [name]: { enum: codes } } } });
+    expect(body).toMatchObject({ components: { schemas: { [name]: { examples: codes } } } });
   });
 
   test('lists the types of each status of each route', async () => {

@@ -18,6 +18,9 @@ import { eventually, PayoutWorld } from '../support/payout-world.ts';
 /** A message arrived while the task completed the run: Temporal makes another task of both. */
 const UNHANDLED_COMMAND = 1;
 
+/** Without a cache, Go builds the server of production, perhaps on a busy machine. */
+const SERVER_BUILD_LIMIT_MS = 65 * 60_000;
+
 const SERVERS = [
   { name: 'the server of production', movesOn: true },
   { name: 'the dev server', movesOn: false },
@@ -34,7 +37,7 @@ describe.each(SERVERS)('H40 deployments on $name', ({ movesOn }) => {
     const address = server?.address ?? inject('temporalAddress');
     world = await PayoutWorld.start({ idle: true, address, env: LONG_PHASES, settings: LONG_LOCKS });
     deployment = new Deployment(world);
-  });
+  }, SERVER_BUILD_LIMIT_MS);
   // Each test continues with the versions that the tests before it deployed.
   beforeEach(({ skip }) => skip(hasFailed, 'a test before it failed'));
   afterEach(({ task }) => {
