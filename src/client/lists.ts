@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { ownIdOf } from '../contract/ids.ts';
-import { appName, checkBody, timeWithOffset } from '../contract/payout-request.ts';
+import { appName, checkBody, identifier, timeWithOffset } from '../contract/payout-request.ts';
 import { OUTCOMES, PHASES } from '../domain/payout.ts';
 import { inParallel } from '../surroundings/in-parallel.ts';
 import { isInvalidArgument, unlessGone } from '../temporal/client-errors.ts';
@@ -33,7 +33,7 @@ const payoutFilterSchema = filterSchema.extend({
   /** Only payouts with the attention flag. */
   attention: z.boolean().optional(),
   /** The client of the request. Temporal does not store it readably, so the request of every payout of a page is read. */
-  clientId: z.string().min(1).max(64).optional(),
+  clientId: identifier().optional(),
 });
 
 const batchFilterSchema = filterSchema.extend({
@@ -204,13 +204,7 @@ function invalidCursor(): InvalidPayoutRequestError {
 
 /** The query contains only validated values, so nothing needs escaping. */
 function payoutQuery(filter: PayoutFilter): string {
-  const {
-    phase,
-    outcome,
-    attention,
-    clientId: _read,
-    ...rest
-  } = requireValid(checkBody(payoutFilterSchema, filter));
+  const { phase, outcome, attention, ...rest } = requireValid(checkBody(payoutFilterSchema, filter));
   return all([
     // After the end of a payout, its follow-up has the attention flag.
     attention ? "WorkflowType IN ('payout', 'payoutFollowUp')" : "WorkflowType = 'payout'",

@@ -87,13 +87,8 @@ describe('H57 no answer of the provider makes a follow-up throw', () => {
         const outcome = OUTCOMES.find((known) => known === detail.status);
         fc.pre(outcome !== undefined && outcome !== 'NOT_CREATED');
         const request = {
-          app: 'a',
-          clientId: 'c',
-          payerId: 'y',
-          partnerOrderId: 'p',
-          outcome,
-          splits,
-          endedAtMs: 0,
+          ...{ app: 'a', clientId: 'c', payerId: 'y', partnerOrderId: 'p' },
+          ...{ outcome, splits, endedAtMs: 0 },
         };
         expect(differencesSince(request, detail, [], nowMs)).toEqual([]);
         expect(returnedPayments(request, detail, [], nowMs).every(({ inResult }) => inResult)).toBe(true);
@@ -111,14 +106,7 @@ describe('H57 no answer of the provider makes a follow-up throw', () => {
       splits: [payment],
     };
     const detail = {
-      ...{
-        orderId: 'o',
-        clientId: 'c',
-        payerId: 'y',
-        partnerOrderId: 'p',
-        complete: true,
-        status: 'SUCCESS',
-      },
+      ...{ orderId: 'o', clientId: 'c', partnerOrderId: 'p', complete: true, status: 'SUCCESS' },
       ...{ targetCurrency: 'CNY', debits: [], splits: [{ ...payment, refunded: false }] },
     };
     expect(differencesSince(request, detail, [], 0)).toMatchObject([{ code: 'SPLITS_CHANGED' }]);

@@ -202,13 +202,8 @@ describe('H22 money that is returned after the end', () => {
 
   test('a follow-up with only rejected checks ends with that result', async () => {
     const request = {
-      ...{
-        app: 'default',
-        clientId: 'client-1',
-        payerId: 'payer-1',
-        outcome: 'SUCCESS' as const,
-        splits: [],
-      },
+      ...{ app: 'default', clientId: 'client-1', payerId: 'payer-1' },
+      ...{ outcome: 'SUCCESS' as const, splits: [] },
       ...{ partnerOrderId: newPartnerOrderId(), endedAtMs: Date.now() - 7_200_000 },
     };
     const { partnerOrderId } = request;

@@ -1,7 +1,10 @@
-/** Lists payouts and batches from Temporal's visibility store: one page per request, and one call to Temporal, unless `clientId` selects. */
+/**
+ * Lists payouts and batches from Temporal's visibility store: one page per request. It takes one call to Temporal, and with
+ * `clientId` one more for each payout of the page.
+ */
 import { z } from 'zod';
 import type { Caller } from '../../config/callers.ts';
-import { appName, timeWithOffset } from '../../contract/payout-request.ts';
+import { appName, identifier, timeWithOffset } from '../../contract/payout-request.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
 import { isScoped } from '../../domain/permissions.ts';
 import type { Clients } from './clients.ts';
@@ -30,10 +33,7 @@ const payoutQuery = listQuery.extend({
   phase: z.enum(PHASES).optional(),
   outcome: z.enum(OUTCOMES).optional(),
   attention: flag('true').optional().describe('only payouts with the attention flag, and flagged follow-ups'),
-  clientId: z
-    .string()
-    .min(1)
-    .max(64)
+  clientId: identifier()
     .optional()
     .describe('only payouts of this client. A page may be empty and still have a nextCursor'),
 });
