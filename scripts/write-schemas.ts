@@ -3,12 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { eventSchema } from '../src/contract/events.ts';
+import { jsonSchema } from '../src/contract/json-schema.ts';
 import { payoutResultSchema, payoutStateSchema, problemSchema } from '../src/contract/payout-answers.ts';
 import { payoutRequestSchema } from '../src/contract/payout-request.ts';
 import { receivingAccountResultSchema, receivingAccountSchema } from '../src/contract/receiving-account.ts';
 import { dailyReportSchema, followUpResultSchema } from '../src/contract/reports.ts';
 import { EVENT_TYPES } from '../src/domain/event-log.ts';
-import { jsonSchema } from '../src/starters/api/openapi.ts';
 
 export const SCHEMAS_FOLDER = join(import.meta.dirname, '../schemas');
 

@@ -88,6 +88,9 @@ export const payoutResultSchema = z.strictObject({
   metadata: z.record(z.string(), z.string()).exactOptional(),
 });
 
+/** A reason or an attention flag, whatever its code. */
+export const storedReason = z.object({ code: z.string(), message: z.string() });
+
 /**
  * A result that a workflow of any 1.x version has stored. Newer versions add fields and codes, which a reader of this one
  * ignores or shows as they are. Outcomes and the statuses of splits never grow.
@@ -96,7 +99,7 @@ export const storedResultSchema = z.object({
   ...payoutResultSchema.shape,
   debits: z.array(z.object(debit.shape)),
   splits: z.array(z.object(split.shape)),
-  reason: z.object({ code: z.string(), message: z.string() }).exactOptional(),
+  reason: storedReason.exactOptional(),
   quote: z.object(quote.shape).exactOptional(),
   auditStatus: z.string().exactOptional(),
   learnedBy: z.string().exactOptional(),

@@ -1,6 +1,7 @@
 /** `/desk/receiving-account`: a request for a receiving account, and its review. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { storedReason } from '../../../contract/payout-answers.ts';
 import { receivingAccountStateSchema } from '../../../contract/receiving-account.ts';
 import { may } from './acting.ts';
 import { type Desk, getPage, postForm } from './context.ts';
@@ -15,8 +16,8 @@ const answer = z.object({
   state: z.object({
     ...receivingAccountStateSchema.shape,
     ...{ phase: z.string(), outcome: z.string().optional(), learnedBy: z.string().optional() },
-    reason: z.object({ code: z.string(), message: z.string() }).optional(),
-    reasons: z.array(z.object({ code: z.string(), message: z.string() })),
+    reason: storedReason.optional(),
+    reasons: z.array(storedReason),
   }),
 });
 type State = z.output<typeof answer>['state'];

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Caller, Verb } from '../../../config/callers.ts';
-import { payoutStateSchema, storedResultSchema } from '../../../contract/payout-answers.ts';
+import { payoutStateSchema, storedReason, storedResultSchema } from '../../../contract/payout-answers.ts';
 import { requireVerb } from '../callers.ts';
 import type { Operation } from '../operation.ts';
 
@@ -13,7 +13,7 @@ const shownState = z.object({
   ...payoutStateSchema.shape,
   ...storedResultSchema.partial().shape,
   phase: z.string(),
-  reasons: z.array(z.object({ code: z.string(), message: z.string() })),
+  reasons: z.array(storedReason),
 });
 export type ShownState = z.output<typeof shownState>;
 
