@@ -107,10 +107,15 @@ async function sendOnce(
   }
 }
 
-/** The causes for which this attempt has sent nothing. Of any other, a newer worker may tell. */
+/** The causes for which this attempt has sent nothing. A newer worker may answer another one. */
 const SENT_NOTHING: readonly NothingSent['cause'][] = [
-  ...(['unreachable', 'too-late', 'unconfirmed'] as const),
-  ...(['earlier-run', 'restored', 'lost-run', 'exists'] as const),
+  'unreachable',
+  'too-late',
+  'unconfirmed',
+  'earlier-run',
+  'restored',
+  'lost-run',
+  'exists',
 ];
 
 function mayHaveBeenSent(answer: CreateAnswer | { kind: 'unanswered' }): boolean {

@@ -20,6 +20,7 @@ export async function openReceivingAccount(request: OpeningRequest): Promise<Rec
   run.prepared = await CancellationScope.nonCancellable(() =>
     orBadInput(checks.prepareReceivingAccount(request, startFacts())),
   );
+  run.assertKnown();
   const result = await openUnlessCanceled(run);
   run.record.result = result;
   run.enter('DONE');
