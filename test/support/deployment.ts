@@ -18,8 +18,8 @@ const NOT_YET: readonly number[] = [5, 9];
 export const DEPLOYMENT = 'payouts-test';
 
 /**
- * `released`: the code of the release, or this code while there is none. `next`: this code, in which payouts begin with
- * another command.
+ * `released`: the code of the last release, or this code in a copy without the repository's history. `next`: this code, in
+ * which payouts begin with another command.
  */
 export type Code = 'released' | 'next';
 

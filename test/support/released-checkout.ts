@@ -4,19 +4,21 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const TAG = 'v1.0.0';
+/** 1.0.0. The commit, because a clone may have no tags. */
+const COMMIT = 'e65bdad0be2654fc1e567cbe11b7ec65a7f4fb4a';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
 let folder: string | undefined;
 
-/** Undefined while nothing has been released. The folder is deleted when this process exits. */
+/** Undefined if this is no clone, or a shallow one. The folder is deleted when this process exits. */
 export function releasedCheckout(): string | undefined {
-  if (folder !== undefined || git('tag', '--list', TAG) === '') return folder;
+  if (folder !== undefined || git('rev-parse', '--verify', '--quiet', `${COMMIT}^{tree}`) === '')
+    return folder;
   folder = mkdtempSync(join(tmpdir(), 'payouts-released-'));
   const created = folder;
   process.once('exit', () => rmSync(created, { recursive: true, force: true }));
-  const archive = execFileSync('git', ['archive', TAG], { cwd: ROOT, maxBuffer: 1 << 30 });
+  const archive = execFileSync('git', ['archive', COMMIT], { cwd: ROOT, maxBuffer: 1 << 30 });
   execFileSync('tar', ['-x', '-C', folder], { input: archive });
   installPackages(folder);
   return folder;
