@@ -143,6 +143,16 @@ const parts = {
     eventsPerDelivery: z.object({ payout: z.number(), delivery: z.number() }),
     requestsPerDelivery: z.number(),
   }),
+  startup: z.object({
+    /** All files of the folder that the image contains, without Node and its operating system. */
+    imageMiB: count,
+    /** From the start of the process, the median of the rounds. */
+    ready: ms,
+    firstCall: ms,
+    longestFirstCall: ms,
+    /** User and system time of the process until then. */
+    cpu: ms,
+  }),
 };
 
 export type PartName = keyof typeof parts;
@@ -160,6 +170,7 @@ export const figuresSchema = z
     waiting: parts.waiting.extend({ settings, ...about.shape }),
     api: parts.api.extend({ settings, ...about.shape }),
     events: parts.events.extend({ settings, ...about.shape }),
+    startup: parts.startup.extend({ settings, ...about.shape }),
   })
   .partial();
 export type Figures = z.output<typeof figuresSchema>;

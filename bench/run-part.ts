@@ -9,6 +9,7 @@ import { events } from './parts/events.ts';
 import { handover } from './parts/handover.ts';
 import { polling } from './parts/polling.ts';
 import { rateLimit } from './parts/rate-limit.ts';
+import { startup } from './parts/startup.ts';
 import { waiting } from './parts/waiting.ts';
 import { temporalVersion } from './stage.ts';
 import type { Say } from './waits.ts';
@@ -24,6 +25,7 @@ const PARTS: { [Name in PartName]: (scale: number, say: Say) => Promise<PartFigu
   waiting: (scale, say) => waiting(scaled(10_000, scale), say),
   api: (scale, say) => api({ payouts: scaled(1_000, scale), ...scaledRounds(scale) }, say),
   events: (scale, say) => events(scaled(300, scale), say),
+  startup: (_scale, say) => startup(9, say),
 };
 
 function scaled(full: number, scale: number): number {

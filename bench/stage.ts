@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { endProcess, startProgram } from '../scripts/child-process.ts';
+import { type Elsewhere, endProcess, startProgram } from '../scripts/child-process.ts';
 import { freePorts } from '../scripts/dev-server/ports.ts';
 import { killWithParent } from '../scripts/dev-server/watchdog.ts';
 import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
@@ -42,7 +42,8 @@ export interface BenchStage {
   apiServer: ChildProcess;
   /** Without a slash at the end. */
   apiUrl: string;
-  startWorker(): Promise<ChildProcess>;
+  /** With a program, its environment is added to that of the stage. */
+  startWorker(program?: Elsewhere, env?: Record<string, string>): Promise<ChildProcess>;
   startApiServer(): Promise<ChildProcess>;
 }
 
@@ -145,8 +146,11 @@ async function startStage(options: StageOptions, folder: string): Promise<BenchS
     ...applications(apps, folder),
     ...options.env,
   };
-  const startWorker = () => runProgram(folder, options.program ?? 'src/workers/main.ts', environment);
-  const workers = await Promise.all(Array.from({ length: options.workers }, startWorker));
+  const startWorker = (
+    program: string | Elsewhere = options.program ?? 'src/workers/main.ts',
+    env: Record<string, string> = {},
+  ) => runProgram(folder, program, { ...environment, ...env });
+  const workers = await Promise.all(Array.from({ length: options.workers }, () => startWorker()));
   const startApiServer = () => runProgram(folder, 'src/starters/api/main.ts', environment);
   const apiServer = await startApiServer();
   const connection = await Connection.connect({ address: temporal.address });
@@ -170,11 +174,12 @@ async function startStage(options: StageOptions, folder: string): Promise<BenchS
 /** The program ends with this process in any case. */
 async function runProgram(
   folder: string,
-  program: string,
+  program: string | Elsewhere,
   env: Record<string, string>,
 ): Promise<ChildProcess> {
   const known = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
-  const logFile = join(folder, `${program.replaceAll('/', '-')}-${cleanups.length}.log`);
+  const name = typeof program === 'string' ? program.replaceAll('/', '-') : 'elsewhere';
+  const logFile = join(folder, `${name}-${cleanups.length}.log`);
   return startProgram(program, { ...known, ...env }, logFile, (child) => {
     killWithParent(child);
     cleanups.push(() => endProcess(child, 'SIGKILL'));

@@ -4,17 +4,26 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { programArguments } from './programs.ts';
 
+/** A program of another folder, by Node's arguments. */
+export interface Elsewhere {
+  folder: string;
+  args: readonly string[];
+}
+
 /**
  * Starts a program and resolves at its first line on standard output. All its output goes to `logFile`. `onSpawn` gets
  * the process at once, so that the caller can end it while it starts.
  */
 export async function startProgram(
-  program: string,
+  program: string | Elsewhere,
   env: NodeJS.ProcessEnv,
   logFile: string,
   onSpawn: (child: ChildProcess) => void = () => undefined,
 ): Promise<ChildProcess> {
-  const child = spawn(process.execPath, programArguments(program), {
+  const { folder, args } =
+    typeof program === 'string' ? { folder: undefined, args: programArguments(program) } : program;
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -23,7 +32,9 @@ export async function startProgram(
   child.stdout.pipe(log, { end: false });
   child.stderr.pipe(log, { end: false });
   const first = once(child.stdout, 'data');
-  const gone = once(child, 'exit').then(() => Promise.reject(new Error(`${program} ended; see ${logFile}`)));
+  const gone = once(child, 'exit').then(() =>
+    Promise.reject(new Error(`${args.at(-1)} ended; see ${logFile}`)),
+  );
   await Promise.race([first, gone]);
   gone.catch(() => undefined);
   return child;

@@ -36,6 +36,7 @@ const ROWS: { [Name in PartName]: (part: Part<Name>) => string[] } = {
   waiting: waitingTable,
   api: apiTable,
   events: eventsTable,
+  startup: startupTable,
 };
 
 function section<Name extends PartName>(name: Name, part: Part<Name>): string[] {
@@ -154,6 +155,19 @@ function waitingTable(waiting: Part<'waiting'>): string[] {
       ['memory of its successor, all resumed', `${waiting.workerRssAfterResume} MiB`],
       ['all resumed after', seconds(waiting.resumeAll)],
       ['of that, until the process was ready', seconds(waiting.resumeWorkerReady)],
+    ],
+  );
+}
+
+function startupTable(startup: Part<'startup'>): string[] {
+  return table(
+    [`a worker of the image, ${startup.settings['rounds']} starts`, 'measured'],
+    [
+      ['size of the application, with its packages', `${startup.imageMiB} MiB`],
+      ['until it takes tasks, median', seconds(startup.ready)],
+      ['until it holds the rate limit and its first call arrives, median', seconds(startup.firstCall)],
+      ['the same, longest', seconds(startup.longestFirstCall)],
+      ['CPU time until then, median', seconds(startup.cpu)],
     ],
   );
 }

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Elsewhere } from '../../scripts/child-process.ts';
 import { programArguments } from '../../scripts/programs.ts';
 import type { Environment } from '../../src/config/environment.ts';
 
@@ -13,12 +14,6 @@ export interface OwnProcess {
   output(): string;
   /** Sends the signal and waits for the exit. Returns the exit code, or null when a signal ended the process. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
-}
-
-/** A program of another folder, by Node's arguments. */
-export interface Elsewhere {
-  folder: string;
-  args: readonly string[];
 }
 
 /** Resolves once the program has printed `ready`. Rejects with its output when it exits before that. */
