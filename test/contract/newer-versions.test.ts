@@ -3,9 +3,11 @@ import { schemaFiles } from '../../scripts/write-schemas.ts';
 import { createPayout } from '../../src/activities/payout/create-payout.ts';
 import { payoutResultSchema, storedResultSchema } from '../../src/contract/payout-answers.ts';
 import { checkPayoutRequest, readStoredRequest } from '../../src/contract/payout-request.ts';
+import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../src/domain/batch.ts';
 import { Allowance } from '../../src/domain/daily-limits.ts';
 import { newRecord } from '../../src/domain/payout-record.ts';
 import { payoutState } from '../../src/domain/payout-state.ts';
+import { stateBody } from '../../src/starters/api/batch-operations.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -40,6 +42,18 @@ describe('H191 what a newer 1.x version has written', () => {
     expect(checkPayoutRequest(newer)).toMatchObject({ ok: false });
     expect(readStoredRequest(newer)).toEqual(checkPayoutRequest(request));
     expect(readStoredRequest({ ...newer, clientId: undefined })).toMatchObject({ ok: false });
+  });
+
+  test('a page of a batch shows a state with new fields', () => {
+    const count = 0;
+    const state = {
+      ...{ app: 'a', batchId: 'b', count, phase: 'DONE', sentence: 's', nextStep: 'n', canceled: false },
+      ...{ added: 0, started: 0, joined: 0, done: 0, rejected: 0, needingAttention: 0 },
+      ...{ missing: [], phases: {} },
+      outcomes: Object.fromEntries(ROW_OUTCOMES.map((outcome) => [outcome, 0])),
+      rows: Object.fromEntries(LISTED_OUTCOMES.map((outcome) => [outcome, []])),
+    };
+    expect(stateBody.parse({ state: { ...state, paused: true }, later: true })).toEqual({ state });
   });
 
   test('the JSON schemas of answers and events accept new fields and codes, those of requests do not', () => {

@@ -19,18 +19,18 @@ import { wait } from './waits.ts';
 
 const count = z.int().min(0);
 
-const batchState = z.strictObject({
+const batchState = z.object({
   ...{ app: z.string(), batchId: z.string(), count },
   phase: z.enum(['RECEIVING', 'PAYING', 'DONE']),
   ...{ sentence: z.string(), nextStep: z.string(), canceled: z.boolean() },
   ...{ added: count, started: count, joined: count, done: count, rejected: count, needingAttention: count },
-  missing: z.array(z.strictObject({ offset: count, count })),
+  missing: z.array(z.object({ offset: count, count })),
   phases: z.partialRecord(z.enum(PHASES), count),
   outcomes: z.record(z.enum(ROW_OUTCOMES), count),
   rows: z.record(z.enum(LISTED_OUTCOMES), z.array(count)),
 });
 
-export const stateBody = z.strictObject({ state: batchState });
+export const stateBody = z.object({ state: batchState });
 
 const identity = { app: appName.default('default'), batchId };
 const batchBody = z.strictObject({
