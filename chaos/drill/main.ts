@@ -5,6 +5,7 @@
  *   npm run drill                    one of the incidents, at random
  *   npm run drill -- --incident 3    the same one again
  *   npm run drill -- --check         each of them: does its alert fire, and how soon?
+ *   npm run drill -- --pictures      pictures of the dashboards, into docs/dashboards
  */
 import { once } from 'node:events';
 import { stdin } from 'node:process';
@@ -15,9 +16,9 @@ import { table } from '../../scripts/markdown.ts';
 import { checkTopology } from '../../scripts/topology/check.ts';
 import { description } from '../../scripts/topology/description.ts';
 import { startTopology, type Topology } from '../../scripts/topology.ts';
-import { PayoutStream } from '../stream.ts';
 import { INCIDENTS, type Incident } from './incidents.ts';
-import { Prometheus } from './prometheus.ts';
+import { observed } from './observed.ts';
+import { takePictures } from './pictures.ts';
 
 /** So that payouts end within minutes, whatever happens to them. */
 const SHORT_WAITS = {
@@ -35,7 +36,11 @@ const say = (line: string) => console.log(line);
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { incident: { type: 'string' }, check: { type: 'boolean', default: false } },
+    options: {
+      incident: { type: 'string' },
+      check: { type: 'boolean', default: false },
+      pictures: { type: 'boolean', default: false },
+    },
   });
   const number = values.incident === undefined ? undefined : Number(values.incident);
   const chosen = INCIDENTS[(number ?? Math.floor(Math.random() * INCIDENTS.length) + 1) - 1];
@@ -46,7 +51,8 @@ async function main(): Promise<void> {
   try {
     // The first payouts wait for a token and for the first lease.
     await checkTopology(topology, say);
-    if (values.check) await checkAll(topology, client);
+    if (values.pictures) await takePictures(topology, say);
+    else if (values.check) await checkAll(topology, client);
     else await drill(topology, chosen);
   } finally {
     await client.connection.close();
@@ -99,15 +105,6 @@ async function checkAll(topology: Topology, client: Client): Promise<void> {
     if (!(await within(ENDS_WITHIN_MS, areEnded))) throw new Error(`payouts of ${incident.name} do not end`);
   }
   say(`\n${table(['incident', 'alert', 'fires after', 'others that fire then'], rows)}`);
-}
-
-/** Payouts start, and Prometheus watches. */
-async function observed(topology: Topology, name: string) {
-  const prometheus = await Prometheus.start(topology);
-  const stream = new PayoutStream(topology, name);
-  const running = stream.run();
-  running.catch(() => undefined);
-  return { prometheus, stream, running };
 }
 
 async function within(limitMs: number, isTrue: () => Promise<boolean>): Promise<boolean> {
