@@ -78,7 +78,10 @@ function never(): never {
   throw new Error('there are fewer polls');
 }
 
+/** The call with the higher priority is in the queue. */
 async function isPromoted(world: PayoutWorld, ref: PayoutRef): Promise<true | undefined> {
   const { events } = await world.history(ref);
-  return events?.some((event) => event.activityTaskCancelRequestedEventAttributes) || undefined;
+  const canceled = events?.findIndex((event) => event.activityTaskCancelRequestedEventAttributes) ?? -1;
+  if (canceled < 0) return undefined;
+  return events?.slice(canceled).some((event) => event.activityTaskScheduledEventAttributes) || undefined;
 }
