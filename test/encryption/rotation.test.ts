@@ -4,7 +4,7 @@ import { afterEach, describe, expect, inject, test } from 'vitest';
 import { type PayoutRef, Payouts } from '../../src/client/payouts.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
-import { renewUpdate } from '../../src/contract/token-messages.ts';
+import { grantUpdate, renewUpdate } from '../../src/contract/token-messages.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { newKey } from '../support/keys.ts';
@@ -109,6 +109,46 @@ describe('H35 a key that is missing for a while', () => {
     await world.startWorkers(AFTER);
     world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
     expect((await speaking(NEW, OLD).result(ref)).outcome).toBe('SUCCESS');
+  });
+});
+
+describe('H35 a process with a key that no other process has', () => {
+  const STRAY = newKey('stray');
+
+  /** Its requests for the token make the renewal stuck, and it stays stuck when the process has ended. */
+  async function stuckRenewal(): Promise<void> {
+    world = await PayoutWorld.start({ env: BEFORE });
+    await renewed(OLD);
+    const stray = world.speaking(STRAY).workflow.getHandle(tokenWorkflowId('default'));
+    await eventually(async () => {
+      // Temporal refuses an update when a workflow task with it has failed.
+      await stray.executeUpdate(grantUpdate, { args: [{}] }).catch(() => undefined);
+      const { raw } = await token(OLD).describe();
+      return (raw.pendingWorkflowTask?.attempt ?? 0) > 2 || undefined;
+    });
+  }
+
+  /** A workflow task that fails refuses this update, too. */
+  const renewed = (...keys: string[]) =>
+    eventually(() =>
+      token(...keys)
+        .executeUpdate(renewUpdate)
+        .catch(() => undefined),
+    );
+
+  test('a terminated renewal is started again, and gets a new token', async () => {
+    await stuckRenewal();
+    await token(OLD).terminate('stuck');
+    const ref = await world.pay('success final=0s');
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect(await renewed(OLD)).toMatchObject({ needsAttention: false });
+  });
+
+  test('the renewal continues once the others have its key at the end', async () => {
+    await stuckRenewal();
+    await world.stopWorkers();
+    await world.startWorkers({ PAYOUTS_ENCRYPTION_KEYS: `${OLD},${STRAY}` });
+    expect(await renewed(OLD)).toMatchObject({ needsAttention: false });
   });
 });
 
