@@ -266,7 +266,7 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'Metrics of a worker',
-        text: 'At `PAYOUTS_METRICS_LISTEN`. Gauges are 0 in workers that do not own the rate-limit lease: sum them over all workers.',
+        text: 'At `PAYOUTS_METRICS_LISTEN`. The gauges of an application are 0 in workers that do not own its rate-limit lease: sum them over all workers. Without an owner, [the sum says nothing](observability.md#metrics).',
         table: metrics(tableOf(WORKER_METRICS)),
       },
       {

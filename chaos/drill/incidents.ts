@@ -11,7 +11,7 @@ export interface Incident {
   name: string;
   /** What happened, as the operator should find it. */
   cause: string;
-  /** The alert whose row in docs/operations.md says what to do. */
+  /** The alert whose section in docs/alerts.md says what to do. */
   alert: string;
   /** Resolves once the incident has begun, with what ends it. */
   begin(topology: Topology): Promise<() => Promise<void>>;

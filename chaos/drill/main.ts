@@ -1,6 +1,6 @@
 /**
  * `npm run drill`: stages an incident on the production topology. The operator finds its cause with Prometheus and
- * docs/operations.md.
+ * docs/alerts.md.
  *
  *   npm run drill                    one of the incidents, at random
  *   npm run drill -- --incident 3    the same one again
@@ -64,7 +64,7 @@ async function drill(topology: Topology, incident: Incident): Promise<void> {
   const { prometheus, stream, running } = await observed(topology, 'drill');
   say(`\n${description(topology)}\nPrometheus    ${prometheus.url}`);
   say('\nA payout starts every second. Everything works now; an incident begins within two minutes.');
-  say('Find its cause with Prometheus and docs/operations.md. Then press Enter.');
+  say('Find its cause with Prometheus and docs/alerts.md. Then press Enter.');
   await sleep(BEFORE_MS * (1 + Math.random()));
   const repair = await incident.begin(topology);
   const beganMs = Date.now();

@@ -230,15 +230,16 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
 
 /** Results of a notification. */
 export const NOTIFICATION_RESULTS =
-  '`delivered`, `ended` (the payout has ended), `unknown` (kept for two minutes), `refused` (not verified), `unusable` (not a notification) or `not_taken` (the sender must send it again)';
+  '`delivered`, `ended` (the payout has ended), `unknown` (kept for two minutes), `limited` (beyond a [limit](notifications.md#limits)), `refused` (not verified), `unusable` (not a notification) or `not_taken` (the sender must send it again)';
 
 /** Of the Temporal SDK, those that the dashboards and alerts use. */
 export const SDK_METRICS: Readonly<Record<string, Explained & { unit: string; labels: readonly string[] }>> =
   {
     temporal_workflow_task_execution_failed: {
-      ...{ unit: 'workflow task', labels: ['workflow_type'] },
-      meaning: 'Workflow tasks that failed',
-      action: 'When it grows: [stuck workflows](operations.md#stuck-workflows).',
+      ...{ unit: 'workflow task', labels: ['workflow_type', 'failure_reason'] },
+      meaning:
+        'Workflow tasks that failed. `failure_reason` is `WorkflowError` (a missing key, or an error in workflow code), `NonDeterminismError`, `GrpcMessageTooLarge`, `PayloadsTooLarge` or `RequestTooLarge`',
+      action: 'When it grows: [workflow tasks fail](alerts.md#payoutsworkflowtasksfail).',
     },
     temporal_workflow_task_execution_latency: {
       ...{ unit: 'milliseconds', labels: [] },

@@ -13,7 +13,7 @@ export const PAYOUT_ATTENTION = {
     meaning:
       'Quote and create have started over three times or more without an order. After ten times, the payout goes to review.',
     action:
-      'Run `npm run payouts -- doctor`. Check the clocks of the workers, and whether `PAYMENTS_LOCK_LIFETIME` is longer than the lifetime of a lock.',
+      'Run `npm run payouts -- doctor`. If `payouts_creates` counts `not-sent`, creates do not leave the workers: check that the provider can be reached, the tokens, and whether workflow tasks fail, for example because of a wrong encryption key. Otherwise, check the clocks of the workers, and whether `PAYMENTS_LOCK_LIFETIME` is longer than the lifetime of a lock.',
   },
   CALL_WAITS: {
     meaning: 'A call has waited for its turn or its answer for longer than `PAYOUTS_CALL_WAITS`.',

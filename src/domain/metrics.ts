@@ -42,7 +42,7 @@ export const WORKER_METRICS = {
     labels: ['app', 'answer'],
     meaning:
       'Creates by answer: `created`, `not-created`, `invalid` (rejected before the send), `not-sent`, or `unanswered` (unknown outcome)',
-    action: 'When `unanswered` grows: [provider outage](operations.md#provider-outage).',
+    action: 'When `unanswered` grows: [unknown outcomes](alerts.md#payoutsunknownoutcomes).',
   },
   payouts_lock_to_create_seconds: {
     kind: 'histogram',
@@ -108,7 +108,7 @@ export const WORKER_METRICS = {
     unit: 'seconds',
     labels: ['app'],
     meaning: 'How long the oldest of these calls has waited',
-    action: 'When it exceeds `PAYOUTS_CALL_WAITS`: [calls wait](operations.md#alerts).',
+    action: 'When it exceeds `PAYOUTS_CALL_WAITS`: [calls wait](alerts.md#payoutscallswait).',
   },
   payouts_reconciliation_lag_seconds: {
     kind: 'gauge',
@@ -117,7 +117,7 @@ export const WORKER_METRICS = {
     meaning:
       'Time since the last completed reconciliation of the environment; since the start of the worker if there was none',
     action:
-      'When it exceeds twice `PAYOUTS_RECONCILE_EVERY`: [the schedule does not run](operations.md#alerts).',
+      'When it exceeds twice `PAYOUTS_RECONCILE_EVERY`: [the schedule does not run](alerts.md#payoutsreconciliationlate).',
   },
   payouts_token_age_seconds: {
     kind: 'gauge',
@@ -138,7 +138,7 @@ export const WORKER_METRICS = {
     unit: 'process',
     labels: ['app'],
     meaning: 'Whether this process owns the rate-limit lease: 1 or 0. The sum over all workers is 1',
-    action: 'When the sum is not 1: [no owner of a rate-limit lease](operations.md#alerts).',
+    action: 'When the sum is not 1: [no owner of a rate-limit lease](alerts.md#payoutsnoleaseowner).',
   },
   payouts_rate_limit_calls_per_second: {
     kind: 'gauge',
@@ -153,7 +153,7 @@ export const WORKER_METRICS = {
     labels: ['app'],
     meaning: 'How long every call of the lease owner has failed to reach the provider',
     action:
-      'When it stays above 0: [no call reaches the provider](operations.md#alerts). Another worker takes the lease.',
+      'When it stays above 0: [no call reaches the provider](alerts.md#payoutsproviderunreachable). Another worker takes the lease.',
   },
   payouts_provider_calls: {
     kind: 'counter',
@@ -175,8 +175,8 @@ export const WORKER_METRICS = {
     kind: 'counter',
     unit: 'call',
     labels: ['app'],
-    meaning: 'Calls that the provider answered with 429',
-    action: 'When it grows, another program uses the `app_id`, or `PAYMENTS_CALLS_PER_SECOND` is too high.',
+    meaning: 'Calls that the provider answered with 429, creates included',
+    action: 'When it grows: [rate limited](alerts.md#payoutsratelimited).',
   },
   payouts_token_renewals: {
     kind: 'counter',
@@ -226,5 +226,12 @@ export const WORKER_METRICS = {
     labels: ['app'],
     meaning: 'Events that a workflow could not publish before its end',
     action: 'Reconciliation publishes them. When it grows, check Temporal and the workers.',
+  },
+  process_start_time_seconds: {
+    kind: 'gauge',
+    unit: 'seconds',
+    labels: [],
+    meaning: 'When this process started, in Unix time. API servers have it too',
+    action: 'When it changes without a roll-out, the process was restarted: its log says why it ended.',
   },
 } as const satisfies Readonly<Record<string, Metric>>;

@@ -2,6 +2,7 @@
 import { Worker } from '@temporalio/worker';
 import { workerConfig } from '../config/config.ts';
 import { ConfigError } from '../config/environment.ts';
+import { setGauge } from '../domain/record-metric.ts';
 import { startTracing } from '../observability/tracing.ts';
 import { Drain } from '../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
@@ -23,6 +24,8 @@ async function main(): Promise<void> {
   const { log, meter } = installRuntime(env);
   const surroundings = PROCESS_SURROUNDINGS;
   const { clock } = surroundings;
+  // The monotonic clock of a process counts from its start.
+  setGauge(meter, 'process_start_time_seconds', {}, (clock.wallMs() - clock.nowMs()) / 1_000);
   // The bundle is made while Temporal answers.
   const [stopTracing, temporal, bundle] = await Promise.all([
     startTracing('worker', env),

@@ -26,6 +26,8 @@ describe('a worker', () => {
   let address: string;
   const flagged = payoutRequest(newPartnerOrderId(), { platform: 'sim:stuck' });
 
+  const testStartedMs = Date.now();
+
   beforeAll(async () => {
     world = await PayoutWorld.start({ idle: true });
     const [port = 0] = await freePorts(1);
@@ -48,7 +50,7 @@ describe('a worker', () => {
       .split('\n')
       .find(
         (one) =>
-          one.startsWith(`${name}{`) &&
+          (one.startsWith(`${name}{`) || one.startsWith(`${name} `)) &&
           Object.entries(labels).every(([label, value]) => one.includes(`${label}="${value}"`)),
       );
     return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ')));
@@ -78,6 +80,12 @@ describe('a worker', () => {
     expect(valueIn(text, 'payouts_calls_waiting')).toBe(0);
     for (const written of [paid.partnerOrderId, paid.clientId, paid.payerId])
       expect(text).not.toContain(written);
+  });
+
+  test('tells when its process started', async () => {
+    const startedMs = 1_000 * (valueIn(await scrape(), 'process_start_time_seconds') ?? Number.NaN);
+    expect(startedMs).toBeGreaterThan(testStartedMs);
+    expect(startedMs).toBeLessThan(Date.now());
   });
 
   test('serves every metric of the tables that needs no special event', async () => {
