@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { anchorsOf } from '../../scripts/markdown.ts';
 import { SAVED_FILTERS } from '../../scripts/screenshots/saved-filters.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-describe('docs/operations.md', () => {
+describe.each(['docs/operations.md', 'docs/alerts.md'])('%s', (path) => {
   test('every command on the page is a verb of the command line', () => {
     const commandLine = readdirSync(join(ROOT, 'src/starters/cli'))
       .filter((name) => name.endsWith('.ts'))
@@ -15,11 +16,23 @@ describe('docs/operations.md', () => {
     const verbs = new Set(
       [...commandLine.matchAll(/(?:command\(|\bverb[^(\n]*\(\s*)'([a-z]+)/g)].map(([, verb]) => verb),
     );
-    const typed = [...read('docs/operations.md').matchAll(/npm run payouts -- ([a-z]+)/g)].map(
-      ([, verb]) => verb,
-    );
+    const typed = [...read(path).matchAll(/npm run payouts -- ([a-z]+)/g)].map(([, verb]) => verb);
     expect(typed.length).toBeGreaterThan(10);
     expect(typed.filter((verb) => !verbs.has(verb))).toEqual([]);
+  });
+
+  test('every link to a heading leads to one', () => {
+    const links = [...read(path).matchAll(/\]\(([\w./-]*)#([\w-]+)\)/g)];
+    expect(links.length).toBeGreaterThan(10);
+    const dead = links.filter(([, file, anchor = '']) => {
+      const target = file ? join('docs', file) : path;
+      return !anchorsOf(read(target)).includes(anchor);
+    });
+    expect(dead.map(([link]) => link)).toEqual([]);
+  });
+
+  test('no command or query names an environment', () => {
+    expect(read(path)).not.toMatch(/:production\b/);
   });
 });
 
