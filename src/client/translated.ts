@@ -11,6 +11,7 @@ import { z } from 'zod';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../contract/failure-types.ts';
 import { applicationFailure, isGone } from '../temporal/client-errors.ts';
 import { TemporalSetupError } from '../temporal/connection.ts';
+import { WorkflowStuckError } from '../temporal/stuck-workflow.ts';
 import { PayoutsError } from './payouts-error.ts';
 
 const badFields = z.tuple([z.array(z.object({ path: z.string(), message: z.string() }))]);
@@ -52,6 +53,8 @@ export function translatedError(error: unknown): unknown {
     return failed(error, applicationFailure(error));
   if (error instanceof WorkflowNotFoundError || isGone(error))
     return new PayoutsError('NOT_FOUND', 'no such payout, batch or request', { cause: error });
+  if (error instanceof WorkflowStuckError)
+    return new PayoutsError('TEMPORAL_UNAVAILABLE', error.message, { cause: error });
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || error instanceof ServiceError)
     return new PayoutsError(
       'TEMPORAL_UNAVAILABLE',

@@ -2,6 +2,7 @@
 import { isGrpcServiceError, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { isStaleClock } from './queries.ts';
+import { WorkflowStuckError } from './stuck-workflow.ts';
 
 /** In the order of their codes. */
 const GRPC_STATUSES = [
@@ -11,6 +12,7 @@ const GRPC_STATUSES = [
 ];
 const INVALID_ARGUMENT = GRPC_STATUSES.indexOf('INVALID_ARGUMENT');
 const NOT_FOUND = GRPC_STATUSES.indexOf('NOT_FOUND');
+const UNSERVED: readonly (string | undefined)[] = ['UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 /** How a server with PostgreSQL (1.32) answers a read of a history that does not exist, with INVALID_ARGUMENT. */
 const HISTORY_NOT_FOUND = 'Requested workflow history not found';
 
@@ -53,9 +55,20 @@ export function applicationFailure(error: unknown): ApplicationFailure | undefin
   return error instanceof Error ? applicationFailure(error.cause) : undefined;
 }
 
+/** Temporal did not serve the request, for example because its database is down. It may have been done anyway. */
+export function isUnserved(error: unknown): boolean {
+  return UNSERVED.includes(grpcStatusOf(error));
+}
+
+/** What the server says of a failed call, such as `UNAVAILABLE: connection refused`. */
+export function serverMessageOf(error: unknown): string {
+  return messageOf(error).replace(/^\d+ (?=[A-Z_]+:)/, '');
+}
+
 /** The message of the innermost cause, which is the most specific. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unexpected error';
+  if (error instanceof WorkflowStuckError) return error.message;
   return error.cause instanceof Error ? messageOf(error.cause) : error.message;
 }
 

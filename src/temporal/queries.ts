@@ -11,6 +11,7 @@ import {
 import { STALE_WORKFLOW_CLOCK } from '../contract/failure-types.ts';
 import { clientSpans } from '../observability/temporal-client-spans.ts';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
+import { queryError } from './stuck-workflow.ts';
 
 /** Another retry is needed only if another event arrives during the query. */
 const MAX_RETRIES = 4;
@@ -27,7 +28,8 @@ const retryStaleQueries = (clock: Clock): WorkflowClientInterceptor => ({
       try {
         return await next(input);
       } catch (error) {
-        if (left === 0 || !isStaleClock(error)) throw error;
+        if (left === 0 || !isStaleClock(error))
+          throw queryError(error, input.workflowExecution.workflowId ?? '');
       }
       await sleep(clock, RETRY_PAUSE_MS);
     }

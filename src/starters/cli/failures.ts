@@ -4,11 +4,18 @@ import {
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { isConflict } from '../../client/payouts-error.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
-import { applicationFailure } from '../../temporal/client-errors.ts';
+import {
+  applicationFailure,
+  grpcStatusOf,
+  isUnserved,
+  serverMessageOf,
+} from '../../temporal/client-errors.ts';
 import { TemporalSetupError } from '../../temporal/connection.ts';
+import { WorkflowStuckError } from '../../temporal/stuck-workflow.ts';
 import { BatchEndedError } from '../batches.ts';
 import { EXIT, type Failure, invalidInput, NotConfirmedError } from './answer.ts';
 
@@ -33,10 +40,26 @@ function workflowFailure(error: unknown): Failure | undefined {
 }
 
 function unexpected(error: unknown): Failure {
-  const message = error instanceof Error ? error.message : 'unexpected error';
-  if (error instanceof TemporalSetupError)
-    return { code: 'TEMPORAL_UNAVAILABLE', message, exitCode: EXIT.unexpected };
-  if (!(error instanceof ServiceError)) return { code: 'UNEXPECTED', message, exitCode: EXIT.unexpected };
-  const detail = error.cause instanceof Error ? `${message}: ${error.cause.message}` : message;
-  return { code: 'TEMPORAL_UNAVAILABLE', message: detail, exitCode: EXIT.unexpected };
+  const message = unavailableText(error);
+  if (message !== undefined) return { code: 'TEMPORAL_UNAVAILABLE', message, exitCode: EXIT.unexpected };
+  const text = error instanceof Error ? error.message : 'unexpected error';
+  return { code: 'UNEXPECTED', message: text, exitCode: EXIT.unexpected };
 }
+
+/** Undefined unless Temporal or a worker is the cause. */
+function unavailableText(error: unknown): string | undefined {
+  if (error instanceof TemporalSetupError || error instanceof WorkflowStuckError) return error.message;
+  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError)
+    return `no worker answered in time, so whether the change was made is unknown. ${ASK_DOCTOR}`;
+  if (isUnserved(error))
+    return `${UNSERVED[grpcStatusOf(error) ?? '']} (${serverMessageOf(error)}). ${ASK_DOCTOR}`;
+  if (!(error instanceof ServiceError)) return undefined;
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
+/** By gRPC status. */
+const UNSERVED: Readonly<Record<string, string>> = {
+  UNAVAILABLE: 'Temporal cannot serve the request: its database or one of its services may be down',
+  DEADLINE_EXCEEDED: 'Temporal, or the worker that the request needs, did not answer in time',
+};
+const ASK_DOCTOR = 'Run payouts doctor: it says what does not work';
