@@ -1,5 +1,8 @@
 /** The rate limit of an application for operators: the calls per second, who set them, and the lease owner. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { Payload } from '@temporalio/common';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { z } from 'zod';
 import { leaseWorkflowId } from '../contract/ids.ts';
 import { rateLimitQuery, setCallsPerSecondUpdate } from '../contract/lease-messages.ts';
 import { appName } from '../contract/payout-request.ts';
@@ -10,7 +13,17 @@ export interface RateLimit extends RateLimitState {
   app: string;
   /** The Temporal identity of the lease owner; null during a handover. */
   owner: string | null;
+  /** The calls per second that the owner reports; null if it has not reported them, as during a handover. */
+  inForce: number | null;
 }
+
+interface Lease {
+  workflowId: string;
+  owner: string | null;
+  inForce: number | null;
+}
+
+const heartbeatSchema = z.object({ callsPerSecond: z.number() });
 
 /** `PENDING_ACTIVITY_STATE_STARTED` */
 const STARTED = 2;
@@ -26,8 +39,8 @@ export class RateLimits {
 
   /** Throws Temporal's `WorkflowNotFoundError` if no worker has ever served the application. */
   async state(app: string): Promise<RateLimit> {
-    const { workflowId, owner } = await this.leaseOf(app);
-    return { app, ...(await this.handle(workflowId).query(rateLimitQuery)), owner };
+    const { workflowId, owner, inForce } = await this.leaseOf(app);
+    return { app, ...(await this.handle(workflowId).query(rateLimitQuery)), owner, inForce };
   }
 
   /**
@@ -39,18 +52,19 @@ export class RateLimits {
     const change = { callsPerSecond, by };
     const state = await this.handle(workflowId).executeUpdate(setCallsPerSecondUpdate, { args: [change] });
     const { owner } = await this.described(workflowId);
-    return { app, ...state, owner };
+    // The owner reports the new rate only after a handover.
+    return { app, ...state, owner, inForce: null };
   }
 
   /**
    * Finds the lease by the application's name, because only workers know the `app_id` in its id. After a change of the
    * `app_id`, the old lease still exists, without an owner.
    */
-  private async leaseOf(app: string): Promise<{ workflowId: string; owner: string | null }> {
+  private async leaseOf(app: string): Promise<Lease> {
     // A name that is not valid could change the meaning of the query.
     if (!appName.safeParse(app).success) throw notFound(app);
     const query = `WorkflowType = 'rateLimitLease' AND ExecutionStatus = 'Running' AND PayoutApp = '${app}'`;
-    const found: { workflowId: string; owner: string | null; startedAtMs: number }[] = [];
+    const found: (Lease & { startedAtMs: number })[] = [];
     for await (const { workflowId, startTime } of this.client.workflow.list({ query })) {
       if (!workflowId.startsWith(leaseWorkflowId(this.environment, ''))) continue;
       found.push({ ...(await this.described(workflowId)), startedAtMs: startTime.getTime() });
@@ -61,10 +75,23 @@ export class RateLimits {
     return lease;
   }
 
-  private async described(workflowId: string): Promise<{ workflowId: string; owner: string | null }> {
+  private async described(workflowId: string): Promise<Lease> {
     const { raw } = await this.handle(workflowId).describe();
     const [held] = raw.pendingActivities ?? [];
-    return { workflowId, owner: (held?.state === STARTED && held.lastWorkerIdentity) || null };
+    const owner = (held?.state === STARTED && held.lastWorkerIdentity) || null;
+    const inForce = owner === null ? null : await this.reportedRate(held?.heartbeatDetails?.payloads);
+    return { workflowId, owner, inForce };
+  }
+
+  /** Null without a report, or if this process cannot decrypt it. */
+  private async reportedRate(payloads: Payload[] | null | undefined): Promise<number | null> {
+    try {
+      const converter = this.client.options.loadedDataConverter;
+      const [details] = await decodeArrayFromPayloads(converter, payloads);
+      return heartbeatSchema.parse(details).callsPerSecond;
+    } catch {
+      return null;
+    }
   }
 
   private handle(workflowId: string) {

@@ -56,6 +56,8 @@ export interface LeaseHeartbeat {
   marginMs: number;
   /** The initial silence is over: no earlier owner can still send, and none of their calls is still in the window. */
   alone: boolean;
+  /** For operators: the rate of this term. */
+  callsPerSecond?: number;
 }
 
 /** The owner before this term's first attempt. An `unknown` owner may still be sending. */

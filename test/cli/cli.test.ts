@@ -260,10 +260,9 @@ describe('tokens', () => {
 describe('rate-limit', () => {
   test('shows the lease owner, and changes the rate without a restart', async () => {
     await run('account', '--client-id', 'client-1');
-    expect((await run('rate-limit', '--json')).json()).toMatchObject({
-      callsPerSecond: null,
-      changedBy: null,
-    });
+    const configured = { callsPerSecond: null, changedBy: null, inForce: 500 };
+    expect((await run('rate-limit', '--json')).json()).toMatchObject(configured);
+    expect((await run('rate-limit')).stdout).toContain("500, the workers' configuration");
     const changed = await run('rate-limit', '--calls-per-second', '400', '--by', 'olga', '--json');
     expect(changed.json()).toMatchObject({ app: 'default', callsPerSecond: 400, changedBy: 'olga' });
     expect((await run('rate-limit')).stdout).toContain('olga');

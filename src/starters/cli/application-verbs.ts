@@ -23,7 +23,8 @@ export async function tokens(
     renew === undefined ? known.list(app, limit) : [await known.renew(app, openId)],
   );
   const head = ['token', 'expires', 'next renewal', 'refresh token expires', 'renewals', 'state'];
-  return { json: found, text: found.length === 0 ? 'no tokens yet' : grid(head, found.map(row)) };
+  const text = found.length === 0 ? 'no tokens yet' : grid(head, found.map(row));
+  return { json: found, text };
 }
 
 function row(token: ListedToken): string[] {
@@ -67,14 +68,19 @@ export async function allowance(
 }
 
 function answer(rateLimit: RateLimit): Answer {
-  const { app, callsPerSecond, changedBy, owner } = rateLimit;
+  const { app, changedBy, owner } = rateLimit;
   return {
     json: rateLimit,
     text: facts([
       ['application', app],
-      ['calls per second', callsPerSecond === null ? "the workers' configuration" : `${callsPerSecond}`],
+      ['calls per second', rateText(rateLimit)],
       ['set by', changedBy ?? undefined],
       ['owner', owner ?? 'none at the moment'],
     ]),
   };
+}
+
+function rateText({ callsPerSecond, inForce }: RateLimit): string {
+  if (callsPerSecond !== null) return `${callsPerSecond}`;
+  return inForce === null ? "the workers' configuration" : `${inForce}, the workers' configuration`;
 }

@@ -117,7 +117,11 @@ export class RateLimiter implements CallGate {
 
   heartbeat(): LeaseHeartbeat {
     const now = this.clock.nowMs();
-    return { marginMs: this.margin.valueMs(now), alone: !!this.term && now >= this.silentUntilMs };
+    return {
+      marginMs: this.margin.valueMs(now),
+      alone: !!this.term && now >= this.silentUntilMs,
+      ...(this.term && { callsPerSecond: this.term.callsPerSecond }),
+    };
   }
 
   get callsPerSecond(): number {

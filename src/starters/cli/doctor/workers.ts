@@ -56,18 +56,17 @@ export async function checkLease(
   try {
     const owned = await until(
       async () => {
-        const { owner, callsPerSecond } = await withDeadline(() => rateLimits.state(app));
-        return owner === null ? undefined : { owner, callsPerSecond };
+        const { owner, callsPerSecond, inForce } = await withDeadline(() => rateLimits.state(app));
+        return owner === null ? undefined : { owner, callsPerSecond, inForce };
       },
       POLL_INTERVAL_MS,
       HANDOVER_MS,
     );
     if (!owned) return problem(check, 'no worker owns it, so no call reaches the provider', advice);
-    const rate =
-      owned.callsPerSecond === null
-        ? "calls per second from the workers' configuration"
-        : `${owned.callsPerSecond} calls per second`;
-    return ok(check, `owned by ${owned.owner}, ${rate}`);
+    const number = owned.callsPerSecond ?? owned.inForce;
+    const rate = number === null ? 'calls per second' : `${number} calls per second`;
+    const from = owned.callsPerSecond === null ? " from the workers' configuration" : '';
+    return ok(check, `owned by ${owned.owner}, ${rate}${from}`);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError)
       return problem(
