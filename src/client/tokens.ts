@@ -4,9 +4,14 @@ import { tokenWorkflowId } from '../contract/ids.ts';
 import { renewUpdate, tokenStateQuery } from '../contract/token-messages.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { TokenState } from '../domain/token-record.ts';
+import { WorkflowStuckError } from '../temporal/stuck-workflow.ts';
 
-/** Includes renewals that no longer run, with their status, because their tokens will expire. */
-export type ListedToken = TokenState | { workflowId: string; app: string; ended: string };
+/**
+ * Includes renewals that no longer run, with their status, because their tokens will expire, and stuck renewals, with the
+ * reason.
+ */
+export type ListedToken = TokenState | UnreadToken;
+export type UnreadToken = { workflowId: string; app: string } & ({ ended: string } | { stuck: string });
 
 export class Tokens {
   private readonly client: Client;
@@ -26,7 +31,7 @@ export class Tokens {
       seen.add(workflowId);
       found.push(
         status.name === 'RUNNING'
-          ? await this.client.workflow.getHandle(workflowId).query(tokenStateQuery)
+          ? await this.stateOrWhy(app, workflowId)
           : { workflowId, app, ended: status.name },
       );
       if (found.length === limit) break;
@@ -41,6 +46,15 @@ export class Tokens {
    */
   async renew(app: string, openId?: string): Promise<TokenState> {
     return this.handle(app, openId).executeUpdate(renewUpdate);
+  }
+
+  private async stateOrWhy(app: string, workflowId: string): Promise<ListedToken> {
+    try {
+      return await this.client.workflow.getHandle(workflowId).query(tokenStateQuery);
+    } catch (error) {
+      if (error instanceof WorkflowStuckError) return { workflowId, app, stuck: error.message };
+      throw error;
+    }
   }
 
   private handle(app: string, openId: string | undefined) {

@@ -107,6 +107,40 @@ describe('H52 a workflow whose task keeps failing is reported', () => {
       ]);
   });
 
+  test('status names the workflow and the usual causes', async () => {
+    const { code, ...answer } = await cli(world.workerEnvironment, [
+      ...['status', toReset.partnerOrderId, '--json'],
+    ]);
+    expect(code).toBe(1);
+    const { error } = z.object({ error: z.object({ message: z.string() }) }).parse(answer.json());
+    expect(error.message).toContain(`the workflow ${workflowId(toReset)} is stuck`);
+    expect(error.message).toContain('encryption key');
+    expect(error.message).toContain('Stuck workflows');
+  });
+
+  test('tokens names it, and shows the other tokens', async () => {
+    const openId = 'user-with-a-token';
+    const atMs = Date.now();
+    const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
+    const grant = { access: 'a', fingerprint: 'f', lifetimeMs: 3_600_000, obtainedAtMs: atMs };
+    await renewals.handOver({ ...place, openId }, grant);
+    const { stdout, stderr, code } = await eventually(async () => {
+      const run = await cli(world.workerEnvironment, ['tokens', '--json']);
+      return run.stdout.includes(openId) ? run : undefined;
+    });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject([
+      { openId },
+      { workflowId: token, stuck: expect.stringContaining(`the workflow ${token} is stuck`) },
+    ]);
+    const text = await cli(world.workerEnvironment, ['tokens']);
+    expect(text.stdout).toContain(openId);
+    expect(text.stdout).toContain('cannot be read');
+    const doctor = await cli(world.workerEnvironment, ['doctor']);
+    expect(doctor.stdout).toMatch(/^FAIL tokens: .*the workflow token:default:application is stuck/m);
+    await typed('workflow', 'terminate', '-w', tokenWorkflowId('default', openId), '--reason', 'done');
+  });
+
   test('doctor names it and the page that helps', async () => {
     const { stdout, code } = await cli(world.workerEnvironment, ['doctor']);
     expect(code).toBe(6);

@@ -7,10 +7,10 @@ import { type RateLimit, RateLimits } from '../../client/rate-limits.ts';
 import { type ListedToken, Tokens } from '../../client/tokens.ts';
 import { formatMoney } from '../../domain/money.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
-import { type Answer, UsageError } from './answer.ts';
+import { type Answer, EXIT, UsageError } from './answer.ts';
 import type { RateChange } from './options.ts';
 import type { Session } from './session.ts';
-import { attentionText, colors, facts, grid } from './text.ts';
+import { attentionText, colors, facts, grid, wrap } from './text.ts';
 
 /** With `renew`, `application` or the openId of a user, renews that token and shows only it. */
 export async function tokens(
@@ -24,12 +24,15 @@ export async function tokens(
   );
   const head = ['token', 'expires', 'next renewal', 'refresh token expires', 'renewals', 'state'];
   const text = found.length === 0 ? 'no tokens yet' : grid(head, found.map(row));
-  return { json: found, text };
+  const isAnyStuck = found.some((token) => 'stuck' in token);
+  return { json: found, text, exitCode: isAnyStuck ? EXIT.unexpected : EXIT.ok };
 }
 
 function row(token: ListedToken): string[] {
   if ('ended' in token)
     return [token.workflowId, '', '', '', '', colors.yellow(`renewal ended: ${token.ended}`)];
+  if ('stuck' in token)
+    return [token.workflowId, '', '', '', '', colors.yellow(wrap(`cannot be read: ${token.stuck}`))];
   const { openId, expiresAt = '', renewsAt = '', refreshExpiresAt = '', renewals } = token;
   const state = [token.sentence, ...token.reasons.map(attentionText)].join('\n');
   return [openId ?? 'application', expiresAt, renewsAt, refreshExpiresAt, `${renewals}`, state];

@@ -10,6 +10,7 @@ import {
 } from '../../domain/reconciliation.ts';
 import { inParallel } from '../../surroundings/in-parallel.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
+import { WorkflowStuckError } from '../../temporal/stuck-workflow.ts';
 import { followUpOf } from '../follow-ups.ts';
 import type { Answer } from './answer.ts';
 import type { Page } from './options.ts';
@@ -91,7 +92,8 @@ async function reasonsOf(session: Session, row: ListedPayout): Promise<FlaggedRo
       return (await session.withDeadline(() => session.payouts.state(row))).reasons;
     const followUp = await followUpOf(session, row);
     return followUp && followUpReasons(followUp);
-  } catch {
+  } catch (error) {
+    if (error instanceof WorkflowStuckError) return [{ code: WORKFLOW_TASK_FAILS, message: error.message }];
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 /** The provider and the tokens for it. Only workers call the provider, so a worker checks it. */
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
-import { type ListedToken, Tokens } from '../../../client/tokens.ts';
+import { type ListedToken, Tokens, type UnreadToken } from '../../../client/tokens.ts';
 import { tokenWorkflowId } from '../../../contract/ids.ts';
 import type { ProbeResult, ProbeTarget } from '../../../contract/workflows.ts';
 import { messageOf } from '../../../temporal/client-errors.ts';
@@ -29,7 +29,10 @@ export async function checkProvider(
   try {
     const probe = await reads.probe(app, target, openId);
     const { ok: isReached, detail } = probe.reached;
-    return { check: isReached ? ok(CHECK, detail) : problem(CHECK, detail, UNREACHABLE), probe };
+    return {
+      check: isReached ? ok(CHECK, detail) : problem(CHECK, detail, UNREACHABLE),
+      probe,
+    };
   } catch (error) {
     return { check: problem(CHECK, messageOf(error), UNREACHABLE) };
   }
@@ -52,8 +55,8 @@ export async function checkTokens(
         check: problem(check, await whyNotFetched(session, app), UNREACHABLE),
         hasApplicationToken: false,
       };
-    const bad = tokens.filter((token) => 'ended' in token || token.needsAttention);
-    const hasApplicationToken = !bad.some(isMissingApplicationToken);
+    const bad = tokens.filter((token) => isUnread(token) || token.needsAttention);
+    const hasApplicationToken = !bad.some((token) => isMissingApplicationToken(token, app));
     if (bad.length > 0)
       return { check: problem(check, bad.map(describe).join('; '), advice(bad)), hasApplicationToken };
     const detail =
@@ -74,7 +77,7 @@ function fetchedTokens({ client, withDeadline }: Session, app: string): Promise<
 }
 
 function isBeingFetched(token: ListedToken): boolean {
-  if ('ended' in token || token.kind !== 'application') return false;
+  if (isUnread(token) || token.kind !== 'application') return false;
   return token.expiresAt === undefined && !token.reasons.some(({ code }) => code === 'REFUSED');
 }
 
@@ -87,8 +90,12 @@ async function whyNotFetched({ client, withDeadline }: Session, app: string): Pr
   return `application: no token yet${error ? `: ${messageOf(error)}` : ''}`;
 }
 
-function isMissingApplicationToken(token: ListedToken): boolean {
-  if ('ended' in token) return true;
+function isUnread(token: ListedToken): token is UnreadToken {
+  return 'ended' in token || 'stuck' in token;
+}
+
+function isMissingApplicationToken(token: ListedToken, app: string): boolean {
+  if (isUnread(token)) return 'ended' in token || token.workflowId === tokenWorkflowId(app);
   return (
     token.kind === 'application' &&
     token.reasons.some(({ code }) => NO_TOKEN.includes(code)) &&
@@ -98,11 +105,12 @@ function isMissingApplicationToken(token: ListedToken): boolean {
 
 function describe(token: ListedToken): string {
   if ('ended' in token) return `${token.workflowId}: its renewal has ended (${token.ended})`;
+  if ('stuck' in token) return token.stuck;
   return `${token.openId ?? 'application'}: ${token.reasons.map(({ code }) => code).join(', ')}`;
 }
 
 function advice(bad: readonly ListedToken[]): string {
-  const codes = bad.flatMap((token) => ('ended' in token ? [] : token.reasons.map(({ code }) => code)));
+  const codes = bad.flatMap((token) => (isUnread(token) ? [] : token.reasons.map(({ code }) => code)));
   const needsUser = codes.some((code) => USER_MUST_AUTHORIZE.includes(code));
   const authorize = needsUser
     ? `the user must authorize again, with a link of POST /v1/authorizations; `
