@@ -79,6 +79,10 @@ export class ProviderReads {
 /** A report moves no money, so it may time out. A hundred thousand payouts take some minutes. */
 const REPORT_TIMEOUT = '15 minutes';
 
+export function reportWorkflowId(environment: string, day: string): string {
+  return `${reportId(environment)}:${day}`;
+}
+
 /**
  * `day`: `YYYY-MM-DD`, UTC. Throws Temporal's `WorkflowFailedError` if no worker completes the report within 15
  * minutes.
@@ -86,7 +90,7 @@ const REPORT_TIMEOUT = '15 minutes';
 export async function dailyReport(client: Client, environment: string, day: string): Promise<DailyReport> {
   return client.workflow.execute<WorkflowSignatures['payoutReport']>('payoutReport', {
     taskQueue: PAYOUTS_TASK_QUEUE,
-    workflowId: `${reportId(environment)}:${day}`,
+    workflowId: reportWorkflowId(environment, day),
     // Concurrent requests share one report.
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowExecutionTimeout: REPORT_TIMEOUT,

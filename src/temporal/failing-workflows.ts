@@ -57,6 +57,11 @@ export async function knownFailingWorkflows(
   return reported || last ? stillFailing(client, [...(last ?? []), ...(reported ?? [])]) : undefined;
 }
 
+/** Whether the workflow task of an open workflow keeps failing now. */
+export async function isFailing(client: Client, workflowId: string): Promise<boolean> {
+  return (await failingNow(client, workflowId)) !== undefined;
+}
+
 async function stillFailing(client: Client, ids: readonly string[]): Promise<FailingWorkflow[]> {
   const found: FailingWorkflow[] = [];
   const left = [...new Set(ids)];

@@ -1,15 +1,41 @@
 /** `report`: the payouts of a day by outcome, their changes after the end, and the open payouts. */
-import { dailyReport } from '../../client/reads.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { dailyReport, reportWorkflowId } from '../../client/reads.ts';
 import type { DailyReport } from '../../domain/daily-report.ts';
 import type { Money } from '../../domain/money.ts';
 import { OUTCOMES } from '../../domain/payout.ts';
+import { isFailing } from '../../temporal/failing-workflows.ts';
+import { WorkflowStuckError } from '../../temporal/stuck-workflow.ts';
 import type { Answer } from './answer.ts';
 import type { Session } from './session.ts';
 import { grid, money } from './text.ts';
 
-export async function report({ client, environment }: Session, day: string): Promise<Answer> {
-  const made = await dailyReport(client, environment ?? 'test', day);
-  return { json: made, text: textOf(made) };
+const LOOK_EVERY_MS = 2_000;
+
+export async function report(session: Session, day: string): Promise<Answer> {
+  const environment = session.environment ?? 'test';
+  const ended = new AbortController();
+  const isStuck = untilStuck(session, reportWorkflowId(environment, day), ended.signal);
+  try {
+    const made = await Promise.race([dailyReport(session.client, environment, day), isStuck]);
+    return { json: made, text: textOf(made) };
+  } finally {
+    ended.abort();
+  }
+}
+
+/** Rejects when the workflow is stuck. A stuck report would be waited for until it times out. */
+async function untilStuck(
+  { client, withDeadline }: Session,
+  workflowId: string,
+  signal: AbortSignal,
+): Promise<never> {
+  for (;;) {
+    await sleep(LOOK_EVERY_MS, undefined, { signal });
+    // The report itself fails if Temporal serves no requests.
+    const isStuck = await withDeadline(() => isFailing(client, workflowId)).catch(() => false);
+    if (isStuck) throw new WorkflowStuckError(workflowId);
+  }
 }
 
 function textOf({ environment, day, generatedAt, apps, changes, totalChanges }: DailyReport): string {
