@@ -1,17 +1,10 @@
 /** A gRPC front as that of Temporal Cloud: TLS, and an API key in each request. Forwards to a Temporal server. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import {
-  type ClientHttp2Session,
-  connect,
-  constants,
-  createSecureServer,
-  type IncomingHttpHeaders,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import { connect, createSecureServer, type ServerHttp2Session } from 'node:http2';
 import { join } from 'node:path';
 import { makeKeys } from '../../deploy/keys.mjs';
+import { forwardCall } from './grpc-forward.ts';
 
 const UNAUTHENTICATED = '16';
 
@@ -42,7 +35,7 @@ export async function startApiKeyFront(temporalAddress: string, folder: string):
     const given = String(headers.authorization ?? '').replace(/^Bearer /, '');
     requests.push({ key: given, path: headers[':path'] ?? '' });
     stream.on('error', () => stream.destroy());
-    if (accepted.has(given)) forward(stream, headers, behind);
+    if (accepted.has(given)) forwardCall(stream, headers, behind);
     else
       stream.respond(
         { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': UNAUTHENTICATED },
@@ -67,26 +60,4 @@ export async function startApiKeyFront(temporalAddress: string, folder: string):
       await once(server, 'close');
     },
   };
-}
-
-function forward(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, behind: ClientHttp2Session): void {
-  const { authorization: _, ':authority': __, ':scheme': ___, ...others } = headers;
-  const onward = behind.request(others);
-  stream.on('close', () => onward.close(constants.NGHTTP2_CANCEL));
-  onward.on('error', () => stream.destroy());
-  onward.once('response', (answer) => {
-    if (stream.destroyed) return;
-    let trailers: IncomingHttpHeaders = {};
-    onward.once('trailers', (received) => {
-      trailers = received;
-    });
-    stream.respond(answer, { waitForTrailers: true });
-    stream.once('wantTrailers', () => stream.sendTrailers(withoutPseudo(trailers)));
-    onward.pipe(stream);
-  });
-  stream.pipe(onward);
-}
-
-function withoutPseudo(headers: IncomingHttpHeaders) {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(':')));
 }

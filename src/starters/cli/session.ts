@@ -6,12 +6,16 @@ import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { clientConfig } from '../../config/client-config.ts';
 import type { Environment } from '../../config/environment.ts';
 import { withProfile } from '../../config/profiles.ts';
+import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
+import { boundedCalls } from '../../temporal/bounded-calls.ts';
 import { connectClient } from '../../temporal/connection.ts';
 import { type Answer, print, UsageError } from './answer.ts';
 import { printFailure } from './print-failure.ts';
 
 /** Long enough for a worker that has to call the provider. */
 const TIMEOUT_MS = 30_000;
+/** A wait for a result consists of calls that Temporal answers after about twenty seconds if nothing has happened. */
+const LONGEST_CALL_MS = 60_000;
 
 export interface Session {
   client: Client;
@@ -45,7 +49,10 @@ export async function inSession(
   try {
     variables = variablesOf(profile);
     const { PAYMENTS_ENVIRONMENT: environment } = clientConfig(variables);
-    const { connection, client, namespace, address } = await connectClient({ environment: variables });
+    const { connection, client, namespace, address } = await connectClient({
+      environment: variables,
+      connection: { interceptors: [boundedCalls(PROCESS_SURROUNDINGS.clock, LONGEST_CALL_MS)] },
+    });
     close = () => connection.close();
     const session: Session = {
       client,
