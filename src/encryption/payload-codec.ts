@@ -55,6 +55,11 @@ export class EncryptionCodec implements PayloadCodec {
   }
 }
 
+/** The id of the key that encrypted a payload. Undefined if it is not encrypted. */
+export function keyIdOf({ metadata }: Payload): string | undefined {
+  return text(metadata?.[ENCODING]) === ENCRYPTED ? text(metadata?.[KEY_ID]) : undefined;
+}
+
 /** Undefined if the plaintext is not a payload. */
 function decodePayload(plain: Buffer): Payload | undefined {
   try {

@@ -1,0 +1,59 @@
+/** Several workers, of which one has other encryption keys. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type CliRun, cli } from '../support/cli.ts';
+import { newKey } from '../support/keys.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { WorkerProcesses } from '../support/workers.ts';
+
+const answerSchema = z.object({
+  checks: z.array(
+    z.object({ check: z.string(), verdict: z.string(), detail: z.string(), advice: z.string().optional() }),
+  ),
+});
+
+let world: PayoutWorld;
+let workers: WorkerProcesses;
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: { PAYOUTS_ENCRYPTION_KEYS: newKey('k1') } });
+  workers = new WorkerProcesses(world);
+});
+afterAll(async () => {
+  await workers.end();
+  await world.stop();
+});
+
+const doctor = () => cli(world.workerEnvironment, ['doctor', '--json']);
+
+function keysOf(run: CliRun) {
+  const found = answerSchema.parse(run.json()).checks.find(({ check }) => check === 'encryption keys');
+  if (!found) throw new Error(`no check of the keys in ${run.stdout}`);
+  return found;
+}
+
+test('doctor asks several workers, and names each with its keys', async () => {
+  const { child } = await workers.start();
+  const detail = await eventually(async () => {
+    const keys = keysOf(await doctor());
+    expect(keys.verdict).toBe('ok');
+    return keys.detail.includes(`${child.pid}@`) ? keys.detail : undefined;
+  });
+  expect(detail).toMatch(/match; this machine: k1; workers? .*\d+@\S+: k1/);
+});
+
+test('doctor names the worker that lacks the key, and not the others', async () => {
+  const { child } = await workers.start({ PAYOUTS_ENCRYPTION_KEYS: newKey('k2') });
+  // Temporal chooses the worker of each probe.
+  const { detail, advice } = await eventually(async () => {
+    const keys = keysOf(await doctor());
+    const isNamed = keys.verdict === 'problem' && keys.detail.includes('what this machine encrypted');
+    return isNamed ? keys : undefined;
+  });
+  expect(detail).toMatch(
+    new RegExp(
+      `worker ${child.pid}@\\S+ \\(it encrypts with k2\\) could not process what this machine encrypted \\(k1\\)`,
+    ),
+  );
+  expect(advice).toMatch(new RegExp(`the log of worker ${child.pid}@\\S+ names the missing key`));
+  if (!detail.includes('no fault')) expect(advice).toContain('another run of doctor may ask another worker');
+});
