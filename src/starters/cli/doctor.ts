@@ -8,9 +8,15 @@ import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
 import { messageOf } from '../../temporal/client-errors.ts';
 import { type Answer, EXIT } from './answer.ts';
 import { type Check, type ClockOffsets, compareClocks, problem, type Verdict } from './doctor/check.ts';
+import { CannotGoOn, Checks, TEMPORAL } from './doctor/checks.ts';
 import { checkKeys } from './doctor/keys.ts';
 import { checkPriorities } from './doctor/priorities.ts';
-import { checkProvider, checkTokens, providerNotChecked } from './doctor/provider.ts';
+import {
+  checkProvider,
+  checkTokens,
+  PROVIDER_CHECK,
+  providerNotChecked,
+} from './doctor/provider.ts';
 import { checkNamespace, checkSearchAttributes, checkVersion } from './doctor/temporal.ts';
 import { checkVersions } from './doctor/versions.ts';
 import { checkLease, checkTaskQueues } from './doctor/workers.ts';
@@ -22,15 +28,45 @@ export interface DoctorOptions {
   app: string;
   target: ProbeTarget;
   openId?: string | undefined;
+  /** Prints nothing before the end. */
+  json: boolean;
 }
 
-export async function doctor(session: Session, { app, target, openId }: DoctorOptions): Promise<Answer> {
-  const checks: Check[] = [];
+const SECONDS = 1_000;
+/** Calls that Temporal answers at once, even on a busy machine. */
+const TEMPORAL_ONLY = { ms: 10 * SECONDS };
+/** Describes many workflows, or waits for Temporal. */
+const MANY_CALLS = { ms: 20 * SECONDS };
+const READ_LOG = "read the workers' log: they may be overloaded, or stuck";
+/** Waits for a moment in which nothing owns the lease, or has a token. */
+const WORKER = { ms: 20 * SECONDS, adviceIfLate: READ_LOG };
+/** A worker that answers nothing is reported after 30 s. */
+const KEYS = { ms: 40 * SECONDS, adviceIfLate: READ_LOG };
+const PROVIDER = {
+  ms: 40 * SECONDS,
+  adviceIfLate:
+    'the call may wait for its turn under the rate limit: payouts rate-limit; docs/operations.md, Alerts, PayoutsCallsWait',
+};
+
+export async function doctor(session: Session, options: DoctorOptions): Promise<Answer> {
+  const show = (check: Check) => void (options.json || process.stdout.write(`${line(check)}\n`));
+  const checks = new Checks(session, show);
   const clocks: ClockOffsets = {};
-  const obstacle = await examine(session, app, checks, clocks);
-  if (obstacle !== undefined) return report([...checks, providerNotChecked(obstacle), compareClocks(clocks)]);
-  const { check, probe } = await checkProvider(session, app, target, openId);
-  return report([...checks, check, compareClocks({ ...clocks, provider: probe?.clock })], probe);
+  let probe: ProbeResult | undefined;
+  try {
+    await examine(session.environment ?? 'test', options.app, checks, clocks);
+    probe = await examineProvider(options, checks);
+  } catch (error) {
+    if (!(error instanceof CannotGoOn)) throw error;
+    if (!checks.all.some(({ check }) => check === PROVIDER_CHECK))
+      checks.add(providerNotChecked(error.message));
+  }
+  checks.add(compareClocks({ ...clocks, provider: probe?.clock }));
+  const answer = report(checks.all, probe);
+  if (options.json) return answer;
+  const rest = table(probe?.findings ?? []);
+  if (rest !== '') process.stdout.write(`\n${rest}\n`);
+  return { ...answer, isPrinted: true };
 }
 
 /** The answer if there is no connection to Temporal. */
@@ -42,32 +78,65 @@ export function connectionReport(error: unknown, variables: Environment): Answer
   return report([problem('Temporal', `no response from ${address}: ${messageOf(error)}`, advice)]);
 }
 
-/** Checks all that a call to the provider needs. Resolves with the reason why such a call would only wait. */
+/** Checks all that a call to the provider needs. Throws `CannotGoOn` if such a call would only wait. */
 async function examine(
-  session: Session,
+  environment: string,
   app: string,
-  checks: Check[],
+  checks: Checks,
   clocks: ClockOffsets,
-): Promise<string | undefined> {
-  const environment = session.environment ?? 'test';
-  checks.push(await checkVersion(session));
-  const namespace = await checkNamespace(session, environment);
-  checks.push(namespace.check);
-  if (namespace.missing) return 'the namespace does not exist';
-  checks.push(await checkSearchAttributes(session), await checkWorkflowTasks(session, environment));
-  const priorities = await checkPriorities(session);
+): Promise<void> {
+  const temporal = await checks.run(TEMPORAL, TEMPORAL_ONLY, async (session) => ({
+    version: await checkVersion(session),
+    namespace: await checkNamespace(session, environment),
+  }));
+  checks.add(temporal.version, temporal.namespace.check);
+  if (temporal.namespace.missing) throw new CannotGoOn('the namespace does not exist');
+  checks.add(await checks.run('search attributes', TEMPORAL_ONLY, checkSearchAttributes));
+  checks.add(
+    await checks.run('workflow tasks', MANY_CALLS, (session) => checkWorkflowTasks(session, environment)),
+  );
+  const priorities = await checks.run('priorities', MANY_CALLS, checkPriorities);
   clocks.temporal = priorities.clock;
-  const queues = await checkTaskQueues(session, environment, app);
-  checks.push(priorities.check, ...queues, await checkVersions(session));
-  if (queues.some(({ verdict }) => verdict !== 'ok')) return 'no worker can call it';
-  const keys = await checkKeys(session);
+  checks.add(priorities.check);
+  await examineWorkers(environment, app, checks, clocks);
+}
+
+async function examineWorkers(
+  environment: string,
+  app: string,
+  checks: Checks,
+  clocks: ClockOffsets,
+): Promise<void> {
+  const queues = await checks.run('workers', MANY_CALLS, (session) =>
+    checkTaskQueues(session, environment, app),
+  );
+  checks.add(...queues);
+  checks.add(await checks.run('worker versions', MANY_CALLS, checkVersions));
+  if (queues.some(({ verdict }) => verdict !== 'ok')) throw new CannotGoOn('no worker can call it');
+  const keys = await checks.run('encryption keys', KEYS, checkKeys);
   clocks.worker = keys.clock;
-  checks.push(keys.check);
-  if (keys.check.verdict !== 'ok') return 'the encryption keys do not match';
-  checks.push(await checkLease(session, environment, app), await checkReconciliation(session, environment));
-  const tokens = await checkTokens(session, app);
-  checks.push(tokens.check);
-  return tokens.hasApplicationToken ? undefined : 'there is no application token';
+  checks.add(keys.check);
+  if (keys.check.verdict !== 'ok') throw new CannotGoOn('the encryption keys do not match');
+  checks.add(
+    await checks.run('rate-limit lease', WORKER, (session) => checkLease(session, environment, app)),
+  );
+  checks.add(
+    await checks.run('reconciliation', TEMPORAL_ONLY, (session) => checkReconciliation(session, environment)),
+  );
+  const tokens = await checks.run('tokens', WORKER, (session) => checkTokens(session, app));
+  checks.add(tokens.check);
+  if (!tokens.hasApplicationToken) throw new CannotGoOn('there is no application token');
+}
+
+async function examineProvider(
+  { app, target, openId }: DoctorOptions,
+  checks: Checks,
+): Promise<ProbeResult | undefined> {
+  const { check, probe } = await checks.run(PROVIDER_CHECK, PROVIDER, (session) =>
+    checkProvider(session, app, target, openId),
+  );
+  checks.add(check);
+  return probe;
 }
 
 function report(checks: readonly Check[], probe?: ProbeResult): Answer {

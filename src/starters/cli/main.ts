@@ -248,7 +248,7 @@ withOutput(program.command('allowance <caller>'))
     return perform(command, async (session) => (await applicationVerbs()).allowance(session, name));
   });
 
-type Doctor = Common & { clientId?: string; order?: string; payerId?: string; openId?: string };
+type Doctor = Common & { json?: true; clientId?: string; order?: string; payerId?: string; openId?: string };
 
 // Also answers if Temporal does not respond.
 withOutput(program.command('doctor'))
@@ -258,8 +258,9 @@ withOutput(program.command('doctor'))
   .option('--payer-id <id>', 'a payer for whom a quote may be requested')
   .option('--order <id>', 'the partnerOrderId of an existing payout, to compare field names')
   .option('--open-id <id>', 'the user, if user tokens are used')
-  .action(async ({ app, clientId, order, payerId, openId }: Doctor, command: Command) => {
-    const options = { app: checkedApp(app), target: { clientId, partnerOrderId: order, payerId }, openId };
+  .action(async ({ app, json, clientId, order, payerId, openId }: Doctor, command: Command) => {
+    const target = { clientId, partnerOrderId: order, payerId };
+    const options = { app: checkedApp(app), target, openId, json: json === true };
     const { doctor, connectionReport } = await doctorVerb();
     await perform(command, (session) => doctor(session, options), connectionReport);
   });

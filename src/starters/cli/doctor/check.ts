@@ -1,7 +1,7 @@
 /** One check of `doctor`: what it found, and what to do; and the check of the clocks that the others read. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClockOffset } from '../../../domain/time.ts';
-import { messageOf } from '../../../temporal/client-errors.ts';
+import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
 
 /** `unknown`: cannot be determined from this machine. Does not make doctor fail. */
 export type Verdict = 'ok' | 'problem' | 'unknown';
@@ -31,13 +31,16 @@ export function unknown(check: string, detail: string, advice: string): Check {
   return { check, verdict: 'unknown', detail, advice };
 }
 
-/** The result of `run`, or `unknown` with the message of the error that it throws. */
+/** The result of `run`, or `unknown` with the message of the error that it throws, unless Temporal did not serve it. */
 export async function checkOrUnknown(
   check: string,
   advice: string,
   run: () => Promise<Check>,
 ): Promise<Check> {
-  return run().catch((error: unknown) => unknown(check, messageOf(error), advice));
+  return run().catch((error: unknown) => {
+    if (isUnserved(error)) throw error;
+    return unknown(check, messageOf(error), advice);
+  });
 }
 
 /** Calls `look` until it resolves with a value. Undefined if it has none within `withinMs`. */

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { clockOffset } from '../../../domain/time.ts';
-import { messageOf } from '../../../temporal/client-errors.ts';
+import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
 import type { Session } from '../session.ts';
 import { type Check, type CheckWithClock, ok, problem, unknown, until } from './check.ts';
 
@@ -36,9 +36,10 @@ export async function checkPriorities(session: Session): Promise<CheckWithClock>
       const { startTime } = await withDeadline(() => handle.describe());
       return { check, clock: clockOffset(startTime.getTime(), sentMs, answeredMs) };
     } finally {
-      await handle.terminate('no longer needed').catch(() => undefined);
+      await withDeadline(() => handle.terminate('no longer needed')).catch(() => undefined);
     }
   } catch (error) {
+    if (isUnserved(error)) throw error;
     return { check: unknown(CHECK, `the test failed: ${messageOf(error)}`, WITHOUT) };
   }
 }

@@ -3,11 +3,11 @@ import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/int
 import { type ListedToken, Tokens, type UnreadToken } from '../../../client/tokens.ts';
 import { tokenWorkflowId } from '../../../contract/ids.ts';
 import type { ProbeResult, ProbeTarget } from '../../../contract/workflows.ts';
-import { messageOf } from '../../../temporal/client-errors.ts';
+import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
 import type { Session } from '../session.ts';
 import { type Check, ok, problem, unknown, until } from './check.ts';
 
-const CHECK = 'provider';
+export const PROVIDER_CHECK = 'provider';
 const MAX_TOKENS = 100;
 const UNREACHABLE =
   "check PAYMENTS_BASE_URL of the workers, and whether the provider's allow-list has their egress addresses (docs/operations.md, Provider outage)";
@@ -21,25 +21,26 @@ const POLL_INTERVAL_MS = 500;
 const NO_TOKEN = ['TOKEN_EXPIRED', 'NO_TOKEN', 'REFUSED'];
 
 export async function checkProvider(
-  { reads }: Session,
+  { reads, withDeadline }: Session,
   app: string,
   target: ProbeTarget,
   openId?: string,
 ): Promise<{ check: Check; probe?: ProbeResult }> {
   try {
-    const probe = await reads.probe(app, target, openId);
+    const probe = await withDeadline(() => reads.probe(app, target, openId));
     const { ok: isReached, detail } = probe.reached;
     return {
-      check: isReached ? ok(CHECK, detail) : problem(CHECK, detail, UNREACHABLE),
+      check: isReached ? ok(PROVIDER_CHECK, detail) : problem(PROVIDER_CHECK, detail, UNREACHABLE),
       probe,
     };
   } catch (error) {
-    return { check: problem(CHECK, messageOf(error), UNREACHABLE) };
+    if (isUnserved(error)) throw error;
+    return { check: problem(PROVIDER_CHECK, messageOf(error), UNREACHABLE) };
   }
 }
 
 export function providerNotChecked(why: string): Check {
-  return unknown(CHECK, `not checked: ${why}`, 'fix the problems above, and run doctor again');
+  return unknown(PROVIDER_CHECK, `not checked: ${why}`, 'fix the problems above, and run doctor again');
 }
 
 /** Checks at most a hundred tokens. Without an application token, a call to the provider would only wait. */
@@ -63,6 +64,7 @@ export async function checkTokens(
       tokens.length === 0 ? 'none yet: the first call to the provider gets one' : `${tokens.length} valid`;
     return { check: ok(check, detail), hasApplicationToken };
   } catch (error) {
+    if (isUnserved(error)) throw error;
     return { check: unknown(check, messageOf(error), 'payouts tokens'), hasApplicationToken: true };
   }
 }

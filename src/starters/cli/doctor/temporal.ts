@@ -2,6 +2,7 @@
 import { isGrpcServiceError } from '@temporalio/client';
 import { followUpsMs } from '../../../config/client-config.ts';
 import { DAY_MS, HOUR_MS } from '../../../domain/time.ts';
+import { isUnserved } from '../../../temporal/client-errors.ts';
 import {
   missingSearchAttributes,
   namespaceCommand,
@@ -9,6 +10,7 @@ import {
 } from '../../../temporal/search-attributes.ts';
 import type { Session } from '../session.ts';
 import { type Check, checkOrUnknown, ok, problem, unknown } from './check.ts';
+import { TEMPORAL } from './checks.ts';
 
 /** gRPC status code. */
 const NOT_FOUND = 5;
@@ -17,7 +19,7 @@ const MARGIN_MS = DAY_MS;
 
 export async function checkVersion({ client, address, withDeadline }: Session): Promise<Check> {
   const { serverVersion } = await withDeadline(() => client.workflowService.getSystemInfo({}));
-  return ok('Temporal', `${address}, server ${serverVersion || 'version unknown'}`);
+  return ok(TEMPORAL, `${address}, server ${serverVersion || 'version unknown'}`);
 }
 
 /** `missing`: the namespace does not exist, so nothing else can be checked. */
@@ -30,7 +32,7 @@ export async function checkNamespace(
     const retentionMs = Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0) * 1_000;
     return { check: retention(namespace, retentionMs, environment, followUpsMs(variables)), missing: false };
   } catch (error) {
-    if (!isGrpcServiceError(error)) throw error;
+    if (!isGrpcServiceError(error) || isUnserved(error)) throw error;
     const missing = error.code === NOT_FOUND;
     const check = missing
       ? problem(

@@ -2,7 +2,7 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { RateLimits } from '../../../client/rate-limits.ts';
 import { apiTaskQueue, leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
-import { messageOf } from '../../../temporal/client-errors.ts';
+import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
 import type { Session } from '../session.ts';
 import { type Check, ok, problem, unknown, until } from './check.ts';
 
@@ -74,6 +74,7 @@ export async function checkLease(
         `no worker serves ${app} in ${environment}, or its app_id has another name there`,
         START_WORKER,
       );
+    if (isUnserved(error)) throw error;
     return unknown(check, messageOf(error), advice);
   }
 }
