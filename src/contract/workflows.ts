@@ -79,6 +79,8 @@ export interface ProbeTarget {
 /** The result of a probe. */
 export interface ProbeResult {
   findings: ProbeFinding[];
+  /** The ids of the findings that are missing because the provider answered 429. Absent: none. */
+  limited?: string[];
   /** Whether the provider answered at all, even with a refusal, and the details. */
   reached: { ok: boolean; detail: string };
   /** The offset of the provider's clock from the worker's; absent if the answer has no `Date` header. */

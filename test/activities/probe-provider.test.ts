@@ -76,4 +76,16 @@ describe('doctor probes the open points through a worker', () => {
     expect(verdict(findings, 'trade-token')).toBe('not probed');
     expect(verdict(findings, 'unknown-order')).toBe('not probed');
   });
+
+  test('says which findings are missing because the rate limit is used up', async () => {
+    expect((await reads.probe('default', {})).limited).toBeUndefined();
+    const { id } = world.simulator.control.addFault({
+      operation: 'queryResult',
+      fault: { kind: 'status', status: 429 },
+    });
+    const { findings, limited } = await reads.probe('default', {});
+    world.simulator.control.removeFault(id);
+    expect(limited).toEqual(['trade-token', 'signature', 'unknown-order']);
+    for (const point of limited ?? []) expect(verdict(findings, point)).toBe('not probed');
+  });
 });

@@ -141,6 +141,19 @@ describe('doctor in a healthy environment', () => {
     expect(checkOf(answer, 'provider').detail).toContain('503');
   });
 
+  test('says which probes the provider answered with 429', async () => {
+    const fault = { kind: 'status', status: 429 } as const;
+    const { id } = world.simulator.control.addFault({ operation: 'queryResult', fault });
+    const answer = await run();
+    world.simulator.control.removeFault(id);
+    expect(checkOf(answer, 'provider').verdict).toBe('ok');
+    expect(checkOf(answer, 'rate limit')).toMatchObject({
+      verdict: 'unknown',
+      detail: expect.stringMatching(/429 to the probes trade-token, signature, unknown-order/),
+      advice: expect.stringContaining('PayoutsRateLimited'),
+    });
+  });
+
   test('reports unserved queues, a missing search attribute and short retention, each with the command to run', async () => {
     await world.stopWorkers();
     const { connection } = world.client;

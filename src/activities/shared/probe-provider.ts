@@ -10,7 +10,7 @@ import type { Clock, Random, Surroundings } from '../../surroundings/surrounding
 type Probed = Pick<PaymentsClient, 'ping' | 'quote' | 'tradeResult' | 'payoutOrder'>;
 
 type Answer<T = unknown> = { value: T } | { error: PaymentsError };
-type Finding = Omit<ProbeFinding, 'id'>;
+type Finding = Omit<ProbeFinding, 'id'> & { isLimited?: true };
 
 const KNOWN_AUDITS = ['PROCESSING', 'APPROVED', 'REJECTED', 'RETURNED', 'DECLINED'];
 const EARLIEST_PLAUSIBLE = '2020-01-01T00:00:00.000Z';
@@ -38,12 +38,14 @@ export async function probeProvider(
     ...(existing ?? {}),
     ...(quoted && { 'quote-lock': quoted }),
   };
+  const limited = OPEN_POINTS.map(({ id }) => id).filter((id) => findings[id]?.isLimited);
   return {
-    findings: OPEN_POINTS.map(({ id, probe }) => ({
-      id,
-      ...(findings[id] ??
-        notProbed(probe === '' ? 'no harmless read can check this' : `needs more: ${probe}`)),
-    })),
+    findings: OPEN_POINTS.map(({ id, probe }) => {
+      const { verdict, detail } =
+        findings[id] ?? notProbed(probe === '' ? 'no harmless read can check this' : `needs more: ${probe}`);
+      return { id, verdict, detail };
+    }),
+    ...(limited.length > 0 && { limited }),
     reached: reachedBy([unknown, gateway]),
     ...(read !== undefined && { clock: read }),
   };
@@ -98,6 +100,7 @@ const notProbed = (detail: string): Finding => ({ verdict: 'not probed', detail 
 function judged(error: PaymentsError, against: readonly string[]): Finding {
   const code = error.serviceCode === undefined ? '' : `, code ${error.serviceCode}`;
   const detail = `${error.message}${code}`;
+  if (error.code === 'RATE_LIMITED') return { ...notProbed(detail), isLimited: true };
   return against.includes(error.code) ? refuted(detail) : notProbed(detail);
 }
 

@@ -16,6 +16,7 @@ import {
   checkTokens,
   PROVIDER_CHECK,
   providerNotChecked,
+  rateLimitUsedUp,
 } from './doctor/provider.ts';
 import { checkNamespace, checkSearchAttributes, checkVersion } from './doctor/temporal.ts';
 import { checkVersions } from './doctor/versions.ts';
@@ -135,7 +136,8 @@ async function examineProvider(
   const { check, probe } = await checks.run(PROVIDER_CHECK, PROVIDER, (session) =>
     checkProvider(session, app, target, openId),
   );
-  checks.add(check);
+  const limit = probe && rateLimitUsedUp(probe);
+  checks.add(check, ...(limit ? [limit] : []));
   return probe;
 }
 

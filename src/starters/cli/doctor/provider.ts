@@ -11,6 +11,8 @@ export const PROVIDER_CHECK = 'provider';
 const MAX_TOKENS = 100;
 const UNREACHABLE =
   "check PAYMENTS_BASE_URL of the workers, and whether the provider's allow-list has their egress addresses (docs/operations.md, Provider outage)";
+const RATE_LIMITED =
+  'another program may use the same app_id, or the rate is set too high: payouts rate-limit; docs/operations.md, Alerts, PayoutsRateLimited. Then run doctor again';
 /** Only the user can fix these. */
 const USER_MUST_AUTHORIZE = ['REFRESH_REFUSED', 'NO_REFRESH_TOKEN'];
 const WRONG_CREDENTIALS =
@@ -29,14 +31,23 @@ export async function checkProvider(
   try {
     const probe = await withDeadline(() => reads.probe(app, target, openId));
     const { ok: isReached, detail } = probe.reached;
+    const advice = probe.limited ? RATE_LIMITED : UNREACHABLE;
     return {
-      check: isReached ? ok(PROVIDER_CHECK, detail) : problem(PROVIDER_CHECK, detail, UNREACHABLE),
+      check: isReached ? ok(PROVIDER_CHECK, detail) : problem(PROVIDER_CHECK, detail, advice),
       probe,
     };
   } catch (error) {
     if (isUnserved(error)) throw error;
     return { check: problem(PROVIDER_CHECK, messageOf(error), UNREACHABLE) };
   }
+}
+
+/** Undefined unless the provider answered a probe with 429. */
+export function rateLimitUsedUp({ limited }: ProbeResult): Check | undefined {
+  if (!limited) return undefined;
+  const probes = limited.length === 1 ? 'probe' : 'probes';
+  const detail = `the provider answered 429 to the ${probes} ${limited.join(', ')}: its rate limit is used up`;
+  return unknown('rate limit', detail, RATE_LIMITED);
 }
 
 export function providerNotChecked(why: string): Check {
