@@ -17,6 +17,11 @@ export const BUSINESS_EVENTS = {
     fields: ['app', 'outcome', 'reason', 'learnedBy', 'orderId'],
   },
   'notification.received': { level: 'info', says: 'a notification has reached the payout', fields: ['app'] },
+  'notifications.refused': {
+    level: 'warn',
+    says: 'notifications were refused since the last line',
+    fields: ['app', 'since', 'counts'],
+  },
   'attention.raised': {
     level: 'warn',
     says: 'a person should look at the workflow',
@@ -62,6 +67,9 @@ export const BUSINESS_EVENTS = {
 >;
 
 export type BusinessEvent = keyof typeof BUSINESS_EVENTS;
+/** Counts by code. */
+type Counts = Readonly<Record<string, number>>;
+type Value = string | number | readonly string[] | Counts;
 type Field<Event extends BusinessEvent> = (typeof BUSINESS_EVENTS)[Event]['fields'][number];
 
 /** Of a workflow or an activity. */
@@ -72,7 +80,7 @@ export type EventLogger = Readonly<
 export function logEvent<Event extends BusinessEvent>(
   log: EventLogger,
   event: Event,
-  fields: Readonly<Partial<Record<Field<Event>, string | number | readonly string[] | undefined>>>,
+  fields: Readonly<Partial<Record<Field<Event>, Value | undefined>>>,
 ): void {
   const { level, says } = BUSINESS_EVENTS[event];
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);

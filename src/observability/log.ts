@@ -2,7 +2,9 @@
  * The log of a process, on standard error: one JSON object per line, or text for a person at a terminal. It never holds
  * a secret or personal data: whoever logs passes codes, ids and counts only.
  */
+
 import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino';
+import type { EventLogger } from '../domain/business-events.ts';
 
 export interface LogSettings {
   PAYOUTS_LOG_LEVEL: 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -12,6 +14,16 @@ export interface LogSettings {
 export type Log = Logger;
 /** What code that only reports problems needs of a log. */
 export type ProblemLog = Pick<Logger, 'warn' | 'error'>;
+
+/** For `logEvent`, of a process that logs by itself: workflows and activities have the SDK's logger. */
+export function eventLogger(log: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>): EventLogger {
+  return {
+    debug: (message, fields) => log.debug(fields, message),
+    info: (message, fields) => log.info(fields, message),
+    warn: (message, fields) => log.warn(fields, message),
+    error: (message, fields) => log.error(fields, message),
+  };
+}
 
 /** `processName`: which of our programs writes it, in every line. */
 export function createLog(processName: string, settings: LogSettings): Log {

@@ -199,7 +199,7 @@ describe('metrics', () => {
 });
 
 test('log events: the code logs each of them', () => {
-  const all = source('src/workflows', 'src/workers');
+  const all = source('src/workflows', 'src/workers', 'src/starters/api');
   expect(named(BUSINESS_EVENTS).filter((name) => !all.includes(`'${name}'`))).toEqual([]);
 });
 

@@ -3,7 +3,9 @@
  * payout, responds.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Callers } from '../../config/callers.ts';
 import { appName } from '../../contract/payout-request.ts';
+import { eventLogger } from '../../observability/log.ts';
 import {
   type NotificationFields,
   NotificationFormatError,
@@ -17,6 +19,7 @@ import { FloodGate } from './flood-gate.ts';
 import type { ApiMetrics, NotificationResult } from './metrics.ts';
 import { Problem, tooManyRequests, unavailable } from './problem.ts';
 import type { Received, Receiver } from './receiver.ts';
+import { RefusedNotifications } from './refused-notifications.ts';
 import { TooManySignalsError } from './signal-coalescer.ts';
 
 /** The unverified notifications of each address. A provider with a limit of 20 calls per second sends fewer. */
@@ -28,6 +31,14 @@ interface NotificationParts {
   fields: NotificationFields;
   metrics: ApiMetrics;
   clock: Clock;
+  callers: Pick<Callers, 'keys'>;
+}
+
+/** What the route remembers of earlier notifications. */
+interface Counters {
+  unmatched: FloodGate;
+  refused: RefusedNotifications;
+  senders: TokenBuckets;
 }
 
 type NotificationRequest = FastifyRequest<{ Params: { app: string } }>;
@@ -41,7 +52,11 @@ const RESULTS: Record<number, NotificationResult> = {
 
 export function notificationRoute(server: FastifyInstance, parts: NotificationParts): void {
   const unmatched = new FloodGate((counted) => server.log.info(counted, 'more notifications'));
-  server.addHook('onClose', async () => unmatched.close());
+  const refused = new RefusedNotifications({ ...parts, log: eventLogger(server.log) });
+  server.addHook('onClose', async () => {
+    unmatched.close();
+    refused.close();
+  });
   const senders = new TokenBuckets(UNVERIFIED, parts.clock);
   // In its own scope, where every body remains raw bytes.
   server.register(async (scope) => {
@@ -49,7 +64,7 @@ export function notificationRoute(server: FastifyInstance, parts: NotificationPa
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     scope.post<{ Params: { app: string } }>('/v1/notifications/:app', async (request, reply) => {
       try {
-        const received = await receive(parts, { unmatched, senders }, request);
+        const received = await receive(parts, { unmatched, refused, senders }, request);
         parts.metrics.countNotification(received);
         return reply.code(202).send({ received });
       } catch (error) {
@@ -62,7 +77,7 @@ export function notificationRoute(server: FastifyInstance, parts: NotificationPa
 
 async function receive(
   { verifier, receiver, fields }: NotificationParts,
-  { unmatched, senders }: { unmatched: FloodGate; senders: TokenBuckets },
+  { unmatched, refused, senders }: Counters,
   request: NotificationRequest,
 ): Promise<Received> {
   const app = appName.safeParse(request.params.app);
@@ -70,8 +85,10 @@ async function receive(
   requireNoAppInQuery(request);
   const rawBody = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   const { result, reason } = await verifier.verify({ rawBody, headers: request.headers, now: Date.now() });
-  if (result === 'rejected')
+  if (result === 'rejected') {
+    refused.count(app.data, reason ?? 'rejected');
     throw new Problem('notification-not-verified', `not verified: ${reason ?? 'rejected'}`);
+  }
   const notification = parse(rawBody, fields);
   if (notification.orderId === undefined && notification.partnerOrderId === undefined)
     throw new Problem('notification-unusable', 'contains no order id; see PAYMENTS_NOTIFICATION_FIELDS');

@@ -85,8 +85,6 @@ export async function buildServer(
   const receiver = new Receiver(client, { clock });
   server.addHook('onClose', async () => receiver.close());
   metrics.gauge('waiting', () => receiver.waiting);
-  const fields = config.PAYMENTS_NOTIFICATION_FIELDS;
-  notificationRoute(server, { receiver, verifier, fields, metrics, clock });
   const clients = clientsOf(client, config);
   oauthRoutes(server, clients.authorizations, clock);
   // Before the server waits for open requests.
@@ -99,6 +97,8 @@ export async function buildServer(
   });
   const callers = new ReloadedCallers(config.callers, server.log, limits);
   server.addHook('onClose', async () => callers.close());
+  const fields = config.PAYMENTS_NOTIFICATION_FIELDS;
+  notificationRoute(server, { receiver, verifier, fields, metrics, clock, callers });
   docsRoutes(server, operations, config.PAYOUTS_API_TRY_OUT);
   problemRoutes(server);
   metricsRoute(server, callers, audit, metrics.registry);
