@@ -57,6 +57,11 @@ export const BUSINESS_EVENTS = {
     says: 'no call reaches the provider; releases the rate-limit lease to another process',
     fields: ['app', 'unreachedMs'],
   },
+  'worker.ready': {
+    level: 'info',
+    says: 'the worker serves tasks under this identity in Temporal',
+    fields: ['identity', 'environment', 'apps', 'metrics', 'health'],
+  },
   'provider.call': {
     level: 'debug',
     says: 'a call to the provider has ended',

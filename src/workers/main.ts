@@ -2,7 +2,10 @@
 import { Worker } from '@temporalio/worker';
 import { workerConfig } from '../config/config.ts';
 import { ConfigError } from '../config/environment.ts';
+import type { Listen } from '../config/values.ts';
+import { logEvent } from '../domain/business-events.ts';
 import { setGauge } from '../domain/record-metric.ts';
+import { eventLogger } from '../observability/log.ts';
 import { startTracing } from '../observability/tracing.ts';
 import { Drain } from '../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
@@ -35,9 +38,9 @@ async function main(): Promise<void> {
   const { connection, client, namespace, address } = temporal;
   const drain = new Drain();
   let workers: ProcessWorkers | undefined;
-  const health = { drain, clock, client, isRunning: () => workers !== undefined && isRunning(workers) };
+  const parts = { drain, clock, client, isRunning: () => workers !== undefined && isRunning(workers) };
   const { PAYOUTS_HEALTH_LISTEN: listen } = env;
-  const stopHealth = listen === undefined ? () => undefined : await serveHealth(listen, health);
+  const stopHealth = listen === undefined ? () => undefined : await serveHealth(listen, parts);
   workers = await createWorkers({
     ...{ config, client, surroundings, meter },
     createWorker: (options) => Worker.create({ ...options, ...tracedWorker, connection, namespace }),
@@ -50,14 +53,27 @@ async function main(): Promise<void> {
     keepSchedules(client, config, clock, log),
     keepDeliveries(client, config, clock, log),
   ];
-  const apps = [...config.applications.keys()].join(', ');
+  const { PAYMENTS_ENVIRONMENT: environment, PAYOUTS_METRICS_LISTEN: metrics } = env;
+  const { identity } = workers;
+  const apps = [...config.applications.keys()];
+  const health = listen && addressOf(listen);
   console.log(
-    `worker ready: ${env.PAYMENTS_ENVIRONMENT}, applications ${apps}, Temporal ${address}/${namespace}`,
+    [
+      `worker ready: ${environment}, applications ${apps.join(', ')}, Temporal ${address}/${namespace}`,
+      `identity ${identity}`,
+      ...(metrics === undefined ? [] : [`metrics ${metrics}`]),
+      ...(health === undefined ? [] : [`health ${health}`]),
+    ].join(', '),
   );
+  logEvent(eventLogger(log), 'worker.ready', { identity, environment, apps, metrics, health });
   await running;
   for (const stop of [...stopKeeping, stopDeadline, stopHealth]) stop();
   await stopTracing();
   await connection.close();
+}
+
+function addressOf({ host, port }: Listen): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 async function connected(): ReturnType<typeof connectWorker> {

@@ -35,6 +35,8 @@ const WORKFLOW_TASKS = {
 };
 
 export interface ProcessWorkers {
+  /** The name of this process in Temporal. */
+  identity: string;
   workflows: Runnable;
   /** The workers of the applications, of their Nexus endpoints and of their events. */
   applications: Runnable[];
@@ -72,7 +74,7 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
     ...eventQueues(parts).map((queue) => activityWorker(parts, queue)),
     ...nexusQueues(parts).map((queue) => createWorker({ ...queue, dataConverter: converter })),
   ]);
-  return { workflows, applications };
+  return { identity: workflows.options.identity, workflows, applications };
 }
 
 /** Resolves when all workers have ended after a shutdown; rejects as soon as one fails. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -30,11 +30,12 @@ describe('a worker', () => {
 
   beforeAll(async () => {
     world = await PayoutWorld.start({ idle: true });
-    const [port = 0] = await freePorts(1);
+    const [port = 0, healthPort = 0] = await freePorts(2);
     address = `127.0.0.1:${port}`;
+    const listen = { PAYOUTS_METRICS_LISTEN: address, PAYOUTS_HEALTH_LISTEN: `127.0.0.1:${healthPort}` };
     worker = await startProgram(
       'src/workers/main.ts',
-      { ...world.workerEnvironment, PAYOUTS_METRICS_LISTEN: address, PAYOUTS_OVERDUE_AFTER: '1ms' },
+      { ...world.workerEnvironment, ...listen, PAYOUTS_OVERDUE_AFTER: '1ms' },
       /worker ready/,
     );
   });
@@ -55,6 +56,18 @@ describe('a worker', () => {
       );
     return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ')));
   };
+
+  test('says at its start by which name Temporal knows it, and where it serves metrics', async () => {
+    const identity = `${worker.child.pid}@${hostname()}`;
+    expect(worker.output()).toMatch(/^worker ready: .*$/m);
+    const [line] = /^worker ready: .*$/m.exec(worker.output()) ?? [];
+    expect(line).toContain(`, identity ${identity}, metrics ${address}, health 127.0.0.1:`);
+    const ready = await eventually(() => /^\{.*"worker\.ready".*\}$/m.exec(worker.output())?.[0]);
+    expect(JSON.parse(ready)).toMatchObject({
+      ...{ level: 'info', event: 'worker.ready', identity, environment: 'test', apps: ['default'] },
+      ...{ metrics: address, health: expect.stringMatching(/^127\.0\.0\.1:\d+$/) },
+    });
+  });
 
   test('counts what payouts do, and what waits in Temporal, by our own values only', async () => {
     const { payouts } = world;
