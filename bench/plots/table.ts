@@ -196,7 +196,6 @@ function eventsTable(events: Part<'events'>): string[] {
     ),
     '',
     `A delivery adds ${eventsPerDelivery.payout} history events to the payout, ${eventsPerDelivery.delivery} to the delivery workflow, and ${requestsPerDelivery} requests.`,
-    '',
   ];
 }
 
