@@ -71,7 +71,10 @@ export class RefusedNotifications {
 
   private isKnown(app: string): boolean {
     return (
-      app === 'default' || this.parts.callers.keys.some(({ caller }) => caller.applications.includes(app))
+      app === 'default' ||
+      this.parts.callers.keys.some(
+        ({ caller }) => caller.applications !== 'any' && caller.applications.includes(app),
+      )
     );
   }
 }

@@ -46,7 +46,7 @@ const KEYS = { ms: 40 * SECONDS, adviceIfLate: READ_LOG };
 const PROVIDER = {
   ms: 40 * SECONDS,
   adviceIfLate:
-    'the call may wait for its turn under the rate limit: payouts rate-limit; docs/operations.md, Alerts, PayoutsCallsWait',
+    'the provider may not answer (docs/alerts.md, PayoutsProviderUnreachable), or the call may wait for its turn under the rate limit (PayoutsCallsWait)',
 };
 
 export async function doctor(session: Session, options: DoctorOptions): Promise<Answer> {

@@ -11,13 +11,18 @@ import type { Session } from './session.ts';
 import { grid, money } from './text.ts';
 
 const LOOK_EVERY_MS = 2_000;
+/** As many looks in a row: a healthy worker may take over from one that fails. */
+const LOOKS_TO_BE_STUCK = 10;
 
 export async function report(session: Session, day: string): Promise<Answer> {
   const environment = session.environment ?? 'test';
   const ended = new AbortController();
   const isStuck = untilStuck(session, reportWorkflowId(environment, day), ended.signal);
   try {
-    const made = await Promise.race([dailyReport(session.client, environment, day), isStuck]);
+    const making = session.client.withAbortSignal(ended.signal, () =>
+      dailyReport(session.client, environment, day),
+    );
+    const made = await Promise.race([making, isStuck]);
     return { json: made, text: textOf(made) };
   } finally {
     ended.abort();
@@ -30,12 +35,13 @@ async function untilStuck(
   workflowId: string,
   signal: AbortSignal,
 ): Promise<never> {
-  for (;;) {
+  for (let failing = 0; failing < LOOKS_TO_BE_STUCK; ) {
     await sleep(LOOK_EVERY_MS, undefined, { signal });
     // The report itself fails if Temporal serves no requests.
-    const isStuck = await withDeadline(() => isFailing(client, workflowId)).catch(() => false);
-    if (isStuck) throw new WorkflowStuckError(workflowId);
+    const isFailingNow = await withDeadline(() => isFailing(client, workflowId)).catch(() => false);
+    failing = isFailingNow ? failing + 1 : 0;
   }
+  throw new WorkflowStuckError(workflowId);
 }
 
 function textOf({ environment, day, generatedAt, apps, changes, totalChanges }: DailyReport): string {

@@ -49,9 +49,10 @@ export async function until<T>(
   everyMs: number,
   withinMs: number,
 ): Promise<T | undefined> {
-  for (let waitedMs = 0; ; waitedMs += everyMs) {
+  const endMs = performance.now() + withinMs;
+  for (;;) {
     const found = await look();
-    if (found !== undefined || waitedMs >= withinMs) return found;
+    if (found !== undefined || performance.now() >= endMs) return found;
     await sleep(everyMs);
   }
 }

@@ -3,9 +3,6 @@ import { grpcStatusOf, isUnserved, serverMessageOf } from '../../../temporal/cli
 import type { Session } from '../session.ts';
 import { type Check, problem } from './check.ts';
 
-/** All checks of a run together. */
-const MAX_RUN_MS = 60_000;
-
 export const TEMPORAL = 'Temporal';
 const CHECK_DATABASE =
   "check its database and the log of Temporal's server; on Temporal Cloud, its status page and the limits of the namespace";
@@ -26,7 +23,6 @@ export class Checks {
   readonly all: Check[] = [];
   private readonly session: Session;
   private readonly show: (check: Check) => void;
-  private readonly endMs = Date.now() + MAX_RUN_MS;
 
   constructor(session: Session, show: (check: Check) => void) {
     this.session = session;
@@ -46,9 +42,8 @@ export class Checks {
    */
   async run<T>(check: string, limits: CheckLimits, look: (session: Session) => Promise<T>): Promise<T> {
     const begunMs = Date.now();
-    const untilMs = Math.min(this.endMs, begunMs + limits.ms);
     const { client } = this.session;
-    const withDeadline = <R>(call: () => Promise<R>) => client.withDeadline(untilMs, call);
+    const withDeadline = <R>(call: () => Promise<R>) => client.withDeadline(begunMs + limits.ms, call);
     try {
       return await look({ ...this.session, withDeadline });
     } catch (error) {

@@ -7,11 +7,14 @@ import type { WorkerDescription, WorkflowSignatures } from '../../../contract/wo
 import { type ClockOffset, clockOffset } from '../../../domain/time.ts';
 import { UnknownKeyError } from '../../../encryption/key-ring.ts';
 import { keyIdOf } from '../../../encryption/payload-codec.ts';
+import { isUnserved } from '../../../temporal/client-errors.ts';
 import type { Session } from '../session.ts';
 import { until } from './check.ts';
 
 const POLL_INTERVAL_MS = 200;
 const TIMEOUT_MS = 30_000;
+/** `WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE`: also of a payload that cannot be decrypted. */
+const UNHANDLED_FAILURE = 14;
 const KEY_ID = /^[\w.-]{1,64}$/;
 
 type Handle = WorkflowHandle<WorkflowSignatures['workerProbe']>;
@@ -57,7 +60,9 @@ async function terminate(withDeadline: Session['withDeadline'], probe: Handle): 
 async function look(probe: Handle): Promise<'completed' | KeyProbe | undefined> {
   const { events } = await probe.fetchHistory();
   const all = events ?? [];
-  const failed = all.findLast((event) => event.workflowTaskFailedEventAttributes);
+  const failed = all.findLast(
+    ({ workflowTaskFailedEventAttributes: task }) => task?.cause === UNHANDLED_FAILURE,
+  );
   if (failed) {
     const { identity, failure } = failed.workflowTaskFailedEventAttributes ?? {};
     return failureOf(identity, activityWorker(all), failure);
@@ -72,8 +77,10 @@ async function look(probe: Handle): Promise<'completed' | KeyProbe | undefined> 
 async function failedActivity(probe: Handle, events: Events): Promise<KeyProbe | undefined> {
   const { raw } = await probe.describe();
   const [activity] = raw.pendingActivities ?? [];
-  if (!activity?.lastFailure) return undefined;
-  return failureOf(activity.lastWorkerIdentity, workflowWorker(events), activity.lastFailure);
+  const failure = activity?.lastFailure;
+  // A worker that is frozen, or shuts down, is asked again, or another one.
+  if (!failure || failure.timeoutFailureInfo || failure.canceledFailureInfo) return undefined;
+  return failureOf(activity.lastWorkerIdentity, workflowWorker(events), failure);
 }
 
 /** The worker encrypts the message of its failure. */
@@ -90,12 +97,13 @@ function failureOf(
 async function read(probe: Handle): Promise<KeyProbe> {
   const { events } = await probe.fetchHistory();
   const last = workflowWorker(events ?? []) ?? 'unknown';
+  const { startTime, closeTime } = await probe.describe();
   try {
     const description = await probe.result();
-    const { startTime, closeTime } = await probe.describe();
     const clock = clockOffset(description.nowMs, startTime.getTime(), (closeTime ?? new Date()).getTime());
     return { kind: 'described', worker: activityWorker(events ?? []) ?? last, description, clock };
   } catch (error) {
+    if (isUnserved(error)) throw error;
     return {
       kind: 'unreadable',
       worker: last,

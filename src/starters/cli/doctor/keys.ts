@@ -89,7 +89,7 @@ interface Faults {
 function faultCheck({ faults, bad, good, notAsked, variables }: Faults): Check {
   const texts = [...new Set(faults.map((fault) => faultText(fault, variables)))];
   const others = good.length === 0 ? '' : `; ${workersText(good)}: no fault`;
-  const logs = `the log of ${workersText(bad)} names the missing key`;
+  const logs = `the log of ${workersText(bad)} names the cause, usually a missing key`;
   const advice =
     good.length > 0
       ? `${logs}; set the PAYOUTS_ENCRYPTION_KEYS of the other workers there (${PAGE})`

@@ -12,7 +12,7 @@ const MAX_TOKENS = 100;
 const UNREACHABLE =
   "check PAYMENTS_BASE_URL of the workers, and whether the provider's allow-list has their egress addresses (docs/operations.md, Provider outage)";
 const RATE_LIMITED =
-  'another program may use the same app_id, or the rate is set too high: payouts rate-limit; docs/operations.md, Alerts, PayoutsRateLimited. Then run doctor again';
+  'another program may use the same app_id, or the rate is set too high: payouts rate-limit; docs/alerts.md, PayoutsRateLimited. Then run doctor again';
 /** Only the user can fix these. */
 const USER_MUST_AUTHORIZE = ['REFRESH_REFUSED', 'NO_REFRESH_TOKEN'];
 const WRONG_CREDENTIALS =

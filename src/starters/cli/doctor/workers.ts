@@ -3,6 +3,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { RateLimits } from '../../../client/rate-limits.ts';
 import { apiTaskQueue, leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
 import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
+import { WorkflowStuckError } from '../../../temporal/stuck-workflow.ts';
 import type { Session } from '../session.ts';
 import { type Check, ok, problem, unknown, until } from './check.ts';
 
@@ -75,6 +76,7 @@ export async function checkLease(
         START_WORKER,
       );
     if (isUnserved(error)) throw error;
+    if (error instanceof WorkflowStuckError) return problem(check, messageOf(error), advice);
     return unknown(check, messageOf(error), advice);
   }
 }
