@@ -44,6 +44,7 @@ const VARIES: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{64}\b/g, 'SHA256'],
   [/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME'],
   [/\?link=[\w.-]+/g, '?link=LINK'],
+  [/\bidentity \d+@\S+/g, 'identity PROCESS'],
   // Versions of the Temporal CLI differ in it.
   [/^Temporal (?=UI:)/gm, ''],
   [/\bserver \d+(?:\.\d+)+/g, 'server VERSION'],
