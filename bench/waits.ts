@@ -42,13 +42,14 @@ export async function untilFound<T>(
   what: string,
   limitMs: number,
   look: () => Promise<T | undefined>,
+  everyMs = 100,
 ): Promise<T> {
   const begunMs = performance.now();
   for (;;) {
     const seen = await look();
     if (seen !== undefined) return seen;
     if (performance.now() - begunMs > limitMs) throw new TimedOut(`${what} within ${limitMs} ms`);
-    await sleep(100);
+    await sleep(everyMs);
   }
 }
 

@@ -13,7 +13,7 @@ import { percentile, round } from '../measures.ts';
 import { benchRequest } from '../pay.ts';
 import { cpuMs, pidOf } from '../process-use.ts';
 import { type BenchStage, withStage } from '../stage.ts';
-import { type Say, TimedOut } from '../waits.ts';
+import { type Say, untilFound } from '../waits.ts';
 import { SOON_FINAL } from './settings.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -74,10 +74,8 @@ async function startOf(stage: BenchStage, folder: string, number: number): Promi
     },
   );
   const ready = round(performance.now() - begunMs, 0);
-  while ((await stage.simulator.counts()).calls === before) {
-    if (performance.now() - begunMs > LIMIT_MS) throw new TimedOut(`no call within ${LIMIT_MS} ms`);
-    await sleep(LOOK_EVERY_MS);
-  }
+  const hasCalled = async () => (await stage.simulator.counts()).calls > before || undefined;
+  await untilFound('a call', LIMIT_MS, hasCalled, LOOK_EVERY_MS);
   const firstCall = round(performance.now() - begunMs, 0);
   const cpu = cpuMs(pidOf(worker));
   await sleep(SETTLE_MS);

@@ -7,13 +7,14 @@ export interface Scale {
   show(value: number): string;
 }
 
-/** From 0 to the first round number at or above `most`. */
+/** From 0 to the first round number at or above `most`, in about `steps` steps. */
 export function linear(
   most: number,
   [from, to]: readonly [number, number],
   show: Scale['show'] = String,
+  steps = 5,
 ): Scale {
-  const step = roundStep(Math.max(most, Number.MIN_VALUE) / 5);
+  const step = roundStep((most || 1) / steps);
   const end = Math.max(step, Math.ceil(most / step - 1e-9) * step);
   const ticks = Array.from({ length: Math.round(end / step) + 1 }, (_, at) =>
     Number((at * step).toPrecision(6)),

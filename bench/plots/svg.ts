@@ -38,14 +38,28 @@ export interface Drawing {
 
 export function drawing({ title, subtitle, legend, body }: Drawing): string {
   const entries = legend.map(({ color, text }, at) => legendEntry(color, text, at, legend.length));
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="${escaped(title)}">`,
-    `<style>${STYLE}\n</style>`,
-    `<rect class="ground" width="${WIDTH}" height="${HEIGHT}"/>`,
+  return svg({ title, style: STYLE, width: WIDTH, height: HEIGHT }, [
     text(FRAME.left, 28, title, { class: 'title' }),
     text(FRAME.left, 50, subtitle, { class: 'faint' }),
     ...body,
     ...entries,
+  ]);
+}
+
+export interface Page {
+  title: string;
+  /** With a class `ground` for the background. */
+  style: string;
+  width: number;
+  height: number;
+}
+
+export function svg({ title, style, width, height }: Page, body: readonly string[]): string {
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escaped(title)}">`,
+    `<style>${style}\n</style>`,
+    `<rect class="ground" width="${width}" height="${height}"/>`,
+    ...body,
     '</svg>\n',
   ].join('\n');
 }

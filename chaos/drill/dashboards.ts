@@ -57,17 +57,26 @@ export interface Dashboard {
   panels: Panel[];
 }
 
+/** The files, by name and without values. */
+export function dashboardFiles() {
+  return readdirSync(FOLDER)
+    .sort()
+    .map((file) => ({
+      name: basename(file, '.json'),
+      ...dashboardSchema.parse(JSON.parse(readFileSync(join(FOLDER, file), 'utf8'))),
+    }));
+}
+
 export async function dashboardsOf(prometheusUrl: string, range: Range): Promise<Dashboard[]> {
   const dashboards: Dashboard[] = [];
-  for (const file of readdirSync(FOLDER).sort()) {
-    const { title, panels } = dashboardSchema.parse(JSON.parse(readFileSync(join(FOLDER, file), 'utf8')));
+  for (const { name, title, panels } of dashboardFiles()) {
     const drawn: Panel[] = [];
     for (const { title, targets, fieldConfig } of panels) {
       const series: Series[] = [];
       for (const target of targets) series.push(...(await seriesOf(prometheusUrl, range, target)));
       drawn.push({ title, unit: fieldConfig.defaults.unit, series });
     }
-    dashboards.push({ name: basename(file, '.json'), title, panels: drawn });
+    dashboards.push({ name, title, panels: drawn });
   }
   return dashboards;
 }

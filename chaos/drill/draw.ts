@@ -1,5 +1,6 @@
 /** Draws a dashboard as SVG, for light and dark pages. */
-import { path, short, text } from '../../bench/plots/svg.ts';
+import { linear } from '../../bench/plots/axes.ts';
+import { path, short, svg, text } from '../../bench/plots/svg.ts';
 import type { Dashboard, Panel, Range, Series } from './dashboards.ts';
 
 const COLUMNS = 2;
@@ -13,6 +14,8 @@ const MAX_SERIES = LEGEND.columns * LEGEND.rows;
 /** Longer names would overlap. */
 const MAX_NAME = 38;
 const COLORS = 6;
+/** About so many steps of the vertical axis. */
+const STEPS = 4;
 
 const STYLE = `
   :root { --ground: #ffffff; --panel: #f6f8fa; --ink: #1f2328; --faint: #59636e; --line: #d1d9e0; --band: #ffd8b5;
@@ -44,35 +47,29 @@ export function drawDashboard(
   const rows = Math.ceil(panels.length / COLUMNS);
   const head = TITLE + captions.length * CAPTION_LINE;
   const [width, height] = [COLUMNS * PANEL.width + 16, head + rows * PANEL.height + 16];
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${title}">`,
-    `<style>${STYLE}\n</style>`,
-    `<rect class="ground" width="${width}" height="${height}"/>`,
+  return svg({ title, style: STYLE, width, height }, [
     text(20, 36, title, { class: 'title' }),
     ...captions.map((line, at) => text(20, TITLE + at * CAPTION_LINE, line, { class: 'faint' })),
     ...panels.flatMap((panel, at) => {
       const [x, y] = [8 + (at % COLUMNS) * PANEL.width, head + Math.floor(at / COLUMNS) * PANEL.height];
       return [`<g transform="translate(${x} ${y})">`, ...panelLines(panel, range, bands), '</g>'];
     }),
-    '</svg>\n',
-  ].join('\n');
+  ]);
 }
 
 function panelLines({ title, unit, series }: Panel, range: Range, bands: readonly Band[]): string[] {
   const { left, right, top, bottom } = FRAME;
   const shown = largest(series);
   const values = shown.flatMap(({ points }) => points.map(([, value]) => value));
-  const most = Math.max(0, ...values);
-  const step = roundStep(most / 4 || 1 / 4);
-  const end = Math.max(step, Math.ceil(most / step - 1e-9) * step);
+  const up = linear(Math.max(0, ...values), [bottom, top], (value) => shownValue(value, unit), STEPS);
   const x = (at: number) => left + ((at - range.from) / (range.to - range.from)) * (right - left);
-  const y = (value: number) => bottom - (Math.max(0, value) / end) * (bottom - top);
+  const y = (value: number) => up.at(Math.max(0, value));
   const lines = [
     `<rect class="panel" x="4" y="4" width="${PANEL.width - 8}" height="${PANEL.height - 8}" rx="6"/>`,
     text(16, 26, title, { class: 'name' }),
     ...bands.flatMap((band) => bandLines(band, x)),
   ];
-  for (let tick = 0; tick <= end + 1e-9; tick += step)
+  for (const tick of up.ticks)
     lines.push(
       path(
         [
@@ -81,7 +78,7 @@ function panelLines({ title, unit, series }: Panel, range: Range, bands: readonl
         ],
         'grid',
       ),
-      text(left - 6, y(tick) + 4, shownValue(tick, unit), { 'text-anchor': 'end', class: 'faint' }),
+      text(left - 6, y(tick) + 4, up.show(tick), { 'text-anchor': 'end', class: 'faint' }),
     );
   for (let at = range.from; at <= range.to; at += 60)
     lines.push(
@@ -143,11 +140,6 @@ function largest(series: readonly Series[]): Series[] {
   const top = ({ points }: Series) => Math.max(0, ...points.map(([, value]) => value));
   const kept = new Set([...series].sort((one, two) => top(two) - top(one)).slice(0, MAX_SERIES));
   return series.filter((one) => kept.has(one));
-}
-
-function roundStep(least: number): number {
-  const power = 10 ** Math.floor(Math.log10(least));
-  return ([1, 2, 5].find((factor) => factor * power >= least - 1e-12) ?? 10) * power;
 }
 
 function shownValue(value: number, unit: string): string {

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { dashboardFiles } from '../../chaos/drill/dashboards.ts';
 import { INCIDENTS } from '../../chaos/drill/incidents.ts';
 import { anchorOf, anchorsOf } from '../../scripts/markdown.ts';
 import { SDK_METRICS } from '../../scripts/reference/texts.ts';
@@ -15,7 +16,6 @@ import { API_METRICS } from '../../src/starters/api/metrics.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const LEASE_OWNER = 'payouts_lease_owner';
 const PROMETHEUS = join(ROOT, 'deploy/prometheus');
-const GRAFANA = join(ROOT, 'deploy/grafana/dashboards');
 const run = promisify(execFile);
 
 const rules = z
@@ -48,13 +48,7 @@ const unitTests = z
   .parse(parse(readFileSync(join(PROMETHEUS, 'alerts.test.yml'), 'utf8')))
   .tests.flatMap((one) => one.alert_rule_test);
 
-const dashboard = z.object({
-  title: z.string(),
-  panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
-});
-const dashboards = readdirSync(GRAFANA).map((name) =>
-  dashboard.parse(JSON.parse(readFileSync(join(GRAFANA, name), 'utf8'))),
-);
+const dashboards = dashboardFiles();
 
 const RUNBOOK = 'docs/alerts.md';
 const runbook = readFileSync(join(ROOT, RUNBOOK), 'utf8');
