@@ -20,7 +20,8 @@ export interface RateLimit extends RateLimitState {
 interface Lease {
   workflowId: string;
   owner: string | null;
-  inForce: number | null;
+  /** The last heartbeat of the owner. */
+  heartbeat: Payload[];
 }
 
 const heartbeatSchema = z.object({ callsPerSecond: z.number() });
@@ -39,8 +40,9 @@ export class RateLimits {
 
   /** Throws Temporal's `WorkflowNotFoundError` if no worker has ever served the application. */
   async state(app: string): Promise<RateLimit> {
-    const { workflowId, owner, inForce } = await this.leaseOf(app);
-    return { app, ...(await this.handle(workflowId).query(rateLimitQuery)), owner, inForce };
+    const { workflowId, owner, heartbeat } = await this.leaseOf(app);
+    const state = await this.handle(workflowId).query(rateLimitQuery);
+    return { app, ...state, owner, inForce: await this.reportedRate(heartbeat) };
   }
 
   /**
@@ -79,15 +81,14 @@ export class RateLimits {
     const { raw } = await this.handle(workflowId).describe();
     const [held] = raw.pendingActivities ?? [];
     const owner = (held?.state === STARTED && held.lastWorkerIdentity) || null;
-    const inForce = owner === null ? null : await this.reportedRate(held?.heartbeatDetails?.payloads);
-    return { workflowId, owner, inForce };
+    return { workflowId, owner, heartbeat: (owner !== null && held?.heartbeatDetails?.payloads) || [] };
   }
 
   /** Null without a report, or if this process cannot decrypt it. */
-  private async reportedRate(payloads: Payload[] | null | undefined): Promise<number | null> {
+  private async reportedRate(heartbeat: Payload[]): Promise<number | null> {
     try {
       const converter = this.client.options.loadedDataConverter;
-      const [details] = await decodeArrayFromPayloads(converter, payloads);
+      const [details] = await decodeArrayFromPayloads(converter, heartbeat);
       return heartbeatSchema.parse(details).callsPerSecond;
     } catch {
       return null;

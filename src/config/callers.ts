@@ -7,7 +7,7 @@ import type { HashedKey } from './bearer-keys.ts';
 import { type Environment, isLoopback, type Read } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
 import { publishedProblems } from './published-secrets.ts';
-import type { Listen } from './values.ts';
+import { hostInUrl, type Listen } from './values.ts';
 
 /** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `authorize` links for users, `metrics` the scrape; the others are named as their routes. */
 export const VERBS = [
@@ -207,7 +207,7 @@ export function readCallers(environment: Environment, service: ApiServer | undef
 }
 
 function isOptional({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: { host } }: ApiServer): boolean {
-  return PAYMENTS_ENVIRONMENT === 'test' && isLoopback(`http://${host.includes(':') ? `[${host}]` : host}`);
+  return PAYMENTS_ENVIRONMENT === 'test' && isLoopback(`http://${hostInUrl(host)}`);
 }
 
 function fromFile(path: string, environment: Environment): Read<Callers> {

@@ -107,6 +107,11 @@ export interface Listen {
   port: number;
 }
 
+/** As a URL has it. */
+export function hostInUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
 /** `127.0.0.1:8080`, `[::1]:8080` or `payouts.internal:8080`. */
 export const listenAddress = z
   .string()

@@ -1,8 +1,7 @@
 /**
  * The log of a process, on standard error: one JSON object per line, or text for a person at a terminal. It never holds
- * a secret or personal data: whoever logs passes codes, ids and counts only.
+ * a secret or personal data: every line has codes, ids and counts only.
  */
-
 import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import type { EventLogger } from '../domain/business-events.ts';
 

@@ -2,7 +2,7 @@
 import { Worker } from '@temporalio/worker';
 import { workerConfig } from '../config/config.ts';
 import { ConfigError } from '../config/environment.ts';
-import type { Listen } from '../config/values.ts';
+import { hostInUrl } from '../config/values.ts';
 import { logEvent } from '../domain/business-events.ts';
 import { setGauge } from '../domain/record-metric.ts';
 import { eventLogger } from '../observability/log.ts';
@@ -56,7 +56,7 @@ async function main(): Promise<void> {
   const { PAYMENTS_ENVIRONMENT: environment, PAYOUTS_METRICS_LISTEN: metrics } = env;
   const { identity } = workers;
   const apps = [...config.applications.keys()];
-  const health = listen && addressOf(listen);
+  const health = listen && `${hostInUrl(listen.host)}:${listen.port}`;
   console.log(
     [
       `worker ready: ${environment}, applications ${apps.join(', ')}, Temporal ${address}/${namespace}`,
@@ -70,10 +70,6 @@ async function main(): Promise<void> {
   for (const stop of [...stopKeeping, stopDeadline, stopHealth]) stop();
   await stopTracing();
   await connection.close();
-}
-
-function addressOf({ host, port }: Listen): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 async function connected(): ReturnType<typeof connectWorker> {

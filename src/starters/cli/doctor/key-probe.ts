@@ -43,21 +43,13 @@ export async function probeKeys({ client, withDeadline }: Session): Promise<KeyP
     }),
   );
   const found = await until(() => withDeadline(() => look(probe)), POLL_INTERVAL_MS, TIMEOUT_MS);
-  if (found !== undefined && found !== 'completed') {
-    await terminate(withDeadline, probe);
-    return found;
-  }
-  if (found === 'completed') return withDeadline(() => read(probe));
-  await terminate(withDeadline, probe);
-  return { kind: 'unanswered' };
-}
-
-async function terminate(withDeadline: Session['withDeadline'], probe: Handle): Promise<void> {
-  await withDeadline(() => probe.terminate('no longer needed')).catch(() => undefined);
+  if (found === undefined || found.kind === 'failed')
+    await withDeadline(() => probe.terminate('no longer needed')).catch(() => undefined);
+  return found ?? { kind: 'unanswered' };
 }
 
 /** A worker that cannot decrypt a payload fails its task, again and again. Undefined if no worker has done anything yet. */
-async function look(probe: Handle): Promise<'completed' | KeyProbe | undefined> {
+async function look(probe: Handle): Promise<KeyProbe | undefined> {
   const { events } = await probe.fetchHistory();
   const all = events ?? [];
   const failed = all.findLast(
@@ -67,7 +59,7 @@ async function look(probe: Handle): Promise<'completed' | KeyProbe | undefined> 
     const { identity, failure } = failed.workflowTaskFailedEventAttributes ?? {};
     return failureOf(identity, activityWorker(all), failure);
   }
-  if (all.some((event) => event.workflowExecutionCompletedEventAttributes)) return 'completed';
+  if (all.some((event) => event.workflowExecutionCompletedEventAttributes)) return read(probe, all);
   return all.some((event) => event.activityTaskScheduledEventAttributes)
     ? failedActivity(probe, all)
     : undefined;
@@ -94,14 +86,14 @@ function failureOf(
   return { kind: 'failed', worker: worker || 'unknown', from, uses: isId ? uses : undefined };
 }
 
-async function read(probe: Handle): Promise<KeyProbe> {
-  const { events } = await probe.fetchHistory();
-  const last = workflowWorker(events ?? []) ?? 'unknown';
+/** Of a probe that has completed. */
+async function read(probe: Handle, events: Events): Promise<KeyProbe> {
+  const last = workflowWorker(events) ?? 'unknown';
   const { startTime, closeTime } = await probe.describe();
   try {
     const description = await probe.result();
     const clock = clockOffset(description.nowMs, startTime.getTime(), (closeTime ?? new Date()).getTime());
-    return { kind: 'described', worker: activityWorker(events ?? []) ?? last, description, clock };
+    return { kind: 'described', worker: activityWorker(events) ?? last, description, clock };
   } catch (error) {
     if (isUnserved(error)) throw error;
     return {
