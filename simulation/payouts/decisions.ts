@@ -1,6 +1,6 @@
 /** Checks that the product keeps every decision that it accepted. */
 import { partnerOrderIdOf } from './payout-world.ts';
-import type { PlannedPayout } from './plan.ts';
+import type { Plan, PlannedPayout } from './plan.ts';
 import type { Feature, Scene } from './scene.ts';
 
 export interface Decision {
@@ -21,7 +21,7 @@ export class Decisions implements Feature {
     const { plan, system } = this.scene;
     // A restored Temporal does not have the decisions that were made after the snapshot.
     if (plan.restored) return;
-    for (const payout of plan.payouts.filter(keepsDecisions))
+    for (const payout of plan.payouts.filter((one) => keepsDecisions(plan, one)))
       for (const decision of this.scene.decisions.get(payout.number) ?? [])
         for (const problem of this.problemsAfter(payout, decision))
           system.world.violation(`${partnerOrderIdOf(payout.number)} ${problem}`);
@@ -47,7 +47,8 @@ export class Decisions implements Feature {
   }
 }
 
-/** A reset, or a start after a termination, loses the decisions that were made since. */
-function keepsDecisions({ interventions }: PlannedPayout): boolean {
-  return !interventions.some(({ kind }) => kind === 'reset' || kind === 'terminate');
+/** A reset, or a start after a termination, loses the decisions that were made since. A stranger may terminate, too. */
+function keepsDecisions({ strangers }: Plan, { number, interventions }: PlannedPayout): boolean {
+  const isTerminated = strangers.some((one) => one.number === number && one.replacesRunning);
+  return !isTerminated && !interventions.some(({ kind }) => kind === 'reset' || kind === 'terminate');
 }

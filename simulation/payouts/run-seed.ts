@@ -324,6 +324,8 @@ class SeededWorld {
     const { world } = this.system;
     const { number, approval } = payout;
     if (!this.isOpen(number) || this.scene.open.has(payoutId(number))) return;
+    // Nobody has started the payout: the run of a stranger fails as bad input.
+    if (!isStarted(this.system.server, number)) return;
     this.scene.open.set(payoutId(number), payout);
     if (approval) world.spawn(this.approve(payout, approval));
   }

@@ -20,6 +20,12 @@ export type Outcome = Api.api.update.v1.IOutcome;
 export type Fields = Record<string, Payload>;
 
 const TASK_TIMEOUT_MS = 10_000;
+/** The failure of an update that a worker has left out of its completion. */
+const UNPROCESSED: Failure = {
+  message: "Workflow Update is rejected because it wasn't processed by worker.",
+  source: 'Server',
+  applicationFailureInfo: { type: 'UnprocessedUpdate', nonRetryable: true },
+};
 /** The approximate size of an event of a payout. */
 const BYTES_PER_EVENT = 300;
 
@@ -265,6 +271,7 @@ export class Run {
     if (!isDiscarded) this.writeCompleted(task, completion);
     for (const [updateId, failure] of completion.rejected)
       this.settleUpdate(updateId, { state: 'rejected', outcome: { failure } });
+    this.rejectUnprocessed();
     this.flush();
     if (this.hasUnsentUpdates()) this.scheduleTask({ speculative: true });
     return isDiscarded ? 'discarded' : 'completed';
@@ -414,6 +421,13 @@ export class Run {
 
   private hasUnsentUpdates(): boolean {
     return [...this.updates.values()].some(({ state }) => state === 'admitted');
+  }
+
+  /** A worker must accept or reject every update of its task. The server rejects what it left out. */
+  private rejectUnprocessed(): void {
+    for (const [updateId, { state }] of this.updates)
+      if (state === 'sent')
+        this.settleUpdate(updateId, { state: 'rejected', outcome: { failure: UNPROCESSED } });
   }
 
   settleUpdate(updateId: string, change: Partial<Update>): void {

@@ -5,8 +5,9 @@ import {
   ServiceError,
   type WorkflowHandle,
   WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import type { UpdateDefinition } from '@temporalio/common';
+import { ApplicationFailure, type UpdateDefinition } from '@temporalio/common';
 import { payoutWorkflowId } from '../contract/ids.ts';
 import {
   approveUpdate,
@@ -312,17 +313,23 @@ function startedPayout(
 }
 
 /**
- * Retries an update that Temporal dropped. If a workflow task fails, Temporal drops its updates before they are accepted
- * (gRPC FAILED_PRECONDITION), so a retry is safe.
+ * Retries an update that Temporal dropped before any workflow accepted it, so a retry is safe: its workflow task failed
+ * (gRPC FAILED_PRECONDITION), or the worker completed the task without the update. The latter is a defect of the SDK's core
+ * after a query that ran ahead of the task (H52).
  */
 export async function retryDroppedUpdate<T>(send: () => Promise<T>): Promise<T> {
   for (let left = MAX_UPDATE_RETRIES; ; left -= 1) {
     try {
       return await send();
     } catch (error) {
-      if (left === 0 || !wasDroppedWithTask(error)) throw error;
+      if (left === 0 || !(wasDroppedWithTask(error) || wasLeftOut(error))) throw error;
     }
   }
+}
+
+function wasLeftOut(error: unknown): boolean {
+  const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
+  return cause instanceof ApplicationFailure && cause.type === 'UnprocessedUpdate';
 }
 
 function wasDroppedWithTask(error: unknown): boolean {

@@ -11,6 +11,7 @@ import { type Clock, sleep } from '../surroundings/surroundings.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { decisiveRun } from '../temporal/decisive-run.ts';
 import { readStartEvent } from '../temporal/histories.ts';
+import { isStopped } from '../temporal/visibility.ts';
 import { failedAsBadInput } from './bad-input.ts';
 import type { ReadSharing } from './shared-reads.ts';
 
@@ -86,26 +87,31 @@ async function tryToStart<Request>(
   return again ?? tryToStart(client, once, clock);
 }
 
-/** The existing run with the same body. Throws `once.conflict`. `rejected`: the start failed as bad input. */
+/**
+ * The existing run with the same body. Throws `once.conflict`. `rejected`: the start failed as bad input, or was stopped
+ * before a worker could reject it.
+ */
 async function joinable<Request>(
   client: Client,
   once: UniqueStart<Request>,
   clock: Clock,
 ): Promise<StartedRun | 'rejected' | 'not rejected yet'> {
-  const { runId, status } = await client.workflow.getHandle(once.workflowId).describe();
-  if (status.name === 'FAILED' && (await failedAsBadInput(client, once.workflowId, runId))) {
-    const earlier = await decisiveRun(client, {
-      ...{ workflowId: once.workflowId, latest: { runId, isBadInput: true }, clock },
-      isValid: (argument) => requestIn(once, argument) !== undefined,
-    });
-    if (earlier?.isGone) throw once.conflict();
-    return earlier ? joined(client, once, earlier.runId) : 'rejected';
+  const { workflowId } = once;
+  const { runId, status } = await client.workflow.getHandle(workflowId).describe();
+  const isBadInput = status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId));
+  if (!isBadInput) {
+    const { argument } = await readStartEvent(client, workflowId, runId);
+    const isValid = requestIn(once, argument) !== undefined;
+    if (status.name === 'RUNNING' && !isValid) return 'not rejected yet';
+    if (isValid || !isStopped(status)) return joined(client, once, runId);
   }
-  if (status.name === 'RUNNING') {
-    const { argument } = await readStartEvent(client, once.workflowId, runId);
-    if (requestIn(once, argument) === undefined) return 'not rejected yet';
-  }
-  return joined(client, once, runId);
+  // A run with an argument that only a newer version knows counts, because it shows progress.
+  const earlier = await decisiveRun(client, {
+    ...{ workflowId, latest: { runId, isBadInput }, clock },
+    isValid: (argument) => requestIn(once, argument) !== undefined,
+  });
+  if (earlier?.isGone) throw once.conflict();
+  return earlier ? joined(client, once, earlier.runId) : 'rejected';
 }
 
 /** The run that `startOrJoin` would return without a start. Undefined if it would start one. Throws `once.conflict`. */

@@ -26,6 +26,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     histories: {
       runsOf: async () => [],
       basesOf: async () => [],
+      mayHaveOthers: async () => false,
       lastDeadlineMs: async () => undefined,
       argumentOf: async () => undefined,
     },

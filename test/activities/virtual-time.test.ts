@@ -28,6 +28,7 @@ function workerWith(provider: InProcessOptions) {
     histories: {
       runsOf: async () => [],
       basesOf: async () => [],
+      mayHaveOthers: async () => false,
       lastDeadlineMs: async () => undefined,
       argumentOf: async () => undefined,
     },

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { PayoutWorld } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
+import { EventType } from '../../simulation/temporal/history.ts';
 import { snapshotOf } from '../../simulation/temporal/snapshot.ts';
 import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 
@@ -130,6 +131,76 @@ describe('H53 Temporal is restored to before an account was opened', () => {
     expect(await reviewed(system, accounts)).toEqual([]);
     await world.finish(accounts.resolve(request, { by: 'olga', created: false, then: 'retry' }));
     expect((await world.finish(accounts.result(request))).outcome).toBe('OPENED');
+    expect(provider.control.ledger().receivingAccounts).toHaveLength(1);
+  });
+});
+
+describe('H192 a run whose request another run has sent, and whose worker dies before it can say so', () => {
+  /** Kills every worker when it takes the request, once. */
+  function killAtSend({ server, processes, world }: PayoutWorld): void {
+    let isOver = false;
+    server.onDispatch.push(({ attributes: { activityType } }) => {
+      if (isOver || activityType !== 'openReceivingAccount') return;
+      isOver = true;
+      for (const process of processes) process.kill();
+      world.after(20_000, () => {
+        for (const process of processes) process.start();
+      });
+    });
+  }
+
+  async function resolvesToTheAccount(system: PayoutWorld, accounts: ReceivingAccounts): Promise<void> {
+    const { world, provider } = system;
+    killAtSend(system);
+    await world.run({ withinMs: 15 * MINUTE_MS });
+    const [account] = provider.control.ledger().receivingAccounts;
+    const accountId = account?.accountId ?? '';
+    const { phase, candidates } = await world.finish(accounts.state(request));
+    expect({ phase, candidates }).toEqual({ phase: 'NEEDS_REVIEW', candidates: [accountId] });
+    const resolved = accounts.resolve(request, { by: 'olga', created: true, accountId });
+    expect(await world.finish(resolved)).toMatchObject({ phase: 'DONE', outcome: 'OPENED', accountId });
+    expect(provider.control.ledger().receivingAccounts).toHaveLength(1);
+    expect(world.violations).toEqual([]);
+  }
+
+  test('H53 after a restore, the account of the lost run can be named', async () => {
+    const system = new PayoutWorld({ workflows, seed: 1 });
+    const { world, server } = system;
+    const accounts = accountsOf(system);
+    await world.finish(accounts.open(request));
+    const started = snapshotOf(server);
+    expect((await world.finish(accounts.result(request))).outcome).toBe('OPENED');
+    system.restore(started);
+    await resolvesToTheAccount(system, accounts);
+  });
+
+  test('H6 after a Workflow Reset, the account of the earlier run can be named', async () => {
+    const system = new PayoutWorld({ workflows, seed: 1 });
+    const { world, server } = system;
+    const accounts = accountsOf(system);
+    const { workflowId } = await world.finish(accounts.open(request));
+    expect((await world.finish(accounts.result(request))).outcome).toBe('OPENED');
+    const run = server.latest(workflowId);
+    const first = run?.entries.find(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
+    if (run) server.reset(run, first?.id ?? 0, 'a try');
+    await resolvesToTheAccount(system, accounts);
+  });
+
+  test('the accounts that the payer had before the only send stay excluded', async () => {
+    const system = new PayoutWorld({ workflows, seed: 1 });
+    const { world, provider } = system;
+    const accounts = accountsOf(system);
+    await world.finish(accounts.open({ ...request, requestId: 'ra-0' }));
+    const { accountId = '' } = await world.finish(accounts.result({ requestId: 'ra-0' }));
+    killAtSend(system);
+    await world.finish(accounts.open(request));
+    await world.run({ withinMs: 15 * MINUTE_MS });
+    const { phase, candidates } = await world.finish(accounts.state(request));
+    expect({ phase, candidates }).toEqual({ phase: 'NEEDS_REVIEW', candidates: [] });
+    const resolved = world.finish(accounts.resolve(request, { by: 'olga', created: true, accountId }));
+    await expect(resolved).rejects.toMatchObject({
+      cause: { message: expect.stringMatching(/existed before the request/) },
+    });
     expect(provider.control.ledger().receivingAccounts).toHaveLength(1);
   });
 });

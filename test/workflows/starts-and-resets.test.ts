@@ -199,6 +199,44 @@ describe('bad input', () => {
     }
   });
 
+  test('H10 a start with bad input that was terminated before a worker could reject it leaves the id free', async () => {
+    const idle = await PayoutWorld.start({ idle: true });
+    try {
+      const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
+      const bad = await idle.client.workflow.start('payout', {
+        taskQueue: 'payouts',
+        workflowId: `payout:default:${body.partnerOrderId}`,
+        args: [{ nonsense: true }],
+      });
+      await bad.terminate('by its author');
+      await idle.payouts.start(body);
+      await idle.startWorkers();
+      expect((await idle.payouts.result(body)).outcome).toBe('SUCCESS');
+      expect(createsOf(idle, body).length).toBe(1);
+    } finally {
+      await idle.stop();
+    }
+  });
+
+  test('H10 such a start that replaced a payout hides neither the payout nor its body', async () => {
+    const idle = await PayoutWorld.start({ idle: true });
+    try {
+      const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
+      const { runId } = await idle.payouts.start(body);
+      const bad = await idle.client.workflow.start('payout', {
+        taskQueue: 'payouts',
+        workflowId: `payout:default:${body.partnerOrderId}`,
+        workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+        args: [{ nonsense: true }],
+      });
+      await bad.terminate('by its author');
+      expect(await idle.payouts.start(body)).toMatchObject({ runId });
+      await expect(idle.payouts.start({ ...body, payerId: 'another' })).rejects.toThrow(PayoutConflictError);
+    } finally {
+      await idle.stop();
+    }
+  });
+
   test('a partnerOrderId that was only ever bad input may be used again, corrected', async () => {
     const partnerOrderId = newPartnerOrderId();
     const bad = await world.client.workflow.start('payout', {

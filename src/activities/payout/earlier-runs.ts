@@ -30,6 +30,8 @@ export interface RunHistories {
   lastDeadlineMs(workflowId: string, runId: string, activityType: string): Promise<number | undefined>;
   /** The runs from which this run was reset, directly or indirectly, by their histories. */
   basesOf(workflowId: string, runId: string): Promise<OtherRun[]>;
+  /** Whether the id may have other runs. False if Temporal has guaranteed at the start that this one is the first. */
+  mayHaveOthers(workflowId: string, runId: string): Promise<boolean>;
   /** The argument of the run; undefined if its history is gone. */
   argumentOf(workflowId: string, runId: string): Promise<unknown>;
 }
@@ -125,6 +127,13 @@ export function temporalHistories(client: Client): RunHistories {
         return startsByMs + durationMs(scheduled.startToCloseTimeout);
       });
       return deadlines.length > 0 ? Math.max(...deadlines) : undefined;
+    },
+    async mayHaveOthers(workflowId, runId) {
+      const { memo } = await readStartEvent(client, workflowId, runId);
+      if (memo['rejectDuplicate'] !== true) return true;
+      const events = (await historyOf(workflowId, runId)) ?? [];
+      // A Workflow Reset copies the start.
+      return events.some(({ workflowTaskFailedEventAttributes: reset }) => reset?.baseRunId);
     },
     async argumentOf(workflowId, runId) {
       const start = await unlessGone(() => readStartEvent(client, workflowId, runId));

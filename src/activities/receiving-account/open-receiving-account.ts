@@ -1,5 +1,6 @@
 /** Opens a receiving account: sends at most once if in doubt, and searches the list of accounts. */
 import { activityInfo } from '@temporalio/activity';
+import type { SendPolicy } from '../../domain/payout.ts';
 import {
   IllegalParameterError,
   InvalidRequestError,
@@ -64,8 +65,32 @@ function hasRefusalStatus({ httpStatus = 0 }: PaymentsError): boolean {
   return httpStatus >= 400 && httpStatus < 500;
 }
 
-/** The payer's accounts in one currency; null if the provider refuses to list them. */
+/**
+ * The payer's accounts in one currency; null if the provider refuses to list them. Also null before the first send, if
+ * another run may have opened one of them: the workflow would exclude them as older than its request (H6, H53).
+ */
 export async function listReceivingAccounts(
+  { client, policy }: Pick<CreateDependencies, 'client' | 'policy'>,
+  histories: RunHistories,
+  options: CallerOptions,
+  which: ListedAccounts,
+): Promise<string[] | null> {
+  const listed = await listedBy(client, options, which);
+  if (!listed || listed.length === 0) return listed;
+  return (await mayBeOfAnotherRun(histories, policy)) ? null : listed;
+}
+
+async function mayBeOfAnotherRun(histories: RunHistories, { recoveredAtMs }: SendPolicy): Promise<boolean> {
+  const { workflowId = '', runId = '' } = activityInfo().workflowExecution ?? {};
+  // After its send, a run lists the accounts to check the one that a person has named.
+  if ((await histories.lastDeadlineMs(workflowId, runId, SEND)) !== undefined) return false;
+  if (recoveredAtMs !== undefined) return true;
+  if (!(await histories.mayHaveOthers(workflowId, runId))) return false;
+  const senders = await runsThatMayHaveSent(histories, { workflowId, runId }, SEND);
+  return senders.length > 0;
+}
+
+async function listedBy(
   client: PaymentsClient,
   options: CallerOptions,
   { payerId, currency }: ListedAccounts,
@@ -74,6 +99,7 @@ export async function listReceivingAccounts(
   return (await nullOn(REFUSALS, balance))?.accountIds ?? null;
 }
 
+const SEND = 'openReceivingAccount';
 const REFUSALS = [RefusedError, MalformedAnswerError, IllegalParameterError, InvalidRequestError];
 
 /**
@@ -88,9 +114,9 @@ export async function confirmAccount(
   { workflowId, startedAtMs, ...which }: OpeningToConfirm,
 ): Promise<AccountConfirmation> {
   const runId = activityInfo().workflowExecution?.runId ?? '';
-  const listed = await listReceivingAccounts(client, options, which);
+  const listed = await listedBy(client, options, which);
   const own = { workflowId, runId };
-  const senders = await runsThatMayHaveSent(histories, own, 'openReceivingAccount', recoveredAtMs);
+  const senders = await runsThatMayHaveSent(histories, own, SEND, recoveredAtMs);
   const isForgotten = recoveredAtMs !== undefined && (startedAtMs < recoveredAtMs || listed?.length !== 0);
   const mayStillAppear = recoveredAtMs !== undefined && startedAtMs < recoveredAtMs + visibleWithinMs;
   const sends = sendsOf(senders);

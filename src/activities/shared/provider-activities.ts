@@ -92,7 +92,7 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
     openReceivingAccount: (caller, open) =>
       call(caller, (options) => receiving.openReceivingAccount(dependencies, options, open)),
     listReceivingAccounts: (caller, which) =>
-      read(caller, (options) => receiving.listReceivingAccounts(client, options, which)),
+      read(caller, (options) => receiving.listReceivingAccounts(dependencies, histories, options, which)),
     confirmAccount: (caller, which) =>
       read(caller, (options) => receiving.confirmAccount(dependencies, histories, options, which)),
     fetchReceivingBalance: (caller, { payerId, currency }) =>
