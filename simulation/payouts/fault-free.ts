@@ -3,7 +3,7 @@ import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import type { Random } from '../world/random.ts';
 import { partnerOrderIdOf, payoutId } from './payout-world.ts';
-import type { Plan, PlannedPayout } from './plan.ts';
+import type { Plan, PlannedPayout, ProcessFault } from './plan.ts';
 import type { Feature, Scene } from './scene.ts';
 
 const FAULT_FREE_PROBABILITY = 0.06;
@@ -24,7 +24,8 @@ export function maybeFaultFree(random: Random, plan: Plan): Plan {
   if (!random.chance(FAULT_FREE_PROBABILITY)) return plan;
   const processFaults = plan.processFaults
     .filter(({ kind }) => kind === 'kill' || kind === 'stop')
-    .map((processFault) => ({ ...processFault, kind: 'stop' as const, lastsMs: SHUTDOWN_LIMIT_MS }));
+    .map((processFault) => ({ ...processFault, kind: 'stop' as const, lastsMs: SHUTDOWN_LIMIT_MS }))
+    .filter(doesNotOverlap);
   return {
     ...{ ...plan, isFaultFree: true, faults: [], network: 0, losses: { refused: 0, lost: 0 } },
     ...{ restored: undefined, temporalOutage: undefined, operationOutage: undefined },
@@ -43,6 +44,17 @@ export function maybeFaultFree(random: Random, plan: Plan): Plan {
     })),
     openings: plan.openings.map((opening) => ({ ...opening, interventions: [] })),
   };
+}
+
+/** The end of one stop would kill the process that has started again since the other one. */
+function doesNotOverlap(one: ProcessFault, at: number, all: readonly ProcessFault[]): boolean {
+  return all.every(
+    (other, otherAt) =>
+      otherAt === at ||
+      other.process !== one.process ||
+      other.atMs + other.lastsMs < one.atMs ||
+      other.atMs > one.atMs + one.lastsMs,
+  );
 }
 
 export class FaultFree implements Feature {
