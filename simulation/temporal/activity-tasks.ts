@@ -3,6 +3,7 @@
  * sent as core sends them.
  */
 import type { Info } from '@temporalio/activity';
+import { decompileRetryPolicy } from '@temporalio/common';
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
 import type { Life } from '../process/life.ts';
 import { decodeArrayFromPayloads, encodeToPayload, type LoadedDataConverter } from '../sdk.ts';
@@ -143,6 +144,7 @@ export class ActivityTasks {
     const { run, attributes, scheduledId, scheduledAt } = activity;
     const { workflowId, runId, started } = run;
     const heartbeatTimeoutMs = durationMs(attributes.heartbeatTimeout);
+    const retryPolicy = decompileRetryPolicy(attributes.retryPolicy);
     const [heartbeatDetails] = await decodeArrayFromPayloads(
       this.parts.converter,
       task.heartbeatDetails.slice(0, 1),
@@ -159,6 +161,7 @@ export class ActivityTasks {
       startToCloseTimeoutMs: toMs(attributes.startToCloseTimeout),
       currentAttemptScheduledTimestampMs: attemptScheduledAt,
       ...(heartbeatTimeoutMs !== undefined && { heartbeatTimeoutMs }),
+      ...(retryPolicy && { retryPolicy }),
     };
   }
 }

@@ -22,7 +22,8 @@ export type Fields = Record<string, Payload>;
 const TASK_TIMEOUT_MS = 10_000;
 /** The failure of an update that a worker has left out of its completion. */
 const UNPROCESSED: Failure = {
-  message: "Workflow Update is rejected because it wasn't processed by worker.",
+  message:
+    "Workflow Update is rejected because it wasn't processed by worker. Probably, Workflow Update is not supported by the worker.",
   source: 'Server',
   applicationFailureInfo: { type: 'UnprocessedUpdate', nonRetryable: true },
 };
@@ -266,8 +267,7 @@ export class Run {
     this.sticky = completion.worker;
     this.endTask(task);
     this.answer(task, completion.answers);
-    const isDiscarded =
-      task.kind === 'speculative' && completion.commands.length === 0 && completion.rejected.size > 0;
+    const isDiscarded = task.kind === 'speculative' && completion.commands.length === 0;
     if (!isDiscarded) this.writeCompleted(task, completion);
     for (const [updateId, failure] of completion.rejected)
       this.settleUpdate(updateId, { state: 'rejected', outcome: { failure } });

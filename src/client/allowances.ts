@@ -23,7 +23,7 @@ import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
 import { isGone } from '../temporal/client-errors.ts';
 import { inSlices } from './checked-batch.ts';
-import { retryDroppedUpdate } from './payouts.ts';
+import { retryDroppedUpdate } from './dropped-updates.ts';
 
 /** Thrown if payouts exceed a daily limit. None of them was reserved. */
 export class DailyLimitError extends Error {

@@ -20,6 +20,7 @@ import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { type BatchRef, type CheckedBatch, checkedBatch, type NewBatch, otherWork } from './checked-batch.ts';
+import { retryDroppedUpdate } from './dropped-updates.ts';
 import {
   type BatchFilter,
   type BatchPage,
@@ -28,7 +29,6 @@ import {
   listBatches,
   type PageRequest,
 } from './lists.ts';
-import { retryDroppedUpdate } from './payouts.ts';
 import { PayoutsError } from './payouts-error.ts';
 import { SharedReads, unlimitedReads } from './shared-reads.ts';
 import { memoOf, type StarterOptions } from './start-once.ts';

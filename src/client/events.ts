@@ -16,6 +16,7 @@ import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { listRunPages } from '../temporal/visibility.ts';
+import { retryDroppedUpdate } from './dropped-updates.ts';
 import { queueEvents } from './event-queues.ts';
 import { requireValid } from './invalid-request.ts';
 import type { PayoutRef } from './payouts.ts';
@@ -123,12 +124,14 @@ export class Events {
 
   /** Sends one event of the type `endpoint.test` now, also to a disabled endpoint. */
   test(ref: EndpointRef): Promise<DeliveryOutcome> {
-    return this.delivery(ref).executeUpdate(testEndpointUpdate);
+    return retryDroppedUpdate(() => this.delivery(ref).executeUpdate(testEndpointUpdate));
   }
 
   /** Sends everything that waits again, and lets a disabled endpoint get events. `by`: who decides. */
   enable(ref: EndpointRef, by: string): Promise<EndpointState> {
-    return this.delivery(ref).executeUpdate(enableEndpointUpdate, { args: [{ by }] });
+    return retryDroppedUpdate(() =>
+      this.delivery(ref).executeUpdate(enableEndpointUpdate, { args: [{ by }] }),
+    );
   }
 
   private async resend(

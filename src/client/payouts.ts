@@ -1,13 +1,6 @@
 /** Starts, steers and reads payouts. Connects to Temporal only, never to the provider. */
-import {
-  type Client,
-  isGrpcServiceError,
-  ServiceError,
-  type WorkflowHandle,
-  WorkflowNotFoundError,
-  WorkflowUpdateFailedError,
-} from '@temporalio/client';
-import { ApplicationFailure, type UpdateDefinition } from '@temporalio/common';
+import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
+import type { UpdateDefinition } from '@temporalio/common';
 import { payoutWorkflowId } from '../contract/ids.ts';
 import {
   approveUpdate,
@@ -35,6 +28,7 @@ import { endedState } from '../domain/payout-state.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/search-keys.ts';
+import { retryDroppedUpdate } from './dropped-updates.ts';
 import { requireValid } from './invalid-request.ts';
 import {
   type ListedPayout,
@@ -100,10 +94,6 @@ export interface PayoutSnapshot {
   state: PayoutState;
   result?: PayoutResult;
 }
-
-/** gRPC status code. */
-const FAILED_PRECONDITION = 9;
-const MAX_UPDATE_RETRIES = 5;
 
 export interface PayoutsOptions extends StarterOptions {
   /** The clock for waits on Temporal's visibility. Default: that of this process. */
@@ -175,6 +165,7 @@ export class Payouts {
         { key: PHASE, value: 'CHECKING' },
       ],
       read: checkPayoutRequest,
+      readStored: readStoredRequest,
       conflict: () => new PayoutConflictError(partnerOrderId),
     };
   }
@@ -310,33 +301,4 @@ function startedPayout(
 ): StartedPayout {
   const { app, partnerOrderId } = request;
   return { workflowId, runId, app, partnerOrderId };
-}
-
-/**
- * Retries an update that Temporal dropped before any workflow accepted it, so a retry is safe: its workflow task failed
- * (gRPC FAILED_PRECONDITION), or the worker completed the task without the update. The latter is a defect of the SDK's core
- * after a query that ran ahead of the task (H52).
- */
-export async function retryDroppedUpdate<T>(send: () => Promise<T>): Promise<T> {
-  for (let left = MAX_UPDATE_RETRIES; ; left -= 1) {
-    try {
-      return await send();
-    } catch (error) {
-      if (left === 0 || !(wasDroppedWithTask(error) || wasLeftOut(error))) throw error;
-    }
-  }
-}
-
-function wasLeftOut(error: unknown): boolean {
-  const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
-  return cause instanceof ApplicationFailure && cause.type === 'UnprocessedUpdate';
-}
-
-function wasDroppedWithTask(error: unknown): boolean {
-  const cause = error instanceof ServiceError ? error.cause : undefined;
-  return (
-    isGrpcServiceError(cause) &&
-    cause.code === FAILED_PRECONDITION &&
-    /workflow task failure/.test(cause.details)
-  );
 }

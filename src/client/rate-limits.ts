@@ -8,6 +8,7 @@ import { rateLimitQuery, setCallsPerSecondUpdate } from '../contract/lease-messa
 import { appName } from '../contract/payout-request.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { RateLimitState } from '../domain/rate-limit-lease.ts';
+import { retryDroppedUpdate } from './dropped-updates.ts';
 
 export interface RateLimit extends RateLimitState {
   app: string;
@@ -52,7 +53,9 @@ export class RateLimits {
   async setCallsPerSecond(app: string, callsPerSecond: number | null, by: string): Promise<RateLimit> {
     const { workflowId } = await this.leaseOf(app);
     const change = { callsPerSecond, by };
-    const state = await this.handle(workflowId).executeUpdate(setCallsPerSecondUpdate, { args: [change] });
+    const state = await retryDroppedUpdate(() =>
+      this.handle(workflowId).executeUpdate(setCallsPerSecondUpdate, { args: [change] }),
+    );
     const { owner } = await this.described(workflowId);
     // The owner reports the new rate only after a handover.
     return { app, ...state, owner, inForce: null };

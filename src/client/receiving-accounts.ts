@@ -1,7 +1,11 @@
 /** Opens receiving accounts. Connects to Temporal only. Balance and detail are in `reads.ts`. */
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { receivingAccountWorkflowId } from '../contract/ids.ts';
-import { checkReceivingAccount, type ReceivingAccountInput } from '../contract/receiving-account.ts';
+import {
+  checkReceivingAccount,
+  type ReceivingAccountInput,
+  readStoredOpening,
+} from '../contract/receiving-account.ts';
 import {
   type OpeningResolution,
   openingStateQuery,
@@ -15,8 +19,9 @@ import type {
 } from '../domain/receiving-account.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { APP } from '../temporal/search-keys.ts';
+import { retryDroppedUpdate } from './dropped-updates.ts';
 import { requireValid } from './invalid-request.ts';
-import { type Origin, retryDroppedUpdate } from './payouts.ts';
+import type { Origin } from './payouts.ts';
 import { PayoutsError } from './payouts-error.ts';
 import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
 import { memoOf, type StarterOptions, startDetails, startOrJoin } from './start-once.ts';
@@ -76,6 +81,7 @@ export class ReceivingAccounts {
       memo: memoOf({ environment: this.environment, startedBy }),
       attributes: [{ key: APP, value: app }],
       read: checkReceivingAccount,
+      readStored: readStoredOpening,
       idOf: (named: CheckedOpeningRequest) => receivingAccountWorkflowId(named.app, named.requestId),
       conflict: () => new ReceivingAccountConflictError(requestId),
     };

@@ -1,6 +1,6 @@
 /**
  * Starts a workflow whose id contains the caller's own id. The same body joins the running or ended workflow; another
- * body is a conflict. Every outcome uses the id up, except a start that failed as bad input.
+ * body is a conflict. Every outcome uses the id up, except a start with bad input.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Client, ServiceError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
@@ -33,6 +33,8 @@ export interface UniqueStart<Request> {
   attributes: SearchAttributePair[];
   /** Validates the argument of another start. */
   read(argument: unknown): CheckResult<Request>;
+  /** Like `read`, and accepts fields that only a newer version knows: its start uses the id up. */
+  readStored(argument: unknown): CheckResult<Request>;
   /** The workflow id that a request requires. */
   idOf(request: Request): string;
   /** The error if the other start has another body. */
@@ -105,10 +107,9 @@ async function joinable<Request>(
     if (status.name === 'RUNNING' && !isValid) return 'not rejected yet';
     if (isValid || !isStopped(status)) return joined(client, once, runId);
   }
-  // A run with an argument that only a newer version knows counts, because it shows progress.
   const earlier = await decisiveRun(client, {
     ...{ workflowId, latest: { runId, isBadInput }, clock },
-    isValid: (argument) => requestIn(once, argument) !== undefined,
+    isValid: (argument) => namesThis(once, once.readStored(argument)),
   });
   if (earlier?.isGone) throw once.conflict();
   return earlier ? joined(client, once, earlier.runId) : 'rejected';
@@ -127,7 +128,11 @@ export async function findJoinable<Request>(
 /** The request of another start under the same id. Undefined if no worker accepts it. */
 function requestIn<Request>(once: UniqueStart<Request>, argument: unknown): Request | undefined {
   const read = once.read(argument);
-  return read.ok && once.idOf(read.value) === once.workflowId ? read.value : undefined;
+  return read.ok && namesThis(once, read) ? read.value : undefined;
+}
+
+function namesThis<Request>({ workflowId, idOf }: UniqueStart<Request>, read: CheckResult<Request>): boolean {
+  return read.ok && idOf(read.value) === workflowId;
 }
 
 /** The run that `startOrJoin` would join, without a start. Undefined if there is none. Throws `once.conflict`. */

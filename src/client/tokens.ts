@@ -5,6 +5,7 @@ import { renewUpdate, tokenStateQuery } from '../contract/token-messages.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { TokenState } from '../domain/token-record.ts';
 import { WorkflowStuckError } from '../temporal/stuck-workflow.ts';
+import { retryDroppedUpdate } from './dropped-updates.ts';
 
 /**
  * Includes renewals that no longer run, with their status, because their tokens will expire, and stuck renewals, with the
@@ -45,7 +46,7 @@ export class Tokens {
    * must authorize again, and `WorkflowNotFoundError`.
    */
   async renew(app: string, openId?: string): Promise<TokenState> {
-    return this.handle(app, openId).executeUpdate(renewUpdate);
+    return retryDroppedUpdate(() => this.handle(app, openId).executeUpdate(renewUpdate));
   }
 
   private async stateOrWhy(app: string, workflowId: string): Promise<ListedToken> {

@@ -53,6 +53,14 @@ export function checkReceivingAccount(body: unknown): CheckResult<CheckedOpening
   return checkBody(receivingAccountSchema, body);
 }
 
+/** A request that a newer 1.x version accepted may have fields that this one does not know. */
+const storedOpeningSchema = z.object(receivingAccountSchema.shape);
+
+/** Reads a request that has been started, perhaps by a newer version. Does not throw. */
+export function readStoredOpening(argument: unknown): CheckResult<CheckedOpeningRequest> {
+  return checkBody(storedOpeningSchema, argument);
+}
+
 export const receivingAccountResultSchema = z.strictObject({
   requestId: z.string(),
   outcome: z.enum(OPENING_OUTCOMES),

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { PayoutWorld } from '../../simulation/payouts/payout-world.ts';
+import { fastTrip, PayoutWorld } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import { EventType } from '../../simulation/temporal/history.ts';
 import { snapshotOf } from '../../simulation/temporal/snapshot.ts';
@@ -183,6 +183,28 @@ describe('H192 a run whose request another run has sent, and whose worker dies b
     const run = server.latest(workflowId);
     const first = run?.entries.find(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
     if (run) server.reset(run, first?.id ?? 0, 'a try');
+    await resolvesToTheAccount(system, accounts);
+  });
+
+  test('H53 the same if the restored run had tried in vain to send', async () => {
+    let isRefused = false;
+    const system = new PayoutWorld({
+      ...{ workflows, seed: 1 },
+      trip: (world) => ({ ...fastTrip(world), fate: isRefused ? 'refused' : 'arrives' }),
+    });
+    const { world, server } = system;
+    server.onDispatch.push(({ attributes: { activityType } }) => {
+      isRefused ||= activityType === 'openReceivingAccount';
+    });
+    const accounts = accountsOf(system);
+    await world.finish(accounts.open(request));
+    await world.run({ done: () => isRefused, withinMs: MINUTE_MS });
+    await world.run({ withinMs: 900 });
+    const paused = snapshotOf(server);
+    server.onDispatch.pop();
+    isRefused = false;
+    expect((await world.finish(accounts.result(request))).outcome).toBe('OPENED');
+    system.restore(paused);
     await resolvesToTheAccount(system, accounts);
   });
 

@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { retryDroppedUpdate } from '../../src/client/payouts.ts';
+import { retryDroppedUpdate } from '../../src/client/dropped-updates.ts';
 import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 

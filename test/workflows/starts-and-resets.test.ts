@@ -218,6 +218,22 @@ describe('bad input', () => {
     }
   });
 
+  test('H191 a terminated start with a field that only a newer version knows keeps the id', async () => {
+    const idle = await PayoutWorld.start({ idle: true });
+    try {
+      const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
+      const newer = await idle.client.workflow.start('payout', {
+        taskQueue: 'payouts',
+        workflowId: `payout:default:${body.partnerOrderId}`,
+        args: [{ ...body, urgent: true }],
+      });
+      await newer.terminate('by an operator');
+      await expect(idle.payouts.start(body)).rejects.toThrow(PayoutConflictError);
+    } finally {
+      await idle.stop();
+    }
+  });
+
   test('H10 such a start that replaced a payout hides neither the payout nor its body', async () => {
     const idle = await PayoutWorld.start({ idle: true });
     try {

@@ -66,8 +66,8 @@ function hasRefusalStatus({ httpStatus = 0 }: PaymentsError): boolean {
 }
 
 /**
- * The payer's accounts in one currency; null if the provider refuses to list them. Also null before the first send, if
- * another run may have opened one of them: the workflow would exclude them as older than its request (H6, H53).
+ * The payer's accounts in one currency; null if the provider refuses to list them. Also null before a send, if another run
+ * may have opened one of them: the workflow would exclude them as older than its request (H192).
  */
 export async function listReceivingAccounts(
   { client, policy }: Pick<CreateDependencies, 'client' | 'policy'>,
@@ -81,9 +81,10 @@ export async function listReceivingAccounts(
 }
 
 async function mayBeOfAnotherRun(histories: RunHistories, { recoveredAtMs }: SendPolicy): Promise<boolean> {
-  const { workflowId = '', runId = '' } = activityInfo().workflowExecution ?? {};
-  // After its send, a run lists the accounts to check the one that a person has named.
-  if ((await histories.lastDeadlineMs(workflowId, runId, SEND)) !== undefined) return false;
+  const { workflowExecution, retryPolicy } = activityInfo();
+  const { workflowId = '', runId = '' } = workflowExecution ?? {};
+  // Only the check of an account that a person has named has a limit of attempts.
+  if (retryPolicy?.maximumAttempts) return false;
   if (recoveredAtMs !== undefined) return true;
   if (!(await histories.mayHaveOthers(workflowId, runId))) return false;
   const senders = await runsThatMayHaveSent(histories, { workflowId, runId }, SEND);

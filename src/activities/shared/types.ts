@@ -141,7 +141,7 @@ export interface OpeningToConfirm extends ListedAccounts {
 }
 
 export interface AccountConfirmation extends EarlierSends {
-  /** Null: the provider refuses to list accounts. */
+  /** Null: the provider refuses to list accounts, or another run may have opened one of them. */
   listed: string[] | null;
   /** Soon after a restore of Temporal: an account that a lost run opened may not be listed yet. */
   mayStillAppear: boolean;
