@@ -32,8 +32,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'busy-means-not-served',
     what: 'A create answered with 429 is sent again at once, although it may have been executed: a second payment.',
     file: 'src/workflows/payout/create.ts',
-    find: "  else if (meaning === 'busy') markOutcomeUnknown(run, meaning);\n",
-    replace: '',
+    find: "meaning === 'busy') markOutcomeUnknown(run, meaning);",
+    replace: "meaning === 'busy') requote(run);",
   },
   {
     name: 'window-skipped',
