@@ -47,13 +47,10 @@ export function maybeFaultFree(random: Random, plan: Plan): Plan {
 }
 
 /** The end of one stop would kill the process that has started again since the other one. */
-function doesNotOverlap(one: ProcessFault, at: number, all: readonly ProcessFault[]): boolean {
+function doesNotOverlap(one: ProcessFault, _at: number, all: readonly ProcessFault[]): boolean {
   return all.every(
-    (other, otherAt) =>
-      otherAt === at ||
-      other.process !== one.process ||
-      other.atMs + other.lastsMs < one.atMs ||
-      other.atMs > one.atMs + one.lastsMs,
+    (other) =>
+      other === one || other.process !== one.process || Math.abs(other.atMs - one.atMs) > SHUTDOWN_LIMIT_MS,
   );
 }
 

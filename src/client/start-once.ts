@@ -102,14 +102,14 @@ async function joinable<Request>(
   const { runId, status } = await client.workflow.getHandle(workflowId).describe();
   const isBadInput = status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId));
   if (!isBadInput) {
-    const { argument } = await readStartEvent(client, workflowId, runId);
-    const isValid = requestIn(once, argument) !== undefined;
+    const start = await readStartEvent(client, workflowId, runId);
+    const isValid = requestIn(once, start.argument) !== undefined;
     if (status.name === 'RUNNING' && !isValid) return 'not rejected yet';
-    if (isValid || !isStopped(status)) return joined(client, once, runId);
+    if (isValid || !isStopped(status)) return join(once, start);
   }
   const earlier = await decisiveRun(client, {
     ...{ workflowId, latest: { runId, isBadInput }, clock },
-    isValid: (argument) => namesThis(once, once.readStored(argument)),
+    isValid: (argument) => requestIn(once, argument, once.readStored) !== undefined,
   });
   if (earlier?.isGone) throw once.conflict();
   return earlier ? joined(client, once, earlier.runId) : 'rejected';
@@ -126,13 +126,13 @@ export async function findJoinable<Request>(
 }
 
 /** The request of another start under the same id. Undefined if no worker accepts it. */
-function requestIn<Request>(once: UniqueStart<Request>, argument: unknown): Request | undefined {
-  const read = once.read(argument);
-  return read.ok && namesThis(once, read) ? read.value : undefined;
-}
-
-function namesThis<Request>({ workflowId, idOf }: UniqueStart<Request>, read: CheckResult<Request>): boolean {
-  return read.ok && idOf(read.value) === workflowId;
+function requestIn<Request>(
+  once: UniqueStart<Request>,
+  argument: unknown,
+  readAs = once.read,
+): Request | undefined {
+  const read = readAs(argument);
+  return read.ok && once.idOf(read.value) === once.workflowId ? read.value : undefined;
 }
 
 /** The run that `startOrJoin` would join, without a start. Undefined if there is none. Throws `once.conflict`. */
@@ -192,7 +192,13 @@ async function joined<Request>(
   once: UniqueStart<Request>,
   runId: string,
 ): Promise<StartedRun> {
-  const { argument, memo, firstRunId } = await readStartEvent(client, once.workflowId, runId);
+  return join(once, await readStartEvent(client, once.workflowId, runId));
+}
+
+function join<Request>(
+  once: UniqueStart<Request>,
+  { argument, memo, firstRunId }: Awaited<ReturnType<typeof readStartEvent>>,
+): StartedRun {
   const existing = requestIn(once, argument);
   if (existing === undefined || !sameBody(existing, once.request)) throw once.conflict();
   // After continue-as-new, the first run identifies the start.

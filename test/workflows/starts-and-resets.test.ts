@@ -16,14 +16,36 @@ afterAll(() => world.stop());
 
 const bodyOf = (partnerOrderId: string) => payoutRequest(partnerOrderId, { platform: 'sim:success' });
 
+interface ForeignStart {
+  at?: PayoutWorld;
+  /** Default: a valid request. */
+  argument?: unknown;
+  terminateExisting?: boolean;
+}
+
 /** A start by a program in another language that does not know our policies. */
-function foreignStart(partnerOrderId: string, options: { terminateExisting?: boolean } = {}) {
-  return world.client.workflow.start('payout', {
+function foreignStart(
+  partnerOrderId: string,
+  { at = world, argument = bodyOf(partnerOrderId), terminateExisting }: ForeignStart = {},
+) {
+  return at.client.workflow.start('payout', {
     taskQueue: 'payouts',
     workflowId: `payout:default:${partnerOrderId}`,
-    args: [bodyOf(partnerOrderId)],
-    ...(options.terminateExisting && { workflowIdConflictPolicy: 'TERMINATE_EXISTING' as const }),
+    args: [argument],
+    ...(terminateExisting && { workflowIdConflictPolicy: 'TERMINATE_EXISTING' as const }),
   });
+}
+
+/** A world whose workers do not run yet, and a new payout. */
+async function beforeWorkers(
+  act: (idle: PayoutWorld, body: ReturnType<typeof bodyOf>) => Promise<void>,
+): Promise<void> {
+  const idle = await PayoutWorld.start({ idle: true });
+  try {
+    await act(idle, bodyOf(newPartnerOrderId()));
+  } finally {
+    await idle.stop();
+  }
 }
 
 describe('H7 one partnerOrderId, one payout', () => {
@@ -176,15 +198,9 @@ describe('bad input', () => {
   test.each([
     ['no payout request', () => ({})],
     ["another payout's request", () => payoutRequest(newPartnerOrderId())],
-  ])('a start with %s that no worker has rejected yet is no conflict', async (_what, argumentOf) => {
-    const idle = await PayoutWorld.start({ idle: true });
-    try {
-      const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
-      await idle.client.workflow.start('payout', {
-        taskQueue: 'payouts',
-        workflowId: `payout:default:${body.partnerOrderId}`,
-        args: [argumentOf()],
-      });
+  ])('a start with %s that no worker has rejected yet is no conflict', (_what, argumentOf) =>
+    beforeWorkers(async (idle, body) => {
+      await foreignStart(body.partnerOrderId, { at: idle, argument: argumentOf() });
       await expect(idle.payouts.start(body)).rejects.toThrow(IdInUseError);
       await idle.startWorkers();
       await eventually(() =>
@@ -194,64 +210,36 @@ describe('bad input', () => {
         }),
       );
       expect((await idle.payouts.result(body)).outcome).toBe('SUCCESS');
-    } finally {
-      await idle.stop();
-    }
-  });
+    }),
+  );
 
-  test('H10 a start with bad input that was terminated before a worker could reject it leaves the id free', async () => {
-    const idle = await PayoutWorld.start({ idle: true });
-    try {
-      const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
-      const bad = await idle.client.workflow.start('payout', {
-        taskQueue: 'payouts',
-        workflowId: `payout:default:${body.partnerOrderId}`,
-        args: [{ nonsense: true }],
-      });
+  test('H10 a start with bad input that was terminated before a worker could reject it leaves the id free', () =>
+    beforeWorkers(async (idle, body) => {
+      const bad = await foreignStart(body.partnerOrderId, { at: idle, argument: { nonsense: true } });
       await bad.terminate('by its author');
       await idle.payouts.start(body);
       await idle.startWorkers();
       expect((await idle.payouts.result(body)).outcome).toBe('SUCCESS');
       expect(createsOf(idle, body).length).toBe(1);
-    } finally {
-      await idle.stop();
-    }
-  });
+    }));
 
-  test('H191 a terminated start with a field that only a newer version knows keeps the id', async () => {
-    const idle = await PayoutWorld.start({ idle: true });
-    try {
-      const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
-      const newer = await idle.client.workflow.start('payout', {
-        taskQueue: 'payouts',
-        workflowId: `payout:default:${body.partnerOrderId}`,
-        args: [{ ...body, urgent: true }],
-      });
+  test('H191 a terminated start with a field that only a newer version knows keeps the id', () =>
+    beforeWorkers(async (idle, body) => {
+      const argument = { ...body, urgent: true };
+      const newer = await foreignStart(body.partnerOrderId, { at: idle, argument });
       await newer.terminate('by an operator');
       await expect(idle.payouts.start(body)).rejects.toThrow(PayoutConflictError);
-    } finally {
-      await idle.stop();
-    }
-  });
+    }));
 
-  test('H10 such a start that replaced a payout hides neither the payout nor its body', async () => {
-    const idle = await PayoutWorld.start({ idle: true });
-    try {
-      const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
+  test('H10 such a start that replaced a payout hides neither the payout nor its body', () =>
+    beforeWorkers(async (idle, body) => {
       const { runId } = await idle.payouts.start(body);
-      const bad = await idle.client.workflow.start('payout', {
-        taskQueue: 'payouts',
-        workflowId: `payout:default:${body.partnerOrderId}`,
-        workflowIdConflictPolicy: 'TERMINATE_EXISTING',
-        args: [{ nonsense: true }],
-      });
+      const argument = { nonsense: true };
+      const bad = await foreignStart(body.partnerOrderId, { at: idle, argument, terminateExisting: true });
       await bad.terminate('by its author');
       expect(await idle.payouts.start(body)).toMatchObject({ runId });
       await expect(idle.payouts.start({ ...body, payerId: 'another' })).rejects.toThrow(PayoutConflictError);
-    } finally {
-      await idle.stop();
-    }
-  });
+    }));
 
   test('a partnerOrderId that was only ever bad input may be used again, corrected', async () => {
     const partnerOrderId = newPartnerOrderId();

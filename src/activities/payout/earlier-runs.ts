@@ -5,7 +5,12 @@ import { sameBody } from '../../client/start-once.ts';
 import { checkPayoutRequest, readStoredRequest } from '../../contract/payout-request.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
-import { readStartEvent, type WorkflowRun, wholeHistory } from '../../temporal/histories.ts';
+import {
+  type HistoryEvent,
+  readStartEvent,
+  type WorkflowRun,
+  wholeHistory,
+} from '../../temporal/histories.ts';
 import { listRunsOf } from '../../temporal/visibility.ts';
 import { visibilityLags } from '../shared/failures.ts';
 import type { EarlierSends } from '../shared/types.ts';
@@ -107,10 +112,9 @@ export function temporalHistories(client: Client): RunHistories {
         const events = (await historyOf(workflowId, next)) ?? [];
         // If its history is gone, it started long ago.
         if (next !== runId) bases.set(next, { runId: next, startedAtMs: atMs(events[0]) });
-        const found = events.flatMap(
-          ({ workflowTaskFailedEventAttributes: reset }) => reset?.baseRunId || [],
+        queue = [...new Set([...queue, ...baseRunsIn(events)])].filter(
+          (one) => one !== runId && !bases.has(one),
         );
-        queue = [...new Set([...queue, ...found])].filter((one) => one !== runId && !bases.has(one));
       }
       return [...bases.values()];
     },
@@ -131,15 +135,19 @@ export function temporalHistories(client: Client): RunHistories {
     async mayHaveOthers(workflowId, runId) {
       const { memo } = await readStartEvent(client, workflowId, runId);
       if (memo['rejectDuplicate'] !== true) return true;
-      const events = (await historyOf(workflowId, runId)) ?? [];
       // A Workflow Reset copies the start.
-      return events.some(({ workflowTaskFailedEventAttributes: reset }) => reset?.baseRunId);
+      return baseRunsIn((await historyOf(workflowId, runId)) ?? []).length > 0;
     },
     async argumentOf(workflowId, runId) {
       const start = await unlessGone(() => readStartEvent(client, workflowId, runId));
       return start?.argument;
     },
   };
+}
+
+/** The runs from which the run of this history was reset. */
+function baseRunsIn(events: readonly HistoryEvent[]): string[] {
+  return events.flatMap(({ workflowTaskFailedEventAttributes: reset }) => reset?.baseRunId || []);
 }
 
 type Duration = Parameters<typeof tsToMs>[0];
