@@ -53,13 +53,23 @@ export function memoOf(facts: Record<string, string | undefined>): Record<string
   return Object.fromEntries(known);
 }
 
-/** Thrown while another start with bad input has the id, until a worker rejects it. A later call may succeed. */
+/**
+ * Thrown while another start with bad input has the id, until a worker rejects it, and while Temporal has only a part of
+ * the run that has the id. A later call may succeed.
+ */
 export class IdInUseError extends ServiceError {
   override readonly name = 'IdInUseError';
 }
 
-const REJECTION_TRIES = 20;
-const REJECTION_PAUSE_MS = 250;
+const TRIES = 20;
+const PAUSE_MS = 250;
+
+/** Why another try may decide. */
+const UNDECIDED = {
+  'not rejected yet': 'no worker has rejected another start under this id, whose input is bad',
+  gone: 'the run under this id is gone',
+};
+type Undecided = keyof typeof UNDECIDED;
 
 /** Throws `once.conflict`, and errors of Temporal's client. `clock` is used to wait. */
 export async function startOrJoin<Request>(
@@ -67,22 +77,25 @@ export async function startOrJoin<Request>(
   once: UniqueStart<Request>,
   clock: Clock,
 ): Promise<StartedRun> {
-  for (let left = REJECTION_TRIES; left > 0; left -= 1) {
+  let reason = '';
+  for (let left = TRIES; left > 0; left -= 1) {
     const run = await tryToStart(client, once, clock);
-    if (run !== 'not rejected yet') return run;
-    await sleep(clock, REJECTION_PAUSE_MS);
+    if (typeof run !== 'string') return run;
+    reason = UNDECIDED[run];
+    await sleep(clock, PAUSE_MS);
   }
-  throw new IdInUseError(`no worker has rejected another start of ${once.workflowId}, whose input is bad`);
+  throw new IdInUseError(`${once.workflowId} cannot be started yet: ${reason}`);
 }
 
 async function tryToStart<Request>(
   client: Client,
   once: UniqueStart<Request>,
   clock: Clock,
-): Promise<StartedRun | 'not rejected yet'> {
+): Promise<StartedRun | Undecided> {
   const fresh = await begin(client, once, 'REJECT_DUPLICATE');
   if (fresh) return fresh;
-  const known = await joinable(client, once, clock);
+  const known = await unlessGone(() => joinable(client, once, clock));
+  if (!known) return 'gone';
   if (known !== 'rejected') return known;
   const again = await begin(client, once, 'ALLOW_DUPLICATE_FAILED_ONLY');
   // Otherwise another caller started it first.
@@ -111,7 +124,11 @@ async function joinable<Request>(
     ...{ workflowId, latest: { runId, isBadInput }, clock },
     isValid: (argument) => requestIn(once, argument, once.readStored) !== undefined,
   });
-  if (earlier?.isGone) throw once.conflict();
+  if (earlier?.isGone) {
+    // If the latest run is gone too, a restore of Temporal lost both, and the id is free. Throws then.
+    await client.workflow.getHandle(workflowId, runId).describe();
+    throw once.conflict();
+  }
   return earlier ? joined(client, once, earlier.runId) : 'rejected';
 }
 

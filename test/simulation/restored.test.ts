@@ -4,6 +4,8 @@ import { PayoutWorld, partnerOrderIdOf, payoutId } from '../../simulation/payout
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import { EventType } from '../../simulation/temporal/history.ts';
 import { snapshotOf } from '../../simulation/temporal/snapshot.ts';
+import { PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
+import { VisibilityLagsError } from '../../src/temporal/decisive-run.ts';
 
 const partnerOrderId = partnerOrderIdOf(1);
 const approval = { approval: 'required' as const };
@@ -19,6 +21,32 @@ async function approved(system: PayoutWorld): Promise<void> {
   await system.world.run({ withinMs: 10_000 });
   await system.world.finish(system.payouts.approve({ partnerOrderId }, { by: 'olga' }));
 }
+
+// The search for the decisive run takes about 25 ms.
+test.each(Array.from({ length: 12 }, (_, index) => 2 + 2 * index))(
+  'H53 a start whose check of bad input is overtaken by a restore, after %i ms, is no conflict',
+  async (restoredAfterMs) => {
+    const system = new PayoutWorld({ workflows, seed: 1 });
+    const { world, client, payouts, server } = system;
+    const snapshot = snapshotOf(server);
+    await world.finish(
+      client.workflow.start('payout', {
+        ...{ taskQueue: PAYOUTS_TASK_QUEUE, workflowId: payoutId(1), args: [{ nonsense: true }] },
+      }),
+    );
+    const isRejected = () => server.latest(payoutId(1))?.isRunning === false;
+    expect(await world.run({ done: isRejected, withinMs: HOUR_MS })).toBe('done');
+    await world.run({ withinMs: 1_000 });
+    const started = system.start(1);
+    await world.run({ withinMs: restoredAfterMs });
+    system.restore(snapshot);
+    // A later call succeeds, as the error says.
+    await world.finish(started).catch((error) => expect(error).toBeInstanceOf(VisibilityLagsError));
+    await world.finish(system.start(1));
+    expect((await world.finish(payouts.result({ partnerOrderId }))).outcome).toBe('SUCCESS');
+    await system.end();
+  },
+);
 
 describe('H53 Temporal is restored to before a payout paid', () => {
   test('a payout that Temporal still has confirms, and adopts its order', async () => {
