@@ -17,12 +17,14 @@ import { serve } from './http/serve.ts';
 import type { NotificationRequest, NotificationTransport } from './notifications/transport.ts';
 import type { App, SettingsChange } from './settings.ts';
 import type { Clock, Surroundings } from './surroundings.ts';
-import { World } from './world.ts';
+import { World, type WorldParts } from './world.ts';
 
 export interface InProcessOptions {
   surroundings: Surroundings;
   settings?: SettingsChange | undefined;
   apps?: readonly App[] | undefined;
+  /** See `WorldParts`. */
+  remembers?: WorldParts['remembers'];
   /** Sends a notification to its receiver and returns the HTTP status. Rejects if the receiver cannot be reached. */
   deliver: (notification: NotificationRequest) => Promise<number>;
 }

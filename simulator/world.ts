@@ -28,6 +28,13 @@ export interface WorldParts {
   transport: NotificationTransport;
   settings?: SettingsChange | undefined;
   apps?: readonly App[] | undefined;
+  /** Whether the client still has the answer to its create, which it received. Default: always. */
+  remembers?: ((create: SentCreate) => boolean) | undefined;
+}
+
+export interface SentCreate {
+  partnerOrderId: string;
+  createdAtMs: number;
 }
 
 export class World {
@@ -48,11 +55,13 @@ export class World {
   readonly timers: Timers;
   readonly notifier: Notifier;
   readonly life: OrderLife;
+  readonly remembers: (create: SentCreate) => boolean;
   readonly #initialSettings: Settings;
 
-  constructor({ surroundings, transport, settings = {}, apps = DEFAULT_APPS }: WorldParts) {
+  constructor({ surroundings, transport, settings = {}, apps = DEFAULT_APPS, remembers }: WorldParts) {
     this.#initialSettings = settingsSchema.parse(settings);
     this.settings = this.#initialSettings;
+    this.remembers = remembers ?? (() => true);
     this.clock = surroundings.clock;
     this.random = surroundings.random;
     const checked = z.array(appSchema).min(1).parse(apps);

@@ -4,7 +4,12 @@
  */
 import type { Client } from '@temporalio/client';
 import type { DataConverter, PayloadCodec } from '@temporalio/common';
-import { type InProcessSimulator, type SettingsChange, simulatorInProcess } from '../../simulator/index.ts';
+import {
+  type InProcessSimulator,
+  type SentCreate,
+  type SettingsChange,
+  simulatorInProcess,
+} from '../../simulator/index.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import { type WorkerConfig, workerConfig } from '../../src/config/config.ts';
 import { encryptionKeys, type Keys } from '../../src/config/encryption.ts';
@@ -120,6 +125,8 @@ export class PayoutWorld {
     this.provider = simulatorInProcess({
       ...{ surroundings: { clock: world, random: randomness }, apps: APPS },
       ...(settings && { settings }),
+      // A worker that died, or a restore, may have lost the answer.
+      remembers: (create) => this.hasRecordedCreate(create),
       deliver: async ({ url, body }) => {
         await receiver.receive(url.slice(NOTIFY_URL.length), parseNotification(Buffer.from(body)));
         return 202;
@@ -149,6 +156,21 @@ export class PayoutWorld {
   async end(): Promise<void> {
     for (const process of this.processes) process.kill();
     await this.world.run({ withinMs: 1 });
+  }
+
+  /** Whether the payout's history has an answer of the create that made this order. */
+  private hasRecordedCreate({ partnerOrderId, createdAtMs }: SentCreate): boolean {
+    const ids = Object.keys(APP_IDS).map((app) => payoutWorkflowId(app, partnerOrderId));
+    const entries = ids.flatMap((workflowId) => this.server.latest(workflowId)?.entries ?? []);
+    const creates = entries.filter(
+      ({ at, event }) =>
+        event.activityTaskScheduledEventAttributes?.activityType?.name === 'createPayout' &&
+        at <= createdAtMs,
+    );
+    return entries.some(({ at, event: { activityTaskCompletedEventAttributes: completed } }) => {
+      if (!completed || at < createdAtMs) return false;
+      return creates.some(({ id }) => Number(completed.scheduledEventId) === id);
+    });
   }
 
   /** Follows the runbook: stop the workers, restore Temporal, set the variable, start the workers. */

@@ -125,9 +125,10 @@ function restricted(
 /** An order that pays another beneficiary is recognized by these fields only: the trade queries do not have them. */
 function withTrueBeneficiary(order: Order | undefined, drawn: DrawnAnswer): DrawnAnswer {
   const { data } = drawn;
-  if (!order?.plan.otherBeneficiary || !isJsonObject(data) || !isJsonObject(data['receiver'])) return drawn;
+  if (!order?.plan.otherBeneficiary || !isJsonObject(data)) return drawn;
   const { bankAccountNumber, bankAccountName, bankName } = order.receiver;
-  const receiver = { ...data['receiver'], bankAccountNumber, bankAccountName, bankName };
+  const named = isJsonObject(data['receiver']) ? data['receiver'] : {};
+  const receiver = { ...named, bankAccountNumber, bankAccountName, bankName };
   return { ...drawn, data: { ...data, receiver } };
 }
 
@@ -148,8 +149,15 @@ function contradictingQuery(partnerOrderId: string): 'queryResult' | 'queryPayDe
  * Whether the answer may be "order not exist" although the order exists. Right after the creation, it is read lag.
  * Later, only a client that knows of the order can detect it.
  */
-function mayDenyOrder(order: Order | undefined, { denyMs }: RandomAnswer, { clock }: World): boolean {
-  return order === undefined || order.isKnown || clock.nowMs() - order.createdAtMs < denyMs;
+function mayDenyOrder(
+  order: Order | undefined,
+  { denyMs }: RandomAnswer,
+  { clock, remembers }: World,
+): boolean {
+  if (order === undefined || clock.nowMs() - order.createdAtMs < denyMs) return true;
+  return (
+    order.isKnown && remembers({ partnerOrderId: order.outOrderId ?? '', createdAtMs: order.createdAtMs })
+  );
 }
 
 function withoutDenial(operation: string, drawn: DrawnAnswer): DrawnAnswer {

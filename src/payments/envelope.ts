@@ -3,8 +3,8 @@ import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from './ex
 import type { EnvelopeStyle } from './operations.ts';
 
 /**
- * `empty`: no body. `unreadable`: not the provider's JSON, such as a gateway's HTML page. `doubtful`: truncated JSON, or
- * the success code of another envelope style. `broken`: the connection ended within the body. The other kinds follow
+ * `empty`: no body. `unreadable`: not the provider's JSON, such as a gateway's HTML page. `doubtful`: truncated JSON, the
+ * success code of another envelope style, or "order not exist" with an order. `broken`: the connection ended within the body. The other kinds follow
  * from the envelope's code.
  */
 export type AnswerKind =
@@ -61,8 +61,15 @@ export function readAnswer(style: EnvelopeStyle, httpStatus: number, body: Buffe
 function readEnvelope(style: EnvelopeStyle, envelope: Record<string, unknown>): Answer {
   const serviceCode = codeText(envelope['code']);
   if (serviceCode === undefined) return { kind: 'doubtful', dataPath: '' };
-  const kind = kindOf(style, serviceCode);
-  return { kind, serviceCode, data: envelope['data'], dataPath: 'data.' };
+  const data = envelope['data'];
+  const named = kindOf(style, serviceCode);
+  const kind = named === 'no-order' && isOrder(data) ? 'doubtful' : named;
+  return { kind, serviceCode, data, dataPath: 'data.' };
+}
+
+/** Whether `data` has the provider's id of an order, in either spelling. An error may repeat our own id. */
+function isOrder(data: unknown): boolean {
+  return isJsonObject(data) && [data['order_id'], data['orderId']].some((id) => id && typeof id === 'string');
 }
 
 function kindOf(style: EnvelopeStyle, code: string): AnswerKind {
