@@ -10,6 +10,7 @@ import { bundledWorkflows } from '../scripts/programs.ts';
 import { countingInto, printBranches } from './coverage/branches.ts';
 import { Tally } from './coverage/tally.ts';
 import { runMutants } from './mutants/run.ts';
+import { planOf } from './payouts/plan.ts';
 import { type Summary, summarySchema } from './seed-process.ts';
 
 const HISTORIES = join(import.meta.dirname, '../test/histories');
@@ -26,6 +27,7 @@ const program = new Command('simulate')
     positiveInteger,
   )
   .option('--from <seed>', 'the first seed', positiveInteger, 1)
+  .option('--max-payouts <count>', 'skip the seeds of larger worlds', positiveInteger)
   .option('--processes <count>', 'number of parallel processes', positiveInteger, availableParallelism())
   .option('--trace', 'print the whole timeline of every world, with or without a violation')
   .option('--coverage', 'report which hazards, pairs of faults and lines of the workflows the worlds reached')
@@ -42,6 +44,7 @@ const program = new Command('simulate')
 const options = program.opts<{
   seeds?: number;
   from: number;
+  maxPayouts?: number;
   processes: number;
   trace?: true;
   coverage?: true;
@@ -51,14 +54,14 @@ const options = program.opts<{
   only?: string[];
   record?: string;
 }>();
-const { from, processes, released, mutants, only, record } = options;
+const { from, maxPayouts = Number.POSITIVE_INFINITY, processes, released, mutants, only, record } = options;
 const { trace = false, coverage = false, untilViolation = false } = options;
 const seeds = options.seeds ?? (mutants ? SEEDS_PER_MUTANT : SEEDS);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 if (mutants) process.exit(await runMutants({ seeds, from, processes, only, record }));
-if (record !== undefined && untilViolation)
-  program.error('--record needs all seeds: without --until-violation');
+if (record !== undefined && (untilViolation || options.maxPayouts !== undefined))
+  program.error('--record needs all seeds: without --until-violation and --max-payouts');
 /** Before the first world: the code may change meanwhile. */
 const code = record === undefined ? undefined : recordedCode('simulation');
 
@@ -74,6 +77,7 @@ const counters = join(dirname(bundle), 'counters');
 
 const startedAtMs = performance.now();
 let next = from;
+let left = seeds;
 let done = 0;
 let failed = 0;
 const failedSeeds: number[] = [];
@@ -106,8 +110,8 @@ async function runProcess(): Promise<void> {
     const child = newProcess();
     children.add(child);
     await nextMessage(child);
-    for (let left = SEEDS_PER_PROCESS; left > 0 && hasMoreSeeds(); left -= 1) {
-      child.send({ seed: next++, shrink: !trace && !untilViolation, untilViolation, trace, coverage });
+    for (let count = 0; count < SEEDS_PER_PROCESS && hasMoreSeeds(); count += 1) {
+      child.send({ seed: nextSeed(), shrink: !trace && !untilViolation, untilViolation, trace, coverage });
       const answer = await nextMessage(child);
       if (answer === 'stopped') return;
       addSummary(summarySchema.parse(answer));
@@ -133,7 +137,13 @@ function isStopped(): boolean {
 }
 
 function hasMoreSeeds(): boolean {
-  return next < from + seeds && !isStopped();
+  return left > 0 && !isStopped();
+}
+
+function nextSeed(): number {
+  left -= 1;
+  while (planOf(next).payouts.length > maxPayouts) next += 1;
+  return next++;
 }
 
 function nextMessage(child: ChildProcess): Promise<unknown> {

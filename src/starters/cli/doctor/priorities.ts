@@ -13,7 +13,7 @@ const CHECK = 'priorities';
 const WORKFLOW_TASKS = 1;
 const HIGHEST = 1;
 const POLL_INTERVAL_MS = 100;
-const TIMEOUT_MS = 5_000;
+const TIMEOUT_MS = 15_000;
 const WITHOUT = 'without priorities nothing is lost, but in a backlog locks expire (docs/how-it-works.md)';
 
 /** `clock`: the offset of Temporal's clock from this machine's. */
