@@ -30,4 +30,3 @@ export type { NotificationRequest } from './notifications/transport.ts';
 export { type NotifyMode, SCENARIOS, type ScenarioName } from './orders/scenario.ts';
 export type { App, Settings, SettingsChange } from './settings.ts';
 export { type Simulator, type SimulatorOptions, startSimulator } from './start.ts';
-export type { SentCreate } from './world.ts';

@@ -29,12 +29,7 @@ export interface WorldParts {
   settings?: SettingsChange | undefined;
   apps?: readonly App[] | undefined;
   /** Whether the client still has the answer to its create, which it received. Default: always. */
-  remembers?: ((create: SentCreate) => boolean) | undefined;
-}
-
-export interface SentCreate {
-  partnerOrderId: string;
-  createdAtMs: number;
+  remembers?: ((partnerOrderId: string, createdAtMs: number) => boolean) | undefined;
 }
 
 export class World {
@@ -55,13 +50,19 @@ export class World {
   readonly timers: Timers;
   readonly notifier: Notifier;
   readonly life: OrderLife;
-  readonly remembers: (create: SentCreate) => boolean;
+  readonly remembers: (partnerOrderId: string, createdAtMs: number) => boolean;
   readonly #initialSettings: Settings;
 
-  constructor({ surroundings, transport, settings = {}, apps = DEFAULT_APPS, remembers }: WorldParts) {
+  constructor({
+    surroundings,
+    transport,
+    settings = {},
+    apps = DEFAULT_APPS,
+    remembers = () => true,
+  }: WorldParts) {
     this.#initialSettings = settingsSchema.parse(settings);
     this.settings = this.#initialSettings;
-    this.remembers = remembers ?? (() => true);
+    this.remembers = remembers;
     this.clock = surroundings.clock;
     this.random = surroundings.random;
     const checked = z.array(appSchema).min(1).parse(apps);

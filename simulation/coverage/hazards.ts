@@ -3,8 +3,9 @@
  * happened. Whether the product survived it is for the oracle to check.
  */
 import type { Scene } from '../payouts/scene.ts';
+import type { ActivityRun } from '../temporal/history.ts';
 import { EventType } from '../temporal/history.ts';
-import { type ActivityRun, collectEvidence, type PayoutEvidence } from './payout-evidence.ts';
+import { collectEvidence, type PayoutEvidence } from './payout-evidence.ts';
 
 export interface World {
   /** Names of the faults, losses and interventions. */

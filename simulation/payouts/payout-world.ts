@@ -4,12 +4,7 @@
  */
 import type { Client } from '@temporalio/client';
 import type { DataConverter, PayloadCodec } from '@temporalio/common';
-import {
-  type InProcessSimulator,
-  type SentCreate,
-  type SettingsChange,
-  simulatorInProcess,
-} from '../../simulator/index.ts';
+import { type InProcessSimulator, type SettingsChange, simulatorInProcess } from '../../simulator/index.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import { type WorkerConfig, workerConfig } from '../../src/config/config.ts';
 import { encryptionKeys, type Keys } from '../../src/config/encryption.ts';
@@ -25,6 +20,7 @@ import { Process } from '../process/life.ts';
 import type { Trip } from '../provider/transport.ts';
 import { Wiretap } from '../provider/wiretap.ts';
 import type { Workflows } from '../sdk.ts';
+import { activitiesIn } from '../temporal/history.ts';
 import { Service } from '../temporal/rpc.ts';
 import { restore, type Snapshot } from '../temporal/snapshot.ts';
 import { Temporal } from '../temporal/temporal.ts';
@@ -126,7 +122,7 @@ export class PayoutWorld {
       ...{ surroundings: { clock: world, random: randomness }, apps: APPS },
       ...(settings && { settings }),
       // A worker that died, or a restore, may have lost the answer.
-      remembers: (create) => this.hasRecordedCreate(create),
+      remembers: (partnerOrderId, createdAtMs) => this.hasRecordedCreate(partnerOrderId, createdAtMs),
       deliver: async ({ url, body }) => {
         await receiver.receive(url.slice(NOTIFY_URL.length), parseNotification(Buffer.from(body)));
         return 202;
@@ -159,18 +155,14 @@ export class PayoutWorld {
   }
 
   /** Whether the payout's history has an answer of the create that made this order. */
-  private hasRecordedCreate({ partnerOrderId, createdAtMs }: SentCreate): boolean {
+  private hasRecordedCreate(partnerOrderId: string, createdAtMs: number): boolean {
     const ids = Object.keys(APP_IDS).map((app) => payoutWorkflowId(app, partnerOrderId));
-    const entries = ids.flatMap((workflowId) => this.server.latest(workflowId)?.entries ?? []);
-    const creates = entries.filter(
-      ({ at, event }) =>
-        event.activityTaskScheduledEventAttributes?.activityType?.name === 'createPayout' &&
-        at <= createdAtMs,
-    );
-    return entries.some(({ at, event: { activityTaskCompletedEventAttributes: completed } }) => {
-      if (!completed || at < createdAtMs) return false;
-      return creates.some(({ id }) => Number(completed.scheduledEventId) === id);
-    });
+    return ids
+      .flatMap((workflowId) => activitiesIn(this.server.latest(workflowId)?.entries ?? []))
+      .some(
+        ({ type, atMs, ended, endedAtMs }) =>
+          type === 'createPayout' && ended === 'completed' && atMs <= createdAtMs && createdAtMs <= endedAtMs,
+      );
   }
 
   /** Follows the runbook: stop the workers, restore Temporal, set the variable, start the workers. */

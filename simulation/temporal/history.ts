@@ -141,3 +141,34 @@ export function encodedHistory(entries: readonly Entry[]): Uint8Array {
   for (const entry of entries) writer.uint32(EVENTS).bytes(encodingOf(entry));
   return writer.finish();
 }
+
+export interface ActivityRun {
+  type: string;
+  atMs: number;
+  endedAtMs: number;
+  ended: 'completed' | 'failed' | 'timed-out' | 'open';
+}
+
+/** In the order in which they were scheduled. */
+export function activitiesIn(entries: readonly Entry[]): ActivityRun[] {
+  const byId = new Map<number, ActivityRun>();
+  const end = (scheduledId: unknown, atMs: number, ended: ActivityRun['ended']) => {
+    const activity = byId.get(Number(scheduledId));
+    if (activity) Object.assign(activity, { ended, endedAtMs: atMs });
+  };
+  for (const { id, type, at, event } of entries) {
+    const scheduled = event.activityTaskScheduledEventAttributes;
+    if (scheduled)
+      byId.set(id, {
+        type: scheduled.activityType?.name ?? '',
+        ...{ atMs: at, endedAtMs: Number.POSITIVE_INFINITY, ended: 'open' },
+      });
+    else if (type === EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED)
+      end(event.activityTaskCompletedEventAttributes?.scheduledEventId, at, 'completed');
+    else if (type === EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED)
+      end(event.activityTaskFailedEventAttributes?.scheduledEventId, at, 'failed');
+    else if (type === EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT)
+      end(event.activityTaskTimedOutEventAttributes?.scheduledEventId, at, 'timed-out');
+  }
+  return [...byId.values()];
+}

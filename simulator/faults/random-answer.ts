@@ -154,10 +154,9 @@ function mayDenyOrder(
   { denyMs }: RandomAnswer,
   { clock, remembers }: World,
 ): boolean {
-  if (order === undefined || clock.nowMs() - order.createdAtMs < denyMs) return true;
-  return (
-    order.isKnown && remembers({ partnerOrderId: order.outOrderId ?? '', createdAtMs: order.createdAtMs })
-  );
+  if (order === undefined) return true;
+  const { createdAtMs, isKnown, outOrderId = '' } = order;
+  return clock.nowMs() - createdAtMs < denyMs || (isKnown && remembers(outOrderId, createdAtMs));
 }
 
 function withoutDenial(operation: string, drawn: DrawnAnswer): DrawnAnswer {

@@ -4,8 +4,8 @@ import type { EnvelopeStyle } from './operations.ts';
 
 /**
  * `empty`: no body. `unreadable`: not the provider's JSON, such as a gateway's HTML page. `doubtful`: truncated JSON, the
- * success code of another envelope style, or "order not exist" with an order. `broken`: the connection ended within the body. The other kinds follow
- * from the envelope's code.
+ * success code of another envelope style, or "order not exist" with an order. `broken`: the connection ended within the
+ * body. The other kinds follow from the envelope's code.
  */
 export type AnswerKind =
   | 'success'
@@ -69,7 +69,8 @@ function readEnvelope(style: EnvelopeStyle, envelope: Record<string, unknown>): 
 
 /** Whether `data` has the provider's id of an order, in either spelling. An error may repeat our own id. */
 function isOrder(data: unknown): boolean {
-  return isJsonObject(data) && [data['order_id'], data['orderId']].some((id) => id && typeof id === 'string');
+  const ids = isJsonObject(data) ? [data['order_id'], data['orderId']] : [];
+  return ids.some((id) => typeof id === 'string' && id !== '');
 }
 
 function kindOf(style: EnvelopeStyle, code: string): AnswerKind {
