@@ -187,7 +187,10 @@ class SeededWorld {
     provider.control.removeFaults();
     const ending = await world.run({ done: isFinished, withinMs: COMPLETION_LIMIT_MS });
     if (ending !== 'done') this.reportUnfinished();
-    if (!this.isStoppedEarly) await this.checkAll();
+    if (!this.isStoppedEarly) {
+      await this.outliveTemporalOutage(startedAtMs);
+      await this.checkAll();
+    }
     const { maxCallsInAnySecond, calls } = provider.control.counts();
     if (maxCallsInAnySecond > CALLS_PER_SECOND_LIMIT)
       world.violation(`${maxCallsInAnySecond} calls in one second`);
@@ -268,6 +271,14 @@ class SeededWorld {
       set(true);
       world.at(lastsMs, () => set(false));
     });
+  }
+
+  /** The checks read Temporal. The payouts may end before an outage of its clients does. */
+  private async outliveTemporalOutage(startedAtMs: number): Promise<void> {
+    const { world } = this.system;
+    const { atMs, lastsMs } = this.plan.temporalOutage ?? { atMs: 0, lastsMs: 0 };
+    const leftMs = startedAtMs + atMs + lastsMs - world.now;
+    if (leftMs >= 0) await world.run({ withinMs: leftMs });
   }
 
   private afterRestore(): void {

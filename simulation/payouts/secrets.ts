@@ -7,8 +7,11 @@ import type { Run } from '../temporal/run.ts';
 import { APP_SECRET, metadataValue } from './payout-world.ts';
 import type { Feature, Scene } from './scene.ts';
 
-/** The prefix of every token, refresh token and authorization code of the provider. */
-export const TOKENS = 'tok3n-';
+/**
+ * The prefix of every token, refresh token and authorization code of the provider. Long, so that ciphertext does not contain
+ * one of its base64 forms by chance.
+ */
+export const TOKENS = 'tok3n-of-the-provider-';
 
 export class Secrets implements Feature {
   private readonly scene: Scene;
