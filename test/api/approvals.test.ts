@@ -4,7 +4,7 @@ import { payoutStateSchema } from '../../src/contract/payout-answers.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
-import { post, read, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { createsOf } from '../support/ledger.ts';
 import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -38,7 +38,7 @@ async function started(over: object = {}): Promise<string> {
 }
 
 const stateOf = async (id: string): Promise<PayoutState> =>
-  z.object({ state: payoutStateSchema }).parse((await read(`${at}/${id}`, as('desk'))).body).state;
+  z.object({ state: payoutStateSchema }).parse((await get(`${at}/${id}`, as('desk'))).body).state;
 
 const until = (id: string, wanted: (state: PayoutState) => boolean): Promise<PayoutState> =>
   eventually(async () => {

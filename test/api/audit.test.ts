@@ -6,7 +6,7 @@ import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { standInClient } from '../../fuzz/temporal.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, post, postOnce, startApiServer, type TestApiServer } from '../support/http.ts';
 import { eventually } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -235,7 +235,7 @@ describe('the log of the process', () => {
 
   test('has the cause of a 5xx with its gRPC status, and nothing of the request', async () => {
     const text = await logged({}, async (url) => {
-      const answer = await post(`${url}/v1/payouts`, payoutRequest('lost'), {
+      const answer = await postOnce(`${url}/v1/payouts`, payoutRequest('lost'), {
         ...as('shop'),
         'x-request-id': 'r-1',
       });
@@ -267,7 +267,7 @@ describe('the log of the process', () => {
   test('stays short in a flood of junk notifications', async () => {
     const text = await logged({}, async (url) => {
       const junk = Array.from({ length: 100 }, (_, at) =>
-        post(`${url}/v1/notifications/default`, { order_id: `junk-${at}` }),
+        postOnce(`${url}/v1/notifications/default`, { order_id: `junk-${at}` }),
       );
       for (const { status } of await Promise.all(junk)) expect(status).toBe(503);
     });

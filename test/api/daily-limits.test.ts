@@ -7,7 +7,7 @@ import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
-import { type HttpAnswer, post, read, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -55,21 +55,18 @@ const body = (amount = '10.00', over: object = {}) =>
     ...over,
   });
 
-/** The servers take turns. A 503 is repeated, as by callers: on a busy machine, an update may take longer than its deadline. */
+/** The servers take turns. */
 async function start(caller: Limited, sent: object): Promise<HttpAnswer> {
-  for (;;) {
-    callers += 1;
-    const { url } = servers[callers % 2 === 0 ? 0 : 1];
-    const answer = await post(`${url}/v1/payouts`, sent, as(caller));
-    if (answer.status !== 503) return answer;
-  }
+  callers += 1;
+  const { url } = servers[callers % 2 === 0 ? 0 : 1];
+  return post(`${url}/v1/payouts`, sent, as(caller));
 }
 
 const batch = (caller: Limited, sent: string | object, query = '', headers = {}) =>
   post(`${servers[0].url}/v1/payout-batches${query}`, sent, { ...as(caller), ...headers });
 
 async function isStarted({ partnerOrderId }: { partnerOrderId: string }): Promise<boolean> {
-  const { status } = await read(`${servers[0].url}/v1/payouts/${partnerOrderId}`, as('free'));
+  const { status } = await get(`${servers[0].url}/v1/payouts/${partnerOrderId}`, as('free'));
   expect([200, 404]).toContain(status);
   return status === 200;
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
 import { Payouts } from '../../src/client/payouts.ts';
-import { get, post } from '../support/http.ts';
+import { get, getOnce, postOnce } from '../support/http.ts';
 import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -44,7 +44,7 @@ test('H33 acknowledges a notification only once Temporal has it: returns 503 whe
   const payouts = new Payouts({ client: new Client({ connection }) });
   const { partnerOrderId } = await payouts.start(payoutRequest(newPartnerOrderId()));
   const send = (status: string) =>
-    post(`${url}/v1/notifications/default`, { partner_order_id: partnerOrderId, status });
+    postOnce(`${url}/v1/notifications/default`, { partner_order_id: partnerOrderId, status });
   const recorded = async () => {
     const { events } = await payouts.handle({ partnerOrderId }).fetchHistory();
     const inputs = (events ?? []).flatMap((event) => event.workflowExecutionSignaledEventAttributes ?? []);
@@ -66,7 +66,7 @@ test('H33 acknowledges a notification only once Temporal has it: returns 503 whe
   temporalIsUp = false;
   await temporal.kill('SIGKILL');
   expect((await get(`${url}/healthz`)).status).toBe(200);
-  expect((await get(`${url}/readyz`)).status).toBe(503);
+  expect((await getOnce(`${url}/readyz`)).status).toBe(503);
   await eventually(() => refused.length > 0 || undefined);
   await temporal.restart();
   temporalIsUp = true;
@@ -74,7 +74,7 @@ test('H33 acknowledges a notification only once Temporal has it: returns 503 whe
 
   const inHistory = (await recorded()).join('\n');
   for (const status of acknowledged) expect(inHistory).toContain(`"${status}"`);
-  await eventually(async () => (await get(`${url}/readyz`)).status === 200 || undefined);
+  await eventually(async () => (await getOnce(`${url}/readyz`)).status === 200 || undefined);
 });
 
 test('SIGTERM shuts the API server down cleanly', async () => {

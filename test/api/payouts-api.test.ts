@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { get, type HttpAnswer, post, read, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -131,7 +131,7 @@ describe('a payout over HTTP', () => {
         body: { errors: [{ path: expect.stringMatching(/1\.partnerOrderId$/), message }] },
       });
       const path = `${at}/${encodeURIComponent(partnerOrderId)}`;
-      expect(await read(path, as('shop'))).toMatchObject({ status: 400, body: { errors } });
+      expect(await get(path, as('shop'))).toMatchObject({ status: 400, body: { errors } });
       expect(await post(`${path}/cancel`, '', as('shop'))).toMatchObject({ status: 400, body: { errors } });
     },
   );
@@ -139,7 +139,7 @@ describe('a payout over HTTP', () => {
   test('accepts a partnerOrderId with slashes, spaces and punctuation unchanged', async () => {
     const partnerOrderId = `payday/1 ?#%:${newPartnerOrderId()}`.slice(0, 45);
     await started({ partnerOrderId });
-    const answer = await read(`${at}/${encodeURIComponent(partnerOrderId)}?app=default`, as('shop'));
+    const answer = await get(`${at}/${encodeURIComponent(partnerOrderId)}?app=default`, as('shop'));
     expect(answer).toMatchObject({ status: 200, body: { state: { needsAttention: false } } });
   });
 
@@ -209,7 +209,7 @@ describe('H51 permissions of keys', () => {
     const own = await post(`${at}/${id}/approve`, '', as('shop'));
     expect(own).toMatchObject({ status: 403, body: { detail: expect.stringContaining('started') } });
     expect((await post(`${at}/${id}/approve`, '', as('small'))).status).toBe(403);
-    expect(await read(`${at}/${id}`, as('shop'))).toMatchObject({
+    expect(await get(`${at}/${id}`, as('shop'))).toMatchObject({
       body: { state: { phase: 'AWAITING_APPROVAL' } },
     });
     expect((await post(`${at}/${id}/approve`, { note: 'ok' }, as('desk'))).status).toBe(200);

@@ -1,7 +1,7 @@
 import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Drain } from '../../src/surroundings/drain.ts';
-import { get, startApiServer } from '../support/http.ts';
+import { get, getOnce, startApiServer } from '../support/http.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
@@ -14,7 +14,7 @@ const clientOf = (namespace: string) => new Client({ connection: world.client.co
 
 test('/readyz checks the namespace, not only the server', async () => {
   const lost = await startApiServer(clientOf('no-such-namespace'));
-  expect(await get(`${lost.url}/readyz`)).toMatchObject({
+  expect(await getOnce(`${lost.url}/readyz`)).toMatchObject({
     status: 503,
     body: { detail: 'Temporal does not respond, or the namespace cannot be used' },
   });
@@ -49,7 +49,7 @@ test('a server that drains is not ready, serves requests, and closes their conne
   const service = await startApiServer(world.client, {}, { drain });
   expect((await get(`${service.url}/readyz`)).status).toBe(200);
   drain.begin();
-  expect(await get(`${service.url}/readyz`)).toMatchObject({
+  expect(await getOnce(`${service.url}/readyz`)).toMatchObject({
     status: 503,
     body: { detail: 'this API server is about to end' },
   });

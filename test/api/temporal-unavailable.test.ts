@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { payoutBatchWorkflowId } from '../../src/contract/ids.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, getOnce, post, postOnce, startApiServer, type TestApiServer } from '../support/http.ts';
 import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -31,10 +31,10 @@ test('without a worker, starting a payout succeeds; reads and decisions return 5
   const body = payoutRequest(newPartnerOrderId());
   expect((await post(at, body)).status).toBe(202);
   const answers = await Promise.all([
-    get(`${at}/${body.partnerOrderId}`),
-    post(`${at}/${body.partnerOrderId}/cancel`, ''),
-    post(`${service.url}/v1/quotes`, body),
-    get(`${service.url}/v1/accounts?clientId=client-1`),
+    getOnce(`${at}/${body.partnerOrderId}`),
+    postOnce(`${at}/${body.partnerOrderId}/cancel`, ''),
+    postOnce(`${service.url}/v1/quotes`, body),
+    getOnce(`${service.url}/v1/accounts?clientId=client-1`),
   ]);
   for (const answer of answers) expect(answer).toMatchObject(AWAY);
   expect((await get(`${at}/${newPartnerOrderId()}`)).status).toBe(404);
@@ -48,8 +48,8 @@ test('H179 without a worker or Temporal, a caller with daily limits starts nothi
     const body = payoutRequest(newPartnerOrderId());
     const batch = { batchId: newPartnerOrderId(), payouts: [body] };
     const answers = await Promise.all([
-      post(`${limited.url}/v1/payouts`, body, as('shop')),
-      post(`${limited.url}/v1/payout-batches`, batch, as('shop')),
+      postOnce(`${limited.url}/v1/payouts`, body, as('shop')),
+      postOnce(`${limited.url}/v1/payout-batches`, batch, as('shop')),
     ]);
     for (const answer of answers) expect(answer).toMatchObject(AWAY);
     await limited.close();
@@ -66,10 +66,10 @@ test('without Temporal, every route returns 503 and accepts nothing', async () =
   const lost = await startApiServer(new Client({ connection: nowhere }));
   const id = newPartnerOrderId();
   const answers = await Promise.all([
-    post(`${lost.url}/v1/payouts`, payoutRequest(id)),
-    get(`${lost.url}/v1/payouts/${id}`),
-    post(`${lost.url}/v1/payouts/${id}/approve`, ''),
-    post(`${lost.url}/v1/payout-batches`, { batchId: 'b', payouts: [payoutRequest(id)] }),
+    postOnce(`${lost.url}/v1/payouts`, payoutRequest(id)),
+    getOnce(`${lost.url}/v1/payouts/${id}`),
+    postOnce(`${lost.url}/v1/payouts/${id}/approve`, ''),
+    postOnce(`${lost.url}/v1/payout-batches`, { batchId: 'b', payouts: [payoutRequest(id)] }),
   ]);
   for (const answer of answers) expect(answer).toMatchObject(AWAY);
   await lost.close();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
-import { get, post, read, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { accountsOf, openedFor, openingRequest, sendsSeen, untilOpening } from '../support/openings.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
@@ -56,11 +56,11 @@ describe('over HTTP', () => {
     const { body } = await ended(requestId);
     expect(body).toMatchObject({ state: { phase: 'DONE' }, result: { outcome: 'OPENED', payerId } });
     const [accountId = ''] = await openedFor(world, request);
-    expect(await read(`${at}/balance/${payerId}/USD`, as('shop'))).toMatchObject({
+    expect(await get(`${at}/balance/${payerId}/USD`, as('shop'))).toMatchObject({
       status: 200,
       body: { balance: { currency: 'USD', amount: '0.00' }, accountIds: [accountId] },
     });
-    expect(await read(`${at}/detail/${accountId}`, as('shop'))).toMatchObject({
+    expect(await get(`${at}/detail/${accountId}`, as('shop'))).toMatchObject({
       status: 200,
       body: { id: accountId, payer_id: payerId },
     });

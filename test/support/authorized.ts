@@ -1,4 +1,7 @@
-/** A user who has authorized: exchanges the code from the simulator's page as the callback does. */
+/**
+ * A user who has authorized: exchanges the code from the simulator's page as the callback does. Temporal delivers a task
+ * at most once, and a busy server may lose it, so the user begins again if the outcome is unknown.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { encryptionKeys } from '../../src/config/encryption.ts';
@@ -10,16 +13,22 @@ import type { PayoutWorld } from './payout-world.ts';
 
 export async function authorized(world: PayoutWorld, openId = `user-${randomUUID()}`): Promise<string> {
   const place = { environment: 'test', app: 'default' };
-  const { code } = world.simulator.control.authorize({ appId: 'demo-app', openId });
   const seal = new TokenSeal(
     encryptionKeys(world.workerEnvironment).authorizations,
     PROCESS_SURROUNDINGS.random,
   );
-  const outcome = await world.client.workflow.execute<typeof userAuthorization>('userAuthorization', {
-    taskQueue: PAYOUTS_TASK_QUEUE,
-    workflowId: authorizationWorkflowId('default', randomUUID()),
-    args: [{ ...place, code: seal.seal(code, place, 'code') }],
-  });
-  if (outcome.outcome !== 'GRANTED') throw new Error(`not authorized: ${outcome.sentence}`);
-  return openId;
+  for (;;) {
+    const { code } = world.simulator.control.authorize({ appId: 'demo-app', openId });
+    const { outcome, sentence } = await world.client.workflow.execute<typeof userAuthorization>(
+      'userAuthorization',
+      {
+        taskQueue: PAYOUTS_TASK_QUEUE,
+        workflowId: authorizationWorkflowId('default', randomUUID()),
+        args: [{ ...place, code: seal.seal(code, place, 'code') }],
+      },
+    );
+    if (outcome === 'GRANTED') return openId;
+    if (outcome !== 'UNCERTAIN') throw new Error(`not authorized: ${sentence}`);
+    console.warn(`authorizes again: ${sentence}`);
+  }
 }

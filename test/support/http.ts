@@ -36,7 +36,12 @@ export interface HttpAnswer {
   body: unknown;
 }
 
-export async function post(
+/** Sends the request again while Temporal does not respond in time, as the answer advises: a busy machine is no failure. */
+export const post = (...request: Parameters<typeof postOnce>) => whileUnavailable(() => postOnce(...request));
+export const get = (...request: Parameters<typeof getOnce>) => whileUnavailable(() => getOnce(...request));
+
+/** For tests that expect such an answer. */
+export async function postOnce(
   url: string,
   body: string | Buffer | object,
   headers: Record<string, string> = {},
@@ -49,10 +54,25 @@ export async function post(
   return { status: answer.statusCode, headers: answer.headers, body: await bodyOf(answer.body) };
 }
 
-/** As a sender does it: retries a busy server (503). Returns the 202. */
+export async function getOnce(url: string, headers: Record<string, string> = {}): Promise<HttpAnswer> {
+  const answer = await request(url, { headers });
+  return { status: answer.statusCode, headers: answer.headers, body: await bodyOf(answer.body) };
+}
+
+const UNAVAILABLE = z.object({
+  type: z.enum(['/problems/temporal-unavailable', '/problems/notification-not-delivered']),
+});
+
+async function whileUnavailable(send: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
+  for (;;) {
+    const answer = await send();
+    if (answer.status !== 503 || !UNAVAILABLE.safeParse(answer.body).success) return answer;
+  }
+}
+
+/** As a sender does it. Returns the 202. */
 export async function accepted(url: string, body: object): Promise<HttpAnswer> {
   const answer = await post(url, body);
-  if (answer.status === 503) return accepted(url, body);
   if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer;
 }
@@ -63,17 +83,6 @@ export async function newLink(api: string, headers: Record<string, string> = {})
   if (status !== 201) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
   const { pathname, search } = new URL(z.object({ url: z.url() }).parse(body).url);
   return `${api}${pathname}${search}`;
-}
-
-export async function get(url: string, headers: Record<string, string> = {}): Promise<HttpAnswer> {
-  const answer = await request(url, { headers });
-  return { status: answer.statusCode, headers: answer.headers, body: await bodyOf(answer.body) };
-}
-
-/** As a reader does it: retries a busy server (503). */
-export async function read(url: string, headers: Record<string, string> = {}): Promise<HttpAnswer> {
-  const answer = await get(url, headers);
-  return answer.status === 503 ? read(url, headers) : answer;
 }
 
 async function bodyOf(body: { text(): Promise<string> }): Promise<unknown> {

@@ -4,7 +4,7 @@ import { workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
-import { post, read, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { createsOf } from '../support/ledger.ts';
 import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -107,7 +107,7 @@ describe('H162 a decision that is sent twice', () => {
     expect(await approve('desk')).toMatchObject({ status: 200, body: { phase: 'DONE', outcome: 'SUCCESS' } });
     expect((await approve('market')).status).toBe(409);
     expect(createsOf(world, body).length).toBe(1);
-    const shown = await read(`${at}/${body.partnerOrderId}`, as('shop'));
+    const shown = await get(`${at}/${body.partnerOrderId}`, as('shop'));
     expect(shown.body).toMatchObject({ result: { decisions: [{ action: 'approve', by: 'desk' }] } });
   });
 
