@@ -91,7 +91,6 @@ export class Strangers implements Feature {
       }
     const payout = this.scene.plan.payouts.find((one) => one.number === number);
     const before = server.latest(payoutId(number));
-    // After the end of a payout, it hides the result.
     if (!payout || (before && isCompleted(before))) return;
     const about = partnerOrderIdOf(number);
     this.scene.recordAction('payout', about, 'start with bad input');
@@ -103,6 +102,8 @@ export class Strangers implements Feature {
       await this.client.workflow.start('payout', {
         taskQueue: PAYOUTS_TASK_QUEUE,
         workflowId: payoutId(number),
+        // After the end of a payout, it would hide the result. An outage may delay the start past the end.
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
         ...(replacesRunning && { workflowIdConflictPolicy: 'TERMINATE_EXISTING' as const }),
         args: [REQUESTS[request]?.(number)],
       });
