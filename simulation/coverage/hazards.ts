@@ -3,8 +3,7 @@
  * happened. Whether the product survived it is for the oracle to check.
  */
 import type { Scene } from '../payouts/scene.ts';
-import type { ActivityRun } from '../temporal/history.ts';
-import { EventType } from '../temporal/history.ts';
+import { type ActivityRun, EventType } from '../temporal/history.ts';
 import { collectEvidence, type PayoutEvidence } from './payout-evidence.ts';
 
 export interface World {

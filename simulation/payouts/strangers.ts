@@ -91,6 +91,7 @@ export class Strangers implements Feature {
       }
     const payout = this.scene.plan.payouts.find((one) => one.number === number);
     const before = server.latest(payoutId(number));
+    // Temporal would refuse the start after the end, so it is no action of the story.
     if (!payout || (before && isCompleted(before))) return;
     const about = partnerOrderIdOf(number);
     this.scene.recordAction('payout', about, 'start with bad input');
