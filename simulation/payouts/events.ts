@@ -124,7 +124,7 @@ export class Events implements Feature {
     endpoint.isFaulty = false;
     const disabled = new Set<string>();
     for (const app of new Set(plan.payouts.map(({ number }) => appOf(number))))
-      if (await world.finish(this.drained(app))) disabled.add(app);
+      if (await world.finish(this.drained(app), 2 * DRAIN_LIMIT_MS)) disabled.add(app);
     const personal = plan.payouts.flatMap(({ request: { receiver } }) => [
       ...[receiver.bankAccountName, receiver.bankAccountNumber, receiver.idCardNumber],
     ]);

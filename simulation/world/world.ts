@@ -8,6 +8,9 @@ import type { Clock, Random as Randomness } from '../../src/surroundings/surroun
 import { EventQueue, type PlannedEvent } from './event-queue.ts';
 import { Random, randomness } from './random.ts';
 
+/** Long enough for a restart of every process and all retries of a call. */
+const FINISH_LIMIT_MS = 3_600_000;
+
 export interface WorldOptions {
   seed: number;
   /** Milliseconds since 1970. */
@@ -21,6 +24,18 @@ export interface WorldOptions {
 export function inContext(run: () => void): () => void {
   const resource = new AsyncResource('VirtualTimer');
   return () => resource.runInAsyncScope(run);
+}
+
+/** What the world waited for did not happen. */
+export class UnsettledError extends Error {
+  constructor(ending: 'idle' | 'late', withinMs: number) {
+    super(
+      ending === 'idle'
+        ? 'no answer, and nothing is left to happen'
+        : `no answer within ${withinMs / 3_600_000} h of virtual time`,
+    );
+    this.name = 'UnsettledError';
+  }
 }
 
 export class World implements Clock {
@@ -132,15 +147,19 @@ export class World implements Clock {
     }
   }
 
-  /** Runs the world until `work` settles, and returns its result. */
-  async finish<T>(work: Promise<T>, withinMs = 86_400_000): Promise<T> {
+  /**
+   * Runs the world until `work` settles, and returns its result.
+   *
+   * @throws {UnsettledError} `withinMs` of virtual time passed, or nothing is left to happen.
+   */
+  async finish<T>(work: Promise<T>, withinMs = FINISH_LIMIT_MS): Promise<T> {
     let isSettled = false;
     const end = () => {
       isSettled = true;
     };
     work.then(end, end);
     const ending = await this.run({ done: () => isSettled, withinMs });
-    if (ending !== 'done') throw new Error(`the work did not settle: the world is ${ending}`);
+    if (ending !== 'done') throw new UnsettledError(ending, withinMs);
     return work;
   }
 

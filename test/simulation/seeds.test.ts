@@ -1,8 +1,10 @@
 import { Worker } from '@temporalio/worker';
 import { beforeAll, expect, inject, test } from 'vitest';
-import { runSeed } from '../../simulation/payouts/run-seed.ts';
+import { planOf } from '../../simulation/payouts/plan.ts';
+import { runPlan, runSeed } from '../../simulation/payouts/run-seed.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import { exported } from '../../simulation/temporal/history.ts';
+import { UnsettledError, World } from '../../simulation/world/world.ts';
 import { simulate } from '../support/simulate.ts';
 
 const SEEDS = 12;
@@ -23,6 +25,21 @@ test('the same seed gives the same world', async () => {
   ];
   expect(again.digest).toBe(one.digest);
   expect(other.digest).not.toBe(one.digest);
+});
+
+test('a restore of Temporal leaves a payout open that a reset has opened again', async () => {
+  const plan = planOf(85057905);
+  const { violations } = await runPlan(workflows, { ...plan, payouts: plan.payouts.slice(6, 7) });
+  expect(violations).toEqual([]);
+});
+
+test('a check of the world ends without its answer', async () => {
+  const world = new World({ seed: 1 });
+  const never = new Promise(() => {});
+  await expect(world.finish(never)).rejects.toThrow('no answer, and nothing is left to happen');
+  const tick = () => void world.at(60_000, tick);
+  tick();
+  await expect(world.finish(never)).rejects.toThrow(UnsettledError);
 });
 
 test(`${SEEDS} seeds hold every invariant, and the real core replays all their histories`, async () => {
