@@ -37,6 +37,8 @@ export interface DevServerOptions {
   httpPort?: number | undefined;
   /** Starts a dev server even if TEMPORAL_ADDRESS names a running server. */
   always?: boolean | undefined;
+  /** Cores for the server: one leaves more to the other processes of a small machine. Default: all. */
+  cores?: number | undefined;
 }
 
 export interface DevServer {
@@ -164,7 +166,10 @@ class OwnDevServer implements DevServer {
       {
         detached: true,
         stdio: ['ignore', log, log],
-        env: withoutTemporalVariables(process.env),
+        env: {
+          ...withoutTemporalVariables(process.env),
+          ...(this.options.cores !== undefined && { GOMAXPROCS: `${this.options.cores}` }),
+        },
       },
     );
     closeSync(log);
@@ -211,7 +216,8 @@ function serverArguments(
     ...(options.httpPort === undefined ? [] : ['--http-port', `${options.httpPort}`]),
     ...(options.ui === false ? ['--headless'] : ['--ui-port', `${ui}`]),
     ...(options.codecEndpoint ? ['--ui-codec-endpoint', options.codecEndpoint] : []),
-    ...['--db-filename', options.dbFile, '--sqlite-pragma', 'synchronous=OFF'],
+    ...['--db-filename', options.dbFile],
+    ...['--sqlite-pragma', 'synchronous=OFF', '--sqlite-pragma', 'journal_mode=WAL'],
     ...dynamic.flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${JSON.stringify(value)}`]),
     ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
   ];

@@ -7,10 +7,10 @@ import { exported } from '../../simulation/temporal/history.ts';
 import { UnsettledError, World } from '../../simulation/world/world.ts';
 import { simulate } from '../support/simulate.ts';
 
-const SEEDS = 12;
-const MORE_SEEDS = 60;
+const SEEDS = 6;
+const MORE_SEEDS = 40;
 /** Worlds of one payout, without batches: they take less than half of the time. */
-const SMALL_WORLDS = 140;
+const SMALL_WORLDS = 180;
 
 let workflows: Workflows;
 beforeAll(async () => {

@@ -18,7 +18,7 @@ declare module 'vitest' {
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-test-temporal-'));
   compilePrograms();
-  const server = await startDevServer({ logFile: join(folder, 'temporal.log') });
+  const server = await startDevServer({ logFile: join(folder, 'temporal.log'), cores: 1 });
   project.provide('workflowBundle', await bundledWorkflows());
   project.provide('temporalAddress', server.address);
   project.provide('temporalUiUrl', server.uiUrl);

@@ -284,12 +284,15 @@ export function newPartnerOrderId(): string {
   return `p-${randomUUID()}`;
 }
 
-/** Tries again until `look` returns a value. Only the test's own timeout limits it. */
+const FIRST_PAUSE_MS = 50;
+const LAST_PAUSE_MS = 250;
+
+/** Tries again, less and less often, until `look` returns a value. Only the test's own timeout limits it. */
 export async function eventually<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  for (;;) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 1.3)) {
     const seen = await look();
     if (seen !== undefined) return seen;
-    await sleep(50);
+    await sleep(pauseMs);
   }
 }
 
