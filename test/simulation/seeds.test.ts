@@ -8,7 +8,7 @@ import { UnsettledError, World } from '../../simulation/world/world.ts';
 import { simulate } from '../support/simulate.ts';
 
 const SEEDS = 6;
-const MORE_SEEDS = 40;
+const MORE_SEEDS = 24;
 /** Worlds of one payout, without batches: they take less than half of the time. */
 const SMALL_WORLDS = 180;
 
@@ -67,6 +67,11 @@ test(`${SEEDS} seeds hold every invariant, and the real core replays all their h
 test(`${MORE_SEEDS} more seeds hold every invariant`, async () => {
   const { stdout } = await simulate('--from', '1001', '--seeds', String(MORE_SEEDS));
   expect(stdout).toContain(`${MORE_SEEDS} of ${MORE_SEEDS} seeds without a violation`);
+});
+
+test('the seeds that had a violation in a campaign hold every invariant', async () => {
+  const { stdout } = await simulate('--failed-in', 'docs/campaigns/worlds.json');
+  expect(stdout).toMatch(/^(\d+) of \1 seeds without a violation$/m);
 });
 
 test(`${SMALL_WORLDS} small worlds hold every invariant`, async () => {
