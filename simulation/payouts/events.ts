@@ -165,6 +165,12 @@ export class Events implements Feature {
     // A restore loses events, and queues.
     if (!result || scene.restoredAtMs !== undefined || !server.latest(workflowId)) return;
     const { app, partnerOrderId } = refOf(number);
+    // A person resets a payout that has ended while the world is checked: its new run publishes its own events.
+    const hasEnded = () => !server.latest(workflowId)?.isRunning;
+    if (!hasEnded()) {
+      await world.run({ done: hasEnded, withinMs: DRAIN_LIMIT_MS });
+      await world.finish(this.drained(app), 2 * DRAIN_LIMIT_MS);
+    }
     const events = await this.eventsOf(workflowId);
     const followUp = payoutFollowUpWorkflowId(app, partnerOrderId);
     const later = server.latest(followUp) ? await this.eventsOf(followUp) : [];
