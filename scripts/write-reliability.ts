@@ -36,12 +36,14 @@ function figures(logs: string): string {
   const chaos = withoutOverlaps(readLog(join(logs, 'chaos.json'), chaosSchema));
   return [
     section('Simulation', worlds, WORLD_COLUMNS),
+    `All worlds together are ${years(worlds)} years of virtual time.`,
     section('Chaos', chaos, CHAOS_COLUMNS),
     ['### Mutants', mutants.length > 0 ? mutantTable(mutants) : NONE].join('\n\n'),
   ].join('\n\n');
 }
 
 const NONE = 'No campaign is recorded.';
+const HOURS_PER_YEAR = 365.25 * 24;
 
 interface Columns<T> {
   head: readonly string[];
@@ -98,6 +100,11 @@ function mutantTable(entries: readonly Mutants[]): string {
       code(entry.commit.slice(0, 8)),
     ]),
   );
+}
+
+function years(worlds: readonly Worlds[]): string {
+  const hours = worlds.reduce((total, { virtualHours }) => total + virtualHours, 0);
+  return (hours / HOURS_PER_YEAR).toFixed(2);
 }
 
 function sum<T>(entries: readonly T[], of: (entry: T) => number): string {
