@@ -23,7 +23,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     // Tests mostly wait: for timers, for processes, for Temporal.
-    maxWorkers: 4,
+    maxWorkers: 6,
     // A test waits for facts, and these bounds only stop what hangs.
     testTimeout: 600_000,
     hookTimeout: 600_000,
