@@ -103,12 +103,15 @@ function mutantTable(entries: readonly Mutants[]): string {
 }
 
 function years(worlds: readonly Worlds[]): string {
-  const hours = worlds.reduce((total, { virtualHours }) => total + virtualHours, 0);
-  return (hours / HOURS_PER_YEAR).toFixed(2);
+  return (total(worlds, ({ virtualHours }) => virtualHours) / HOURS_PER_YEAR).toFixed(2);
 }
 
 function sum<T>(entries: readonly T[], of: (entry: T) => number): string {
-  return entries.reduce((total, entry) => total + of(entry), 0).toLocaleString('en-US');
+  return total(entries, of).toLocaleString('en-US');
+}
+
+function total<T>(entries: readonly T[], of: (entry: T) => number): number {
+  return entries.reduce((before, entry) => before + of(entry), 0);
 }
 
 if (process.argv[1] === import.meta.filename)

@@ -31,7 +31,7 @@ const program = new Command('simulate')
     new Option(
       '--failed-in <log>',
       'run the seeds that have a violation in a log of docs/campaigns',
-    ).conflicts([...['seeds', 'from', 'maxPayouts', 'mutants', 'record']]),
+    ).conflicts(['seeds', 'from', 'maxPayouts', 'mutants', 'record']),
   )
   .option('--max-payouts <count>', 'skip the seeds of larger worlds', positiveInteger)
   .option('--processes <count>', 'number of parallel processes', positiveInteger, availableParallelism())

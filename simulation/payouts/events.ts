@@ -124,7 +124,7 @@ export class Events implements Feature {
     endpoint.isFaulty = false;
     const disabled = new Set<string>();
     for (const app of new Set(plan.payouts.map(({ number }) => appOf(number))))
-      if (await world.finish(this.drained(app), 2 * DRAIN_LIMIT_MS)) disabled.add(app);
+      if (await this.finishDeliveries(app)) disabled.add(app);
     const personal = plan.payouts.flatMap(({ request: { receiver } }) => [
       ...[receiver.bankAccountName, receiver.bankAccountNumber, receiver.idCardNumber],
     ]);
@@ -136,6 +136,11 @@ export class Events implements Feature {
     }
     for (const { number } of plan.payouts)
       await this.checkPayout(number, endpoint, disabled.has(appOf(number)));
+  }
+
+  /** Runs the world until `drained` settles, which has a limit of its own. */
+  private finishDeliveries(app: string): Promise<boolean> {
+    return this.scene.system.world.finish(this.drained(app), 2 * DRAIN_LIMIT_MS);
   }
 
   /** Waits until nothing waits for the endpoint. Returns whether it is disabled. */
@@ -169,7 +174,7 @@ export class Events implements Feature {
     const hasEnded = () => !server.latest(workflowId)?.isRunning;
     if (!hasEnded()) {
       await world.run({ done: hasEnded, withinMs: DRAIN_LIMIT_MS });
-      await world.finish(this.drained(app), 2 * DRAIN_LIMIT_MS);
+      await this.finishDeliveries(app);
     }
     const events = await this.eventsOf(workflowId);
     const followUp = payoutFollowUpWorkflowId(app, partnerOrderId);

@@ -292,7 +292,7 @@ class SeededWorld {
         world.spawn(this.approve(payout, payout.approval));
     }
     // A later run of an ended payout, after a reset, is open.
-    for (const workflowId of [...this.scene.open.keys()])
+    for (const workflowId of this.scene.open.keys())
       if (this.scene.hasCompleted(workflowId)) this.scene.open.delete(workflowId);
     for (const feature of this.features) feature.restored?.();
   }
