@@ -18,7 +18,7 @@ export interface MutantOptions {
   processes: number;
   /** Names of mutants. Default: all. */
   only?: readonly string[] | undefined;
-  /** The log to which the result is appended. */
+  /** The log to which each result is appended. */
   record?: string | undefined;
 }
 
@@ -43,27 +43,30 @@ export async function runMutants(options: MutantOptions): Promise<number> {
   }
   const selected = MUTANTS.filter(({ name }) => options.only?.includes(name) ?? true);
   const record = recorder(options);
-  const caughtAfter: Record<string, number | null> = {};
   let caught = 0;
   for (const mutant of selected) {
     const result = await testMutant(mutant, options);
     if (result.kind === 'caught') caught += 1;
-    if (result.kind !== 'broken') caughtAfter[mutant.name] = result.kind === 'caught' ? result.seeds : null;
+    if (result.kind !== 'broken') record({ [mutant.name]: result.kind === 'caught' ? result.seeds : null });
     console.log(`${mutant.name}: ${describeResult(result, options)}`);
     if (result.kind !== 'caught') console.log(`  ${mutant.file}: ${mutant.what}`);
   }
   console.log(`${caught} of ${selected.length} mutants caught`);
-  record(caughtAfter);
   return caught === selected.length ? 0 : 1;
 }
 
-/** Reads the code now: it may change before the campaign ends. */
+/**
+ * Records each result at once, so that an interrupted campaign loses none. Reads the code now: it may change before the
+ * campaign ends.
+ */
 function recorder({ record, from, seeds }: MutantOptions): (caughtAfter: Mutants['caughtAfter']) => void {
   if (record === undefined) return () => undefined;
   const code = recordedCode('simulation');
-  const startedAtMs = performance.now();
+  let startedAtMs = performance.now();
   return (caughtAfter) => {
-    const wallSeconds = Math.round((performance.now() - startedAtMs) / 1_000);
+    const endedAtMs = performance.now();
+    const wallSeconds = Math.round((endedAtMs - startedAtMs) / 1_000);
+    startedAtMs = endedAtMs;
     appendToLog(record, mutantsSchema, { ...code, from, seeds, wallSeconds, caughtAfter });
   };
 }

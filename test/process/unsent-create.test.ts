@@ -15,6 +15,8 @@ const startWorker = () => startProgram('src/workers/main.ts', world.workerEnviro
 /** A 429 to another payout makes the provider pause every call while this payout's quote is in flight. */
 async function payIntoAPause(retryAfter: number): Promise<PayoutRef> {
   const { control } = world.simulator;
+  const refused = () => control.calls().filter(({ status }) => status === 429).length;
+  const refusedBefore = refused();
   const clientId = newPartnerOrderId();
   const held = control.addFault({
     operation: 'fee',
@@ -32,7 +34,7 @@ async function payIntoAPause(retryAfter: number): Promise<PayoutRef> {
   });
   const other = newPartnerOrderId();
   await world.pay('success', { clientId: other });
-  await eventually(() => control.calls().some(({ status }) => status === 429) || undefined);
+  await eventually(() => refused() > refusedBefore || undefined);
   control.releaseFault(held.id);
   return ref;
 }
@@ -48,12 +50,16 @@ describe('H60 a create that provably was not sent starts over without a person',
   test('its turn cannot come in time, because the provider asked for a pause', async () => {
     const worker = await startWorker();
     try {
-      const ref = await payIntoAPause(9);
-      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
-      const activities = await activitiesOf(ref);
-      expect(activities.filter((name) => name === 'createPayout').length).toBeGreaterThan(1);
-      expect(activities).not.toContain('confirmOrder');
-      expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
+      // On a slow machine the create may begin when the pause is nearly over. It then gets its turn at once, so the test
+      // tries again.
+      for (let isShown = false; !isShown; ) {
+        const ref = await payIntoAPause(9);
+        expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+        expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
+        const activities = await activitiesOf(ref);
+        expect(activities).not.toContain('confirmOrder');
+        isShown = activities.filter((name) => name === 'createPayout').length > 1;
+      }
     } finally {
       await worker.stop('SIGKILL');
     }
