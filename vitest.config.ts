@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * Tests of functions and files alone: no server, no process of their own, no fake timers, nothing that they leave behind. They
- * share one process, so what they import is loaded once, and no Temporal server is started for them.
+ * Tests of functions and files alone: no server, no process of their own, no fake timers, nothing that they leave behind. No
+ * Temporal server is started for them.
  */
 const UNIT = [
   'test/config/{config,configuration-doc,env-example,secrets}.test.ts',
@@ -22,6 +22,8 @@ const UNIT = [
 export default defineConfig({
   test: {
     pool: 'forks',
+    // Test files share processes, so that packages load once in each. A test restores what it replaces in its process.
+    isolate: false,
     // Tests mostly wait: for timers, for processes, for Temporal.
     maxWorkers: 6,
     // A test waits for facts, and these bounds only stop what hangs.
@@ -29,7 +31,7 @@ export default defineConfig({
     hookTimeout: 600_000,
     globalSetup: ['test/support/temporary-folder.ts'],
     projects: [
-      { extends: true, test: { name: 'unit', include: UNIT, isolate: false } },
+      { extends: true, test: { name: 'unit', include: UNIT } },
       {
         extends: true,
         test: {
