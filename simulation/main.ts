@@ -15,7 +15,7 @@ import { type Summary, summarySchema } from './seed-process.ts';
 
 const HISTORIES = join(import.meta.dirname, '../test/histories');
 const SEEDS = 20;
-const SEEDS_PER_MUTANT = 1_000;
+const SEEDS_PER_MUTANT = 5_000;
 
 const program = new Command('simulate')
   .description(
