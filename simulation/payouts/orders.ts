@@ -1,9 +1,11 @@
 /**
- * Checks that the provider received what the caller requested, and that results and orders add up to the same sums.
+ * Checks that the provider received what the caller requested, that no create of unknown outcome is forgotten, and that
+ * results and orders add up to the same sums.
  */
 import type { CreateRecord, OrderRecord } from '../../simulator/index.ts';
 import { sameBody } from '../../src/client/start-once.ts';
 import { sumMoney } from '../../src/domain/money.ts';
+import type { PayoutResult } from '../../src/domain/payout.ts';
 import { fieldsIn, isFields } from '../provider/wiretap.ts';
 import { APP_IDS, appOf, metadataValue, partnerOrderIdOf } from './payout-world.ts';
 import type { PlannedPayout } from './plan.ts';
@@ -28,6 +30,10 @@ export class Orders implements Feature {
       ])
         system.world.violation(`${partnerOrderId} ${problem}`);
       const result = this.scene.results.get(payout.number);
+      if (!plan.restored && result && isUndecidedEnd(result) && creates.filter(isOurs).some(isUnknown))
+        system.world.violation(
+          `${partnerOrderId} ended NOT_CREATED without a person's decision after a create of unknown outcome`,
+        );
       if (result && !sameBody(result.metadata ?? {}, payout.request.metadata ?? {}))
         system.world.violation(`${partnerOrderId} ended with other metadata than requested`);
     }
@@ -56,6 +62,15 @@ export class Orders implements Feature {
         );
     }
   }
+}
+
+/** A restored Temporal may have forgotten the create, so this says nothing about a world with a restore. */
+function isUndecidedEnd({ outcome, reason }: PayoutResult): boolean {
+  return outcome === 'NOT_CREATED' && reason?.code !== 'RESOLVED_NOT_CREATED';
+}
+
+function isUnknown({ answered }: CreateRecord): boolean {
+  return answered === 'dropped' || answered === 429 || (answered !== null && answered >= 500);
 }
 
 function bodyProblems({ body }: CreateRecord, { number, request }: PlannedPayout): string[] {
