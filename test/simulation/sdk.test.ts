@@ -1,8 +1,13 @@
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
-import { loadWorkflows, newActivity, SDK_VERSION } from '../../simulation/sdk.ts';
+import { z } from 'zod';
+import { SDK_VERSION } from '../../simulation/sdk.ts';
 
+const ROOT = join(import.meta.dirname, '../..');
 const require = createRequire(import.meta.url);
 
 test('the SDK has the version for which simulation/sdk.ts was checked', () => {
@@ -15,9 +20,18 @@ test('the SDK has the version for which simulation/sdk.ts was checked', () => {
 });
 
 test('the workflows load, and the Rust core does not', async () => {
-  const workflows = await loadWorkflows(inject('workflowBundle'));
-  await workflows.destroy();
-  expect(newActivity).toBeTypeOf('function');
-  const report: { sharedObjects: string[] } = JSON.parse(JSON.stringify(process.report.getReport()));
-  expect(report.sharedObjects.filter((file) => file.includes('temporal'))).toEqual([]);
+  // A process of its own: other test files load the core.
+  const script = `
+    import { loadWorkflows, newActivity } from './simulation/sdk.ts';
+    const workflows = await loadWorkflows(process.argv[1]);
+    await workflows.destroy();
+    const { sharedObjects } = process.report.getReport();
+    console.log(JSON.stringify({ newActivity: typeof newActivity, sharedObjects }));`;
+  const args = ['--import', 'tsx', '--input-type=module', '--eval', script, inject('workflowBundle')];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT });
+  const seen = z
+    .object({ newActivity: z.string(), sharedObjects: z.array(z.string()).min(1) })
+    .parse(JSON.parse(stdout));
+  expect(seen.newActivity).toBe('function');
+  expect(seen.sharedObjects.filter((file) => file.includes('temporal'))).toEqual([]);
 });
