@@ -96,10 +96,14 @@ function mutantTable(entries: readonly Mutants[]): string {
     ['mutant', 'caught after', 'code'],
     rows.map(([name, { entry, seeds }]) => [
       code(name),
-      seeds === null ? `not in ${entry.seeds} worlds` : `${seeds} worlds`,
+      seeds === null ? `not in ${worlds(entry.seeds)}` : worlds(seeds),
       code(entry.commit.slice(0, 8)),
     ]),
   );
+}
+
+function worlds(count: number): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? 'world' : 'worlds'}`;
 }
 
 function years(worlds: readonly Worlds[]): string {

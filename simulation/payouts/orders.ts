@@ -24,18 +24,16 @@ export class Orders implements Feature {
     for (const payout of plan.payouts) {
       const partnerOrderId = partnerOrderIdOf(payout.number);
       const isOurs = (one: { partnerOrderId: string | null }) => one.partnerOrderId === partnerOrderId;
+      const sent = creates.filter(isOurs);
+      const result = this.scene.results.get(payout.number);
       for (const problem of [
-        ...creates.filter(isOurs).flatMap((create) => bodyProblems(create, payout)),
+        ...sent.flatMap((create) => bodyProblems(create, payout)),
         ...orders.filter(isOurs).flatMap((order) => orderProblems(order, payout)),
+        // A restored Temporal may have forgotten the create.
+        ...(result && !plan.restored ? forgottenCreateProblems(result, sent) : []),
+        ...(result ? metadataProblems(result, payout) : []),
       ])
         system.world.violation(`${partnerOrderId} ${problem}`);
-      const result = this.scene.results.get(payout.number);
-      if (!plan.restored && result && isUndecidedEnd(result) && creates.filter(isOurs).some(isUnknown))
-        system.world.violation(
-          `${partnerOrderId} ended NOT_CREATED without a person's decision after a create of unknown outcome`,
-        );
-      if (result && !sameBody(result.metadata ?? {}, payout.request.metadata ?? {}))
-        system.world.violation(`${partnerOrderId} ended with other metadata than requested`);
     }
     // A payout with an order may be open, be reset while the others are checked, or be forgotten by a restore.
     const isCounted = ({ number }: PlannedPayout) =>
@@ -64,13 +62,19 @@ export class Orders implements Feature {
   }
 }
 
-/** A restored Temporal may have forgotten the create, so this says nothing about a world with a restore. */
-function isUndecidedEnd({ outcome, reason }: PayoutResult): boolean {
-  return outcome === 'NOT_CREATED' && reason?.code !== 'RESOLVED_NOT_CREATED';
+/** After a create of unknown outcome, only a found order or a person ends the payout. */
+function forgottenCreateProblems({ outcome, reason }: PayoutResult, sent: readonly CreateRecord[]): string[] {
+  if (outcome !== 'NOT_CREATED' || reason?.code === 'RESOLVED_NOT_CREATED') return [];
+  const problem = "ended NOT_CREATED without a person's decision after a create of unknown outcome";
+  return sent.some(isUnknown) ? [problem] : [];
 }
 
 function isUnknown({ answered }: CreateRecord): boolean {
   return answered === 'dropped' || answered === 429 || (answered !== null && answered >= 500);
+}
+
+function metadataProblems({ metadata = {} }: PayoutResult, { request }: PlannedPayout): string[] {
+  return sameBody(metadata, request.metadata ?? {}) ? [] : ['ended with other metadata than requested'];
 }
 
 function bodyProblems({ body }: CreateRecord, { number, request }: PlannedPayout): string[] {

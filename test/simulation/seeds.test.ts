@@ -8,7 +8,7 @@ import { UnsettledError, World } from '../../simulation/world/world.ts';
 import { simulate } from '../support/simulate.ts';
 
 const SEEDS = 6;
-const MORE_SEEDS = 12;
+const MORE_SEEDS = 24;
 /** Worlds of one payout, without batches: they take less than half of the time. */
 const SMALL_WORLDS = 180;
 
