@@ -227,7 +227,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'A wait ends by the length of the history, which differs in a replay: the renewal is stuck.',
     file: 'src/workflows/tokens/renewal-run.ts',
     find: 'return this.updates >= MAX_UPDATES;',
-    replace: 'return isHistoryLong() || this.updates >= MAX_UPDATES;',
+    replace: 'return isHistoryLong(60) || this.updates >= MAX_UPDATES;',
   },
 
   // ---- tokens

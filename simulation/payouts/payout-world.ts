@@ -43,7 +43,7 @@ export interface PayoutWorldOptions {
   /** Environment of the worker processes. Missing variables have their defaults. */
   env?: Environment;
   /** The network conditions of each call. */
-  trip?: (world: World) => Trip;
+  trip?: (world: World, process: Process) => Trip;
   /** With endpoints that get events. */
   events?: PlannedEvents | undefined;
 }
@@ -87,6 +87,8 @@ export class PayoutWorld {
   readonly converter: DataConverter;
   readonly payouts: Payouts;
   readonly endpoint: SimulatedEndpoint | undefined;
+  /** Called with the name of the process that writes a request to the provider. */
+  readonly onWrite: ((process: string) => void)[] = [];
   private config: WorkerConfig;
   private deployed: Workflows;
   private readonly newest: Workflows;
@@ -132,7 +134,10 @@ export class PayoutWorld {
     const { server, service, wiretap } = this;
     const program = workerProgram({
       ...{ server, service, provider: wiretap, faults },
-      trip: () => trip(world),
+      trip: (process) => trip(world, process),
+      written: (process) => {
+        for (const listener of this.onWrite) listener(process);
+      },
       config: () => this.config,
       workflows: () => this.deployed,
       eventTransport: endpoint && ((life) => endpoint.transportOf(life)),

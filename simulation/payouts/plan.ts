@@ -90,6 +90,8 @@ export interface Plan {
   faultPhaseMs: number;
   /** How often calls to the provider fail on the network. */
   network: number;
+  /** The probability that a call connects slowly while its process is cut off from Temporal. */
+  slowConnects: number;
   resolutionWithoutOrder: 'retry' | 'end';
   /**
    * Temporal is restored to its state at `toMs`. With `forgets`, that state lacks a payout that may have been sent.
@@ -201,6 +203,10 @@ const CREATE_FAULTS: readonly FaultInput[] = [
   { kind: 'envelope', code: 12345, effect: 'commit' },
   { kind: 'envelope', code: 12345 },
   { kind: 'envelope', code: 900002, effect: 'commit' },
+  // The provider's own codes (PAYMENTS_CREATE_CODES): it refuses, and creates nothing.
+  { kind: 'envelope', code: 30001 },
+  { kind: 'envelope', code: 30002 },
+  { kind: 'envelope', code: 30005 },
 ];
 const OPENING_FAULTS: readonly FaultInput[] = [
   { kind: 'status', status: 429, effect: 'commit' },
@@ -212,13 +218,16 @@ const TRADE_FAULTS: readonly FaultInput[] = [{ kind: 'data-null' }];
 
 const OLD_ANSWERS_PROBABILITY = 0.05;
 const SECOND_APP_PROBABILITY = 0.15;
+const SLOW_CONNECTS_PROBABILITY = 0.06;
 
 export function planOf(seed: number): Plan {
   const base = maybeWithOldAnswers(new Random(seed ^ 0x51c6), basePlan(seed));
   const plan = maybeFaultFree(new Random(seed ^ 0xca13), base);
   if (plan.isFaultFree) return plan;
   const users = planUsers(new Random(seed ^ 0x05e5), plan.faultPhaseMs);
-  const owned = users ? withUsers(users, plan) : maybeWithSecondApp(new Random(seed ^ 0x2a99), plan);
+  const owned = users
+    ? withUsers(users, plan)
+    : maybeWithSecondApp(new Random(seed ^ 0x2a99), maybeWithSlowConnects(new Random(seed ^ 0x51c0), plan));
   const strangers = planStrangers(new Random(seed ^ 0x57a9), plan.faultPhaseMs, owned.payouts);
   return { ...owned, strangers };
 }
@@ -256,6 +265,21 @@ function maybeWithSecondApp(random: Random, plan: Plan): Plan {
     planPayout(random, SECOND_APP_FROM + at, people),
   );
   return { ...plan, payouts: [...plan.payouts, ...added] };
+}
+
+/**
+ * With some probability, cuts processes off from Temporal while a call that has its turn still connects. The lease moves
+ * meanwhile, so the call must not be written.
+ */
+function maybeWithSlowConnects(random: Random, plan: Plan): Plan {
+  if (!random.chance(SLOW_CONNECTS_PROBABILITY)) return plan;
+  return {
+    ...plan,
+    workers: Math.max(2, plan.workers),
+    slowConnects: 0.05,
+    // A connection may take half of it.
+    env: { ...plan.env, PAYMENTS_CALL_TIMEOUT: '20s' },
+  };
 }
 
 /** Assigns every payout and every account to a user, and makes the provider require user tokens. */
@@ -311,7 +335,7 @@ function basePlan(seed: number): Plan {
   return {
     ...{ seed, workers, faultPhaseMs, network, processFaults, tokensExpireAtMs, batches },
     payouts: [...payouts, ...rows],
-    ...{ users: undefined, isFaultFree: false, operationOutage, strangers: [] },
+    ...{ users: undefined, isFaultFree: false, operationOutage, strangers: [], slowConnects: 0 },
     ...(operationOutage && { faultPhaseMs: operationOutage.atMs + operationOutage.lastsMs }),
     rotation: planRotation(new Random(seed ^ 0x4e75), faultPhaseMs),
     upgrade: planUpgrade(new Random(seed ^ 0x0b9d), faultPhaseMs),

@@ -15,12 +15,13 @@ import type { PendingActivity } from '../temporal/pending-activity.ts';
 import type { Run } from '../temporal/run.ts';
 import { snapshotOf } from '../temporal/snapshot.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
-import { UnsettledError, type World } from '../world/world.ts';
+import { UnsettledError } from '../world/world.ts';
 import { Batches, isOfBatch } from './batches.ts';
 import { Decisions } from './decisions.ts';
 import { Events } from './events.ts';
 import { FaultFree } from './fault-free.ts';
 import { KeyRotation } from './key-rotation.ts';
+import { LeaseOwners } from './lease-owners.ts';
 import { Openings } from './openings.ts';
 import { OperationOutage } from './operation-outage.ts';
 import { Orders } from './orders.ts';
@@ -87,11 +88,14 @@ const MAX_STALE_TOKEN_CALLS = 100;
 /** Renewals pause after several rejected tokens in a row, which wrong answers also cause. */
 const TOKEN_BACKOFF_MS = 120_000;
 const CALLS_PER_SECOND_LIMIT = 20;
+/** Long enough for another process to take the lease and to send. */
+const SLOW_CONNECT_MS = 4_500;
+const SLOW_CONNECT_CUT_MS = 6_000;
 const OPERATOR = 'operator';
 
 const FEATURES: readonly (new (scene: Scene) => Feature)[] = [
   ...[Batches, Openings, Users, Strangers, KeyRotation, Upgrade, OperationOutage],
-  ...[Orders, Decisions, QueueOrder, RunEnds, Events, Secrets, FaultFree],
+  ...[Orders, Decisions, QueueOrder, LeaseOwners, RunEnds, Events, Secrets, FaultFree],
 ];
 
 export interface RunOptions {
@@ -143,7 +147,8 @@ class SeededWorld {
       // A world without an upgrade tests the new code from its start.
       released: plan.upgrade && options.released,
       events: plan.events,
-      trip: (world) => (this.scene.faultsEndedAtMs === undefined ? faultyTrip(plan, world) : fastTrip(world)),
+      trip: (world, process) =>
+        this.scene.faultsEndedAtMs === undefined ? this.faultyTrip(process) : fastTrip(world),
     });
     this.scene = new Scene(plan, this.system);
     this.features = FEATURES.map((Kind) => new Kind(this.scene));
@@ -243,6 +248,18 @@ class SeededWorld {
     const isCreate = ({ attributes }: PendingActivity) => attributes.activityType === 'createPayout';
     const isSending = server.runs.some((run) => server.pendingOf(run).some(isCreate));
     if (isSending) world.occurred.add(`${kind} while a create is in flight`);
+  }
+
+  private faultyTrip(process: Process): Trip {
+    const { plan } = this;
+    const { world } = this.system;
+    const trip = tripOf(plan, world.random);
+    if (trip.fate !== 'arrives') world.occurred.add(`network ${trip.fate}`);
+    if (!world.random.chance(plan.slowConnects)) return trip;
+    this.scene.note(process.name, 'is cut off from Temporal while a call connects');
+    world.occurred.add('cut off while a call connects');
+    world.at(SLOW_CONNECT_CUT_MS, injectProcessFault(process, 'cut-off'));
+    return { ...trip, connectMs: SLOW_CONNECT_MS };
   }
 
   private scheduleRestore({ toMs, atMs }: NonNullable<Plan['restored']>): void {
@@ -593,12 +610,6 @@ class SeededWorld {
     await world.run({ done: () => unfollowed().length === 0, withinMs: FOLLOW_UP_LIMIT_MS });
     for (const { partnerOrderId } of unfollowed()) world.violation(`${partnerOrderId} has no follow-up`);
   }
-}
-
-function faultyTrip(plan: Plan, world: World): Trip {
-  const trip = tripOf(plan, world.random);
-  if (trip.fate !== 'arrives') world.occurred.add(`network ${trip.fate}`);
-  return trip;
 }
 
 /** A payout's creates differ only in the lock (H3), and no lock serves two payouts (H12). */

@@ -76,6 +76,7 @@ function* smallerPlans(plan: Plan): Generator<Plan> {
     if (plan[part]) yield { ...plan, [part]: undefined };
   if (plan.losses.refused + plan.losses.lost > 0) yield { ...plan, losses: { refused: 0, lost: 0 } };
   if (plan.network > 0) yield { ...plan, network: 0 };
+  if (plan.slowConnects > 0) yield { ...plan, slowConnects: 0 };
   if (workflowTaskFaults.evicted + workflowTaskFaults.lost + workflowTaskFaults.failed > 0)
     yield { ...plan, workflowTaskFaults: { evicted: 0, lost: 0, failed: 0 } };
   if (plan.workers > 1 && processFaults.length === 0) yield { ...plan, workers: plan.workers - 1 };

@@ -7,7 +7,7 @@ import { keepDeliveries } from '../../src/workers/deliveries.ts';
 import { keepSchedules } from '../../src/workers/schedules.ts';
 import { keepRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { createWorkers, runWorkers, shutDownInOrder } from '../../src/workers/worker.ts';
-import type { Life, Program } from '../process/life.ts';
+import type { Life, Process, Program } from '../process/life.ts';
 import { SimulatedTransport, type Trip } from '../provider/transport.ts';
 import type { Workflows } from '../sdk.ts';
 import type { Service } from '../temporal/rpc.ts';
@@ -26,7 +26,9 @@ export interface WorkerProcessParts {
   /** Read at each start, as `config` is. */
   workflows: () => Workflows;
   config: () => WorkerConfig;
-  trip: () => Trip;
+  trip: (process: Process) => Trip;
+  /** Called with the name of the process that writes a request to the provider. */
+  written?: ((process: string) => void) | undefined;
   faults?: WorkflowTaskFaults | undefined;
   eventTransport?: ((life: Life) => EventTransport) | undefined;
 }
@@ -36,14 +38,17 @@ export function workerProgram(parts: WorkerProcessParts): Program {
 }
 
 async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
-  const { server, service, faults, provider, trip, eventTransport } = parts;
+  const { server, service, faults, provider, trip, written, eventTransport } = parts;
   const [config, workflows] = [parts.config(), parts.workflows()];
   const surroundings = { clock: life, random: life.random };
   const { payloads } = config.keys;
   const client = service.clientOf(life, {
     dataConverter: remembering(dataConverter(payloads, life.random), payloads),
   });
-  const network = { provider, trip, world: life.world, isCutOff: () => life.process.cutOffFromProvider };
+  const network = {
+    ...{ provider, world: life.world, trip: () => trip(life.process), written: () => written?.(life.name) },
+    isCutOff: () => life.process.cutOffFromProvider,
+  };
   const workers = await createWorkers({
     ...{ config, client, surroundings },
     createWorker: async ({ dataConverter: converter = {}, ...options }) =>

@@ -26,6 +26,8 @@ export interface Network {
   world: World;
   /** Called once at the start of each exchange. */
   trip: (request: WireRequest) => Trip;
+  /** Called when the process writes a request, before it arrives. */
+  written?: (() => void) | undefined;
   /** Whether the process is cut off from the provider now. Messages in flight are lost. */
   isCutOff: () => boolean;
 }
@@ -66,6 +68,7 @@ export class SimulatedTransport implements Transport {
       await this.#connect(trip, signal);
       signal.throwIfAborted();
       if (!mayWrite()) throw errorWithCode('WITHHELD');
+      this.#network.written?.();
       const answer = await abortable(signal, this.#roundTrip(request, trip));
       // A frozen process receives the answer when it is resumed. A process that has ended never does.
       await sleep(this.#options.clock, 0, signal);

@@ -40,6 +40,8 @@ export interface Task {
   kind: 'normal' | 'transient' | 'speculative';
   timeout: PlannedEvent | undefined;
   queries: Query[];
+  /** A direct query has run its events in another worker. */
+  wasQueried?: true;
 }
 
 export interface Query {

@@ -19,7 +19,7 @@ import type { World } from '../world/world.ts';
 import { bytesOf, type Failure } from './commands.ts';
 import { EventType } from './history.ts';
 import { type Activation, type ActivationResult, Machines, Nondeterminism, type Work } from './machines.ts';
-import type { Query, QueryAnswer, Run, TaskWork } from './run.ts';
+import type { Query, QueryAnswer, Run, Task, TaskWork } from './run.ts';
 import { toMs } from './time.ts';
 import type { SimulatedWorker } from './worker.ts';
 
@@ -28,6 +28,7 @@ const { WorkflowTaskFailedCause } = temporal.api.enums.v1;
 const NAMESPACE = 'default';
 /** Events up to which every workflow task is evicted with the same probability. */
 const SHORT_HISTORY = 50;
+const QUERIED_LOST = 0.5;
 /** The SDK's id of a direct query. */
 const LEGACY_QUERY_ID = 'legacy_query';
 
@@ -139,7 +140,7 @@ export class WorkflowTasks {
         const answers = await this.answers(cached, work.queries);
         if (faults && this.world.random.chance(faults.failed)) throw new InjectedFailure('injected failure');
         await this.life.networkDelay();
-        if (faults && this.world.random.chance(faults.lost)) {
+        if (faults && this.world.random.chance(lossChance(faults, task))) {
           await this.evict(run.runId);
           return;
         }
@@ -206,6 +207,10 @@ export class WorkflowTasks {
 
   private async runAhead(cached: Cached, run: Run, work: Work, missesUpdates: boolean): Promise<void> {
     this.noteQueryAhead(run);
+    if (run.task?.startedId !== undefined) {
+      run.task.wasQueried = true;
+      this.world.occurred.add('a query ran a task of another worker');
+    }
     cached.missesUpdates ||= missesUpdates;
     cached.machines.take(work);
     await this.advance(cached, run);
@@ -398,6 +403,14 @@ function isQuery({ jobs }: Activation): boolean {
 /** A replay takes the time of the whole history, so the replays of a long history cost as much as those of a short one. */
 function evictionChance({ evicted }: WorkflowTaskFaults, { entries }: Run): number {
   return evicted >= 1 ? evicted : evicted * Math.min(1, SHORT_HISTORY / entries.length);
+}
+
+/**
+ * A query that runs a task of another worker is rare, and so is a lost task. Each is harmless alone, so worlds that lose
+ * tasks lose half of these.
+ */
+function lossChance({ lost }: WorkflowTaskFaults, { wasQueried }: Task): number {
+  return lost > 0 && wasQueried ? Math.max(lost, QUERIED_LOST) : lost;
 }
 
 /** As in the SDK, the task fails, and another worker may succeed. */
