@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { appendToLog, readLog, recordedCode, worldsSchema } from '../scripts/campaign-log.ts';
+import { Command, InvalidArgumentError } from 'commander';
+import { appendToLog, recordedCode, worldsSchema } from '../scripts/campaign-log.ts';
 import { bundledWorkflows } from '../scripts/programs.ts';
 import { countingInto, printBranches } from './coverage/branches.ts';
 import { Tally } from './coverage/tally.ts';
@@ -27,12 +27,6 @@ const program = new Command('simulate')
     positiveInteger,
   )
   .option('--from <seed>', 'the first seed (default 1)', positiveInteger)
-  .addOption(
-    new Option(
-      '--failed-in <log>',
-      'run the seeds that have a violation in a log of docs/campaigns',
-    ).conflicts(['seeds', 'from', 'maxPayouts', 'mutants', 'record']),
-  )
   .option('--max-payouts <count>', 'skip the seeds of larger worlds', positiveInteger)
   .option('--processes <count>', 'number of parallel processes', positiveInteger, availableParallelism())
   .option('--trace', 'print the whole timeline of every world, with or without a violation')
@@ -50,7 +44,6 @@ const program = new Command('simulate')
 const options = program.opts<{
   seeds?: number;
   from?: number;
-  failedIn?: string;
   maxPayouts?: number;
   processes: number;
   trace?: true;
@@ -70,9 +63,8 @@ const {
   only,
   record,
 } = options;
-const failedIn = options.failedIn === undefined ? undefined : failedSeedsIn(options.failedIn);
 const { trace = false, coverage = false, untilViolation = false } = options;
-const seeds = failedIn?.length ?? options.seeds ?? (mutants ? SEEDS_PER_MUTANT : SEEDS);
+const seeds = options.seeds ?? (mutants ? SEEDS_PER_MUTANT : SEEDS);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 if (mutants) process.exit(await runMutants({ seeds, from, processes, only, record }));
@@ -158,7 +150,6 @@ function hasMoreSeeds(): boolean {
 
 function nextSeed(): number {
   left -= 1;
-  if (failedIn) return failedIn[left] ?? 0;
   while (planOf(next).payouts.length > maxPayouts) next += 1;
   return next++;
 }
@@ -215,12 +206,6 @@ function summaryText(): string {
     `${sums.activations} activations, ${sums.events} events, ${(sums.virtualMs / HOUR_MS).toFixed(1)} hours of virtual time`,
     `${seconds.toFixed(0)} s, ${(cpuMs / 1_000 / done).toFixed(2)} CPU seconds per world`,
   ].join('\n');
-}
-
-function failedSeedsIn(log: string): readonly number[] {
-  const found = [...new Set(readLog(log, worldsSchema).flatMap(({ failedSeeds }) => failedSeeds))];
-  if (found.length === 0) program.error(`no seed in ${log} has a violation`);
-  return found;
 }
 
 /** The newest generation that `npm run record-release` has recorded. */

@@ -222,13 +222,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (Object.keys(changes).length > 0) upsert',
     replace: 'if (Object.keys(changes).length > 0 && !workflowInfo().unsafe.isReplaying) upsert',
   },
-  {
-    name: 'branch-on-history-length',
-    what: 'A wait ends by the length of the history, which differs in a replay: the renewal is stuck.',
-    file: 'src/workflows/tokens/renewal-run.ts',
-    find: 'return this.updates >= MAX_UPDATES;',
-    replace: 'return isHistoryLong(60) || this.updates >= MAX_UPDATES;',
-  },
 
   // ---- tokens
   {

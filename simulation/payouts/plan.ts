@@ -195,6 +195,12 @@ function faultsOfAnyOperation(tooLongMs: number): FaultInput[] {
     { kind: 'status', status: 503, effect: 'commit' },
   ];
 }
+/** The provider's own codes (`PAYMENTS_CREATE_CODES`): it refuses, and creates nothing. */
+const CREATE_REFUSALS: readonly FaultInput[] = [
+  { kind: 'envelope', code: 30001 },
+  { kind: 'envelope', code: 30002 },
+  { kind: 'envelope', code: 30005 },
+];
 const CREATE_FAULTS: readonly FaultInput[] = [
   { kind: 'rate-limited-but-executes' },
   { kind: 'rate-limited-but-executes', showAfterMs: 3_000 },
@@ -203,10 +209,7 @@ const CREATE_FAULTS: readonly FaultInput[] = [
   { kind: 'envelope', code: 12345, effect: 'commit' },
   { kind: 'envelope', code: 12345 },
   { kind: 'envelope', code: 900002, effect: 'commit' },
-  // The provider's own codes (PAYMENTS_CREATE_CODES): it refuses, and creates nothing.
-  { kind: 'envelope', code: 30001 },
-  { kind: 'envelope', code: 30002 },
-  { kind: 'envelope', code: 30005 },
+  ...CREATE_REFUSALS,
 ];
 const OPENING_FAULTS: readonly FaultInput[] = [
   { kind: 'status', status: 429, effect: 'commit' },
@@ -219,9 +222,13 @@ const TRADE_FAULTS: readonly FaultInput[] = [{ kind: 'data-null' }];
 const OLD_ANSWERS_PROBABILITY = 0.05;
 const SECOND_APP_PROBABILITY = 0.15;
 const SLOW_CONNECTS_PROBABILITY = 0.06;
+const REFUSED_REPEATS_PROBABILITY = 0.04;
 
 export function planOf(seed: number): Plan {
-  const base = maybeWithOldAnswers(new Random(seed ^ 0x51c6), basePlan(seed));
+  const base = maybeWithRefusedRepeats(
+    new Random(seed ^ 0x4ef5),
+    maybeWithOldAnswers(new Random(seed ^ 0x51c6), basePlan(seed)),
+  );
   const plan = maybeFaultFree(new Random(seed ^ 0xca13), base);
   if (plan.isFaultFree) return plan;
   const users = planUsers(new Random(seed ^ 0x05e5), plan.faultPhaseMs);
@@ -254,6 +261,21 @@ function maybeWithOldAnswers(random: Random, plan: Plan): Plan {
       },
     },
     workflowTaskFaults: { ...plan.workflowTaskFaults, lost: 0.5 },
+  };
+}
+
+/**
+ * With some probability, the provider answers a create 429 and refuses the next one: the refusal says nothing about the
+ * create before it.
+ */
+function maybeWithRefusedRepeats(random: Random, plan: Plan): Plan {
+  if (!random.chance(REFUSED_REPEATS_PROBABILITY)) return plan;
+  const kinds: FaultInput[] = [{ kind: 'status', status: 429 }, ...CREATE_REFUSALS];
+  return {
+    ...plan,
+    // The confirmation window is over before the next create.
+    faultPhaseMs: Math.max(180_000, plan.faultPhaseMs),
+    faults: [{ operation: 'createCnyOrder', seed: plan.seed, probability: 0.7, kinds }, ...plan.faults],
   };
 }
 
@@ -523,9 +545,8 @@ function threeTimes<T>(all: readonly T[]): T[] {
 
 /** A world has few creates and openings, so their faults are more likely. */
 function faultProbability(operation: Operation): number {
-  return operation === 'receivingAccountCreate' || operation === 'createCnyOrder'
-    ? 2 * FAULT_PROBABILITY
-    : FAULT_PROBABILITY;
+  if (operation === 'receivingAccountCreate') return 4 * FAULT_PROBABILITY;
+  return operation === 'createCnyOrder' ? 2 * FAULT_PROBABILITY : FAULT_PROBABILITY;
 }
 
 function faultsOfOperation(operation: Operation): readonly FaultInput[] {

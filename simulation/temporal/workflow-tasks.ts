@@ -28,7 +28,7 @@ const { WorkflowTaskFailedCause } = temporal.api.enums.v1;
 const NAMESPACE = 'default';
 /** Events up to which every workflow task is evicted with the same probability. */
 const SHORT_HISTORY = 50;
-const QUERIED_LOST = 0.5;
+const QUERIED_LOST = 0.9;
 /** The SDK's id of a direct query. */
 const LEGACY_QUERY_ID = 'legacy_query';
 
@@ -407,7 +407,7 @@ function evictionChance({ evicted }: WorkflowTaskFaults, { entries }: Run): numb
 
 /**
  * A query that runs a task of another worker is rare, and so is a lost task. Each is harmless alone, so worlds that lose
- * tasks lose half of these.
+ * tasks lose most of these.
  */
 function lossChance({ lost }: WorkflowTaskFaults, { wasQueried }: Task): number {
   return lost > 0 && wasQueried ? Math.max(lost, QUERIED_LOST) : lost;

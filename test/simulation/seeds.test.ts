@@ -69,11 +69,6 @@ test(`${MORE_SEEDS} more seeds hold every invariant`, async () => {
   expect(stdout).toContain(`${MORE_SEEDS} of ${MORE_SEEDS} seeds without a violation`);
 });
 
-test('the seeds that had a violation in a campaign hold every invariant', async () => {
-  const { stdout } = await simulate('--failed-in', 'docs/campaigns/worlds.json');
-  expect(stdout).toMatch(/^(\d+) of \1 seeds without a violation$/m);
-});
-
 test(`${SMALL_WORLDS} small worlds hold every invariant`, async () => {
   const { stdout } = await simulate('--from', '2001', '--seeds', String(SMALL_WORLDS), '--max-payouts', '1');
   expect(stdout).toContain(`${SMALL_WORLDS} of ${SMALL_WORLDS} seeds without a violation`);
