@@ -545,7 +545,7 @@ function threeTimes<T>(all: readonly T[]): T[] {
 
 /** A world has few creates and openings, so their faults are more likely. */
 function faultProbability(operation: Operation): number {
-  if (operation === 'receivingAccountCreate') return 4 * FAULT_PROBABILITY;
+  if (operation === 'receivingAccountCreate') return 2.5 * FAULT_PROBABILITY;
   return operation === 'createCnyOrder' ? 2 * FAULT_PROBABILITY : FAULT_PROBABILITY;
 }
 
