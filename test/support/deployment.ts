@@ -38,14 +38,14 @@ export class Deployment {
   async start(buildId: string, code: Code): Promise<void> {
     const released = code === 'released' ? releasedCheckout() : undefined;
     const version = { PAYOUTS_DEPLOYMENT: DEPLOYMENT, PAYOUTS_BUILD_ID: buildId };
-    const bundle = code === 'next' ? await this.bundleOfNext() : inject('workflowBundle');
+    const ours = code === 'next' ? await this.bundleOfNext() : inject('workflowBundle');
     const environment = {
       ...{ ...this.world.workerEnvironment, ...version },
-      PAYOUTS_WORKFLOW_BUNDLE: released === undefined ? bundle : '',
+      PAYOUTS_WORKFLOW_BUNDLE: released?.workflowBundle ?? ours,
     };
     const program = 'src/workers/main.ts';
     const worker = await startProgram(
-      released === undefined ? program : { folder: released, args: ['--import', 'tsx', program] },
+      released === undefined ? program : { folder: released.folder, args: ['--import', 'tsx', program] },
       environment,
       /worker ready/,
     );

@@ -9,31 +9,40 @@ const COMMIT = 'e65bdad0be2654fc1e567cbe11b7ec65a7f4fb4a';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
-let folder: string | undefined;
+export interface Checkout {
+  folder: string;
+  /** The workflows of the release, bundled once for all its workers. */
+  workflowBundle: string;
+}
+
+let checkout: Checkout | undefined;
 
 /** Undefined if this is no clone, or a shallow one. The folder is deleted when this process exits. */
-export function releasedCheckout(): string | undefined {
-  if (folder !== undefined || git('rev-parse', '--verify', '--quiet', `${COMMIT}^{tree}`) === '')
-    return folder;
-  folder = mkdtempSync(join(tmpdir(), 'payouts-released-'));
-  const created = folder;
-  process.once('exit', () => rmSync(created, { recursive: true, force: true }));
+export function releasedCheckout(): Checkout | undefined {
+  if (checkout !== undefined || git('rev-parse', '--verify', '--quiet', `${COMMIT}^{tree}`) === '')
+    return checkout;
+  const folder = mkdtempSync(join(tmpdir(), 'payouts-released-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const archive = execFileSync('git', ['archive', COMMIT], { cwd: ROOT, maxBuffer: 1 << 30 });
   execFileSync('tar', ['-x', '-C', folder], { input: archive });
   installPackages(folder);
-  return folder;
+  const workflowBundle = join(folder, 'bundle.js');
+  const program = ['--import', 'tsx', 'src/workers/bundle-workflows.ts', workflowBundle];
+  execFileSync(process.execPath, program, { cwd: folder, stdio: 'pipe' });
+  checkout = { folder, workflowBundle };
+  return checkout;
 }
 
 /** Our packages, if the release has the same. */
-function installPackages(checkout: string): void {
-  const [released, ours] = [checkout, ROOT].map((root) =>
+function installPackages(folder: string): void {
+  const [released, ours] = [folder, ROOT].map((root) =>
     readFileSync(join(root, 'package-lock.json'), 'utf8'),
   );
   if (released === ours && existsSync(join(ROOT, MODULES))) {
-    symlinkSync(join(ROOT, MODULES), join(checkout, MODULES));
+    symlinkSync(join(ROOT, MODULES), join(folder, MODULES));
     return;
   }
-  execFileSync('npm', ['ci', '--ignore-scripts', '--omit=dev'], { cwd: checkout, stdio: 'pipe' });
+  execFileSync('npm', ['ci', '--ignore-scripts', '--omit=dev'], { cwd: folder, stdio: 'pipe' });
 }
 
 function git(...args: string[]): string {
