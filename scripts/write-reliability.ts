@@ -4,12 +4,13 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { MUTANTS } from '../simulation/mutants/mutants.ts';
 import {
   type Chaos,
-  type Code,
   chaosSchema,
   type Mutants,
   mutantsSchema,
+  type Run,
   readLog,
   type Worlds,
   withoutOverlaps,
@@ -37,6 +38,7 @@ function figures(logs: string): string {
   return [
     section('Simulation', worlds, WORLD_COLUMNS),
     `All worlds together are ${years(worlds)} years of virtual time.`,
+    failedSeeds(worlds),
     section('Chaos', chaos, CHAOS_COLUMNS),
     ['### Mutants', mutants.length > 0 ? mutantTable(mutants) : NONE].join('\n\n'),
   ].join('\n\n');
@@ -69,7 +71,7 @@ const CHAOS_COLUMNS: Columns<Chaos> = {
 };
 
 /** A row for all entries, one for those with the newest product code, and one for each commit. */
-function section<T extends Code>(title: string, entries: readonly T[], { head, cells }: Columns<T>): string {
+function section<T extends Run>(title: string, entries: readonly T[], { head, cells }: Columns<T>): string {
   const newest = entries.at(-1);
   if (!newest) return [`### ${title}`, NONE].join('\n\n');
   const commits = [...new Set(entries.map(({ commit }) => commit))].toReversed();
@@ -78,27 +80,55 @@ function section<T extends Code>(title: string, entries: readonly T[], { head, c
     ['newest product code', ...cells(entries.filter(({ product }) => product === newest.product))],
     ...commits.map((commit) => {
       const own = entries.filter((entry) => entry.commit === commit);
-      return [`${code(commit.slice(0, 8))}, ${own.at(-1)?.date}`, ...cells(own)];
+      return [`${code(commit.slice(0, 8))}, ${own.at(-1)?.date}, ${seedRanges(own)}`, ...cells(own)];
     }),
   ];
-  return [`### ${title}`, table(['code', ...head], rows)].join('\n\n');
+  return [`### ${title}`, table(['code and seeds', ...head], rows)].join('\n\n');
 }
 
-/** The newest result of each mutant. */
+/** Such as `1–500, 701–900`. Neighboring entries are one range. */
+function seedRanges(entries: readonly Run[]): string {
+  const ranges: { from: number; to: number }[] = [];
+  for (const { from, seeds } of entries.toSorted((one, other) => one.from - other.from)) {
+    const last = ranges.at(-1);
+    if (last?.to === from - 1) last.to = from + seeds - 1;
+    else ranges.push({ from, to: from + seeds - 1 });
+  }
+  return ranges.map(({ from, to }) => `${from}–${to}`).join(', ');
+}
+
+/** By commit: a seed gives the same world only with the same code. */
+function failedSeeds(entries: readonly Worlds[]): string {
+  const failing = entries.filter((entry) => entry.failedSeeds.length > 0);
+  if (failing.length === 0) return 'No seed has a violation.';
+  const commits = [...new Set(failing.map(({ commit }) => commit))].toReversed();
+  const rows = commits.map((commit) => {
+    const seeds = failing.filter((entry) => entry.commit === commit).flatMap((entry) => entry.failedSeeds);
+    return [code(commit.slice(0, 8)), seeds.toSorted((one, other) => one - other).join(', ')];
+  });
+  return table(['code', 'seeds with a violation'], rows);
+}
+
+/** The newest result of each mutant in `MUTANTS`. Results of removed ones are left out. */
 function mutantTable(entries: readonly Mutants[]): string {
   const newest = new Map(
     entries.flatMap((entry) =>
       Object.entries(entry.caughtAfter).map(([name, seeds]) => [name, { entry, seeds }] as const),
     ),
   );
-  const rows = [...newest].toSorted(([one], [other]) => one.localeCompare(other));
+  const names = MUTANTS.map(({ name }) => name).toSorted((one, other) => one.localeCompare(other));
   return table(
     ['mutant', 'caught after', 'code'],
-    rows.map(([name, { entry, seeds }]) => [
-      code(name),
-      seeds === null ? `not in ${worlds(entry.seeds)}` : worlds(seeds),
-      code(entry.commit.slice(0, 8)),
-    ]),
+    names.map((name) => {
+      const result = newest.get(name);
+      if (!result) return [code(name), 'not run', ''];
+      const { entry, seeds } = result;
+      return [
+        code(name),
+        seeds === null ? `not in ${worlds(entry.seeds)}` : worlds(seeds),
+        code(entry.commit.slice(0, 8)),
+      ];
+    }),
   );
 }
 

@@ -3,7 +3,7 @@
  * writes one. The limit alone does not show this, because two processes rarely send more than 20 calls in a second.
  */
 import type { PendingActivity } from '../temporal/pending-activity.ts';
-import { SECOND_APP_FROM } from './payout-world.ts';
+import { hasSecondApp } from './plan.ts';
 import type { Feature, Scene } from './scene.ts';
 
 export class LeaseOwners implements Feature {
@@ -19,8 +19,8 @@ export class LeaseOwners implements Feature {
 
   begin(): void {
     const { plan, system } = this.scene;
-    // A write does not show the application, and each has a lease of its own.
-    if (plan.payouts.some(({ number }) => number >= SECOND_APP_FROM)) return;
+    // A write does not show its application, and each application has a lease of its own.
+    if (hasSecondApp(plan)) return;
     system.server.onDispatch.push((activity) => {
       if (activity.attributes.activityType === 'holdLease') this.lease = activity;
     });
@@ -30,6 +30,7 @@ export class LeaseOwners implements Feature {
   private written(process: string): void {
     const { lease } = this;
     if (!lease) return;
+    // A restore repeats the run, the event and the attempt, but not the time.
     const term = `${lease.run.runId} ${lease.scheduledId} ${lease.startedAt}`;
     if (process === lease.identity) this.sentIn = term;
     else if (this.sentIn === term)

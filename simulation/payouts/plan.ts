@@ -195,7 +195,7 @@ function faultsOfAnyOperation(tooLongMs: number): FaultInput[] {
     { kind: 'status', status: 503, effect: 'commit' },
   ];
 }
-/** The provider's own codes (`PAYMENTS_CREATE_CODES`): it refuses, and creates nothing. */
+/** The codes of `PAYMENTS_CREATE_CODES` that say that nothing was created. */
 const CREATE_REFUSALS: readonly FaultInput[] = [
   { kind: 'envelope', code: 30001 },
   { kind: 'envelope', code: 30002 },
@@ -209,7 +209,6 @@ const CREATE_FAULTS: readonly FaultInput[] = [
   { kind: 'envelope', code: 12345, effect: 'commit' },
   { kind: 'envelope', code: 12345 },
   { kind: 'envelope', code: 900002, effect: 'commit' },
-  ...CREATE_REFUSALS,
 ];
 const OPENING_FAULTS: readonly FaultInput[] = [
   { kind: 'status', status: 429, effect: 'commit' },
@@ -221,20 +220,20 @@ const TRADE_FAULTS: readonly FaultInput[] = [{ kind: 'data-null' }];
 
 const OLD_ANSWERS_PROBABILITY = 0.05;
 const SECOND_APP_PROBABILITY = 0.15;
-const SLOW_CONNECTS_PROBABILITY = 0.06;
+const SLOW_CONNECTS_PROBABILITY = 0.2;
+const LONG_CALL_MS = 20_000;
 const REFUSED_REPEATS_PROBABILITY = 0.04;
 
 export function planOf(seed: number): Plan {
-  const base = maybeWithRefusedRepeats(
-    new Random(seed ^ 0x4ef5),
-    maybeWithOldAnswers(new Random(seed ^ 0x51c6), basePlan(seed)),
-  );
-  const plan = maybeFaultFree(new Random(seed ^ 0xca13), base);
+  const base = basePlan(seed);
+  const old = maybeWithOldAnswers(new Random(seed ^ 0x51c6), base);
+  // The first rule for creates would hide the second one.
+  const faulty = old === base ? maybeWithRefusedRepeats(new Random(seed ^ 0x4ef5), base) : old;
+  const plan = maybeFaultFree(new Random(seed ^ 0xca13), faulty);
   if (plan.isFaultFree) return plan;
   const users = planUsers(new Random(seed ^ 0x05e5), plan.faultPhaseMs);
-  const owned = users
-    ? withUsers(users, plan)
-    : maybeWithSecondApp(new Random(seed ^ 0x2a99), maybeWithSlowConnects(new Random(seed ^ 0x51c0), plan));
+  const slow = maybeWithSlowConnects(new Random(seed ^ 0x51c0), plan);
+  const owned = users ? withUsers(users, slow) : maybeWithSecondApp(new Random(seed ^ 0x2a99), slow);
   const strangers = planStrangers(new Random(seed ^ 0x57a9), plan.faultPhaseMs, owned.payouts);
   return { ...owned, strangers };
 }
@@ -265,18 +264,24 @@ function maybeWithOldAnswers(random: Random, plan: Plan): Plan {
 }
 
 /**
- * With some probability, the provider answers a create 429 and refuses the next one: the refusal says nothing about the
+ * With some probability, makes the provider answer many creates 429, and refuse many others. A refusal says nothing about the
  * create before it.
  */
 function maybeWithRefusedRepeats(random: Random, plan: Plan): Plan {
   if (!random.chance(REFUSED_REPEATS_PROBABILITY)) return plan;
-  const kinds: FaultInput[] = [{ kind: 'status', status: 429 }, ...CREATE_REFUSALS];
+  const limited: FaultInput = { kind: 'status', status: 429 };
+  const kinds = [limited, limited, limited, ...CREATE_REFUSALS];
   return {
     ...plan,
-    // The confirmation window is over before the next create.
+    // The next create comes only after the confirmation window.
     faultPhaseMs: Math.max(180_000, plan.faultPhaseMs),
     faults: [{ operation: 'createCnyOrder', seed: plan.seed, probability: 0.7, kinds }, ...plan.faults],
   };
+}
+
+/** The lease, the token and the rate limit are of one application. */
+export function hasSecondApp({ payouts }: Plan): boolean {
+  return payouts.some(({ number }) => number >= SECOND_APP_FROM);
 }
 
 /** With some probability, adds payouts of a second application, with its own token, lease and rate limit. */
@@ -291,17 +296,12 @@ function maybeWithSecondApp(random: Random, plan: Plan): Plan {
 
 /**
  * With some probability, cuts processes off from Temporal while a call that has its turn still connects. The lease moves
- * meanwhile, so the call must not be written.
+ * meanwhile, so the call must not be written. A connection may take half of a call's time, so only long calls do this.
  */
 function maybeWithSlowConnects(random: Random, plan: Plan): Plan {
-  if (!random.chance(SLOW_CONNECTS_PROBABILITY)) return plan;
-  return {
-    ...plan,
-    workers: Math.max(2, plan.workers),
-    slowConnects: 0.05,
-    // A connection may take half of it.
-    env: { ...plan.env, PAYMENTS_CALL_TIMEOUT: '20s' },
-  };
+  if (plan.env['PAYMENTS_CALL_TIMEOUT'] !== `${LONG_CALL_MS}ms` || !random.chance(SLOW_CONNECTS_PROBABILITY))
+    return plan;
+  return { ...plan, workers: Math.max(2, plan.workers), slowConnects: 0.05 };
 }
 
 /** Assigns every payout and every account to a user, and makes the provider require user tokens. */
@@ -332,7 +332,7 @@ function basePlan(seed: number): Plan {
   const faultRate = pick(random, FAULT_RATES);
   const wrongAnswerRate = pick(random, FAULT_RATES);
   const network = pick(random, FAULT_RATES);
-  const callTimeoutMs = pick(random, [2_000, 5_000, 20_000]);
+  const callTimeoutMs = pick(random, [2_000, 5_000, LONG_CALL_MS]);
   // Small and short worlds find most faults. Long waits and many payouts cost a hundred times as much.
   const isLong = random.chance(0.01);
   const isBig = random.chance(0.01);
@@ -543,14 +543,17 @@ function threeTimes<T>(all: readonly T[]): T[] {
   return [...all, ...all, ...all];
 }
 
-/** A world has few creates and openings, so their faults are more likely. */
+/**
+ * A world has few creates and fewer openings, so their faults are more likely. At the highest rate, one opening in ten has
+ * no fault.
+ */
 function faultProbability(operation: Operation): number {
-  if (operation === 'receivingAccountCreate') return 2.5 * FAULT_PROBABILITY;
+  if (operation === 'receivingAccountCreate') return 2.25 * FAULT_PROBABILITY;
   return operation === 'createCnyOrder' ? 2 * FAULT_PROBABILITY : FAULT_PROBABILITY;
 }
 
 function faultsOfOperation(operation: Operation): readonly FaultInput[] {
-  if (operation === 'createCnyOrder') return threeTimes(CREATE_FAULTS);
+  if (operation === 'createCnyOrder') return [...threeTimes(CREATE_FAULTS), ...CREATE_REFUSALS];
   if (operation === 'receivingAccountCreate') return threeTimes(OPENING_FAULTS);
   return operation === 'queryResult' || operation === 'queryPayDetail' ? TRADE_FAULTS : [];
 }

@@ -25,16 +25,9 @@ import { LeaseOwners } from './lease-owners.ts';
 import { Openings } from './openings.ts';
 import { OperationOutage } from './operation-outage.ts';
 import { Orders } from './orders.ts';
+import { fastTrip, PayoutWorld, partnerOrderIdOf, payoutId, readerConverter, refOf } from './payout-world.ts';
 import {
-  fastTrip,
-  PayoutWorld,
-  partnerOrderIdOf,
-  payoutId,
-  readerConverter,
-  refOf,
-  SECOND_APP_FROM,
-} from './payout-world.ts';
-import {
+  hasSecondApp,
   type Intervention,
   type Plan,
   type PlannedPayout,
@@ -143,7 +136,7 @@ class SeededWorld {
     this.workflowTaskFaults = { ...plan.workflowTaskFaults };
     this.system = new PayoutWorld({
       ...{ workflows, seed, workers, env, settings, faults: this.workflowTaskFaults },
-      hasSecondApp: plan.payouts.some(({ number }) => number >= SECOND_APP_FROM),
+      hasSecondApp: hasSecondApp(plan),
       // A world without an upgrade tests the new code from its start.
       released: plan.upgrade && options.released,
       events: plan.events,
@@ -232,13 +225,16 @@ class SeededWorld {
     const { world, processes } = this.system;
     const process = processes[at];
     if (!process) return;
-    world.at(atMs, () => {
-      this.processFaults += 1;
-      world.record(process.name, kind);
-      this.noteProcessFault(kind);
-      this.scene.note(process.name, `${kind}, for ${Math.round(lastsMs)} ms`);
-      world.at(lastsMs, injectProcessFault(process, kind));
-    });
+    world.at(atMs, () => this.beginProcessFault(process, kind, lastsMs));
+  }
+
+  private beginProcessFault(process: Process, kind: ProcessFault['kind'], lastsMs: number): void {
+    const { world } = this.system;
+    this.processFaults += 1;
+    world.record(process.name, kind);
+    this.noteProcessFault(kind);
+    this.scene.note(process.name, `${kind}, for ${Math.round(lastsMs)} ms`);
+    world.at(lastsMs, injectProcessFault(process, kind));
   }
 
   /** Records the kind of fault, and whether it hits a create in flight. */
@@ -255,10 +251,10 @@ class SeededWorld {
     const { world } = this.system;
     const trip = tripOf(plan, world.random);
     if (trip.fate !== 'arrives') world.occurred.add(`network ${trip.fate}`);
-    if (!world.random.chance(plan.slowConnects)) return trip;
-    this.scene.note(process.name, 'is cut off from Temporal while a call connects');
-    world.occurred.add('cut off while a call connects');
-    world.at(SLOW_CONNECT_CUT_MS, injectProcessFault(process, 'cut-off'));
+    // The end of this cut would end a longer one.
+    if (process.cutOff || !world.random.chance(plan.slowConnects)) return trip;
+    world.occurred.add('cut-off while a call connects');
+    this.beginProcessFault(process, 'cut-off', SLOW_CONNECT_CUT_MS);
     return { ...trip, connectMs: SLOW_CONNECT_MS };
   }
 

@@ -40,7 +40,7 @@ export interface Task {
   kind: 'normal' | 'transient' | 'speculative';
   timeout: PlannedEvent | undefined;
   queries: Query[];
-  /** A direct query has run its events in another worker. */
+  /** A direct query has run its events, in another worker or after this one lost it. */
   wasQueried?: true;
 }
 

@@ -28,7 +28,8 @@ const { WorkflowTaskFailedCause } = temporal.api.enums.v1;
 const NAMESPACE = 'default';
 /** Events up to which every workflow task is evicted with the same probability. */
 const SHORT_HISTORY = 50;
-const QUERIED_LOST = 0.9;
+/** See `lossChance`. */
+const QUERIED_LOSS_CHANCE = 0.9;
 /** The SDK's id of a direct query. */
 const LEGACY_QUERY_ID = 'legacy_query';
 
@@ -39,7 +40,7 @@ function rejectRandomness(): never {
 }
 
 export interface WorkflowTaskFaults {
-  /** Probabilities for each workflow task. */
+  /** Probabilities for each workflow task. A task that a query has run is lost more often. */
   evicted: number;
   lost: number;
   failed: number;
@@ -188,12 +189,14 @@ export class WorkflowTasks {
     const work = run.work();
     // As of this history, which may be older than the run once the workflow is free.
     const missesUpdates = run.isUpdating;
+    const task = run.task?.startedId === undefined ? undefined : run.task;
     let answer: QueryAnswer | undefined;
     await this.exclusively(run, true, async (cached) => {
       // Core drops such a query without an answer.
       if (work.previousStartedId < cached.machines.startedId) return;
       try {
-        if (cached.vm === undefined || !isSticky) await this.runAhead(cached, run, work, missesUpdates);
+        if (cached.vm === undefined || !isSticky)
+          await this.runAhead(cached, run, work, { missesUpdates, task });
         answer = (await this.answers(cached, [{ ...query, id: LEGACY_QUERY_ID }])).get(LEGACY_QUERY_ID);
       } catch (error) {
         answer = { failure: this.failureOf(error, run, cached) };
@@ -205,11 +208,16 @@ export class WorkflowTasks {
     if (answer) query.answered(answer);
   }
 
-  private async runAhead(cached: Cached, run: Run, work: Work, missesUpdates: boolean): Promise<void> {
+  private async runAhead(
+    cached: Cached,
+    run: Run,
+    work: Work,
+    { missesUpdates, task }: { missesUpdates: boolean; task: Task | undefined },
+  ): Promise<void> {
     this.noteQueryAhead(run);
-    if (run.task?.startedId !== undefined) {
-      run.task.wasQueried = true;
-      this.world.occurred.add('a query ran a task of another worker');
+    if (task) {
+      task.wasQueried = true;
+      this.world.occurred.add('a query ran a task in progress');
     }
     cached.missesUpdates ||= missesUpdates;
     cached.machines.take(work);
@@ -406,11 +414,11 @@ function evictionChance({ evicted }: WorkflowTaskFaults, { entries }: Run): numb
 }
 
 /**
- * A query that runs a task of another worker is rare, and so is a lost task. Each is harmless alone, so worlds that lose
- * tasks lose most of these.
+ * A query that runs a task in progress is rare, and so is a lost task. Each is harmless alone, so worlds that lose tasks lose
+ * most of these.
  */
 function lossChance({ lost }: WorkflowTaskFaults, { wasQueried }: Task): number {
-  return lost > 0 && wasQueried ? Math.max(lost, QUERIED_LOST) : lost;
+  return lost > 0 && wasQueried ? Math.max(lost, QUERIED_LOSS_CHANCE) : lost;
 }
 
 /** As in the SDK, the task fails, and another worker may succeed. */

@@ -33,7 +33,9 @@ test('worlds of several campaigns add up, and overlapping seeds of the same code
   const text = reliabilityPage(page, logs).replaceAll(/ +/g, ' ');
   expect(text).toContain('| all | 1,200 | 1 |');
   expect(text).toContain('| newest product code | 200 | 0 |');
-  expect(text).toContain('| `aaaaaaaa`, 2027-01-01 | 1,000 | 1 |');
+  expect(text).toContain('| `aaaaaaaa`, 2027-01-01, 51–1050 | 1,000 | 1 |');
+  expect(text).toContain('| `bbbbbbbb`, 2027-01-01, 1–200 | 200 | 0 |');
+  expect(text).toContain('| `aaaaaaaa` | 60 |');
   expect(text).toContain('### Chaos\n\nNo campaign is recorded.');
 });
 
