@@ -125,12 +125,17 @@ async function runProcess(): Promise<void> {
       addSummary(summarySchema.parse(answer));
     }
     children.delete(child);
-    // The process exits by itself and writes its coverage counters.
-    const ended = once(child, 'exit');
-    child.disconnect();
-    await ended;
+    await ended(child);
     if (isStopped()) for (const other of children) other.kill();
   }
+}
+
+/** The process exits by itself and writes its coverage counters. A violation may have killed it after its last answer. */
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  if (child.connected) child.disconnect();
+  await exit;
 }
 
 function newProcess(): ChildProcess {
