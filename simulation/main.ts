@@ -125,13 +125,13 @@ async function runProcess(): Promise<void> {
       addSummary(summarySchema.parse(answer));
     }
     children.delete(child);
-    await ended(child);
+    await endProcess(child);
     if (isStopped()) for (const other of children) other.kill();
   }
 }
 
 /** The process exits by itself and writes its coverage counters. A violation may have killed it after its last answer. */
-async function ended(child: ChildProcess): Promise<void> {
+async function endProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');
   if (child.connected) child.disconnect();
