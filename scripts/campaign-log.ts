@@ -44,7 +44,7 @@ export const chaosSchema = run.extend({
 export type Worlds = z.output<typeof worldsSchema>;
 export type Mutants = z.output<typeof mutantsSchema>;
 export type Chaos = z.output<typeof chaosSchema>;
-export type Code = z.output<typeof code>;
+type Code = z.output<typeof code>;
 export type Run = z.output<typeof run>;
 
 /** The code of a campaign. Throws if it differs from its commit. */

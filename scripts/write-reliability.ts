@@ -74,16 +74,30 @@ const CHAOS_COLUMNS: Columns<Chaos> = {
 function section<T extends Run>(title: string, entries: readonly T[], { head, cells }: Columns<T>): string {
   const newest = entries.at(-1);
   if (!newest) return [`### ${title}`, NONE].join('\n\n');
-  const commits = [...new Set(entries.map(({ commit }) => commit))].toReversed();
   const rows = [
     ['all', ...cells(entries)],
     ['newest product code', ...cells(entries.filter(({ product }) => product === newest.product))],
-    ...commits.map((commit) => {
-      const own = entries.filter((entry) => entry.commit === commit);
-      return [`${code(commit.slice(0, 8))}, ${own.at(-1)?.date}, ${seedRanges(own)}`, ...cells(own)];
-    }),
+    ...byCommit(entries).map((own) => [
+      `${shortCommit(own[0])}, ${own.at(-1)?.date}, ${seedRanges(own)}`,
+      ...cells(own),
+    ]),
   ];
   return [`### ${title}`, table(['code and seeds', ...head], rows)].join('\n\n');
+}
+
+/** Newest commit first. */
+function byCommit<T extends Run>(entries: readonly T[]): [T, ...T[]][] {
+  const groups = new Map<string, [T, ...T[]]>();
+  for (const entry of entries) {
+    const own = groups.get(entry.commit);
+    if (own) own.push(entry);
+    else groups.set(entry.commit, [entry]);
+  }
+  return [...groups.values()].toReversed();
+}
+
+function shortCommit({ commit }: Run): string {
+  return code(commit.slice(0, 8));
 }
 
 /** Such as `1–500, 701–900`. Neighboring entries are one range. */
@@ -101,10 +115,9 @@ function seedRanges(entries: readonly Run[]): string {
 function failedSeeds(entries: readonly Worlds[]): string {
   const failing = entries.filter((entry) => entry.failedSeeds.length > 0);
   if (failing.length === 0) return 'No seed has a violation.';
-  const commits = [...new Set(failing.map(({ commit }) => commit))].toReversed();
-  const rows = commits.map((commit) => {
-    const seeds = failing.filter((entry) => entry.commit === commit).flatMap((entry) => entry.failedSeeds);
-    return [code(commit.slice(0, 8)), seeds.toSorted((one, other) => one - other).join(', ')];
+  const rows = byCommit(failing).map((own) => {
+    const seeds = own.flatMap((entry) => entry.failedSeeds);
+    return [shortCommit(own[0]), seeds.toSorted((one, other) => one - other).join(', ')];
   });
   return table(['code', 'seeds with a violation'], rows);
 }
@@ -126,7 +139,7 @@ function mutantTable(entries: readonly Mutants[]): string {
       return [
         code(name),
         seeds === null ? `not in ${worlds(entry.seeds)}` : worlds(seeds),
-        code(entry.commit.slice(0, 8)),
+        shortCommit(entry),
       ];
     }),
   );

@@ -279,7 +279,7 @@ function maybeWithRefusedRepeats(random: Random, plan: Plan): Plan {
   };
 }
 
-/** The lease, the token and the rate limit are of one application. */
+/** Whether some payouts belong to the second application. */
 export function hasSecondApp({ payouts }: Plan): boolean {
   return payouts.some(({ number }) => number >= SECOND_APP_FROM);
 }

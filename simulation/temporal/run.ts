@@ -240,10 +240,15 @@ export class Run {
     };
   }
 
+  /** The task that a worker has. */
+  get startedTask(): Task | undefined {
+    return this.task?.startedId === undefined ? undefined : this.task;
+  }
+
   /** Whether a worker has a task with updates. */
   get isUpdating(): boolean {
     const isSent = ({ state }: Update) => state === 'sent';
-    return this.task?.startedId !== undefined && [...this.updates.values()].some(isSent);
+    return this.startedTask !== undefined && [...this.updates.values()].some(isSent);
   }
 
   /** The history for a task or for a direct query, with the unwritten events of a task in progress. */

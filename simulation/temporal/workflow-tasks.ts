@@ -189,7 +189,7 @@ export class WorkflowTasks {
     const work = run.work();
     // As of this history, which may be older than the run once the workflow is free.
     const missesUpdates = run.isUpdating;
-    const task = run.task?.startedId === undefined ? undefined : run.task;
+    const task = run.startedTask;
     let answer: QueryAnswer | undefined;
     await this.exclusively(run, true, async (cached) => {
       // Core drops such a query without an answer.

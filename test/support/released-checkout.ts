@@ -9,7 +9,7 @@ const COMMIT = 'e65bdad0be2654fc1e567cbe11b7ec65a7f4fb4a';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
-export interface Checkout {
+interface Checkout {
   folder: string;
   /** The workflows of the release, bundled once for all its workers. */
   workflowBundle: string;
