@@ -110,7 +110,7 @@ export async function withStage<T>(
 
 async function startStage(options: StageOptions, folder: string): Promise<BenchStage> {
   const apps = options.apps ?? ['default'];
-  compilePrograms();
+  await compilePrograms();
   const [simulatorPort = 0, apiPort = 0] = await freePorts(2);
   const [simulatorUrl = '', apiUrl = ''] = [simulatorPort, apiPort].map((port) => `http://127.0.0.1:${port}`);
   const temporal = await startDevServer({

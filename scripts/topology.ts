@@ -73,7 +73,7 @@ export class Topology {
     chmodSync(folder, 0o711);
     const keysFolder = join(folder, 'keys');
     makeKeys(keysFolder);
-    compilePrograms();
+    await compilePrograms();
     const [first = 0, address = 0, temporal = 0, simulator = 0, api = 0, codec = 0, ui = 0, ...apiPorts] =
       await freePorts(7 + OUR_PROGRAMS.api);
     const places = {

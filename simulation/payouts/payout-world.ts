@@ -12,7 +12,6 @@ import type { Environment } from '../../src/config/environment.ts';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
-import type { KeyRing } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
 import { parseNotification } from '../../src/payments/index.ts';
 import { Receiver } from '../../src/starters/api/receiver.ts';
@@ -46,6 +45,10 @@ export interface PayoutWorldOptions {
   trip?: (world: World, process: Process) => Trip;
   /** With endpoints that get events. */
   events?: PlannedEvents | undefined;
+  /** Milliseconds since 1970. */
+  startsAt?: number | undefined;
+  /** No process starts by itself. */
+  idle?: boolean | undefined;
 }
 
 export const KEYS = 'simulated:c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=';
@@ -60,7 +63,7 @@ export const SECOND_APP_FROM = 901;
 const SECOND_APP = 'second';
 /** The provider's `app_id` of each application. */
 export const APP_IDS: Readonly<Record<string, string>> = { default: 'demo-app', [SECOND_APP]: 'second-app' };
-const REQUIRED_ENV: Environment = {
+export const REQUIRED_ENV: Environment = {
   PAYMENTS_ENVIRONMENT: 'test',
   PAYMENTS_BASE_URL: 'https://provider.invalid',
   PAYMENTS_AUTH_URL: 'https://provider.invalid',
@@ -100,7 +103,7 @@ export class PayoutWorld {
     this.config = workerConfig({ ...REQUIRED_ENV, ...env });
     if (options.hasSecondApp) this.config = withSecondApp(this.config);
     if (options.events) this.config = { ...this.config, events: simulatedEndpoints() };
-    this.world = new World({ seed });
+    this.world = new World({ seed, startsAt: options.startsAt });
     const { world } = this;
     const endpoint = options.events && new SimulatedEndpoint(world, options.events);
     this.endpoint = endpoint;
@@ -109,12 +112,12 @@ export class PayoutWorld {
     const randomness = world.randomness();
     // External clients use the current keys.
     const codec = () => {
-      const ring = ringOf(this.config);
-      return rememberingCodec(new EncryptionCodec(ring, randomness), ring);
+      const ring = this.config.keys.payloads;
+      return ring && rememberingCodec(new EncryptionCodec(ring, randomness), ring);
     };
     const current: PayloadCodec = {
-      encode: (payloads) => codec().encode(payloads),
-      decode: (payloads) => codec().decode(payloads),
+      encode: async (payloads) => codec()?.encode(payloads) ?? payloads,
+      decode: async (payloads) => codec()?.decode(payloads) ?? payloads,
     };
     this.converter = { ...dataConverter(undefined, randomness), payloadCodecs: [current] };
     this.client = this.service.client({ dataConverter: this.converter });
@@ -146,7 +149,12 @@ export class PayoutWorld {
       { length: workers },
       (_, at) => new Process(world, `worker-${at + 1}`, program),
     );
-    for (const process of this.processes) process.start();
+    if (!options.idle) for (const process of this.processes) process.start();
+  }
+
+  /** Applies to processes that start from now on. Missing variables have their defaults. */
+  configure(env: Environment): void {
+    this.config = workerConfig({ ...REQUIRED_ENV, ...env });
   }
 
   get keys(): Keys {
@@ -222,11 +230,6 @@ export function readerConverter({ world }: PayoutWorld): DataConverter {
 function withSecondApp(config: WorkerConfig): WorkerConfig {
   const second = { name: SECOND_APP, appId: APP_IDS[SECOND_APP] ?? '', appSecret: APP_SECRET };
   return { ...config, applications: new Map([...config.applications, [SECOND_APP, second]]) };
-}
-
-function ringOf({ keys }: WorkerConfig): KeyRing {
-  if (!keys.payloads) throw new Error('a world requires payload keys');
-  return keys.payloads;
 }
 
 /** A network without faults. */

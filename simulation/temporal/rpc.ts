@@ -12,6 +12,7 @@ import {
 } from '@temporalio/client';
 import type { Clock } from '../../src/surroundings/surroundings.ts';
 import { clientInterceptors } from '../../src/temporal/queries.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import type { Life } from '../process/life.ts';
 import { type Api, temporal } from '../sdk.ts';
 import { grpcError } from './errors.ts';
@@ -53,6 +54,8 @@ interface Caller {
   clock: Clock;
 }
 type Handler = (bytes: Uint8Array) => Promise<Uint8Array>;
+/** Returns the result of the work. */
+export type Drive = <T>(work: Promise<T>) => Promise<T>;
 
 /** Probabilities for each request of a client. */
 export interface Losses {
@@ -107,6 +110,22 @@ export class Service {
     });
   }
 
+  /**
+   * The connection of a program outside of the world, whose deadlines are in real time. `drive` runs the world while a
+   * request is open.
+   */
+  outsideConnection(drive: Drive): ConnectionLike {
+    const caller = { connected: async () => undefined, clock: outsideClock(this.server.world) };
+    return this.connection(caller, drive);
+  }
+
+  /** One request of a program outside of the world. `path`: as in gRPC. */
+  outsideRequest(path: string, bytes: Uint8Array, withinMs: number | undefined): Promise<Uint8Array> {
+    const caller = { connected: async () => undefined, clock: outsideClock(this.server.world) };
+    const deadline = withinMs === undefined ? undefined : Date.now() + withinMs;
+    return this.withDeadline(caller, deadline, () => this.call(path.split('/').at(-1) ?? '', bytes, caller));
+  }
+
   /** The client of a process. Its requests wait while the process is cut off, and are lost when the process ends. */
   clientOf(life: Life, options: Omit<ClientOptions, 'connection' | 'namespace'> = {}): Client {
     const connection = this.connection({ connected: () => life.connected(), clock: life });
@@ -129,9 +148,10 @@ export class Service {
     return { workflow: [seeded, ...(Array.isArray(workflow) ? workflow : [])] };
   }
 
-  private connection(caller: Caller): ConnectionLike {
+  private connection(caller: Caller, drive: Drive = (work) => work): ConnectionLike {
     const workflowService: Requests = api.WorkflowService.create((method, bytes, callback) => {
-      this.withDeadline(caller, deadlines.getStore(), () => this.call(method.name, bytes, caller)).then(
+      const call = () => this.call(method.name, bytes, caller);
+      drive(this.withDeadline(caller, deadlines.getStore(), call)).then(
         (answer) => callback(null, answer),
         (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
       );
@@ -263,6 +283,19 @@ export class Service {
           this.server.terminate(this.runningOf(request.workflowExecution), request.reason);
           return {};
         }),
+      ],
+      [
+        'deleteworkflowexecution',
+        method(
+          api.DeleteWorkflowExecutionRequest,
+          api.DeleteWorkflowExecutionResponse,
+          ({ workflowExecution }) => {
+            const run = this.runOf(workflowExecution);
+            this.server.forget(run);
+            this.visibility.forget(run);
+            return {};
+          },
+        ),
       ],
       [
         'resetworkflowexecution',
@@ -499,6 +532,14 @@ export class Service {
   }
 }
 
+function outsideClock(world: Clock): Clock {
+  return {
+    nowMs: () => performance.now(),
+    wallMs: () => Date.now(),
+    after: (ms, run) => world.after(ms, run),
+  };
+}
+
 function stageOf({ state }: Update): number {
   if (state === 'completed' || state === 'rejected')
     return Stage.UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_COMPLETED;
@@ -536,6 +577,17 @@ function described(run: Run, activities: readonly PendingActivity[]): object {
   };
 }
 
+/** The server adds the type of each attribute, and a client reads only attributes with a type. */
+function withTypes(attributes: Run['attributes']): Run['attributes'] {
+  const types: Readonly<Record<string, string>> = SEARCH_ATTRIBUTES;
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, payload]) => {
+      const type = Buffer.from(types[name] ?? 'Keyword');
+      return [name, { ...payload, metadata: { ...payload.metadata, type } }];
+    }),
+  );
+}
+
 export function infoOf(run: Run) {
   const { started, memo, attributes, closedAt } = run;
   return {
@@ -548,7 +600,7 @@ export function infoOf(run: Run) {
     status: run.status,
     historyLength: id(run.entries.length),
     memo: { fields: memo },
-    searchAttributes: { indexedFields: attributes },
+    searchAttributes: { indexedFields: withTypes(attributes) },
     firstRunId: started.firstExecutionRunId ?? '',
     rootExecution: started.rootWorkflowExecution ?? { workflowId: run.workflowId, runId: run.runId },
     ...(started.parentWorkflowExecution && { parentExecution: started.parentWorkflowExecution }),

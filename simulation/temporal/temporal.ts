@@ -121,6 +121,15 @@ export class Temporal implements RunHost {
     for (const listener of this.onForget) listener();
   }
 
+  /** Deletes a run. */
+  forget(run: Run): void {
+    run.forget();
+    this.runs.splice(this.runs.indexOf(run), 1);
+    this.byRunId.delete(run.runId);
+    const others = (this.chains.get(run.workflowId) ?? []).filter((other) => other !== run);
+    this.chains.set(run.workflowId, others);
+  }
+
   latest(workflowId: string): Run | undefined {
     return this.chains.get(workflowId)?.at(-1);
   }

@@ -38,6 +38,11 @@ export class Visibility {
     });
   }
 
+  forget(run: Run): void {
+    this.listed.delete(run);
+    this.due.delete(run);
+  }
+
   /** Newest first. Throws INVALID_ARGUMENT for an unsupported query. */
   find(query: string): Listed[] {
     const matches = query.trim() ? new Parser(query).parse() : () => true;

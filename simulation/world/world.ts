@@ -14,7 +14,7 @@ const FINISH_LIMIT_MS = 3_600_000;
 export interface WorldOptions {
   seed: number;
   /** Milliseconds since 1970. */
-  startsAt?: number;
+  startsAt?: number | undefined;
 }
 
 /**

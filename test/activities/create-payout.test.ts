@@ -9,9 +9,9 @@ import type { SendPolicy } from '../../src/domain/payout.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { providerClient } from '../../src/workers/provider-client.ts';
-import { newPartnerOrderId, QUICK } from '../support/payout-world.ts';
 import { realLimiter } from '../support/rate-limit.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId, QUICK } from '../support/test-world.ts';
 
 const surroundings = PROCESS_SURROUNDINGS;
 const RUN = 'the-first-run';

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { RecentAccounts } from '../../src/activities/receiving-account/recent-accounts.ts';
 import type { ClientAccounts } from '../../src/domain/provider-records.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const zero = { currency: 'USD', amount: '0.00' };
 

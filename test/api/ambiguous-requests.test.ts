@@ -6,8 +6,8 @@ import { clientsOf } from '../../src/starters/api/clients.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { get, LOOPBACK, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const nowhere = Connection.lazy({ address: '127.0.0.1:9' });
 const client = new Client({ connection: nowhere });

@@ -6,9 +6,11 @@ import { VERBS } from '../../src/config/callers.ts';
 import { clientsOf } from '../../src/starters/api/clients.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, type HttpAnswer, LOOPBACK, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 let service: TestApiServer;

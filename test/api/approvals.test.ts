@@ -4,10 +4,12 @@ import { payoutStateSchema } from '../../src/contract/payout-answers.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 let service: TestApiServer;

@@ -6,8 +6,8 @@ import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { standInClient } from '../../fuzz/temporal.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, post, postOnce, startApiServer, type TestApiServer } from '../support/http.ts';
-import { eventually } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const KEYS = keysFile([

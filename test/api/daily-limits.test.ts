@@ -7,9 +7,11 @@ import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const EXCEEDED = '/problems/daily-limit-exceeded';
 

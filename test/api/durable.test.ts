@@ -6,10 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
 import { Payouts } from '../../src/client/payouts.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, getOnce, postOnce } from '../support/http.ts';
-import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let folder: string;
 let temporal: DevServer;

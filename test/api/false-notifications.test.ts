@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { NO_POLLS } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 let service: TestApiServer;

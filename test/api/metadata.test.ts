@@ -6,10 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { newKey } from '../support/keys.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const VALUE = 'INVOICE-metadata-4711';
 const metadata = { orderRef: VALUE, constructor: 'cost center 7', empty: '' };

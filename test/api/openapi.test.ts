@@ -14,9 +14,11 @@ import { clientsOf } from '../../src/starters/api/clients.ts';
 import { openApiDocument } from '../../src/starters/api/openapi.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, LOOPBACK, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const described = z.object({ description: z.string().optional() });
 const parametersSchema = z.array(z.array(described.extend({ name: z.string(), schema: described })));

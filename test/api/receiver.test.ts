@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
+import { eventually } from '../support/eventually.ts';
 import { accepted, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { NO_POLLS, newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 let service: TestApiServer;

@@ -9,9 +9,9 @@ import { standInClient } from '../../fuzz/temporal.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { RequestLimits } from '../../src/starters/api/request-limits.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
+import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { eventually } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 /** Unknown keys of one address: a burst, then one per 50 ms. */

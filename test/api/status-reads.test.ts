@@ -1,8 +1,9 @@
 import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { get, getOnce, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 /** The queries that a worker received, by workflow id. */
 const asked: string[] = [];

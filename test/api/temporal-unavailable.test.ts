@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { payoutBatchWorkflowId } from '../../src/contract/ids.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { get, getOnce, post, postOnce, startApiServer, type TestApiServer } from '../support/http.ts';
-import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 let service: TestApiServer;

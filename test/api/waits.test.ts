@@ -5,8 +5,10 @@ import { Batches } from '../../src/client/batches.ts';
 import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import { rowsOf } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, type HttpAnswer, startApiServer, type TestApiServer } from '../support/http.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const BY = { by: 'test' };
 const OPEN = { state: { phase: 'AWAITING_APPROVAL' } };

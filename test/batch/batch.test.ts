@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
 import { payoutBatchWorkflowId } from '../../src/contract/ids.ts';
 import { batchesOf, debitsByRow, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
-import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { terminate, untilStartedAgain } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 let batches: Batches;

@@ -3,7 +3,8 @@ import type { Batches } from '../../src/client/batches.ts';
 import type { BatchResult } from '../../src/domain/batch.ts';
 import { batchesOf, manyRows } from '../support/batches.ts';
 import { instantWorker } from '../support/instant/worker.ts';
-import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 /** More rows would take too long for a test: `BATCH_ROWS=10000` runs the largest batch. */
 const ROWS = Number(process.env['BATCH_ROWS'] ?? 1_001);

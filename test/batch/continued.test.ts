@@ -5,8 +5,9 @@ import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { batchesOf, manyRows, untilBatch } from '../support/batches.ts';
 import { instantWorker } from '../support/instant/worker.ts';
-import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 let batches: Batches;

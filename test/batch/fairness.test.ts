@@ -8,9 +8,11 @@ import { RateLimits } from '../../src/client/rate-limits.ts';
 import { fairnessKey } from '../../src/domain/fairness.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { batchesOf } from '../support/batches.ts';
+import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { NO_POLLS, newPartnerOrderId } from '../support/test-world.ts';
 
 /** The rate while the queue fills; `CALLS_PER_SECOND` is the rate afterwards. */
 const RATE_WHILE_QUEUING = 1;

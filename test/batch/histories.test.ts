@@ -5,7 +5,8 @@ import { addedRowsQuery } from '../../src/contract/batch-messages.ts';
 import { batchPartWorkflowId } from '../../src/contract/ids.ts';
 import { batchesOf, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
 import { record, replays } from '../support/histories.ts';
-import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 let batches: Batches;

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
 import { batchesOf, debitsByRow, manyRows, untilBatch } from '../support/batches.ts';
-import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 let batches: Batches;

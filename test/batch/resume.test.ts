@@ -7,8 +7,10 @@ import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import type { payoutBatch } from '../../src/workflows/batch/payout-batch.ts';
 import { batchesOf, debitsByRow, manyRows, untilBatch } from '../support/batches.ts';
+import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 let batches: Batches;

@@ -8,9 +8,10 @@ import { renewUpdate } from '../../src/contract/token-messages.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import type { ReceivingAccountState } from '../../src/domain/receiving-account.ts';
 import { cli } from '../support/cli.ts';
+import { eventually } from '../support/eventually.ts';
 import { newLink } from '../support/http.ts';
-import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 import { CANARIES, QUOTING_MESSAGE, withCanaries } from './canaries.ts';
 import type { CanaryStage } from './stage.ts';
 

@@ -12,8 +12,8 @@ import type { Environment } from '../../src/config/environment.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { patientInterceptors } from '../support/patient-client.ts';
-import { QUICK } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
+import { QUICK } from '../support/test-world.ts';
 import { CANARIES } from './canaries.ts';
 import type { CanaryTemporal } from './temporal.ts';
 

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { CAN_HAVE_TERMINAL, cli, cliOnTerminal } from '../support/cli.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 let folder: string;

@@ -5,9 +5,10 @@ import type { Environment } from '../../src/config/environment.ts';
 import { unlessGone } from '../../src/temporal/client-errors.ts';
 import { CAN_HAVE_TERMINAL, cli, cliOnTerminal } from '../support/cli.ts';
 import { newKey } from '../support/keys.ts';
-import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { secretFile } from '../support/secret-file.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const MUCH_LATER = { notBefore: '2099-01-01T00:00:00Z' };
 let world: PayoutWorld;

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type CliRun, cli } from '../support/cli.ts';
+import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { WorkerProcesses } from '../support/workers.ts';
 
 const answerSchema = z.object({

@@ -8,8 +8,9 @@ import type { Environment } from '../../src/config/environment.ts';
 import { reconciliationId } from '../../src/contract/ids.ts';
 import { ensureSchedules } from '../../src/workers/schedules.ts';
 import { type CliRun, cli } from '../support/cli.ts';
+import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/cli.md');
 

@@ -8,7 +8,8 @@ import {
   startDelivery,
   untilEndpoint,
 } from '../support/event-endpoint.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 
 describe('payouts events', () => {
   let endpoint: EventEndpoint;

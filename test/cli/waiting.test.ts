@@ -7,9 +7,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { programArguments } from '../../scripts/programs.ts';
 import { CAN_HAVE_TERMINAL, cli, cliOnTerminal } from '../support/cli.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { secretFile } from '../support/secret-file.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const pageSchema = z.object({
   payouts: z.array(z.object({ partnerOrderId: z.string() })),

@@ -4,10 +4,12 @@ import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ConfigError, connectPayouts, type PayoutsConnection, PayoutsError } from '../../src/client/index.ts';
 import { translatedError } from '../../src/client/translated.ts';
+import { eventually } from '../support/eventually.ts';
 import { runExample } from '../support/examples.ts';
 import { newKey } from '../support/keys.ts';
-import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { NO_POLLS, newPartnerOrderId } from '../support/test-world.ts';
 import { type Consumer, installClient } from './installed.ts';
 
 const KEYS = newKey('k1');

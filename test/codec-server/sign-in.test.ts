@@ -9,9 +9,9 @@ import { buildCodecServer, type CodecServerOptions } from '../../src/codec-serve
 import { codecConfig } from '../../src/config/codec-config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { newKey } from '../support/keys.ts';
-import { eventually } from '../support/payout-world.ts';
 import { startProgram } from '../support/processes.ts';
 
 const KEY = 'key-of-olga-the-operator';

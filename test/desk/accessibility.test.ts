@@ -7,9 +7,10 @@ import { z } from 'zod';
 import { Batches } from '../../src/client/batches.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { DeskStage, textOf } from '../support/desk.ts';
+import { eventually } from '../support/eventually.ts';
 import { accountsOf, openingRequest, untilOpening } from '../support/openings.ts';
-import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const report = z.object({

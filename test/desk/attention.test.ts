@@ -2,10 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DeskStage, textOf } from '../support/desk.ts';
 import { EventEndpoint, eventsFile } from '../support/event-endpoint.ts';
+import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';
-import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let stage: DeskStage;
 let endpoint: EventEndpoint;

@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
 import { readBatchFile } from '../../src/starters/api/desk/batch-file.ts';
 import { DeskBrowser, DeskStage, textOf } from '../support/desk.ts';
-import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let stage: DeskStage;
 let batches: Batches;

@@ -5,8 +5,9 @@ import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { DeskBrowser, startDesk, uploadBatch } from '../support/desk.ts';
 import type { TestApiServer } from '../support/http.ts';
-import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 let server: TestApiServer;

@@ -6,8 +6,10 @@ import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { patient } from '../support/browser.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { DeskStage, startDesk, textOf } from '../support/desk.ts';
-import { eventually, newPartnerOrderId, type PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import type { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let stage: DeskStage;
 let world: PayoutWorld;

@@ -2,9 +2,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { type DeskAnswer, DeskBrowser, startDesk, uploadBatch } from '../support/desk.ts';
+import { eventually } from '../support/eventually.ts';
 import type { TestApiServer } from '../support/http.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 let server: TestApiServer;

@@ -3,8 +3,9 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { DeskStage, textOf } from '../support/desk.ts';
+import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, NO_POLLS } from '../support/payout-world.ts';
+import { NO_POLLS } from '../support/test-world.ts';
 
 let stage: DeskStage;
 beforeAll(async () => {

@@ -7,10 +7,10 @@ import { standInClient } from '../../fuzz/temporal.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { DeskBrowser, startDesk } from '../support/desk.ts';
+import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import type { TestApiServer } from '../support/http.ts';
 import { newKey } from '../support/keys.ts';
-import { eventually } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const HOUR_MS = 3_600_000;

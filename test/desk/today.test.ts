@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { barPlot, withoutStyles } from '../../src/starters/api/desk/plots.ts';
 import { DeskStage, textOf } from '../support/desk.ts';
-import { eventually } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
 
 describe('today', () => {
   let stage: DeskStage;

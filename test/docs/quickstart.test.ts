@@ -21,8 +21,9 @@ import { anchorsOf } from '../../scripts/markdown.ts';
 import { findTemporalCli } from '../../scripts/setup/temporal-cli.mjs';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import { eventually, NO_POLLS } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
 import { Terminal } from '../support/terminal.ts';
+import { NO_POLLS } from '../support/test-world.ts';
 import { startTlsFront, type TlsFront } from '../support/tls-front.ts';
 import { type Command, replaced, type Step, showsAmong, showsAs, stepsOf } from '../support/walkthrough.ts';
 

@@ -7,9 +7,11 @@ import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { grantUpdate, renewUpdate } from '../../src/contract/token-messages.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';
 import { debitsOf } from '../support/ledger.ts';
-import { eventually, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { NO_POLLS } from '../support/test-world.ts';
 
 const [OLD, NEW, TOKENS_OLD, TOKENS_NEW] = [newKey('k1'), newKey('k2'), newKey('t1'), newKey('t2')];
 const BEFORE = { PAYOUTS_ENCRYPTION_KEYS: OLD, PAYOUTS_TOKEN_KEYS: TOKENS_OLD };

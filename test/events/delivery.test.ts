@@ -13,7 +13,9 @@ import {
   startDelivery,
   untilEndpoint,
 } from '../support/event-endpoint.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let endpoint: EventEndpoint;
 let world: PayoutWorld;

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Events } from '../../src/client/events.ts';
 import { EventEndpoint, eventsFile } from '../support/event-endpoint.ts';
+import { eventually } from '../support/eventually.ts';
 import { KillableStage } from '../support/killable-stage.ts';
-import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 describe('H168 a worker dies while it sends an event', () => {
   let stage: KillableStage;

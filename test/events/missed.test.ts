@@ -6,8 +6,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RecordedEvent } from '../../src/domain/event-log.ts';
 import { APP } from '../../src/temporal/search-keys.ts';
 import { EventEndpoint, eventsFile } from '../support/event-endpoint.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let endpoint: EventEndpoint;
 let world: PayoutWorld;

@@ -6,8 +6,10 @@ import { Batches } from '../../src/client/batches.ts';
 import { Events } from '../../src/client/events.ts';
 import { eventsQuery } from '../../src/contract/event-messages.ts';
 import { EventEndpoint, eventsFile, hmacSecret, untilEndpoint } from '../support/event-endpoint.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const secret = hmacSecret();
 /** Of the endpoint `ops`: the private key is that of the file, and the receiver has the public one. */

@@ -5,11 +5,13 @@ import { buildExample, type Language, whyUnavailable } from '../../scripts/setup
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { readStartEvent } from '../../src/temporal/histories.ts';
+import { eventually } from '../support/eventually.ts';
 import { type ExampleRun, runExample } from '../support/examples.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { NO_POLLS, newPartnerOrderId } from '../support/test-world.ts';
 
 /** In a fresh clone, the example's packages are downloaded and compiled first. */
 const FIRST_BUILD_MS = 15 * 60_000;

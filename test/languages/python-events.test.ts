@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildExample, LANGUAGES, whyUnavailable } from '../../scripts/setup/examples.mjs';
 import { Events } from '../../src/client/events.ts';
 import { eventsFile, hmacSecret, untilEndpoint } from '../support/event-endpoint.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 
 const missing = await whyUnavailable(LANGUAGES.python);
 if (missing !== undefined) console.warn(`skipped: ${missing}`);

@@ -7,7 +7,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
 import { keysFile } from '../support/callers.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let temporal: DevServer;
 let world: PayoutWorld;

@@ -12,11 +12,13 @@ import type { PayoutRequest, PayoutResult } from '../../src/domain/payout.ts';
 import { dataConverter, FAILURE_CONVERTER_PATH } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { keysFile } from '../support/callers.ts';
+import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf } from '../support/ledger.ts';
-import { createNamespace, eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { createNamespace, PayoutWorld } from '../support/payout-world.ts';
 import { terminate, untilStartedAgain } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 import type { payInvoice } from './caller.ts';
 
 const ENDPOINT = `payouts-${randomUUID()}`;

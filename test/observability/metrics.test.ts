@@ -10,9 +10,11 @@ import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { SDK_METRICS } from '../../scripts/reference/texts.ts';
 import { findPrometheus } from '../../scripts/setup/prometheus.mjs';
 import { WORKER_METRICS } from '../../src/domain/metrics.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 /** They appear only after what they count has happened, or with an endpoint, a user or a notification. */
 const RARE = [

@@ -2,11 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { EventEndpoint, eventsFile } from '../support/event-endpoint.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, post } from '../support/http.ts';
 import { newKey } from '../support/keys.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 import { type CollectedSpan, type OtlpCollector, startOtlpCollector } from './otlp-collector.ts';
 
 const CALLER_TRACE = '0af7651916cd43dd8448eb211c80319c';

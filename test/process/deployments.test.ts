@@ -11,9 +11,10 @@ import { stateQuery } from '../../src/contract/payout-messages.ts';
 import { workerVersions } from '../../src/temporal/worker-versions.ts';
 import { cli } from '../support/cli.ts';
 import { DEPLOYMENT, Deployment } from '../support/deployment.ts';
+import { eventually } from '../support/eventually.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { LONG_LOCKS, LONG_PHASES, type OpenPayout, openInEveryPhase } from '../support/open-payouts.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 
 /** A message arrived while the task completed the run: Temporal makes another task of both. */
 const UNHANDLED_COMMAND = 1;

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
+import { eventually } from '../support/eventually.ts';
 import { get } from '../support/http.ts';
-import { eventually } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 
 const KEY = 'bearer-key-of-a-test';

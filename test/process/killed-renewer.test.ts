@@ -2,8 +2,9 @@ import { afterEach, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
 import { authorized } from '../support/authorized.ts';
+import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';
-import { eventually, PayoutWorld, type WorldOptions } from '../support/payout-world.ts';
+import { PayoutWorld, type WorldOptions } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 
 let world: PayoutWorld;

@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Allowances } from '../../src/client/allowances.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { eventually } from '../support/eventually.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const OPERATIONS = ['accountQuery', 'fee', 'createCnyOrder', 'queryResult', 'queryPayDetail'] as const;
 

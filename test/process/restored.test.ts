@@ -3,9 +3,10 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
+import { eventually } from '../support/eventually.ts';
 import { DATABASE, KillableStage } from '../support/killable-stage.ts';
-import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 /** One third scheduled, one third awaiting approval, one third under way. The campaign has 100 (`RESTORED_PAYOUTS=100`). */
 const COUNT = Number(process.env['RESTORED_PAYOUTS'] ?? 30);

@@ -4,8 +4,8 @@ import type { Environment } from '../../src/config/environment.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
 import { newKey } from '../support/keys.ts';
-import { QUICK } from '../support/payout-world.ts';
 import { startProgram } from '../support/processes.ts';
+import { QUICK } from '../support/test-world.ts';
 
 const NOWHERE = 'http://127.0.0.1:9';
 

@@ -16,10 +16,11 @@ import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, startApiServer } from '../support/http.ts';
 import { createsOf } from '../support/ledger.ts';
 import { modifiedBundle } from '../support/modified-version/bundle.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
 
 const place = { environment: 'test', app: 'default' };

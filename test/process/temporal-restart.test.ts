@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { KillableStage } from '../support/killable-stage.ts';
-import { newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const KILLS = Number(process.env['TEMPORAL_KILLS'] ?? 3);
 

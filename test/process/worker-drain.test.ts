@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { freePorts, loopback } from '../../scripts/dev-server/ports.ts';
 import type { Environment } from '../../src/config/environment.ts';
+import { eventually } from '../support/eventually.ts';
 import { get } from '../support/http.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 
 let world: PayoutWorld;

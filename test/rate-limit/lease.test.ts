@@ -11,7 +11,8 @@ import type { PayoutState } from '../../src/domain/payout.ts';
 import type { ReleasedLease } from '../../src/domain/rate-limit-lease.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { leaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { strictWorld } from '../support/rate-limit.ts';
 import { allPaidOnce, expectAtMost, leaseOf, payUntilBusy, WorkerProcesses } from '../support/workers.ts';
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, test } from 'vitest';
 import { type Cuttable, cuttable } from '../support/cuttable.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import type { OwnProcess } from '../support/processes.ts';
 import { strictWorld } from '../support/rate-limit.ts';
 import {

@@ -6,9 +6,10 @@ import {
   type ReceivingAccounts,
 } from '../../src/client/receiving-accounts.ts';
 import type { OpeningRequest } from '../../src/domain/receiving-account.ts';
+import { eventually } from '../support/eventually.ts';
 import { record, replays } from '../support/histories.ts';
 import { accountsOf, openedFor, openingRequest, untilOpening } from '../support/openings.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { resetBefore } from '../support/resets.ts';
 
 let world: PayoutWorld;

@@ -10,12 +10,14 @@ import { checkTimeoutMs } from '../../src/domain/follow-up.ts';
 import { APP } from '../../src/temporal/search-keys.ts';
 import type { payoutFollowUp } from '../../src/workflows/aftercare/payout-follow-up.ts';
 import { cli } from '../support/cli.ts';
+import { eventually } from '../support/eventually.ts';
 import { record, replays } from '../support/histories.ts';
 import { accepted, startApiServer, type TestApiServer } from '../support/http.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const LOOKS = { PAYOUTS_FOLLOW_UP: '1s,1h' };
 

@@ -5,7 +5,8 @@ import { dailyReportSchema } from '../../src/contract/reports.ts';
 import { dayBefore, dayBounds, emptyAppReport, mergeReportParts } from '../../src/domain/daily-report.ts';
 import { restartDelayMs } from '../../src/domain/reconciliation.ts';
 import { cli } from '../support/cli.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
 
 const DAY_MS = 24 * 3_600_000;

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workerConfig } from '../../src/config/config.ts';
 import { reconciliationId, reportId } from '../../src/contract/ids.ts';
 import { ensureSchedules } from '../../src/workers/schedules.ts';
+import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { terminate } from '../support/reconciliation.ts';
 

@@ -11,11 +11,13 @@ import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { VisibilityLagsError } from '../../src/temporal/decisive-run.ts';
 import { batchesOf, rowsOf } from '../support/batches.ts';
+import { eventually } from '../support/eventually.ts';
 import { record, replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { reconcile, terminate, untilStartedAgain } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 beforeAll(async () => {

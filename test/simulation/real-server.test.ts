@@ -7,8 +7,9 @@ import type { SimulatorControl } from '../../simulator/index.ts';
 import type { PayoutRef, Payouts } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutPhase, PayoutRequest } from '../../src/domain/payout.ts';
-import { NO_POLLS, newPartnerOrderId, PayoutWorld, QUICK } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { NO_POLLS, newPartnerOrderId, QUICK } from '../support/test-world.ts';
 
 /** One of the two, as a scenario sees it. */
 interface Stage {

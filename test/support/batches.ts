@@ -4,10 +4,11 @@ import { Batches } from '../../src/client/batches.ts';
 import type { BatchRef } from '../../src/client/checked-batch.ts';
 import type { BatchState } from '../../src/domain/batch.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { eventually, newPartnerOrderId, type PayoutWorld } from './payout-world.ts';
+import { eventually } from './eventually.ts';
 import { payoutRequest } from './requests.ts';
+import { newPartnerOrderId, type TestWorld } from './test-world.ts';
 
-export function batchesOf(world: PayoutWorld): Batches {
+export function batchesOf(world: TestWorld): Batches {
   return new Batches({ client: world.client, environment: 'test' });
 }
 
@@ -31,6 +32,6 @@ export async function untilBatch(
 }
 
 /** Debits of each row, by the simulator's ledger. */
-export function debitsByRow(world: PayoutWorld, rows: readonly PayoutRequest[]): number[] {
+export function debitsByRow(world: TestWorld, rows: readonly PayoutRequest[]): number[] {
   return rows.map(({ partnerOrderId }) => world.simulator.control.ledgerOf(partnerOrderId).debits);
 }

@@ -6,8 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { isGrpcServiceError } from '@temporalio/client';
 import { inject } from 'vitest';
 import { PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
+import { eventually } from './eventually.ts';
 import { modifiedBundle } from './modified-version/bundle.ts';
-import { eventually, type PayoutWorld } from './payout-world.ts';
+import type { PayoutWorld } from './payout-world.ts';
 import { type OwnProcess, startProgram } from './processes.ts';
 import { releasedCheckout } from './released-checkout.ts';
 

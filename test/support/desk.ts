@@ -8,7 +8,8 @@ import type { ApiServerOptions } from '../../src/starters/api/server.ts';
 import { launchBrowser, patient } from './browser.ts';
 import { callerEntry, keysFile } from './callers.ts';
 import { startApiServer, type TestApiServer } from './http.ts';
-import { newPartnerOrderId, PayoutWorld, type WorldOptions } from './payout-world.ts';
+import { PayoutWorld, type WorldOptions } from './payout-world.ts';
+import { newPartnerOrderId } from './test-world.ts';
 
 export function startDesk(
   client: Client,

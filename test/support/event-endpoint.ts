@@ -14,7 +14,7 @@ import {
   newDeliveryRecord,
 } from '../../src/domain/event-delivery.ts';
 import type { eventDelivery } from '../../src/workflows/events/event-delivery.ts';
-import { eventually } from './payout-world.ts';
+import { eventually } from './eventually.ts';
 import { secretFile } from './secret-file.ts';
 
 export interface ReceivedEvent {

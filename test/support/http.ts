@@ -7,6 +7,8 @@ import type { Environment } from '../../src/config/environment.ts';
 import { type ApiServerOptions, buildServer } from '../../src/starters/api/server.ts';
 
 const TEST: Environment = {
+  // In virtual time, a test's requests follow one another at once.
+  PAYOUTS_API_REQUESTS_PER_SECOND: '10000',
   PAYOUTS_LOG_LEVEL: 'silent',
   PAYMENTS_ENVIRONMENT: 'test',
   PAYMENTS_BASE_URL: 'http://127.0.0.1:9',

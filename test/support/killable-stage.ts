@@ -9,8 +9,8 @@ import { Payouts } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { patientInterceptors } from './patient-client.ts';
-import { QUICK } from './payout-world.ts';
 import { type OwnProcess, startProgram } from './processes.ts';
+import { QUICK } from './test-world.ts';
 
 export const DATABASE = 'temporal.db';
 

@@ -1,7 +1,8 @@
 /** Which of our worker processes is the lease owner, according to Temporal. */
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
-import { eventually, type PayoutWorld } from './payout-world.ts';
+import { eventually } from './eventually.ts';
+import type { PayoutWorld } from './payout-world.ts';
 import type { OwnProcess } from './processes.ts';
 
 /** `PENDING_ACTIVITY_STATE_STARTED` */

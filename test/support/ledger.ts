@@ -1,6 +1,6 @@
 /** The simulator's record of one payout: what arrived, and what was paid. */
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import type { PayoutWorld } from './payout-world.ts';
+import type { TestWorld } from './test-world.ts';
 
 export interface Create {
   body: string;
@@ -8,13 +8,13 @@ export interface Create {
 }
 
 /** Every create that arrived under this partnerOrderId, with any result. */
-export function createsOf(world: PayoutWorld, { partnerOrderId }: PayoutRef): Create[] {
+export function createsOf(world: TestWorld, { partnerOrderId }: PayoutRef): Create[] {
   return world.simulator.control
     .ledgerOf(partnerOrderId)
     .creates.map(({ body }) => ({ body, lockRateId: /"lockRateId":"([^"]*)"/.exec(body)?.[1] }));
 }
 
 /** How often money was debited under this partnerOrderId. */
-export function debitsOf(world: PayoutWorld, { partnerOrderId }: PayoutRef): number {
+export function debitsOf(world: TestWorld, { partnerOrderId }: PayoutRef): number {
   return world.simulator.control.ledgerOf(partnerOrderId).debits;
 }

@@ -3,7 +3,8 @@ import type { SettingsChange } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
-import { newPartnerOrderId, type PayoutWorld } from './payout-world.ts';
+import type { PayoutWorld } from './payout-world.ts';
+import { newPartnerOrderId } from './test-world.ts';
 
 /** Calls may be held for long, and a create of unknown outcome is confirmed until its order appears. */
 export const LONG_PHASES: Environment = {

@@ -3,7 +3,9 @@
 import { ProviderReads } from '../../src/client/reads.ts';
 import { type OpeningRef, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import type { OpeningRequest, ReceivingAccountState } from '../../src/domain/receiving-account.ts';
-import { eventually, newPartnerOrderId, type PayoutWorld } from './payout-world.ts';
+import { eventually } from './eventually.ts';
+import type { PayoutWorld } from './payout-world.ts';
+import { newPartnerOrderId } from './test-world.ts';
 
 /** Each has its own payer, so that no list contains another's account. */
 export function openingRequest(over: Partial<OpeningRequest> = {}): OpeningRequest {

@@ -4,29 +4,15 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  Client,
-  Connection,
-  type ConnectionLike,
-  isGrpcServiceError,
-  ServiceError,
-} from '@temporalio/client';
+import { Client, Connection, type ConnectionLike } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
-import {
-  type FaultInput,
-  type FaultRuleInput,
-  type SettingsChange,
-  type Simulator,
-  startSimulator,
-} from '../../simulator/index.ts';
-import { type PayoutRef, Payouts } from '../../src/client/payouts.ts';
+import { type SettingsChange, type Simulator, startSimulator } from '../../simulator/index.ts';
+import { Payouts } from '../../src/client/payouts.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
@@ -34,37 +20,12 @@ import type { Runnable } from '../../src/workers/activity-worker.ts';
 import { keepRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { createWorkers, runWorkers } from '../../src/workers/worker.ts';
 import { workflowBundle } from '../../src/workers/workflow-bundle.ts';
+import { eventually } from './eventually.ts';
 import { patientInterceptors } from './patient-client.ts';
-import { payoutRequest } from './requests.ts';
+import { QUICK, TestWorld } from './test-world.ts';
 
 // Tests provoke thousands of warnings, and assert no log line.
 Runtime.install({ logger: new DefaultLogger('ERROR') });
-
-/** Short enough for a test, in the proportions of the defaults. */
-export const QUICK: Environment = {
-  PAYMENTS_ENVIRONMENT: 'test',
-  PAYMENTS_APP_ID: 'demo-app',
-  PAYMENTS_APP_SECRET: 'demo-secret',
-  PAYMENTS_REDIRECT_URI: 'http://127.0.0.1:9/v1/oauth/default/callback',
-  PAYMENTS_CALL_TIMEOUT: '2s',
-  PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
-  PAYOUTS_CONFIRMATION_WINDOW: '1s',
-  PAYOUTS_POLL_FIRST: '200ms',
-  PAYOUTS_POLL_MAX: '1s',
-};
-
-/** gRPC's CANCELLED, DEADLINE_EXCEEDED, and FAILED_PRECONDITION: a workflow task was late or failed, and is retried. */
-const GAVE_UP: readonly number[] = [1, 4, 9];
-
-/**
- * Without polls: only a notification or a person makes this payout query the provider. No poll repairs what a slow machine
- * missed, so calls have no short timeout.
- */
-export const NO_POLLS: Environment = {
-  PAYOUTS_POLL_FIRST: '1h',
-  PAYOUTS_POLL_MAX: '1h',
-  PAYMENTS_CALL_TIMEOUT: '1m',
-};
 
 export interface WorldOptions {
   env?: Environment;
@@ -75,12 +36,13 @@ export interface WorldOptions {
   idle?: boolean;
 }
 
-export class PayoutWorld {
+export class PayoutWorld extends TestWorld {
   readonly namespace: string;
   readonly address: string;
   readonly simulator: Simulator;
   readonly client: Client;
   readonly payouts: Payouts;
+  readonly clock = PROCESS_SURROUNDINGS.clock;
   private env: Environment;
   readonly native: NativeConnection;
   private running: { workers: Runnable[]; done: Promise<unknown>; stopKeeping: () => void } | undefined;
@@ -93,6 +55,7 @@ export class PayoutWorld {
     native: NativeConnection;
     env: Environment;
   }) {
+    super();
     this.namespace = parts.namespace;
     this.address = parts.address;
     this.simulator = parts.simulator;
@@ -181,118 +144,6 @@ export class PayoutWorld {
     await this.native.close();
     // The client's connection ends with the process of the test file: a call that is being retried would throw an unhandled
     // error on a closed connection (SDK 1.24).
-  }
-
-  /** Starts a plain payout whose order follows `scenario`. Returns its reference. */
-  async pay(scenario: string, over: Partial<PayoutRequest> = {}): Promise<PayoutRef> {
-    const request = payoutRequest(newPartnerOrderId(), { platform: `sim:${scenario}`, ...over });
-    await this.payouts.start(request);
-    return { partnerOrderId: request.partnerOrderId };
-  }
-
-  /** Like `pay`, with one fault in its first create, or in the first call of another operation. */
-  async payWithFault(
-    fault: FaultInput,
-    scenario: string,
-    operation: FaultRuleInput['operation'] = 'createCnyOrder',
-  ): Promise<PayoutRef> {
-    const partnerOrderId = newPartnerOrderId();
-    this.simulator.control.addFault({ operation, partnerOrderId, times: 1, fault });
-    return this.pay(scenario, { partnerOrderId });
-  }
-
-  /** A payout whose create is held at the provider, before or after its effect, until `release`. */
-  async payHeld(
-    effect: 'before' | 'after',
-    scenario: string,
-  ): Promise<{ ref: PayoutRef; release: () => void }> {
-    const partnerOrderId = newPartnerOrderId();
-    const held = this.holdCreate(partnerOrderId, effect);
-    const ref = await this.pay(scenario, { partnerOrderId });
-    await eventually(held.arrived);
-    return { ref, release: held.release };
-  }
-
-  /** Holds the first create under this partnerOrderId. */
-  holdCreate(partnerOrderId: string, effect: 'before' | 'after') {
-    return this.hold({ operation: 'createCnyOrder', partnerOrderId, times: 1 }, effect);
-  }
-
-  /** Holds calls at the provider, before or after their effect, until `release`. */
-  hold(which: Omit<FaultRuleInput, 'fault'>, effect: 'before' | 'after') {
-    const { control } = this.simulator;
-    const { id } = control.addFault({ ...which, fault: { kind: 'hold-until-released', effect } });
-    const holds = () => control.faults().some((rule) => rule.id === id && rule.held > 0);
-    return {
-      arrived: () => holds() || undefined,
-      release: () => {
-        control.releaseFault(id);
-        control.removeFault(id);
-      },
-    };
-  }
-
-  /** Waits until the payout's state matches, on a machine of any speed. */
-  async until(ref: PayoutRef, wanted: (state: PayoutState) => boolean): Promise<PayoutState> {
-    return untilState(this.payouts, ref, wanted);
-  }
-
-  async history(ref: PayoutRef) {
-    return this.payouts.handle(ref).fetchHistory();
-  }
-
-  /** What a run, by default the latest, did after its last call to the provider; empty while a call is in flight. */
-  async sinceLastCall(ref: PayoutRef, runId?: string) {
-    const { workflowId } = this.payouts.handle(ref);
-    const { events } = await this.client.workflow.getHandle(workflowId, runId).fetchHistory();
-    const all = events ?? [];
-    const last = all.findLastIndex((event) => event.activityTaskCompletedEventAttributes);
-    const since = all.slice(last + 1);
-    return since.some((event) => event.activityTaskScheduledEventAttributes) ? [] : since;
-  }
-
-  /** Makes the history long enough for continue-as-new, with notifications that name another payout and wake nothing. */
-  async lengthen(ref: PayoutRef): Promise<void> {
-    const ignored = { receivedAt: new Date().toISOString(), partnerOrderId: 'another' };
-    await Promise.all(Array.from({ length: 300 }, () => this.payouts.notify(ref, ignored)));
-  }
-}
-
-/** Fails when the payout ends without ever matching. */
-export async function untilState(
-  payouts: Payouts,
-  ref: PayoutRef,
-  wanted: (state: PayoutState) => boolean,
-): Promise<PayoutState> {
-  return eventually(async () => {
-    const state = await payouts.state(ref).catch(gaveUp);
-    if (state === undefined) return undefined;
-    if (wanted(state)) return state;
-    if (state.phase === 'DONE') throw new Error(`it has ended otherwise: ${JSON.stringify(state)}`);
-    return undefined;
-  });
-}
-
-/** A busy server that gave up on a query is asked again; any other error is thrown. */
-function gaveUp(error: unknown): undefined {
-  const cause = error instanceof ServiceError ? error.cause : undefined;
-  if (isGrpcServiceError(cause) && GAVE_UP.includes(cause.code)) return undefined;
-  throw error;
-}
-
-export function newPartnerOrderId(): string {
-  return `p-${randomUUID()}`;
-}
-
-const FIRST_PAUSE_MS = 50;
-const LAST_PAUSE_MS = 250;
-
-/** Tries again, less and less often, until `look` returns a value. Only the test's own timeout limits it. */
-export async function eventually<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 1.3)) {
-    const seen = await look();
-    if (seen !== undefined) return seen;
-    await sleep(pauseMs);
   }
 }
 

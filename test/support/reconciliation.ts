@@ -4,9 +4,10 @@ import type { PayoutRef } from '../../src/client/payouts.ts';
 import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../../src/contract/ids.ts';
 import type { ReconciliationReport } from '../../src/domain/reconciliation.ts';
 import type { payoutReconciliation } from '../../src/workflows/aftercare/payout-reconciliation.ts';
-import { eventually, newPartnerOrderId, type PayoutWorld } from './payout-world.ts';
+import { eventually } from './eventually.ts';
+import { newPartnerOrderId, type TestWorld } from './test-world.ts';
 
-export async function reconcile(world: PayoutWorld): Promise<ReconciliationReport> {
+export async function reconcile(world: TestWorld): Promise<ReconciliationReport> {
   return world.client.workflow.execute<typeof payoutReconciliation>('payoutReconciliation', {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: `${reconciliationId('test')}-${newPartnerOrderId()}`,
@@ -15,11 +16,7 @@ export async function reconcile(world: PayoutWorld): Promise<ReconciliationRepor
 }
 
 /** Visibility lags, so it may take several runs. Resolves once a run of this payout is running again. */
-export async function untilStartedAgain(
-  world: PayoutWorld,
-  ref: PayoutRef,
-  stoppedRun: string,
-): Promise<void> {
+export async function untilStartedAgain(world: TestWorld, ref: PayoutRef, stoppedRun: string): Promise<void> {
   await eventually(async () => {
     await reconcile(world);
     return (await world.payouts.handle(ref).describe()).runId === stoppedRun ? undefined : true;
@@ -27,7 +24,7 @@ export async function untilStartedAgain(
 }
 
 /** Terminates the payout's workflow as an operator does in the Temporal UI. Returns the id of that run. */
-export async function terminate(world: PayoutWorld, ref: PayoutRef): Promise<string> {
+export async function terminate(world: TestWorld, ref: PayoutRef): Promise<string> {
   const handle = world.payouts.handle(ref);
   const { runId } = await handle.describe();
   await handle.terminate('by a test');

@@ -1,9 +1,9 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { newPartnerOrderId, type PayoutWorld } from './payout-world.ts';
+import { newPartnerOrderId, type TestWorld } from './test-world.ts';
 
 /** Resets the workflow, as an operator can, to right before it scheduled the first (or nth) activity of this type. */
 export async function resetBefore(
-  world: PayoutWorld,
+  world: TestWorld,
   handle: Pick<WorkflowHandle, 'workflowId' | 'fetchHistory' | 'describe'>,
   activityType: string,
   nth = 1,

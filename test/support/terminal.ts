@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { Environment } from '../../src/config/environment.ts';
-import { eventually } from './payout-world.ts';
+import { eventually } from './eventually.ts';
 
 /**
  * Commands come by descriptor 3, each with what is typed while it runs. Descriptor 4 ends with this process, and takes

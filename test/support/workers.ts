@@ -3,9 +3,10 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
+import { eventually } from './eventually.ts';
 import { ownerAmong } from './lease-owner.ts';
 import { debitsOf } from './ledger.ts';
-import { eventually, type PayoutWorld } from './payout-world.ts';
+import type { PayoutWorld } from './payout-world.ts';
 import { type OwnProcess, startProgram } from './processes.ts';
 
 type Environment = PayoutWorld['workerEnvironment'];

@@ -7,9 +7,10 @@ import { Payouts } from '../../src/client/payouts.ts';
 import { connectClient } from '../../src/temporal/connection.ts';
 import { temporaryFolder } from '../setup/fakes.ts';
 import { type ApiKeyFront, startApiKeyFront } from '../support/api-key-front.ts';
-import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { startProgram } from '../support/processes.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 beforeAll(async () => {

@@ -1,8 +1,9 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { retryDroppedUpdate } from '../../src/client/dropped-updates.ts';
-import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const POLL_MS = 70_000;
 

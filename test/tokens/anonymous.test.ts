@@ -24,8 +24,10 @@ import { oauthRoutes } from '../../src/starters/api/oauth-routes.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { resetBefore } from '../support/resets.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 const OWNER = { environment: 'test', app: 'default' };
 const BASE = '/v1/oauth/default';

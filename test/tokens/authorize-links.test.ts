@@ -6,10 +6,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { standInClient } from '../../fuzz/temporal.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
+import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { get, newLink, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { newKey } from '../support/keys.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 
 const PAGE =
   'https://auth.provider.example/entrance/authorization?app_id=a&redirect_uri=https%3A%2F%2Fpayouts.example%2Fpay%2Fv1%2Foauth%2Fdefault%2Fcallback';

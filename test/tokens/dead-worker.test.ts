@@ -3,7 +3,8 @@ import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { authorizedSignal } from '../../src/contract/token-messages.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import type { OwnProcess } from '../support/processes.ts';
 import { WorkerProcesses, workerOf } from '../support/workers.ts';
 

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate } from '../../src/contract/token-messages.ts';
 import { authorized } from '../support/authorized.ts';
+import { eventually } from '../support/eventually.ts';
 import { record, replays } from '../support/histories.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 
 describe('H40 every history of a renewal replays', () => {
   let world: PayoutWorld;

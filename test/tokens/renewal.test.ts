@@ -6,8 +6,10 @@ import type { CurrentGrant } from '../../src/domain/token-record.ts';
 import { fingerprint, TokenSeal } from '../../src/encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
+import { eventually } from '../support/eventually.ts';
 import { PATIENT } from '../support/patience.ts';
-import { eventually, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { NO_POLLS } from '../support/test-world.ts';
 
 /** A token is renewed with at least half of this left, which is more than any machine stalls. */
 const LIFETIME_S = 20;

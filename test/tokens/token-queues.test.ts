@@ -5,8 +5,9 @@ import { pacedSlots } from '../../src/workers/rate-limit/slots.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { Turns } from '../../src/workers/rate-limit/turns.ts';
 import { authorized } from '../support/authorized.ts';
+import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 
 describe('H61 token calls pass the calls that wait for them', () => {
   const order = (calls: GatedCall[]) => {

@@ -8,9 +8,11 @@ import type { Grant } from '../../src/domain/token-record.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { authorized } from '../support/authorized.ts';
-import { eventually, NO_POLLS, PayoutWorld, type WorldOptions } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld, type WorldOptions } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
+import { NO_POLLS } from '../support/test-world.ts';
 
 const grantOf = (name: string, obtainedAtMs: number): Grant => ({
   ...{ access: `${name} access`, fingerprint: name, lifetimeMs: 3_600_000, obtainedAtMs },

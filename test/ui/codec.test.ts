@@ -11,8 +11,8 @@ import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { launchBrowser, patient } from '../support/browser.ts';
 import { newKey } from '../support/keys.ts';
-import { newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let temporal: DevServer;
 let connection: Connection;

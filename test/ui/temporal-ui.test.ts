@@ -7,8 +7,10 @@ import { operatorsStorage } from '../../scripts/screenshots/operators-storage.ts
 import { filterLink, SAVED_FILTERS } from '../../scripts/screenshots/saved-filters.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { launchBrowser, patient } from '../support/browser.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 describe('an operator uses the Temporal UI in a real browser', () => {
   let world: PayoutWorld;

@@ -4,21 +4,23 @@ import { workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const POLICY = {
   applications: { default: { CNY: '100.00' } },
   callers: { shop: { CNY: '20.00' }, stall: { USD: '1.00' } },
 };
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let server: TestApiServer;
 let at: string;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: { PAYOUTS_APPROVALS_FILE: keysFile(POLICY) } });
+  world = await VirtualWorld.start({ env: { PAYOUTS_APPROVALS_FILE: keysFile(POLICY) } });
   server = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([
       ...['shop', 'stall', 'market', 'desk'].map((name) =>

@@ -3,15 +3,16 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { activityTimeoutMs, sendWithinMs } from '../../src/domain/deadlines.ts';
+import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const CALL_TIMEOUT_MS = 1_000;
 const WINDOW_MS = 5_000;
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 beforeAll(async () => {
-  world = await PayoutWorld.start({
+  world = await VirtualWorld.start({
     env: {
       PAYMENTS_CALL_TIMEOUT: `${CALL_TIMEOUT_MS}ms`,
       PAYOUTS_CONFIRMATION_WINDOW: `${WINDOW_MS}ms`,

@@ -1,11 +1,11 @@
 /** The amount in the body of the create as it arrives, character by character. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createsOf } from '../support/ledger.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 beforeAll(async () => {
-  world = await PayoutWorld.start();
+  world = await VirtualWorld.start();
 });
 afterAll(() => world.stop());
 

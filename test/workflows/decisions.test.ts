@@ -3,9 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
+import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { NO_POLLS, newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const by = 'olga';
 const UNREADABLE: FaultInput = { kind: 'envelope', code: 900000 };
@@ -13,13 +15,13 @@ const FORBIDDEN: FaultInput = { kind: 'status', status: 403 };
 const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) => code);
 const isReviewed = ({ phase }: PayoutState) => phase === 'NEEDS_REVIEW';
 
-let world: PayoutWorld;
-let windowed: PayoutWorld;
+let world: VirtualWorld;
+let windowed: VirtualWorld;
 beforeAll(async () => {
   // Only a person makes these payouts query the provider, so each test determines the order of events.
-  world = await PayoutWorld.start({ env: NO_POLLS });
+  world = await VirtualWorld.start({ env: NO_POLLS });
   // The only way to a review without a known order leads through the confirmation window.
-  windowed = await PayoutWorld.start({
+  windowed = await VirtualWorld.start({
     env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '3s', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
   });
 });

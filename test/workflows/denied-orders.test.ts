@@ -2,17 +2,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
+import { eventually } from '../support/eventually.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { NO_POLLS } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const by = 'olga';
 const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) => code);
 const isReviewed = ({ phase }: PayoutState) => phase === 'NEEDS_REVIEW';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 beforeAll(async () => {
   // Every answer comes after the confirmation window, and only a person makes these payouts query the provider.
-  world = await PayoutWorld.start({
+  world = await VirtualWorld.start({
     env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '3s', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
   });
 });

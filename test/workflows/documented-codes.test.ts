@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput, FaultRuleInput } from '../../simulator/index.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 /**
  * Every documented code at every operation that a payout uses: only bad input fails a workflow. Before any send, a permanent
@@ -11,9 +12,9 @@ import { payoutRequest } from '../support/requests.ts';
 const CODES = [429, 900000, 900002, 900004];
 const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '200ms', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: SHORT_CALLS });
+  world = await VirtualWorld.start({ env: SHORT_CALLS });
 });
 afterAll(() => world.stop());
 

@@ -1,15 +1,16 @@
 /** A lock expires while a payout waits for approval: the new quote must be within the caller's limits too. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
+import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const LOCK_LIFETIME_MS = 3_000;
 
-let world: PayoutWorld;
-let asFound: ReturnType<PayoutWorld['simulator']['control']['settings']>;
+let world: VirtualWorld;
+let asFound: ReturnType<VirtualWorld['simulator']['control']['settings']>;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: { PAYMENTS_LOCK_LIFETIME: `${LOCK_LIFETIME_MS}ms` } });
+  world = await VirtualWorld.start({ env: { PAYMENTS_LOCK_LIFETIME: `${LOCK_LIFETIME_MS}ms` } });
   asFound = world.simulator.control.settings();
 });
 afterEach(() => world.simulator.control.changeSettings({ rates: asFound.rates, feeRate: asFound.feeRate }));

@@ -5,16 +5,17 @@ import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
 import { cli } from '../support/cli.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { NO_POLLS } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const by = 'olga';
 const UNREADABLE: FaultInput = { kind: 'envelope', code: 900000 };
 const isReviewed = ({ phase }: PayoutState) => phase === 'NEEDS_REVIEW';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 beforeAll(async () => {
   // The confirmation window is as short as the deadline of the create, and no poll repeats a query.
-  world = await PayoutWorld.start({
+  world = await VirtualWorld.start({
     env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '3s', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
   });
 });

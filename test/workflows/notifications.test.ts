@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { Notification } from '../../src/contract/payout-messages.ts';
 import { createsOf } from '../support/ledger.ts';
-import { NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { NO_POLLS } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const hint = (over: Partial<Notification> = {}): Notification => ({
   receivedAt: new Date().toISOString(),
@@ -10,9 +11,9 @@ const hint = (over: Partial<Notification> = {}): Notification => ({
 });
 
 describe('a notification triggers a query and decides nothing', () => {
-  let world: PayoutWorld;
+  let world: VirtualWorld;
   beforeAll(async () => {
-    world = await PayoutWorld.start({ env: NO_POLLS });
+    world = await VirtualWorld.start({ env: NO_POLLS });
   });
   afterAll(() => world.stop());
 

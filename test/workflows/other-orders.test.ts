@@ -1,16 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
+import { eventually } from '../support/eventually.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '500ms', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
 const usd = (amount: number) => ({ currency: 'USD', amount });
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: SHORT_CALLS });
+  world = await VirtualWorld.start({ env: SHORT_CALLS });
 });
 afterAll(() => world.stop());
 

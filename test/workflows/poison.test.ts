@@ -2,16 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { payoutBatchWorkflowId, tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate } from '../../src/contract/token-messages.ts';
 import { batchesOf, manyRows } from '../support/batches.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const ENCODED = { encoding: bytes('json/plain') };
 const POISON = [{ metadata: ENCODED, data: bytes('{{{') }];
 
 describe('H35 signals that cannot be decoded', () => {
-  let world: PayoutWorld;
+  let world: VirtualWorld;
   beforeAll(async () => {
-    world = await PayoutWorld.start();
+    world = await VirtualWorld.start();
   });
   afterAll(() => world.stop());
 

@@ -2,22 +2,24 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { InvalidPayoutRequestError } from '../../src/client/invalid-request.ts';
 import { PayoutConflictError } from '../../src/client/payouts.ts';
 import { IdInUseError } from '../../src/client/start-once.ts';
+import { eventually } from '../support/eventually.ts';
 import { replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '5s' } });
+  world = await VirtualWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '5s' } });
 });
 afterAll(() => world.stop());
 
 const bodyOf = (partnerOrderId: string) => payoutRequest(partnerOrderId, { platform: 'sim:success' });
 
 interface ForeignStart {
-  at?: PayoutWorld;
+  at?: VirtualWorld;
   /** Default: a valid request. */
   argument?: unknown;
   terminateExisting?: boolean;
@@ -38,9 +40,9 @@ function foreignStart(
 
 /** A world whose workers do not run yet, and a new payout. */
 async function beforeWorkers(
-  act: (idle: PayoutWorld, body: ReturnType<typeof bodyOf>) => Promise<void>,
+  act: (idle: VirtualWorld, body: ReturnType<typeof bodyOf>) => Promise<void>,
 ): Promise<void> {
-  const idle = await PayoutWorld.start({ idle: true });
+  const idle = await VirtualWorld.start({ idle: true });
   try {
     await act(idle, bodyOf(newPartnerOrderId()));
   } finally {

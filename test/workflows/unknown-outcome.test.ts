@@ -2,9 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
+import { eventually } from '../support/eventually.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 /** The confirmation window begins where the create's own deadline ends: with a call timeout of 2 s, after 9 s. */
 const SHORT_WINDOW = { PAYMENTS_CALL_TIMEOUT: '2s', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
@@ -15,9 +17,9 @@ const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) =
 
 // In parallel, because each of them mostly waits.
 describe.concurrent('H58 after a send of unknown outcome, only a person ends the payout NOT_CREATED', () => {
-  let world: PayoutWorld;
+  let world: VirtualWorld;
   beforeAll(async () => {
-    world = await PayoutWorld.start({ env: { ...SHORT_WINDOW, PAYMENTS_LOCK_LIFETIME: '3s' } });
+    world = await VirtualWorld.start({ env: { ...SHORT_WINDOW, PAYMENTS_LOCK_LIFETIME: '3s' } });
   });
   afterAll(() => world.stop());
 

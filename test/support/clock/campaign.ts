@@ -11,10 +11,12 @@ import type { PayoutRequest } from '../../../src/domain/payout.ts';
 import { PROCESS_SURROUNDINGS } from '../../../src/surroundings/process.ts';
 import { clientInterceptors, isStaleClock } from '../../../src/temporal/queries.ts';
 import { batchesOf, manyRows } from '../batches.ts';
+import { eventually } from '../eventually.ts';
 import { replays } from '../histories.ts';
 import { debitsOf } from '../ledger.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../payout-world.ts';
+import { PayoutWorld } from '../payout-world.ts';
 import { type OwnProcess, startProgram } from '../processes.ts';
+import { newPartnerOrderId } from '../test-world.ts';
 
 export interface CampaignOptions {
   codePath: string;

@@ -21,7 +21,8 @@ import {
   type waits,
   type waitsForLocalActivity,
 } from '../support/clock/workflows.ts';
-import { createNamespace, eventually } from '../support/payout-world.ts';
+import { eventually } from '../support/eventually.ts';
+import { createNamespace } from '../support/payout-world.ts';
 
 const QUEUE = 'clock';
 const namespace = `clock-${randomUUID()}`;

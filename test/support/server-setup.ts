@@ -4,22 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startDevServer } from '../../scripts/dev-server.ts';
-import { bundledWorkflows, compilePrograms } from '../../scripts/programs.ts';
+import { compilePrograms } from '../../scripts/programs.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
     temporalAddress: string;
     temporalUiUrl: string;
-    /** A file, bundled once for all workers of a run. */
-    workflowBundle: string;
   }
 }
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-test-temporal-'));
-  compilePrograms();
+  await compilePrograms();
   const server = await startDevServer({ logFile: join(folder, 'temporal.log'), cores: 1 });
-  project.provide('workflowBundle', await bundledWorkflows());
   project.provide('temporalAddress', server.address);
   project.provide('temporalUiUrl', server.uiUrl);
   return async () => {
