@@ -12,6 +12,8 @@ export default defineConfig({
     pool: 'forks',
     // Test files share processes, so that packages load once in each. A test restores what it replaces in its process.
     isolate: false,
+    // A run finds the transformed files of an earlier one.
+    experimental: { fsModuleCache: true },
     // A test waits for facts, and these bounds only stop what hangs.
     testTimeout: 600_000,
     hookTimeout: 600_000,

@@ -1,31 +1,65 @@
 /**
- * `npm test [-- VITEST ARGUMENTS]`: installs what is missing, then checks types and lint and runs every test. Its last
- * line is `N passed, N failed`.
+ * `npm test [-- VITEST ARGUMENTS]`: installs what is missing, then checks types and lint and runs the tests. Its last line is
+ * `N passed, N failed`. `npm run test:fast`, `test:changed` and `test:full` run a part; `check` runs no test.
  */
 import { findBrowser } from './setup/browser.mjs';
-import { CHECKS, closingLine, runCheck, runVitest, sum } from './setup/checks.mjs';
+import { changedFiles } from './setup/changed-files.mjs';
+import { closingLine, runChecks, runVitest, sum } from './setup/checks.mjs';
 import { runMain, SetupError, say } from './setup/console.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { buildExamples } from './setup/examples.mjs';
 import { projectRoot } from './setup/paths.mjs';
 import { findTemporalCli } from './setup/temporal-cli.mjs';
 
+/** Most server tests wait: for timers, for processes, for Temporal. */
+const SERVER = ['--project', 'server', '--maxWorkers', '6'];
+const FAST = ['--project', 'fast'];
+const FULL = ['--project', 'full', '--maxWorkers', '3'];
+
+/** @typedef {import('./setup/checks.mjs').Count} Count */
+/** @type {Readonly<Record<string, (args: string[]) => Promise<Count[]>>>} */
+const PARTS = {
+  async default(args) {
+    const temporal = temporalEnvironment();
+    if (args.length > 0) return [...(await runChecks()), await runVitest(args, await temporal)];
+    const browser = getBrowserReady();
+    const [checks, fast] = [await runChecks(), await runVitest(FAST)];
+    await browser;
+    return [...checks, fast, await runVitest(SERVER, await temporal)];
+  },
+  check: () => runChecks(),
+  async fast(args) {
+    return [await runVitest([...FAST, ...args])];
+  },
+  async changed(args) {
+    const files = changedFiles(args[0]);
+    if (files.length === 0) return [];
+    const projects = ['--project', 'fast', '--project', 'server', '--passWithNoTests'];
+    return [await runVitest([...projects, ...files], process.env, 'related')];
+  },
+  async full(args) {
+    const [temporal] = await Promise.all([temporalEnvironment(), getBrowserReady(), buildExamples()]);
+    return [await runVitest([...FULL, ...args], temporal)];
+  },
+};
+
 await runMain(async () => {
   process.chdir(projectRoot);
+  const [first = '', ...others] = process.argv.slice(2);
+  const named = /^--part=(\w+)$/.exec(first)?.[1];
+  const part = PARTS[named ?? 'default'];
+  if (part === undefined) throw new SetupError(`--part: one of ${Object.keys(PARTS).join(', ')}`);
   await ensureDependencies();
-  const cli = process.env['TEMPORAL_ADDRESS'] ? {} : { TEMPORAL_CLI_PATH: await findTemporalCli() };
-  await getBrowserReady();
-  const filters = process.argv.slice(2);
-  // The first build takes a minute or two, so it runs beside the other tests.
-  const examples = filters.length === 0 ? buildExamples() : undefined;
-  const counts = [];
-  for (const check of CHECKS) counts.push(await runCheck(check));
-  counts.push(await runVitest(filters, { ...process.env, ...cli }));
-  await examples;
-  const total = sum(counts);
+  const total = sum(await part(named === undefined ? process.argv.slice(2) : others));
   console.log(closingLine(total));
   return total.failed === 0 ? 0 : 1;
 });
+
+/** Found or built once, while the tests that need no server run. */
+async function temporalEnvironment() {
+  const cli = process.env['TEMPORAL_ADDRESS'] ? {} : { TEMPORAL_CLI_PATH: await findTemporalCli() };
+  return { ...process.env, ...cli };
+}
 
 /** Most tests need no browser. Those that do look for it themselves and fail with the same message. */
 async function getBrowserReady() {
