@@ -2,7 +2,7 @@ import { expectTypeOf, test } from 'vitest';
 import type { WorkflowSignatures } from '../../src/contract/workflows.ts';
 import type * as workflows from '../../src/workflows/index.ts';
 
-/** `npm run typecheck` proves it, which runs first in `npm test`. */
+/** `npm run check` proves it, which runs first in `npm test`. */
 test('every workflow has the documented argument and result', () => {
   expectTypeOf<typeof workflows>().toExtend<WorkflowSignatures>();
 });
