@@ -15,7 +15,7 @@ import { normalizeAmount } from '../../src/domain/money.ts';
 import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
 import { isJsonObject, NotJsonError, readExactJson } from '../../src/payments/exact-json.ts';
 import { UsageError } from '../../src/starters/cli/answer.ts';
-import { batchRows, readBytes, readJson } from '../../src/starters/cli/files.ts';
+import { readJson, withPayouts } from '../../src/starters/cli/files.ts';
 import { checkedRequests } from '../../src/starters/cli/payout-file.ts';
 import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';
 import { documents, shown } from '../inputs/documents.ts';
@@ -106,10 +106,10 @@ const JUDGES: Readonly<Record<Kind, (file: string, content: Buffer) => Verdict |
   callers: judgeCallers,
 };
 
-function judgePayouts(file: string, content: Buffer): Verdict {
+async function judgePayouts(file: string, content: Buffer): Promise<Verdict> {
   let payouts: CheckedPayoutRequest[];
   try {
-    payouts = checkedRequests(readJson(file), file);
+    payouts = await withPayouts(file, checkedRequests, 'json');
   } catch (error) {
     return refused(error, file);
   }
@@ -119,11 +119,9 @@ function judgePayouts(file: string, content: Buffer): Verdict {
 async function judgeBatch(file: string, content: Buffer): Promise<Verdict> {
   let rows: CheckedPayoutRequest[];
   try {
-    ({ rows } = await checkedBatch({
-      app: 'default',
-      batchId: 'b',
-      payouts: batchRows(readBytes(file), file),
-    }));
+    ({ rows } = await withPayouts(file, (payouts) =>
+      checkedBatch({ app: 'default', batchId: 'b', payouts, lines: payouts.lines }),
+    ));
   } catch (error) {
     return refused(error, file);
   }

@@ -18,6 +18,12 @@ export function drawId(random: Random, most = 64): string {
   return Array.from({ length }, () => pick(random, [...ID_LETTERS]) ?? 'x').join('');
 }
 
+/** The number of an account or of an identity card, or the code of a bank. */
+function drawCode(random: Random): string {
+  const text = Array.from({ length: whole(random, 4, 63) }, () => pick(random, [...'ABXYZ0123456789-']));
+  return `${text.join('')}${whole(random, 0, 9)}`;
+}
+
 export function drawAmount(random: Random): string {
   if (chance(random, 0.3))
     return pick(random, ['0.01', '1', '1.5', '100.00', '9999999999999999.99', '0001.10']);
@@ -48,13 +54,13 @@ export function drawPayout(random: Random, app?: string): Record<string, unknown
       bankCountry: 'CN',
       bankName: drawText(random, 256),
       bankAccountCurrency: 'CNY',
-      bankAccountNumber: drawText(random, 64),
+      bankAccountNumber: drawCode(random),
       bankAccountName: drawText(random, 256),
-      bankCode: perhaps(random, () => drawText(random, 64)),
+      bankCode: perhaps(random, () => drawCode(random)),
       bankBranchName: perhaps(random, () => drawText(random, 256)),
       province: perhaps(random, () => drawText(random, 256)),
       city: perhaps(random, () => drawText(random, 256)),
-      idCardNumber: drawText(random, 64),
+      idCardNumber: drawCode(random),
       cardHoldType: drawText(random, 32),
     },
     limits: perhaps(random, () => ({

@@ -17,11 +17,14 @@ export interface NewBatch extends BatchRef {
   startedBy?: string | undefined;
   /** Payout requests. All are read and validated before anything is started. */
   payouts: Iterable<unknown> | AsyncIterable<unknown>;
+  /** Where the rows begin in their file. May be filled while `payouts` is read. */
+  lines?: readonly number[] | undefined;
 }
 
 export interface CheckedBatch {
   request: BatchRequest;
   rows: CheckedPayoutRequest[];
+  lines?: readonly number[] | undefined;
 }
 
 /** In a row that is not a payout, every field is bad: more errors would not say more. */
@@ -34,9 +37,14 @@ const identity = batchRequestSchema.omit({ count: true });
  * Reads and validates all rows. Stops at the row limit and at the first hundred bad fields, and throws
  * `InvalidPayoutRequestError` with the bad fields until there.
  */
-export async function checkedBatch({ app = 'default', batchId, payouts }: NewBatch): Promise<CheckedBatch> {
+export async function checkedBatch({
+  app = 'default',
+  batchId,
+  payouts,
+  lines,
+}: NewBatch): Promise<CheckedBatch> {
   requireValid(checkBody(identity, { app, batchId }));
-  const check = new RowCheck(app);
+  const check = new RowCheck(app, 0, lines);
   let count = 0;
   for await (const row of inSlices(payouts)) {
     count += 1;
@@ -48,7 +56,7 @@ export async function checkedBatch({ app = 'default', batchId, payouts }: NewBat
   const request = checkBody(batchRequestSchema, { app, batchId, count });
   if (!request.ok) throw new InvalidPayoutRequestError([...request.errors, ...check.errors]);
   if (check.errors.length > 0) throw new InvalidPayoutRequestError(check.errors);
-  return { request: request.value, rows: check.rows };
+  return { request: request.value, rows: check.rows, lines };
 }
 
 /** Lets the process do other work after every few hundred items. */

@@ -1,4 +1,5 @@
 /** A separate module, so that validation does not load Temporal. */
+import { fieldName } from '../contract/field-names.ts';
 import type { CheckResult, FieldError } from '../contract/payout-request.ts';
 import { PayoutsError } from './payouts-error.ts';
 
@@ -8,7 +9,7 @@ export class InvalidPayoutRequestError extends PayoutsError {
   /** The rows of a batch after those in `fields` were not checked. */
   readonly stopped: boolean;
   constructor(fields: FieldError[], { stopped = false }: { stopped?: boolean } = {}) {
-    const message = fields.map((field) => `${field.path} ${field.message}`).join('; ');
+    const message = fields.map((field) => `${fieldName(field)} ${field.message}`).join('; ');
     super('INVALID_PAYOUT_REQUEST', message, { fields });
     this.stopped = stopped;
   }

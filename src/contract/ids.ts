@@ -12,12 +12,16 @@ const plainText = (most: number) => {
   const characters = String.raw`!\x23-\x26\x28-\x5b\x5d-\x5f\x61-\x7e`;
   return new RegExp(`^[${characters}](?:[ ${characters}]{0,${most - 2}}[${characters}])?$`);
 };
+/** URLs drop a path segment of one or two dots, so no HTTP client could name such an id. */
+export function notDots(pattern: RegExp): RegExp {
+  return new RegExp(`^(?!\\.{1,2}$)${pattern.source.slice(1)}`);
+}
 const plainTextRule = (most: number) =>
   `must be 1 to ${most} printable ASCII characters, without quotes and backslashes, and without spaces at the ends`;
 
 /** An id that a caller chooses: it is the identity of a payout or a request, and part of workflow ids. */
-export const OWN_ID = plainText(64);
-export const OWN_ID_RULE = plainTextRule(64);
+export const OWN_ID = notDots(plainText(64));
+export const OWN_ID_RULE = `${plainTextRule(64).replace('and without', 'without')}, and not "." or ".."`;
 
 /** A key of `metadata`. */
 export const METADATA_KEY = plainText(40);

@@ -129,6 +129,8 @@ export const payoutStateSchema = z.strictObject({
   ...payoutResultSchema.exactPartial().shape,
 });
 
+const fileLine = z.int().describe('the line at which the row of a file begins, from 1');
+
 export const problemSchema = z.strictObject({
   type: z
     .enum(PROBLEM_KINDS.map(problemType))
@@ -137,7 +139,7 @@ export const problemSchema = z.strictObject({
   status: z.int(),
   detail: z.string(),
   errors: z
-    .array(z.strictObject({ path: z.string(), message: z.string() }))
+    .array(z.strictObject({ path: z.string(), message: z.string(), line: fileLine.exactOptional() }))
     .exactOptional()
     .describe('every bad field, of the kinds invalid-request and start-rejected'),
 });

@@ -3,11 +3,16 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { MAX_ROWS_PER_BATCH, ROW_KEY_LENGTH } from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import { rowName } from './field-names.ts';
+import { notDots } from './ids.ts';
 import { appName, type CheckResult, checkPayoutRequest, type FieldError } from './payout-request.ts';
 
 export const batchId = z
   .string()
-  .regex(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, hyphens and underscores');
+  .regex(
+    notDots(/^[\w.-]{1,64}$/),
+    'must be 1 to 64 letters, digits, dots, hyphens and underscores, and not "." or ".."',
+  );
 
 export const batchRequestSchema = z.strictObject({
   app: appName,
@@ -35,54 +40,62 @@ export function checkRows(
   return check.errors.length === 0 ? { ok: true, value: check.rows } : { ok: false, errors: check.errors };
 }
 
-/** Validates rows one by one, as `checkRows` does, so that a reader of many rows can stop early. */
+/**
+ * Validates rows one by one, as `checkRows` does, so that a reader of many rows can stop early. `lines`: where the rows
+ * begin in their file, filled while it is read.
+ */
 export class RowCheck {
   /** The valid rows. */
   readonly rows: CheckedPayoutRequest[] = [];
   readonly errors: FieldError[] = [];
   private readonly app: string;
   private readonly rowOf = new Map<string, number>();
+  private readonly lines: readonly number[];
   private next: number;
 
-  constructor(app: string, offset = 0) {
+  constructor(app: string, offset = 0, lines: readonly number[] = []) {
     this.app = app;
     this.next = offset;
+    this.lines = lines;
   }
 
   add(row: unknown): void {
     const at = this.next;
     this.next += 1;
-    const checked = checkRow(this.app, row, this.rowOf);
+    const checked = this.checkRow(row);
     if (checked.ok) {
       this.rows.push(checked.value);
       this.rowOf.set(checked.value.partnerOrderId, at);
       return;
     }
     const listed = checked.errors.slice(0, MAX_ERRORS_PER_ROW);
-    this.errors.push(...listed.map((error) => ({ ...error, path: rowPath(at, error) })));
+    const line = this.lines[at];
+    this.errors.push(
+      ...listed.map(({ path, message }) => ({
+        ...{ path: path === '' ? String(at) : `${at}.${path}`, message },
+        ...(line !== undefined && { line }),
+      })),
+    );
   }
-}
 
-function checkRow(
-  app: string,
-  row: unknown,
-  rowOf: ReadonlyMap<string, number>,
-): CheckResult<CheckedPayoutRequest> {
-  const checked = checkPayoutRequest(withDefaultApp(app, row));
-  if (!checked.ok) return checked;
-  if (checked.value.app !== app)
-    return { ok: false, errors: [{ path: 'app', message: `must be ${app}, the application of the batch` }] };
-  const duplicateOf = rowOf.get(checked.value.partnerOrderId);
-  if (duplicateOf === undefined) return checked;
-  return { ok: false, errors: [{ path: 'partnerOrderId', message: `is the same as in row ${duplicateOf}` }] };
+  private checkRow(row: unknown): CheckResult<CheckedPayoutRequest> {
+    const { app } = this;
+    const checked = checkPayoutRequest(withDefaultApp(app, row));
+    if (!checked.ok) return checked;
+    if (checked.value.app !== app)
+      return {
+        ok: false,
+        errors: [{ path: 'app', message: `must be ${app}, the application of the batch` }],
+      };
+    const earlier = this.rowOf.get(checked.value.partnerOrderId);
+    if (earlier === undefined) return checked;
+    const message = `is the same as in ${rowName(earlier, this.lines)}`;
+    return { ok: false, errors: [{ path: 'partnerOrderId', message }] };
+  }
 }
 
 function withDefaultApp(app: string, row: unknown): unknown {
   return typeof row === 'object' && row !== null && !Array.isArray(row) ? { app, ...row } : row;
-}
-
-function rowPath(row: number, { path }: FieldError): string {
-  return path === '' ? String(row) : `${row}.${path}`;
 }
 
 /** The fingerprints of the rows' `partnerOrderId`s, concatenated. */

@@ -5,39 +5,46 @@
 import { z } from 'zod';
 import { AMOUNT_PATTERN, type Money, normalizeAmount, toMinorUnits } from '../domain/money.ts';
 import { type CheckedPayoutRequest, PAYOUT_TYPES } from '../domain/payout.ts';
+import { isTooFine } from './currencies.ts';
 import { APP_NAME, METADATA_KEY, METADATA_KEY_RULE, OWN_ID, OWN_ID_RULE, payoutWorkflowId } from './ids.ts';
+import { plainMessage, unlessAbsent } from './plain-messages.ts';
+import {
+  accountNumber,
+  bankCode,
+  idCardNumber,
+  identifier,
+  keeps,
+  looseText,
+  nameText,
+  SCIENTIFIC,
+  text,
+} from './text.ts';
+
+export { identifier, text };
 
 /** A bad field: `path` such as `receiver.bankName`, and a `message` for people. */
 export interface FieldError {
   path: string;
   message: string;
+  /** Of a row of a file: the line at which the row begins, from 1. */
+  line?: number;
 }
 
-const MAX_TEXT_LENGTH = 256;
-
-export const text = (max = MAX_TEXT_LENGTH) =>
+/** An id that the caller chooses, such as `partnerOrderId`. */
+export const ownId = () =>
   z
     .string()
-    .min(1, 'must not be empty')
-    .max(max, `must be at most ${max} characters`)
-    .refine((value) => value.trim() === value, 'must not start or end with whitespace')
-    .refine((value) => !/\p{Cc}/u.test(value), 'must not contain control characters')
-    // JSON can express lone surrogates, but UTF-8 cannot.
-    .refine((value) => !/\p{Cs}/u.test(value), 'must not contain a lone surrogate');
-
-// The provider's identifiers are part of visibility queries, in which quotes and backslashes have a meaning.
-export const identifier = () => text(64).regex(/^[^'"`\\]*$/, 'must not contain quotes or backslashes');
-
-/** An id that the caller chooses, such as `partnerOrderId`. */
-export const ownId = () => z.string().regex(OWN_ID, OWN_ID_RULE);
+    .regex(OWN_ID, OWN_ID_RULE)
+    .superRefine(keeps([SCIENTIFIC]));
 
 export const timeWithOffset = () =>
   z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time with an offset' });
 
-export const currency = () => z.string().regex(/^[A-Z]{3}$/, 'must be three uppercase letters, such as USD');
+export const currency = () =>
+  z.string().regex(/^[A-Z]{3}$/, { error: 'must be three uppercase letters, such as USD', abort: true });
 
 export const amount = z
-  .string({ error: 'must be decimal text such as "10.50", not a number' })
+  .string({ error: unlessAbsent('must be decimal text such as "10.50", not a number') })
   .regex(AMOUNT_PATTERN, {
     error: 'must be digits with at most two decimals, such as "10.50"',
     // The transformation below requires a valid amount.
@@ -45,7 +52,10 @@ export const amount = z
   })
   .transform(normalizeAmount);
 
-const money = z.strictObject({ currency: currency(), amount });
+const money = z.strictObject({ currency: currency(), amount }).refine((value) => !isTooFine(value), {
+  path: ['amount'],
+  message: 'must not have more decimals than its currency has',
+});
 
 const positiveMoney = money.refine((value) => toMinorUnits(value.amount) > 0n, {
   path: ['amount'],
@@ -53,20 +63,20 @@ const positiveMoney = money.refine((value) => toMinorUnits(value.amount) > 0n, {
 });
 
 const rate = z
-  .string({ error: 'must be decimal text such as "7.1", not a number' })
+  .string({ error: unlessAbsent('must be decimal text such as "7.1", not a number') })
   .regex(/^\d{1,9}(\.\d{1,12})?$/, 'must be a decimal number, such as "7.1234"');
 
 const receiver = z.strictObject({
-  bankCountry: text(64),
-  bankName: text(),
+  bankCountry: nameText(64),
+  bankName: nameText(),
   bankAccountCurrency: currency(),
-  bankAccountNumber: text(64),
-  bankAccountName: text(),
-  bankCode: text(64).optional(),
-  bankBranchName: text().optional(),
-  province: text().optional(),
-  city: text().optional(),
-  idCardNumber: text(64),
+  bankAccountNumber: accountNumber(),
+  bankAccountName: nameText(),
+  bankCode: bankCode().optional(),
+  bankBranchName: nameText().optional(),
+  province: nameText().optional(),
+  city: nameText().optional(),
+  idCardNumber: idCardNumber(),
   cardHoldType: text(32),
 });
 
@@ -75,14 +85,8 @@ export const appName = z.string().regex(APP_NAME, 'must be 1 to 32 lowercase let
 const MAX_METADATA_PAIRS = 20;
 const MAX_METADATA_VALUE_LENGTH = 500;
 
-const metadataValue = z
-  .string({ error: 'must be text' })
-  .max(MAX_METADATA_VALUE_LENGTH, `must be at most ${MAX_METADATA_VALUE_LENGTH} characters`)
-  .refine((value) => !/\p{Cc}/u.test(value), 'must not contain control characters')
-  .refine((value) => !/\p{Cs}/u.test(value), 'must not contain a lone surrogate');
-
 const metadataPairs = z
-  .record(z.string().regex(METADATA_KEY, METADATA_KEY_RULE), metadataValue, {
+  .record(z.string().regex(METADATA_KEY, METADATA_KEY_RULE), looseText(MAX_METADATA_VALUE_LENGTH), {
     error: 'must be an object of texts',
   })
   .transform(inOrder)
@@ -123,7 +127,7 @@ const fields = {
   clientId: identifier(),
   payerId: identifier(),
   partnerOrderId: ownId().describe(
-    'your own id for this payout; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, and without spaces at the ends',
+    'your own id for this payout; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, without spaces at the ends, and not "." or ".."',
   ),
   type: z.enum(PAYOUT_TYPES),
   instructedAmount: positiveMoney,
@@ -142,11 +146,13 @@ interface Amounts {
   instructedAmount: Money;
   originCurrency: string;
   targetCurrency: string;
+  receiver: { bankAccountCurrency: string };
   limits?: { maxPay?: Money | undefined } | undefined;
 }
 
+/** The provider converts into the currency of the account. (spec: Quote request) */
 function checkCurrencies(
-  { instructedAmount, originCurrency, targetCurrency, limits }: Amounts,
+  { instructedAmount, originCurrency, targetCurrency, receiver, limits }: Amounts,
   context: z.RefinementCtx,
 ): void {
   if (instructedAmount.currency !== originCurrency && instructedAmount.currency !== targetCurrency)
@@ -154,6 +160,12 @@ function checkCurrencies(
       code: 'custom',
       path: ['instructedAmount', 'currency'],
       message: 'must be the origin or the target currency',
+    });
+  if (receiver.bankAccountCurrency !== targetCurrency)
+    context.addIssue({
+      code: 'custom',
+      path: ['receiver', 'bankAccountCurrency'],
+      message: 'must be the target currency',
     });
   if (limits?.maxPay && limits.maxPay.currency !== originCurrency)
     context.addIssue({
@@ -202,14 +214,14 @@ export function isRequestOf(workflowId: string, argument: unknown): boolean {
   return request.ok && payoutWorkflowId(request.value.app, request.value.partnerOrderId) === workflowId;
 }
 
-export function checkBody<T>(schema: z.ZodType<T>, body: unknown): CheckResult<T> {
-  const parsed = schema.safeParse(body);
+export function checkBody<S extends z.ZodType>(schema: S, body: unknown): CheckResult<z.output<S>> {
+  const parsed = schema.safeParse(body, { error: plainMessage });
   if (parsed.success) return { ok: true, value: parsed.data };
   return { ok: false, errors: fieldErrors(parsed.error) };
 }
 
 /** zod's issues as field errors. An unknown or invalid key is reported under its own name. */
-export function fieldErrors(error: z.ZodError): FieldError[] {
+function fieldErrors(error: z.ZodError): FieldError[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.join('.');
     if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => ({ path, message }));

@@ -27,7 +27,7 @@ export const receivingAccountSchema = z.strictObject({
   app: appName.default('default'),
   openId: text(128).optional(),
   requestId: ownId().describe(
-    'your own id for this request; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, and without spaces at the ends',
+    'your own id for this request; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, without spaces at the ends, and not "." or ".."',
   ),
   payerId: payer(),
   currency: currency(),

@@ -40,8 +40,8 @@ export function readExactJson(bytes: Uint8Array, limits: ExactJsonLimits = {}): 
  * Like `JSON.parse`, but only for input that every parser reads the same way: rejects repeated keys, the key
  * `__proto__`, which schemas silently drop, and bytes that are not UTF-8. Throws `NotJsonError`.
  */
-export function readPlainJson(bytes: Uint8Array): unknown {
-  const value = readExactJson(bytes, { uniqueKeys: true });
+export function readPlainJson(bytes: Uint8Array, limits: Pick<ExactJsonLimits, 'maxDepth'> = {}): unknown {
+  const value = readExactJson(bytes, { ...limits, uniqueKeys: true });
   if (hasPrototypeKey(value)) throw new NotJsonError('a key is __proto__');
   return JSON.parse(decode(bytes));
 }

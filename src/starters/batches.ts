@@ -1,4 +1,4 @@
-/** What the API server and the CLI share for batches: the lines of NDJSON, and the cancellation. */
+/** What the API server and the CLI share for batches that exist. */
 import type { Batches } from '../client/batches.ts';
 import type { BatchRef } from '../client/checked-batch.ts';
 import type { BatchState } from '../domain/batch.ts';
@@ -21,28 +21,4 @@ export async function cancelBatch(
   const state = await withDeadline(() => batches.state(ref));
   if (state.phase === 'DONE' && !state.canceled) throw new BatchEndedError('this batch has ended');
   return state;
-}
-
-export interface NdjsonLine {
-  /** From 1. */
-  number: number;
-  bytes: Buffer;
-}
-
-/** Only the white space of JSON: a line of other blanks is an invalid row. */
-export const isBlank = (line: Buffer) => line.length === 0 || /^[ \t\r]*$/.test(line.toString('latin1'));
-
-/** Yields the lines that are not blank one by one, so that a reader stops at the first invalid row. */
-export function* ndjsonLines(bytes: Buffer): Generator<NdjsonLine> {
-  for (const line of linesOf(bytes)) if (!isBlank(line.bytes)) yield line;
-}
-
-/** Also yields blank lines. */
-export function* linesOf(bytes: Buffer): Generator<NdjsonLine> {
-  for (let [from, number] = [0, 1]; from < bytes.length; number += 1) {
-    const end = bytes.indexOf('\n', from);
-    const to = end === -1 ? bytes.length : end;
-    yield { number, bytes: bytes.subarray(from, to) };
-    from = to + 1;
-  }
 }

@@ -63,7 +63,10 @@ describe('a batch is read no further than necessary', () => {
     expect(long).toMatchObject({ status: 400, body: { detail: 'line 2 is invalid: it exceeds 64 KiB' } });
     const broken = await upload(`${linesOf(manyRows(1))}\n{"a`);
     expect(broken).toMatchObject({ status: 400, body: { detail: expect.stringMatching(/^line 3 is/) } });
-    expect(await upload('\n \n')).toMatchObject({ status: 400, body: { errors: [{ path: 'count' }] } });
+    expect(await upload('\n \n')).toMatchObject({
+      status: 400,
+      body: { detail: 'the file contains no payouts' },
+    });
   });
 });
 

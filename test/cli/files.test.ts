@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { batchRows, readBytes, readJson } from '../../src/starters/cli/files.ts';
+import { readJson, withPayouts } from '../../src/starters/cli/files.ts';
 import { checkedRequests } from '../../src/starters/cli/payout-file.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -16,6 +16,14 @@ function file(content: string | Buffer): string {
   return path;
 }
 
+function rowsIn(path: string): Promise<unknown[]> {
+  return withPayouts(path, async (payouts) => {
+    const rows: unknown[] = [];
+    for await (const row of payouts) rows.push(row);
+    return rows;
+  });
+}
+
 describe('H135 ambiguous files', () => {
   test.each([
     ['a repeated amount', twice, /a key is repeated/],
@@ -23,23 +31,21 @@ describe('H135 ambiguous files', () => {
     ['a name in another encoding', latin1, /not UTF-8/],
     ['no payout', '[]', /contains no payouts/],
     ['no JSON', '{', /not JSON/],
-  ])('rejects a payout file with %s', (_what, content, said) => {
-    const path = file(content);
-    expect(() => checkedRequests(readJson(path), path)).toThrow(said);
+  ])('rejects a payout file with %s', async (_what, content, said) => {
+    await expect(withPayouts(file(content), checkedRequests, 'json')).rejects.toThrow(said);
   });
 
   test.each([
-    ['a repeated amount', `${valid}\n${twice}`, /line 2 of .* a key is repeated/],
+    ['a repeated amount', `${valid}\n${twice}`, /payouts\.json: line 2 .* a key is repeated/],
     ['such a list', `[${twice}]`, /a key is repeated/],
-    ['a name in another encoding', latin1, /line 1 of .* not UTF-8/],
-  ])('rejects a batch file with %s', (_what, content, said) => {
-    const path = file(content);
-    expect(() => batchRows(readBytes(path), path)).toThrow(said);
+    ['a name in another encoding', latin1, /not UTF-8.*CSV UTF-8/],
+  ])('rejects a batch file with %s', async (_what, content, said) => {
+    await expect(rowsIn(file(content))).rejects.toThrow(said);
   });
 
-  test('ignores a UTF-8 byte order mark and empty lines', () => {
+  test('ignores a UTF-8 byte order mark and empty lines', async () => {
     const path = file(`\ufeff${valid}\r\n\n${valid}\n`);
-    expect(batchRows(readBytes(path), path)).toEqual([JSON.parse(valid), JSON.parse(valid)]);
+    expect(await rowsIn(path)).toEqual([JSON.parse(valid), JSON.parse(valid)]);
     expect(readJson(file(`\ufeff${valid}`))).toEqual(JSON.parse(valid));
   });
 });

@@ -41,7 +41,7 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
 
   test.each([
     ['no JSON', '{', /cannot be read as JSON/],
-    ['no list', {}, /expected array/],
+    ['no list', {}, /must be a list/],
     ['nobody', [], /must name a caller/],
     ['a name', [callerEntry('The Boss')], /0\.name must be/],
     ['a hash', [callerEntry('shop', { keySha256: ['key-of-shop'] })], /0\.keySha256\.0 must be a SHA-256/],

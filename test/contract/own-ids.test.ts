@@ -12,7 +12,7 @@ import { cli } from '../support/cli.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const RULE =
-  'must be 1 to 64 printable ASCII characters, without quotes and backslashes, and without spaces at the ends';
+  'must be 1 to 64 printable ASCII characters, without quotes and backslashes, without spaces at the ends, and not "." or ".."';
 
 const REFUSED: readonly (readonly [what: string, id: string])[] = [
   ['a Cyrillic letter', '\u0440ayday-1'],

@@ -8,9 +8,9 @@ import { storedResultSchema } from '../../contract/payout-answers.ts';
 import {
   appName,
   type CheckResult,
+  checkBody,
   checkPayoutRequest,
   type FieldError,
-  fieldErrors,
 } from '../../contract/payout-request.ts';
 import { checkReceivingAccount } from '../../contract/receiving-account.ts';
 import { requiresApproval } from '../../domain/approval-policy.ts';
@@ -136,10 +136,10 @@ function readPlan({ env, applications }: WorkerConfig, app: unknown): ReadPlan {
 
 function followUpPlan(config: WorkerConfig, request: unknown): FollowUpPlan {
   const { env } = config;
-  const parsed = followUpSchema.safeParse(request);
-  if (!parsed.success) throw invalid(fieldErrors(parsed.error));
-  const { app } = parsed.data;
-  refuse(notHere(config, app, parsed.data.environment));
+  const parsed = checkBody(followUpSchema, request);
+  if (!parsed.ok) throw invalid(parsed.errors);
+  const { app } = parsed.value;
+  refuse(notHere(config, app, parsed.value.environment));
   const environment = env.PAYMENTS_ENVIRONMENT;
   return {
     environment,

@@ -1,8 +1,15 @@
 /** Starts and reads batches. */
 import { z } from 'zod';
 import type { Batches } from '../../client/batches.ts';
-import { type BatchRef, type CheckedBatch, checkedBatch, inSlices } from '../../client/checked-batch.ts';
+import {
+  type BatchRef,
+  type CheckedBatch,
+  checkedBatch,
+  inSlices,
+  type NewBatch,
+} from '../../client/checked-batch.ts';
 import type { Caller } from '../../config/callers.ts';
+import { rowName } from '../../contract/field-names.ts';
 import { batchId } from '../../contract/payout-batch.ts';
 import { appName } from '../../contract/payout-request.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../domain/batch.ts';
@@ -13,7 +20,7 @@ import { cancelBatch } from '../batches.ts';
 import { requirePayout } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { withinDailyLimits } from './daily-limits.ts';
-import { appQuery, empty, ndjsonForm, noBody, type Operation, operation } from './operation.ts';
+import { appQuery, empty, fileForm, noBody, type Operation, operation } from './operation.ts';
 import { Problem } from './problem.ts';
 import { wait } from './waits.ts';
 
@@ -33,15 +40,17 @@ const batchState = z.object({
 export const stateBody = z.object({ state: batchState });
 
 const identity = { app: appName.default('default'), batchId };
-const batchBody = z.strictObject({
-  ...identity,
-  payouts: z
-    .array(z.unknown())
-    .min(1)
-    .describe('Objects of the schema PayoutRequest; app is optional')
-    .transform((rows): Iterable<unknown> | AsyncIterable<unknown> => rows),
-});
-const batchNdjson = ndjsonForm(z.strictObject(identity), (batch, payouts) => ({ ...batch, payouts }));
+const batchBody = z
+  .strictObject({
+    ...identity,
+    payouts: z.array(z.unknown()).min(1).describe('Objects of the schema PayoutRequest; app is optional'),
+  })
+  .transform((batch): NewBatch => batch);
+const batchFile = fileForm(z.strictObject(identity), (batch, payouts) => ({
+  ...batch,
+  payouts,
+  lines: payouts.lines,
+}));
 
 export function batchOperations(clients: Clients): Operation[] {
   const { batches, waits, withTemporalDeadline } = clients;
@@ -55,7 +64,7 @@ export function batchOperations(clients: Clients): Operation[] {
         response: { status: 202, description: 'All rows were added', schema: stateBody },
         problems: { 409: 'the batch was started with other rows or by another caller' },
       },
-      { params: empty, query: empty, body: batchBody, ndjson: batchNdjson },
+      { params: empty, query: empty, body: batchBody, file: batchFile },
       async ({ caller, body: batch }) => {
         const checked = await checkedBatch(batch);
         await requireRows(caller, checked);
@@ -103,10 +112,10 @@ export function batchOperations(clients: Clients): Operation[] {
 }
 
 /** Throws a 403 for the first row that the key does not include. */
-export async function requireRows(caller: Caller, { rows }: CheckedBatch): Promise<void> {
+export async function requireRows(caller: Caller, { rows, lines }: CheckedBatch): Promise<void> {
   let row = 0;
   for await (const request of inSlices(rows)) {
-    requirePayout(caller, request, `row ${row}: `);
+    requirePayout(caller, request, `${rowName(row, lines)}: `);
     row += 1;
   }
 }

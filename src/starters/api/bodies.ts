@@ -1,21 +1,19 @@
 /** Parses request bodies. Rejects what other parsers may read differently: duplicate keys, deep nesting, repeated headers. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { otherWork } from '../../client/checked-batch.ts';
 import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from '../../payments/exact-json.ts';
-import { isBlank, linesOf } from '../batches.ts';
+import { BatchFile } from '../batch-file/batch-file.ts';
 import { Problem } from './problem.ts';
 
 const LIMITS = { maxDepth: 16, uniqueKeys: true };
+const FILES = [
+  ['application/x-ndjson', 'ndjson'],
+  ['text/csv', 'csv'],
+] as const;
 /** About 50,000 rows of ordinary size. */
-const MAX_NDJSON_BYTES = 40 * 1024 * 1024;
+const MAX_FILE_BYTES = 40 * 1024 * 1024;
 /** Lower, because the document is parsed as a whole. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
-/** The same as for the body of a payout. A line is parsed as a whole. */
-const MAX_LINE_BYTES = 64 * 1024;
-/** What is read before the process does other work. */
-const SLICE = { lines: 10_000, bytes: 256 * 1024 };
-
 /** A whole number of a parsed body, whose numbers are exact. */
 export const wholeNumber = () =>
   z.preprocess((value) => {
@@ -32,38 +30,15 @@ export function acceptJson(scope: FastifyInstance, bodyLimit?: number): void {
   );
 }
 
-/** Accepts a batch as JSON, or as NDJSON, which becomes `NdjsonRows`. */
+/** Accepts a batch as JSON, or as a file of payouts, which becomes a `BatchFile`. */
 export function acceptBatches(scope: FastifyInstance): void {
   acceptJson(scope, MAX_BATCH_BYTES);
-  scope.addContentTypeParser(
-    'application/x-ndjson',
-    { parseAs: 'buffer', bodyLimit: MAX_NDJSON_BYTES },
-    async (_request: unknown, body: unknown) => new NdjsonRows(bytesOf(body)),
-  );
-}
-
-/** The rows of an NDJSON body, parsed while they are read. Throws a 400 for a line that is not JSON. */
-export class NdjsonRows implements AsyncIterable<unknown> {
-  private readonly bytes: Buffer;
-
-  constructor(bytes: Buffer) {
-    this.bytes = bytes;
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<unknown> {
-    let [lines, bytes] = [0, 0];
-    for (const line of linesOf(this.bytes)) {
-      const what = `line ${line.number}`;
-      if (line.bytes.length > MAX_LINE_BYTES)
-        throw new Problem('malformed-request', `${what} is invalid: it exceeds 64 KiB`);
-      if (!isBlank(line.bytes)) yield parseJson(line.bytes, what);
-      lines += 1;
-      bytes += line.bytes.length;
-      if (lines < SLICE.lines && bytes < SLICE.bytes) continue;
-      [lines, bytes] = [0, 0];
-      await otherWork();
-    }
-  }
+  for (const [type, format] of FILES)
+    scope.addContentTypeParser(
+      type,
+      { parseAs: 'buffer', bodyLimit: MAX_FILE_BYTES },
+      async (_request: unknown, body: unknown) => new BatchFile(bytesOf(body), format),
+    );
 }
 
 /** Throws a 400 for what Fastify would ignore: the body of a GET, and a second content type. */

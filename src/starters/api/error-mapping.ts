@@ -20,6 +20,7 @@ import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure
 import type { ProblemDocument } from '../../contract/payout-answers.ts';
 import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems.ts';
 import { applicationFailure, isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
+import { BatchFileError } from '../batch-file/file-row.ts';
 import { BatchEndedError } from '../batches.ts';
 import { causesOf } from './causes.ts';
 import { FloodGate } from './flood-gate.ts';
@@ -42,13 +43,14 @@ const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }))
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields, error);
+  const ofBatch = problemOfBatch(error);
+  if (ofBatch) return ofBatch;
   if (error instanceof DailyLimitError)
     return new Problem(
       'daily-limit-exceeded',
       `this key ${error.message}`,
       error.retryAfterMs === undefined ? {} : retryAfter(error.retryAfterMs),
     );
-  if (error instanceof BatchEndedError) return new Problem('already-ended', error.message);
   if (isConflict(error)) return new Problem('id-conflict', error.message);
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return problemOfFailure(applicationFailure(error.cause));
@@ -66,6 +68,12 @@ export function problemOf(error: unknown): Problem | undefined {
       'temporal-unavailable',
       'Temporal or a worker does not respond. It is unknown whether the request was executed: read the state, or send the same request again',
     );
+  return undefined;
+}
+
+function problemOfBatch(error: unknown): Problem | undefined {
+  if (error instanceof BatchFileError) return new Problem('malformed-request', error.message);
+  if (error instanceof BatchEndedError) return new Problem('already-ended', error.message);
   return undefined;
 }
 

@@ -156,7 +156,7 @@ function documented(one: Operation): DocumentedOperation {
     parameters: [
       ...parameters(one.params, 'path'),
       ...parameters(one.query, 'query'),
-      ...ndjsonParameters(one),
+      ...fileParameters(one),
     ],
     ...(one.body instanceof z.ZodUndefined ? {} : { requestBody: requestBody(one) }),
     responses: {
@@ -221,12 +221,17 @@ function problem(status: number, description: string) {
   return { description, headers, content: { 'application/problem+json': { schema } } };
 }
 
-function requestBody({ body, ndjson }: Operation): NonNullable<DocumentedOperation['requestBody']> {
+function requestBody({ body, file }: Operation): NonNullable<DocumentedOperation['requestBody']> {
   return {
     required: !body.safeParse(undefined).success,
     content: {
       'application/json': { schema: refOrSchema(body, 'input', 'body') },
-      ...(ndjson && { 'application/x-ndjson': { schema: refTo('PayoutRequest') } }),
+      ...(file && {
+        'application/x-ndjson': { schema: refTo('PayoutRequest') },
+        'text/csv': {
+          schema: { type: 'string', description: 'The columns are the fields of PayoutRequest by path' },
+        },
+      }),
     },
   };
 }
@@ -241,8 +246,8 @@ function parameters(shape: z.ZodObject, place: 'path' | 'query'): DocumentedOper
 }
 
 /** The other body has these fields itself, and takes no query. */
-function ndjsonParameters({ ndjson }: Operation): DocumentedOperation['parameters'] {
-  return parameters(ndjson?.query ?? empty, 'query').map((one) => ({
+function fileParameters({ file }: Operation): DocumentedOperation['parameters'] {
+  return parameters(file?.query ?? empty, 'query').map((one) => ({
     ...one,
     required: false,
     description: `Only for a body in NDJSON${one.required ? ', where it is required' : ''}`,

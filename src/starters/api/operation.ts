@@ -1,9 +1,9 @@
 /** A route of the API server: its request and its response, for Fastify and for the OpenAPI document. */
 import { z } from 'zod';
 import type { Caller, Verb } from '../../config/callers.ts';
-import { appName, type CheckResult, fieldErrors } from '../../contract/payout-request.ts';
+import { appName, type CheckResult, checkBody } from '../../contract/payout-request.ts';
 import { isJsonObject } from '../../payments/exact-json.ts';
-import { NdjsonRows } from './bodies.ts';
+import { BatchFile } from '../batch-file/batch-file.ts';
 import { requireApplication } from './callers.ts';
 import { invalidFields } from './problem.ts';
 
@@ -26,13 +26,13 @@ interface Shapes<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodTy
   params: P;
   query: Q;
   body: B;
-  ndjson?: NdjsonForm<z.output<B>>;
+  file?: FileForm<z.output<B>>;
 }
 
-/** A body in NDJSON, one payout per line. Its query has the other fields of the body. */
-export interface NdjsonForm<Body> {
+/** A body that is a file of payouts. Its query has the other fields of the body. */
+export interface FileForm<Body> {
   query: z.ZodObject;
-  read(query: unknown, rows: NdjsonRows): CheckResult<Body>;
+  read(query: unknown, file: BatchFile): CheckResult<Body>;
 }
 
 export interface Operation extends Description, Shapes<z.ZodObject, z.ZodObject, z.ZodType> {
@@ -73,11 +73,10 @@ export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extend
     ...description,
     ...shapes,
     async run({ caller, gone, ...raw }) {
-      const params = validate(shapes.params, raw.params);
-      const rows = raw.body instanceof NdjsonRows ? raw.body : undefined;
-      const query = validate(shapes.query, rows ? {} : raw.query);
-      const body =
-        rows && shapes.ndjson ? shapes.ndjson.read(raw.query, rows) : validate(shapes.body, raw.body);
+      const params = checkBody(shapes.params, raw.params);
+      const file = raw.body instanceof BatchFile ? raw.body : undefined;
+      const query = checkBody(shapes.query, file ? {} : raw.query);
+      const body = file && shapes.file ? shapes.file.read(raw.query, file) : checkBody(shapes.body, raw.body);
       if (!params.ok || !query.ok || !body.ok)
         throw invalidFields([params, query, body].flatMap((part) => (part.ok ? [] : part.errors)));
       const app = applicationOf(body.value, query.value);
@@ -89,15 +88,15 @@ export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extend
   };
 }
 
-export function ndjsonForm<Q extends z.ZodObject, Body>(
+export function fileForm<Q extends z.ZodObject, Body>(
   query: Q,
-  bodyOf: (query: z.output<Q>, rows: NdjsonRows) => Body,
-): NdjsonForm<Body> {
+  bodyOf: (query: z.output<Q>, file: BatchFile) => Body,
+): FileForm<Body> {
   return {
     query,
-    read: (raw, rows) => {
-      const checked = validate(query, raw);
-      return checked.ok ? { ok: true, value: bodyOf(checked.value, rows) } : checked;
+    read: (raw, file) => {
+      const checked = checkBody(query, raw);
+      return checked.ok ? { ok: true, value: bodyOf(checked.value, file) } : checked;
     },
   };
 }
@@ -105,9 +104,4 @@ export function ndjsonForm<Q extends z.ZodObject, Body>(
 function applicationOf(...parts: unknown[]): string | undefined {
   for (const part of parts) if (isJsonObject(part) && typeof part['app'] === 'string') return part['app'];
   return undefined;
-}
-
-function validate<S extends z.ZodType>(schema: S, value: unknown): CheckResult<z.output<S>> {
-  const parsed = schema.safeParse(value);
-  return parsed.success ? { ok: true, value: parsed.data } : { ok: false, errors: fieldErrors(parsed.error) };
 }

@@ -35,7 +35,7 @@ export function serveOperations(
 }
 
 function serve(scope: FastifyInstance, callers: ReloadedCallers, audit: AuditLog, one: Operation): void {
-  if (one.ndjson) acceptBatches(scope);
+  if (one.file) acceptBatches(scope);
   else acceptJson(scope);
   scope.route({
     method: one.method,

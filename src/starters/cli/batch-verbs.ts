@@ -1,7 +1,7 @@
 /** `batch FILE`, and below it the verbs for existing batches. */
 import type { Command } from 'commander';
 import type { BatchOptions } from './batches.ts';
-import { batchRows, readBytes } from './files.ts';
+import { withPayouts } from './files.ts';
 import { checkedPage, checkedRange, type RangeOptions } from './options.ts';
 import {
   type AddVerb,
@@ -22,14 +22,15 @@ const batches = () => import('./batches.ts');
 export function batchVerbs(verb: AddVerb): void {
   const batch = verb<BatchOptions & Common & Confirmable>(
     'batch <file>',
-    'pay all rows of FILE, a JSON array or NDJSON; its subcommands are for existing batches',
+    'pay all rows of FILE: CSV, NDJSON or a JSON array; its subcommands are for existing batches',
     async (file, options) => {
-      const payouts = batchRows(readBytes(file), file);
       const { checkedBatch } = await batchCheck();
-      const { rows } = await checkedBatch({ app: options.app, batchId: 'unnamed', payouts });
+      const checked = await withPayouts(file, (payouts) =>
+        checkedBatch({ app: options.app, batchId: 'unnamed', payouts, lines: payouts.lines }),
+      );
       const { paymentText } = await import('./payout-file.ts');
-      return confirmed(options, paymentText(rows), async (session) =>
-        (await batches()).batch(session, rows, options),
+      return confirmed(options, paymentText(checked.rows), async (session) =>
+        (await batches()).batch(session, checked, options),
       );
     },
   )

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Batches } from '../../client/batches.ts';
-import type { BatchRef } from '../../client/checked-batch.ts';
+import type { BatchRef, CheckedBatch } from '../../client/checked-batch.ts';
 import type { BatchFilter } from '../../client/lists.ts';
 import { rowsDigest } from '../../contract/payout-batch.ts';
 import { type BatchResult, type BatchState, LISTED_OUTCOMES, ROW_OUTCOMES } from '../../domain/batch.ts';
@@ -30,22 +30,23 @@ export interface BatchOptions {
 
 export async function batch(
   session: Session,
-  rows: readonly CheckedPayoutRequest[],
+  checked: Pick<CheckedBatch, 'rows' | 'lines'>,
   options: BatchOptions,
 ): Promise<Answer> {
+  const { rows } = checked;
   const ref = { app: options.app, batchId: options.batchId ?? idOf(rows) };
   const batches = batchesOf(session);
   const bar = showProgress(progressLine);
   try {
     const state = await batches.start({ ...ref, payouts: rows, startedBy: options.by }, bar.show);
-    if (!options.watch) return answer(ref, state, rows);
+    if (!options.watch) return answer(ref, state, checked);
     await watch(session, batches, ref, bar.show);
   } finally {
     bar.end();
   }
   const result = await batches.result(ref);
   const isPaid = result.outcomes.SUCCESS === result.count;
-  return { ...answer(ref, result, rows), exitCode: isPaid ? EXIT.ok : EXIT.notPaid };
+  return { ...answer(ref, result, checked), exitCode: isPaid ? EXIT.ok : EXIT.notPaid };
 }
 
 export async function list(session: Session, filter: BatchFilter, page: Page): Promise<Answer> {
@@ -62,12 +63,12 @@ export async function list(session: Session, filter: BatchFilter, page: Page): P
 
 export async function status(session: Session, ref: BatchRef): Promise<Answer> {
   const { withDeadline } = session;
-  return answer(ref, await withDeadline(() => batchesOf(session).state(ref)), []);
+  return answer(ref, await withDeadline(() => batchesOf(session).state(ref)));
 }
 
 /** Stops starting rows. Refused if the batch has ended. */
 export async function cancel(session: Session, ref: BatchRef): Promise<Answer> {
-  return answer(ref, await cancelBatch(batchesOf(session), ref, session.withDeadline), []);
+  return answer(ref, await cancelBatch(batchesOf(session), ref, session.withDeadline));
 }
 
 function batchesOf({ client, environment, withDeadline }: Session): Batches {
@@ -97,13 +98,13 @@ function idOf(rows: readonly CheckedPayoutRequest[]): string {
 function answer(
   ref: BatchRef,
   result: BatchResult & Partial<BatchState>,
-  rows: readonly CheckedPayoutRequest[],
+  { rows, lines = [] }: Pick<CheckedBatch, 'rows' | 'lines'> = { rows: [] },
 ): Answer {
   const counts = ROW_OUTCOMES.flatMap((outcome): [string, string][] =>
     result.outcomes[outcome] > 0 ? [[outcome, String(result.outcomes[outcome])]] : [],
   );
   const listed = LISTED_OUTCOMES.flatMap((outcome) =>
-    result.rows[outcome].map((row) => [String(row), rows[row]?.partnerOrderId ?? '', outcome]),
+    result.rows[outcome].map((row) => [String(lines[row] ?? row), rows[row]?.partnerOrderId ?? '', outcome]),
   );
   const text = facts([
     ['batch', ref.batchId],
@@ -118,7 +119,10 @@ function answer(
   ]);
   return {
     json: result,
-    text: listed.length > 0 ? `${text}\n${grid(['row', 'payout', 'outcome'], listed)}` : text,
+    text:
+      listed.length > 0
+        ? `${text}\n${grid([rows.length > 0 ? 'line' : 'row, from 0', 'payout', 'outcome'], listed)}`
+        : text,
   };
 }
 

@@ -1,7 +1,8 @@
 /** Reads the files of arguments. Everything in a file is validated before anything is done. */
 import { readFileSync } from 'node:fs';
 import { NotJsonError, readPlainJson } from '../../payments/exact-json.ts';
-import { ndjsonLines } from '../batches.ts';
+import { BatchFile } from '../batch-file/batch-file.ts';
+import { BatchFileError } from '../batch-file/file-row.ts';
 import { UsageError } from './answer.ts';
 
 /** `-` is standard input. */
@@ -14,25 +15,25 @@ export function readBytes(file: string): Buffer {
 }
 
 export function readJson(file: string): unknown {
-  return parseJson(readBytes(file), file);
-}
-
-/** The rows of a batch: a JSON array, or NDJSON with one payout per line. */
-export function batchRows(bytes: Buffer, file: string): unknown[] {
-  const [first] = ndjsonLines(bytes);
-  if (!first) throw new UsageError(`${file} contains no payouts`);
-  if (!first.bytes.toString('utf8').trim().startsWith('['))
-    return Array.from(ndjsonLines(bytes), (line) => parseJson(line.bytes, `line ${line.number} of ${file}`));
-  const rows = parseJson(bytes, file);
-  if (!Array.isArray(rows)) throw new UsageError(`${file} is neither a JSON array nor NDJSON`);
-  return rows;
-}
-
-function parseJson(bytes: Buffer, what: string): unknown {
+  const bytes = readBytes(file);
   try {
     return readPlainJson(bytes);
   } catch (error) {
-    if (error instanceof NotJsonError) throw new UsageError(`${what} is invalid: ${error.message}`);
+    if (error instanceof NotJsonError) throw new UsageError(`${file} is invalid: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Calls `read` with the payouts in a file. Throws `UsageError` if the file cannot be read as a whole. */
+export async function withPayouts<T>(
+  file: string,
+  read: (payouts: BatchFile) => Promise<T>,
+  format?: 'json',
+): Promise<T> {
+  try {
+    return await read(new BatchFile(readBytes(file), format));
+  } catch (error) {
+    if (error instanceof BatchFileError) throw new UsageError(`${file}: ${error.message}`);
     throw error;
   }
 }

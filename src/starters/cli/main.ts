@@ -8,7 +8,7 @@ import { EXIT, UsageError } from './answer.ts';
 import { batchVerbs } from './batch-verbs.ts';
 import { completionVerb } from './completion.ts';
 import { eventVerbs } from './event-verbs.ts';
-import { readJson } from './files.ts';
+import { withPayouts } from './files.ts';
 import {
   checkedApp,
   checkedCaller,
@@ -268,8 +268,8 @@ withOutput(program.command('doctor'))
 completionVerb(program);
 
 async function checkedFile(file: string) {
-  const content = readJson(file);
-  return (await payoutFile()).checkedRequests(content, file);
+  const { checkedRequests } = await payoutFile();
+  return withPayouts(file, checkedRequests, 'json');
 }
 
 function wantsJson(): boolean {

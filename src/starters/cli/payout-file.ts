@@ -5,25 +5,29 @@ import { checkReceivingAccount } from '../../contract/receiving-account.ts';
 import { totalsByCurrency } from '../../domain/money.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import type { CheckedOpeningRequest } from '../../domain/receiving-account.ts';
-import { UsageError } from './answer.ts';
+import type { BatchFile } from '../batch-file/batch-file.ts';
 
-/** Throws `UsageError` for an empty list: a script would take it for success, though nothing was paid. */
-export function checkedRequests(content: unknown, file: string): CheckedPayoutRequest[] {
-  if (!Array.isArray(content)) return [check(content, '')];
-  if (content.length === 0) throw new UsageError(`${file} contains no payouts`);
-  return content.map((body, row) => check(body, content.length > 1 ? `${row}.` : ''));
+/** Throws `InvalidPayoutRequestError` for the first invalid payout. */
+export async function checkedRequests(payouts: BatchFile): Promise<CheckedPayoutRequest[]> {
+  const bodies: unknown[] = [];
+  for await (const body of payouts) bodies.push(body);
+  return bodies.map((body, row) => {
+    const checked = checkPayoutRequest(body);
+    if (checked.ok) return checked.value;
+    const { [row]: line } = payouts.lines;
+    throw new InvalidPayoutRequestError(
+      bodies.length === 1
+        ? checked.errors
+        : checked.errors.map(({ path, message }) => ({
+            ...{ path: `${row}.${path}`, message },
+            ...(line !== undefined && { line }),
+          })),
+    );
+  });
 }
 
 export function checkedOpening(content: unknown): CheckedOpeningRequest {
   return requireValid(checkReceivingAccount(content));
-}
-
-function check(body: unknown, prefix: string): CheckedPayoutRequest {
-  const checked = checkPayoutRequest(body);
-  if (checked.ok) return checked.value;
-  throw new InvalidPayoutRequestError(
-    checked.errors.map((error) => ({ ...error, path: prefix + error.path })),
-  );
 }
 
 /** `pay 3 payouts (4800.00 CNY, 20.00 USD)`. */

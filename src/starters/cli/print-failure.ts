@@ -1,10 +1,11 @@
 /** Prints why a verb failed. */
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
+import { fieldName } from '../../contract/field-names.ts';
 import { type Failure, invalidInput, UsageError } from './answer.ts';
 
 export async function printFailure(error: unknown, json: boolean): Promise<void> {
   const { exitCode, ...failure } = inputFailure(error) ?? (await temporalFailure(error));
-  const fields = (failure.fields ?? []).map(({ path, message }) => `  ${path} ${message}\n`);
+  const fields = (failure.fields ?? []).map((field) => `  ${fieldName(field)} ${field.message}\n`);
   if (json) process.stdout.write(`${JSON.stringify({ error: failure }, null, 2)}\n`);
   else process.stderr.write(`${failure.message}\n${fields.join('')}`);
   process.exitCode = exitCode;

@@ -6,14 +6,17 @@ import { InvalidPayoutRequestError } from '../../../client/invalid-request.ts';
 import type { FieldError } from '../../../contract/payout-request.ts';
 import { totalsByCurrency } from '../../../domain/money.ts';
 import type { CheckedPayoutRequest } from '../../../domain/payout.ts';
+import { BatchFile } from '../../batch-file/batch-file.ts';
+import { BatchFileError } from '../../batch-file/file-row.ts';
 import { requireRows } from '../batch-operations.ts';
 import { requireApplication, requireVerb } from '../callers.ts';
 import { invalidFields, Problem } from '../problem.ts';
-import { type BatchFile, readBatchFile } from './batch-file.ts';
+import { batchWarnings } from './batch-warnings.ts';
+import { maskedAccount } from './beneficiary.ts';
 import { type Desk, getPage, postForm } from './context.ts';
 import { dailyUse } from './daily-use.ts';
 import { type Fields, filledIn } from './forms.ts';
-import { type Html, hidden, html, link, money, table } from './html.ts';
+import { type Html, hidden, html, isolated, link, money, table } from './html.ts';
 import { admittedVisit, requireOwnOrigin, type Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
 import { MAX_UPLOAD_BYTES, type Upload, type Uploads } from './uploads.ts';
@@ -59,8 +62,10 @@ export function uploadRoutes(scope: FastifyInstance, desk: Desk, uploads: Upload
   postForm(scope, desk, { path: '/batches/start', verb: 'batch' }, async (visit, _request, reply, fields) => {
     const id = fields['upload'] ?? '';
     const { app, batchId, bytes } = uploads.get(id, visit.formToken);
-    const { rows } = await readBatchFile(bytes);
-    await desk.acting.run(visit.caller, 'POST /v1/payout-batches', { body: { app, batchId, payouts: rows } });
+    await desk.acting.run(visit.caller, 'POST /v1/payout-batches', {
+      query: { app, batchId },
+      body: new BatchFile(bytes),
+    });
     uploads.discard(id);
     return reply.redirect(link('/desk/batch', { app, batchId }), 303);
   });
@@ -71,9 +76,9 @@ export function uploadForm({ formToken }: Visit): Html {
 <form method="post" action="/desk/batches/preview" enctype="multipart/form-data" aria-labelledby="upload">${hidden({ formToken })}
 <div class="filters"><div><label for="batchId">Batch id</label><input id="batchId" name="batchId" maxlength="64" required></div>
 <div><label for="app">Application</label><input id="app" name="app" maxlength="32" value="default"></div>
-<div><label for="file">File, CSV or NDJSON, up to 4 MiB</label><input id="file" name="file" type="file" accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson" required></div>
+<div><label for="file">File: CSV, NDJSON or a JSON array, up to 4 MiB</label><input id="file" name="file" type="file" accept=".csv,.txt,.ndjson,.jsonl,.json,text/csv,application/x-ndjson" required></div>
 <div><button>Preview</button></div></div>
-<p class="faint">The columns of a CSV file are the fields of a payout request by path, such as <code>partnerOrderId</code>, <code>instructedAmount.amount</code> and <code>receiver.bankName</code>; <code>metadata.KEY</code> is a pair of metadata. Nothing starts before you have seen the preview.</p></form>`;
+<p class="faint">The columns of a CSV file are the fields of a payout request by path, such as <code>partnerOrderId</code>, <code>instructedAmount.amount</code> and <code>receiver.bankName</code>; <code>metadata.KEY</code> is a pair of metadata. Save a spreadsheet as “CSV UTF-8”, with the numbers of accounts and identity cards as text. Nothing starts before you have seen the preview.</p></form>`;
 }
 
 async function uploadIn(
@@ -103,37 +108,37 @@ function textOf({ value }: Extract<Multipart, { type: 'field' }>): string {
 }
 
 type Preview =
-  | { rows: readonly CheckedPayoutRequest[]; lines: readonly number[]; dailyUse: Html | undefined }
-  | { errors: readonly FieldError[]; lines: readonly number[]; isStopped: boolean }
+  | { rows: readonly CheckedPayoutRequest[]; lines: readonly number[]; notes: Html }
+  | { errors: readonly FieldError[]; isStopped: boolean }
   | { refusal: string };
 
-/** Checks everything that the start checks, except what Temporal knows: whether an id was used before. */
+/** Checks everything that the start checks. */
 async function previewOf(desk: Desk, { caller }: Visit, { app, batchId, bytes }: Upload): Promise<Preview> {
-  let file: BatchFile = { rows: [], lines: [] };
+  const payouts = new BatchFile(bytes);
+  const { lines } = payouts;
   try {
-    file = await readBatchFile(bytes);
-    const checked = await checkedBatch({ app, batchId, payouts: file.rows });
+    const checked = await checkedBatch({ app, batchId, payouts, lines });
     await requireRows(caller, checked);
     const { rows } = checked;
-    return { rows, lines: file.lines, dailyUse: await dailyUse(desk, caller, rows) };
+    const notes = html`${await dailyUse(desk, caller, rows)}${await batchWarnings(desk, rows, lines)}`;
+    return { rows, lines, notes };
   } catch (error) {
-    if (error instanceof InvalidPayoutRequestError)
-      return { errors: error.fields, lines: file.lines, isStopped: error.stopped };
-    if (error instanceof Problem) return { refusal: error.message };
+    if (error instanceof InvalidPayoutRequestError) return { errors: error.fields, isStopped: error.stopped };
+    if (error instanceof Problem || error instanceof BatchFileError) return { refusal: error.message };
     throw error;
   }
 }
 
 function previewContent(visit: Visit, upload: Upload, id: string, preview: Preview): Html {
   const { app, batchId, fileName } = upload;
-  const about = html`<p>File ${fileName}, application ${app}.</p>`;
+  const about = html`<p>File ${isolated(fileName)}, application ${app}.</p>`;
   if ('refusal' in preview)
     return html`${about}<p class="warning" role="alert">Nothing was started: ${preview.refusal}.</p>${again()}`;
   if ('errors' in preview) return html`${about}${errorTable(preview)}${again()}`;
-  const { rows, lines, dailyUse } = preview;
+  const { rows, lines, notes } = preview;
   const totals = totalsByCurrency(rows.map(({ instructedAmount }) => instructedAmount)).map(money);
   return html`${about}<p class="amount">${rows.length} ${rows.length === 1 ? 'payout' : 'payouts'}, ${totals.join(', ')}</p>
-<p>Every row is valid. Nothing has started yet.</p>${dailyUse}
+<p>Every row is valid. Nothing has started yet.</p>${notes}
 <form method="post" action="/desk/batches/start">${hidden({ formToken: visit.formToken, upload: id, app, batchId })}
 <div class="buttons"><button>Start ${rows.length} ${rows.length === 1 ? 'payout' : 'payouts'}</button> <a href="/desk/batches">Discard</a></div></form>
 ${rowTable(rows.slice(0, SHOWN_ROWS), lines)}${
@@ -144,23 +149,23 @@ ${rowTable(rows.slice(0, SHOWN_ROWS), lines)}${
 function rowTable(rows: readonly CheckedPayoutRequest[], lines: readonly number[]): Html {
   return table({
     caption: 'Rows',
-    head: ['Line', 'Payout', 'Amount', 'Beneficiary', 'Bank', 'Approval'],
+    head: ['Line', 'Payout', 'Amount', 'Beneficiary', 'Account', 'Bank', 'Approval'],
     rows: rows.map(({ partnerOrderId, instructedAmount, receiver, approval }, at) => [
-      ...[lines[at], partnerOrderId, money(instructedAmount), receiver.bankAccountName],
-      ...[receiver.bankName, approval === 'required' ? 'Required' : 'Not required'],
+      ...[lines[at], partnerOrderId, money(instructedAmount)],
+      ...[receiver.bankAccountName, maskedAccount(receiver), receiver.bankName],
+      ...[approval === 'required' ? 'Required' : 'Not required'],
     ]),
   });
 }
 
-function errorTable({ errors, lines, isStopped }: Extract<Preview, { errors: unknown }>): Html {
+function errorTable({ errors, isStopped }: Extract<Preview, { errors: unknown }>): Html {
   return html`<p class="warning" role="alert">Nothing was started: the file has ${isStopped ? 'at least ' : ''}${errors.length} ${errors.length === 1 ? 'error' : 'errors'}.${isStopped && ' Later rows were not checked.'}</p>
 ${table({
   caption: 'Errors',
   head: ['Line', 'Field', 'Error'],
-  rows: errors.map(({ path, message }) => {
-    const [, row, field] = /^(\d+)(?:\.(.*))?$/.exec(path) ?? [];
-    const line = row === undefined ? undefined : lines[Number(row)];
-    return [line ?? '–', line === undefined ? path : (field ?? 'the whole row'), message];
+  rows: errors.map(({ path, message, line }) => {
+    const field = line === undefined ? path : path.replace(/^\d+\.?/, '');
+    return [line ?? '–', field === '' ? 'the whole row' : field, message];
   }),
 })}`;
 }

@@ -52,12 +52,20 @@ export function duration(ms: number): string {
   return parts.filter((part) => part !== '').join(' ');
 }
 
+/**
+ * Text of a request, of a file or of the provider, whose script may run from right to left: it cannot change the order of
+ * the text around it.
+ */
+export function isolated(value: unknown): unknown {
+  return typeof value === 'string' && value !== '' ? html`<bdi>${value}</bdi>` : value;
+}
+
 /** Omits facts without a value. */
 export function facts(pairs: readonly (readonly [name: string, value: unknown])[]): Html {
   const known = pairs.filter(([, value]) => value !== undefined && value !== '');
   return html`<dl class="facts">
 ${known.map(
-  ([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>
+  ([name, value]) => html`<div><dt>${name}</dt><dd>${isolated(value)}</dd></div>
 `,
 )}</dl>`;
 }
@@ -76,7 +84,7 @@ export function table({ caption, head, rows }: Table): Html {
 <thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
 <tbody>${rows.map(
     ([first, ...rest]) => html`
-<tr><th scope="row">${first}</th>${rest.map((cell) => html`<td>${cell}</td>`)}</tr>`,
+<tr><th scope="row">${isolated(first)}</th>${rest.map((cell) => html`<td>${isolated(cell)}</td>`)}</tr>`,
   )}
 </tbody></table></div>`;
 }

@@ -1,10 +1,22 @@
 /** `/desk`: what waits for a person. */
 import type { FastifyInstance } from 'fastify';
 import { attentionSection } from './attention.ts';
+import { beneficiaryFacts } from './beneficiary.ts';
 import { type Desk, getPage } from './context.ts';
 import { approvalForm } from './decision-forms.ts';
 import { filledIn } from './forms.ts';
-import { duration, facts, type Html, html, link, money, type PayoutId, payoutLink, time } from './html.ts';
+import {
+  duration,
+  facts,
+  type Html,
+  html,
+  isolated,
+  link,
+  money,
+  type PayoutId,
+  payoutLink,
+  time,
+} from './html.ts';
 import type { Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
 import { openPayouts, type ReadPayout } from './listed.ts';
@@ -44,9 +56,9 @@ function approvalCard(visit: Visit, payout: ReadPayout, nowMs: number): Html {
   const { quote, lockExpiresAt, approvalExpiresAt } = state;
   const { receiver } = request;
   return html`<h3><a href="${payoutLink(payout)}">${payout.partnerOrderId}</a></h3>
-<p class="amount">${money(quote?.target ?? request.instructedAmount)} to ${receiver.bankAccountName}</p>
+<p class="amount">${money(quote?.target ?? request.instructedAmount)} to ${isolated(receiver.bankAccountName)}</p>
 ${facts([
-  ['Beneficiary', `${receiver.bankAccountName}, ${receiver.bankName}, ${maskedAccount(receiver)}`],
+  ...beneficiaryFacts(receiver),
   ['Payer pays', money(quote?.pay)],
   ['Rate', quote?.exchangeRate],
   ['Fee', money(quote?.fee)],
@@ -55,11 +67,6 @@ ${facts([
   ['Started by', startedBy ?? 'not recorded'],
   ['Application', payout.app],
 ])}${approvalForm(visit, payout, 'inbox')}`;
-}
-
-/** The last four digits tell accounts apart. */
-function maskedAccount({ bankAccountNumber }: { bankAccountNumber: string }): string {
-  return `account ending in ${bankAccountNumber.slice(-4)}`;
 }
 
 function timeLeft(until: string | undefined, nowMs: number): Html | undefined {
@@ -71,7 +78,7 @@ function timeLeft(until: string | undefined, nowMs: number): Html | undefined {
 
 function reviewCard({ request, state, ...id }: ReadPayout): Html {
   return html`<h3><a href="${payoutLink(id)}">${id.partnerOrderId}</a></h3>
-<p class="amount">${money(request.instructedAmount)} to ${request.receiver.bankAccountName}</p>
+<p class="amount">${money(request.instructedAmount)} to ${isolated(request.receiver.bankAccountName)}</p>
 <p>${state.sentence}</p>
 <p><a class="button" href="${payoutLink(id)}#review">Review the evidence <span class="visually-hidden">of ${id.partnerOrderId}</span></a></p>`;
 }

@@ -4,10 +4,22 @@ import { REASON_MEANINGS } from '../../../contract/meanings.ts';
 import type { CheckedPayoutRequest } from '../../../domain/payout.ts';
 import { isGone } from '../../../temporal/client-errors.ts';
 import { may, payoutAnswer, type ShownState } from './acting.ts';
+import { beneficiaryFacts } from './beneficiary.ts';
 import { type Desk, getPage } from './context.ts';
 import { approvalForm, otherForms, reviewForm } from './decision-forms.ts';
 import { filledIn } from './forms.ts';
-import { duration, facts, type Html, html, label, money, type PayoutId, table, time } from './html.ts';
+import {
+  duration,
+  facts,
+  type Html,
+  html,
+  isolated,
+  label,
+  money,
+  type PayoutId,
+  table,
+  time,
+} from './html.ts';
 import type { Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
 import { takeNotice } from './notices.ts';
@@ -77,17 +89,14 @@ function formsOf(visit: Visit, story: Story): { title: string; content: Html } |
 function overview({ state, request, startedBy, workflow, ...id }: Story, desk: Desk): Html {
   const { reason, quote } = state;
   const { receiver } = request;
-  return html`<p class="amount">${money(request.instructedAmount)} to ${receiver.bankAccountName}</p>
+  return html`<p class="amount">${money(request.instructedAmount)} to ${isolated(receiver.bankAccountName)}</p>
 <p>${state.sentence}</p><p class="faint">Next step: ${state.nextStep}</p>
 ${reason && html`<p>${explained(reason, REASON_MEANINGS)}</p>`}
 ${state.needsAttention && html`<section aria-labelledby="flags"><h2 id="flags">Needs attention</h2>${attentionReasons('payout', state.reasons)}</section>`}
 <h2>Facts</h2>${facts([
     ['Phase', label(state.phase)],
     ['Outcome', state.outcome && label(state.outcome)],
-    [
-      'Beneficiary',
-      `${receiver.bankAccountName}, ${receiver.bankName} (${receiver.bankCountry}), account ending in ${receiver.bankAccountNumber.slice(-4)}`,
-    ],
+    ...beneficiaryFacts(receiver),
     ['Client', request.clientId],
     ['Payer', request.payerId],
     ['Application', id.app],

@@ -8,7 +8,7 @@ import {
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
 } from '../../../domain/attention-codes.ts';
-import { type Html, html, label, prose } from './html.ts';
+import { type Html, html, isolated, label, prose } from './html.ts';
 
 export interface CodedMessage {
   code: string;
@@ -37,6 +37,6 @@ export function attentionReasons(kind: AttentionKind, reasons: readonly CodedMes
 /** The code, the message, and the explanation of the code if it has one. */
 export function explained({ code, message }: CodedMessage, explanations: Explanations): Html {
   const known = Object.hasOwn(explanations, code) ? explanations[code] : undefined;
-  return html`<strong title="${code}">${label(code)}.</strong> ${message}
+  return html`<strong title="${code}">${label(code)}.</strong> ${isolated(message)}
 ${known && html`<p>${prose(known.meaning)} <em>What to do:</em> ${prose(known.action)}</p>`}`;
 }
