@@ -4,7 +4,9 @@ import { connect, type Socket } from 'node:net';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { manyRows } from '../support/batches.ts';
+import { encoded } from '../support/encodings.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { sheetOf } from '../support/spreadsheets.ts';
 
 let nowhere: Connection;
 let service: TestApiServer;
@@ -66,6 +68,60 @@ describe('a batch is read no further than necessary', () => {
     expect(await upload('\n \n')).toMatchObject({
       status: 400,
       body: { detail: 'the file contains no payouts' },
+    });
+  });
+});
+
+describe('H197 the errors of a batch', () => {
+  const [row] = manyRows(1);
+
+  test('of a file have the line of the row, in plain words', async () => {
+    const { body } = await upload(
+      `\n${linesOf(manyRows(1))}\n${JSON.stringify({ ...row, clientId: 7, type: 'x' })}`,
+    );
+    expect(errorsOf(body)).toEqual([
+      { path: '1.clientId', message: 'must be text in quotes', line: 4 },
+      { path: '1.type', message: 'must be WITHDRAW or SUPPLIER', line: 4 },
+    ]);
+    const twice = await upload(`\n${JSON.stringify(row)}\n\n${JSON.stringify(row)}`);
+    expect(errorsOf(twice.body)).toEqual([
+      { path: '1.partnerOrderId', message: 'is the same as in line 2', line: 4 },
+    ]);
+  });
+
+  test('in JSON have the index of the row', async () => {
+    const answer = await post(`${service.url}/v1/payout-batches`, {
+      batchId: 'json',
+      payouts: [row, {}, row],
+    });
+    expect(errorsOf(answer.body)).toContainEqual({ path: '1.clientId', message: 'is required' });
+    expect(errorsOf(answer.body)).toContainEqual({
+      ...{ path: '2.partnerOrderId', message: 'is the same as in payouts[0]' },
+    });
+  });
+
+  test('in CSV are those of the same reader', async () => {
+    const csv = (bytes: string | Buffer) => post(at, bytes, { 'content-type': 'text/csv' });
+    expect(await csv(encoded('clientId,payerId\n张,1', 'gbk'))).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringMatching(/^the encoding of the file is not UTF-8/) },
+    });
+    const damaged = { ...row, receiver: { ...row?.receiver, bankAccountNumber: '6.22202E+18' } };
+    const { body } = await csv(encoded(`\ufeff${sheetOf([damaged], { separator: ';' })}`, 'utf-16be'));
+    expect(errorsOf(body)).toEqual([
+      {
+        path: '0.receiver.bankAccountNumber',
+        message: expect.stringMatching(/^is in scientific notation/),
+        line: 2,
+      },
+    ]);
+  });
+
+  test.each(['gbk', 'utf-16le'])('NDJSON in %s is refused as a whole', async (encoding) => {
+    const name = { ...row, receiver: { ...row?.receiver, bankAccountName: '张伟' } };
+    expect(await upload(encoded(linesOf([name]), encoding))).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringMatching(/^the encoding of the file is not UTF-8/) },
     });
   });
 });

@@ -47,7 +47,7 @@ describe('batch', () => {
     await world.payouts.start({ ...taken, clientId: 'client-2' });
     const answer = await run('batch', file('conflict.json', JSON.stringify(rows)), '--watch');
     expect(answer.code).toBe(5);
-    expect(answer.stdout).toMatch(new RegExp(`0 +│ ${taken.partnerOrderId} +│ conflict`));
+    expect(answer.stdout).toMatch(new RegExp(`1 +│ ${taken.partnerOrderId} +│ conflict`));
     expect(answer.stdout).toMatch(/SUCCESS +1/);
   });
 

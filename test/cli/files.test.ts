@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readJson, withPayouts } from '../../src/starters/cli/files.ts';
 import { checkedRequests } from '../../src/starters/cli/payout-file.ts';
+import { cli } from '../support/cli.ts';
+import { encoded } from '../support/encodings.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { sheetOf } from '../support/spreadsheets.ts';
 
 const valid = JSON.stringify(payoutRequest('p-1'));
 const twice = valid.replace('"amount":"100.00"', '"amount":"100.00","amount":"900.00"');
@@ -47,5 +50,31 @@ describe('H135 ambiguous files', () => {
     const path = file(`\ufeff${valid}\r\n\n${valid}\n`);
     expect(await rowsIn(path)).toEqual([JSON.parse(valid), JSON.parse(valid)]);
     expect(readJson(file(`\ufeff${valid}`))).toEqual(JSON.parse(valid));
+  });
+});
+
+describe('the command line, with a file of a spreadsheet', () => {
+  const row = payoutRequest('p-1');
+  const named = (bankAccountName: string) => ({ ...row, receiver: { ...row.receiver, bankAccountName } });
+
+  test('H194 refuses GBK with one error', async () => {
+    const path = file(encoded(sheetOf([named('张伟')]), 'gbk'));
+    const answer = await cli({}, ['batch', path]);
+    expect([answer.code, answer.stdout]).toEqual([2, '']);
+    expect(answer.stderr).toMatch(/payouts\.json: the encoding of the file is not UTF-8.*"CSV UTF-8"/);
+  });
+
+  test('H195 names each damaged field by the line of its row', async () => {
+    const damaged = { ...row, receiver: { ...row.receiver, bankAccountNumber: '6.22202E+18' } };
+    const path = file(encoded(`\ufeff${sheetOf([named('Zhang\nSan'), damaged, row])}`, 'utf-16le'));
+    const answer = await cli({}, ['batch', path, '--json']);
+    expect(answer.code).toBe(2);
+    const fields = [
+      { path: '0.receiver.bankAccountName', line: 2 },
+      { path: '1.receiver.bankAccountNumber', line: 4 },
+    ];
+    expect(answer.json()).toMatchObject({ error: { code: 'INVALID_PAYOUT_REQUEST', fields } });
+    const { stderr } = await cli({}, ['start', file(JSON.stringify([row, damaged], null, 1))]);
+    expect(stderr).toMatch(/ {2}line 24: receiver\.bankAccountNumber is in scientific notation/);
   });
 });

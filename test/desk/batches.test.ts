@@ -2,10 +2,14 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
-import { readBatchFile } from '../../src/starters/api/desk/batch-file.ts';
+import { checkedBatch } from '../../src/client/checked-batch.ts';
+import type { PayoutRequest } from '../../src/domain/payout.ts';
+import { BatchFile } from '../../src/starters/batch-file/batch-file.ts';
 import { DeskBrowser, DeskStage, textOf } from '../support/desk.ts';
+import { encoded } from '../support/encodings.ts';
 import { eventually } from '../support/eventually.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { sheetOf } from '../support/spreadsheets.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
 let stage: DeskStage;
@@ -80,8 +84,9 @@ async function upload(page: Page, batchId: string, name: string, content: string
 test('H182 a file with far too many rows is read up to the row limit', async () => {
   const lines = 200_000;
   for (const text of ['{}\n'.repeat(lines), `a\n${'1\n'.repeat(lines)}`]) {
-    const { rows } = await readBatchFile(Buffer.from(text));
-    expect(rows).toHaveLength(50_001);
+    const payouts = new BatchFile(Buffer.from(text));
+    await expect(checkedBatch({ batchId: 'b', payouts, lines: payouts.lines })).rejects.toThrow();
+    expect(payouts.lines.length).toBeLessThanOrEqual(50_001);
   }
 });
 
@@ -105,7 +110,7 @@ describe('the upload of a batch', () => {
     const text = await textOf(page.getByRole('main'));
     expect(text).toContain('Nothing was started: the file has 3 errors.');
     expect(text).toMatch(/3\s+instructedAmount\.amount\s+must be digits with at most two decimals/);
-    expect(text).toMatch(/4\s+partnerOrderId\s+is the same as in row 0/);
+    expect(text).toMatch(/4\s+partnerOrderId\s+is the same as in line 2/);
     expect(text).toMatch(/5\s+receiver\.bankAccountName/);
     expect(await page.getByRole('button', { name: /^Start/ }).count()).toBe(0);
     expect(await isStarted(batchId)).toBe(false);
@@ -153,10 +158,10 @@ describe('the upload of a batch', () => {
     await upload(scoped, newBatchId(), 'payouts.csv', csv([{ id: newPartnerOrderId() }]));
     await scoped
       .getByRole('alert')
-      .filter({ hasText: 'row 0: this key does not include that clientId' })
+      .filter({ hasText: 'line 2: this key does not include that clientId' })
       .waitFor();
     await upload(desk, newBatchId(), 'payouts.csv', csv([{ id: newPartnerOrderId(), amount: '100.01' }]));
-    await desk.getByRole('alert').filter({ hasText: 'row 0: this key allows at most 100.00 CNY' }).waitFor();
+    await desk.getByRole('alert').filter({ hasText: 'line 2: this key allows at most 100.00 CNY' }).waitFor();
   });
 });
 
@@ -165,15 +170,15 @@ describe('a file', () => {
     ['an empty file', '', 'is missing or empty'],
     ['a line that is not JSON', '{"a":1}\n{', 'line 2 is invalid'],
     ['an unclosed quote', 'clientId\n"x', 'is not CSV'],
-    ['a row with too many cells', 'clientId\n1,2', 'is not CSV'],
+    ['a row with too many cells', 'clientId\n1,2', 'it has 2 instead of 1 cells'],
     ['a column that is no field', 'client id\n1', 'is not the path of a field'],
     ['a column that would change every object', '__proto__.x\n1', 'is not the path of a field'],
-    ['metadata with a bad key', 'metadata.caf\u00e9\nx', '<td>metadata.caf\u00e9</td>'],
+    ['metadata with a bad key', 'metadata.caf\u00e9\nx', '<bdi>metadata.caf\u00e9</bdi>'],
     ['metadata that would change every object', 'metadata.__proto__\nx', 'must have another name'],
     ['a column of metadata without a key', 'metadata.\nx', 'its key must be'],
     ['a repeated column', 'clientId,clientId\n1,2', 'repeats clientId'],
     ['an unknown column', 'constructor.prototype\n1', 'is not a field'],
-    ['no row', 'clientId\n', 'must be at least 1'],
+    ['no row', 'clientId\n', 'the file contains no payouts'],
   ])('%s is refused', async (_what, content, why) => {
     const { html } = await sent(content);
     expect(html).toContain(why);
@@ -193,41 +198,103 @@ describe('a file', () => {
     const start = { upload: new URL(path, stage.server.url).searchParams.get('upload') ?? '' };
     expect((await other.post('/desk/batches/start', start)).status).toBe(404);
   });
+});
 
-  test('of CSV gives the same rows as NDJSON', async () => {
-    const body = payoutRequest('p-1', {
-      limits: { minRate: '7.1' },
-      metadata: { orderRef: 'A-1', 'cost.center': '7' },
-    });
-    const flat = Object.entries(body).flatMap(([name, value]) =>
-      typeof value === 'object'
-        ? Object.entries(value).map(([inner, cell]) => [`${name}.${inner}`, String(cell)])
-        : [[name, String(value)]],
+describe('a preview', () => {
+  const body = (id: string, over: Partial<PayoutRequest['receiver']> = {}, amount = '10.00') => {
+    const { receiver, ...rest } = payoutRequest(id, { platform: 'sim:success', metadata: { ref: 'A-1' } });
+    const instructedAmount = { currency: 'CNY', amount };
+    return { ...rest, instructedAmount, receiver: { ...receiver, ...over } };
+  };
+
+  test('H194 of a file in GBK is one error that says how to save it', async () => {
+    const file = encoded(sheetOf([body('gbk-1', { bankAccountName: '张伟', bankName: '示例银行' })]), 'gbk');
+    const { html } = await sent(file);
+    expect(html).toMatch(
+      /role="alert">Nothing was started: the encoding of the file is not UTF-8.*CSV UTF-8/,
     );
-    const text = [flat.map(([name]) => name), flat.map(([, cell]) => cell)]
-      .map((line) => line.join(','))
-      .join('\n');
-    const { rows, lines } = await readBatchFile(Buffer.from(text));
-    expect(rows).toEqual([body]);
-    expect(lines).toEqual([2]);
+    expect(html).not.toContain('<button>Start');
+  });
+
+  test('H194 of UTF-16 with tabs, as a spreadsheet saves Unicode text, shows the names', async () => {
+    const text = sheetOf([body('u16-1', { bankAccountName: '张伟', bankName: '示例银行' })], {
+      separator: '\t',
+    });
+    const { html } = await sent(encoded(`\ufeff${text}`, 'utf-16le'));
+    expect(html).toContain('Every row is valid');
+    expect(html).toMatch(/10\.00 CNY.*张伟.*ending in 0000.*示例银行/);
+  });
+
+  test('H195 of damaged numbers names the lines and the fields', async () => {
+    const rows = [
+      body('sci-1', { bankAccountNumber: '6.22202E+18', idCardNumber: '1.10101E+17' }),
+      body('sci-2', { bankAccountNumber: '="6222020000000004"' }),
+    ];
+    const { html } = await sent(sheetOf(rows));
+    const cells = html.replaceAll(/<[^>]*>/g, ' ');
+    expect(cells).toMatch(/2\s+receiver\.bankAccountNumber\s+is in scientific notation/);
+    expect(cells).toMatch(/2\s+receiver\.idCardNumber\s+is in scientific notation/);
+    expect(cells).toMatch(/3\s+receiver\.bankAccountNumber\s+must not be a formula/);
+    expect(html).not.toContain('<button>Start');
+  });
+
+  test('H196 of names from right to left isolates each value', async () => {
+    const { html } = await sent(sheetOf([body('rtl-1', { bankAccountName: 'דוד לוי', bankName: 'בנק 40' })]));
+    const cells = ['דוד לוי', 'ending in 0000', 'בנק 40'].map((text) => `<td><bdi>${text}</bdi></td>`);
+    expect(html).toContain(cells.join(''));
+  });
+
+  test('H198 shows rows that look like each other, and ids that exist already', async () => {
+    const ids = payoutIds(3);
+    const [one = '', two = '', three = ''] = ids;
+    await stage.world.payouts.start(body(two));
+    const rows = [
+      body(one),
+      body(two, { bankAccountName: 'ZHANG SAN' }),
+      body(three, { bankAccountNumber: '6222020000000001' }),
+    ];
+    // Visibility lags.
+    const cells = await eventually(async () => {
+      const { html } = await sent(sheetOf(rows));
+      return html.includes('exists already') ? html.replaceAll(/<[^>]*>/g, ' ') : undefined;
+    });
+    expect(cells).toMatch(/Lines 2, 3: 10\.00 CNY to\s+Zhang San\s*, account ending in 0000/);
+    expect(cells).toMatch(new RegExp(`1 id exists already.*Line 3:\\s+${two}`));
+    expect(cells).not.toContain(`Line 2: ${one}`);
+    expect((await sent(sheetOf([rows[0] ?? {}, rows[2] ?? {}]))).html).not.toContain('look like each other');
+  });
+
+  test('H196 the page of a payout has the account in a row of its own, and isolates each value', async () => {
+    const id = newPartnerOrderId();
+    await stage.world.payouts.start(body(id, { bankAccountName: 'דוד לוי', bankName: 'בנק 40' }));
+    const browser = new DeskBrowser(stage.server.url);
+    await browser.signIn('key-of-desk');
+    const { html } = await browser.get(`/desk/payout?partnerOrderId=${id}`);
+    for (const [name, value] of [
+      ['Beneficiary', 'דוד לוי'],
+      ['Account number', 'ending in 0000'],
+      ['Bank', 'בנק 40'],
+    ])
+      expect(html).toContain(`<dt>${name}</dt><dd><bdi>${value}</bdi></dd>`);
+    expect(html).toContain('10.00 CNY to <bdi>דוד לוי</bdi>');
   });
 });
 
 /** The answer to the upload, or the preview to which it leads. */
-async function sent(content: string): Promise<{ status: number; html: string; path?: unknown }> {
+async function sent(content: string | Buffer): Promise<{ status: number; html: string; path?: unknown }> {
   const browser = new DeskBrowser(stage.server.url);
   await browser.signIn('key-of-desk');
   await browser.get('/desk/batches');
   const form = new FormData();
   form.set('formToken', browser.formToken);
   form.set('batchId', newBatchId());
-  form.set('file', new Blob([content]), 'payouts.csv');
-  const encoded = new Response(form);
+  form.set('file', new Blob([Buffer.from(content)]), 'payouts.csv');
+  const multipart = new Response(form);
   const answer = await browser.send(
     'POST',
     '/desk/batches/preview',
-    { 'content-type': encoded.headers.get('content-type') ?? '', origin: stage.server.url },
-    await encoded.text(),
+    { 'content-type': multipart.headers.get('content-type') ?? '', origin: stage.server.url },
+    new Uint8Array(await multipart.arrayBuffer()),
   );
   const path = answer.headers['location'];
   return answer.status === 303 ? { ...(await browser.get(String(path))), path } : answer;

@@ -63,7 +63,7 @@ export class DeskBrowser {
     method: 'GET' | 'POST',
     path: string,
     headers: Record<string, string>,
-    body?: string,
+    body?: string | Uint8Array,
   ): Promise<DeskAnswer> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const answer = await request(this.url + path, {
