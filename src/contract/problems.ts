@@ -208,7 +208,7 @@ export const PROBLEMS = {
     status: 413,
     title: 'Content too large',
     meaning: 'The body exceeds the limit of the route.',
-    action: 'Split the batch, or send it as NDJSON.',
+    action: 'Split the batch, or send it as NDJSON or CSV.',
   },
   'uri-too-long': {
     status: 414,
@@ -220,7 +220,7 @@ export const PROBLEMS = {
     status: 415,
     title: 'Unsupported media type',
     meaning: 'The route does not accept this `content-type`.',
-    action: 'Send `application/json`, or NDJSON for a batch.',
+    action: 'Send `application/json`, or NDJSON or CSV for a batch.',
   },
   'too-many-requests': {
     status: 429,

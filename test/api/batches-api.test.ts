@@ -79,7 +79,7 @@ test('names every bad row and field; one row above the largest amount rejects th
   });
   expect(await post(at, { batchId: 'bad', payouts: [good, large] }, as('shop'))).toMatchObject({
     status: 403,
-    body: { detail: expect.stringContaining('row 1') },
+    body: { detail: expect.stringContaining('payouts[1]: ') },
   });
   expect((await get(`${at}/bad`, as('shop'))).status).toBe(404);
 });

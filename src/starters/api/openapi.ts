@@ -250,7 +250,7 @@ function fileParameters({ file }: Operation): DocumentedOperation['parameters'] 
   return parameters(file?.query ?? empty, 'query').map((one) => ({
     ...one,
     required: false,
-    description: `Only for a body in NDJSON${one.required ? ', where it is required' : ''}`,
+    description: `Only for a body in NDJSON or CSV${one.required ? ', where it is required' : ''}`,
   }));
 }
 
