@@ -14,19 +14,21 @@ const MAX_IDS = 2_000;
 const MAX_WARNINGS = 20;
 
 /** The numbers of the rows that pay the same amount to the same account of the same beneficiary, in groups. */
-export function similarRows(rows: Rows): number[][] {
+function similarRows(rows: Rows): number[][] {
   const groups = new Map<string, number[]>();
   for (const [at, { instructedAmount, receiver }] of rows.entries()) {
     const account = receiver.bankAccountNumber.replaceAll('-', '').toUpperCase();
     const name = receiver.bankAccountName.normalize('NFKC').toUpperCase();
     const key = JSON.stringify([name, account, instructedAmount.amount, instructedAmount.currency]);
-    groups.set(key, [...(groups.get(key) ?? []), at]);
+    const group = groups.get(key);
+    if (group) group.push(at);
+    else groups.set(key, [at]);
   }
   return [...groups.values()].filter(({ length }) => length > 1);
 }
 
 /** Those ids of the first rows that payouts have already, and how many rows were looked up. Visibility lags by some seconds. */
-export async function usedIds(
+async function usedIds(
   { client, clients }: Desk,
   rows: Rows,
 ): Promise<{ used: ReadonlySet<string>; lookedUp: number }> {
