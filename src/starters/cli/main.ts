@@ -6,6 +6,7 @@ import type { PayoutState } from '../../domain/payout.ts';
 import { accountVerbs } from './account-verbs.ts';
 import { EXIT, UsageError } from './answer.ts';
 import { batchVerbs } from './batch-verbs.ts';
+import { endWithReader } from './closed-reader.ts';
 import { completionVerb } from './completion.ts';
 import { eventVerbs } from './event-verbs.ts';
 import { readJson } from './files.ts';
@@ -276,9 +277,10 @@ function wantsJson(): boolean {
   return process.argv.includes('--json');
 }
 
+endWithReader();
 program.parseAsync().catch((error: unknown) => {
   if (!(error instanceof CommanderError)) return printFailure(error, wantsJson());
   if (error.exitCode === 0) return;
-  if (wantsJson()) printFailure(new UsageError(error.message), true);
   process.exitCode = EXIT.badInput;
+  if (wantsJson()) printFailure(new UsageError(error.message), true);
 });
