@@ -4,7 +4,6 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import {
   WorkflowFailedError,
-  WorkflowNotFoundError,
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
@@ -14,13 +13,12 @@ import { z } from 'zod';
 import { DailyLimitError } from '../../client/allowances.ts';
 import { AuthorizationsBusyError, StillExchangingError } from '../../client/authorizations.ts';
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
-import { isConflict } from '../../client/payouts-error.ts';
+import { EndedError, isConflict } from '../../client/payouts-error.ts';
 import { TooManyReadsError } from '../../client/shared-reads.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
 import type { ProblemDocument } from '../../contract/payout-answers.ts';
 import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems.ts';
 import { applicationFailure, isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
-import { BatchEndedError } from '../batches.ts';
 import { causesOf } from './causes.ts';
 import { FloodGate } from './flood-gate.ts';
 import { routeOf } from './metrics.ts';
@@ -48,7 +46,7 @@ export function problemOf(error: unknown): Problem | undefined {
       `this key ${error.message}`,
       error.retryAfterMs === undefined ? {} : retryAfter(error.retryAfterMs),
     );
-  if (error instanceof BatchEndedError) return new Problem('already-ended', error.message);
+  if (error instanceof EndedError) return new Problem('already-ended', error.message);
   if (isConflict(error)) return new Problem('id-conflict', error.message);
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return problemOfFailure(applicationFailure(error.cause));
@@ -69,6 +67,11 @@ export function problemOf(error: unknown): Problem | undefined {
   return undefined;
 }
 
+/** Also of errors that Fastify raised, or that nothing expects. */
+export function problemFor(error: unknown): Problem {
+  return problemOf(error) ?? rejection(error);
+}
+
 function problemOfFailure(failure: ApplicationFailure | undefined): Problem {
   if (failure?.type === NOT_ACCEPTED_NOW) return new Problem('not-accepted-now', failure.message);
   if (failure?.type !== INVALID_PAYOUT_REQUEST)
@@ -87,16 +90,6 @@ export function rejectedStart(error: unknown): never {
   throw new Problem('start-rejected', 'the start was rejected as bad input', { fields: problem.fields });
 }
 
-/** For updates of a workflow that exists: Temporal does not find it if it has ended. Throws a 409 then. */
-export async function unlessEnded<T>(what: string, send: () => Promise<T>): Promise<T> {
-  try {
-    return await send();
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw new Problem('already-ended', `this ${what} has ended`);
-    throw error;
-  }
-}
-
 /** The problem of an error. Logs it if the server caused it. */
 export type ToProblem = (error: unknown, request: FastifyRequest) => Problem;
 
@@ -108,7 +101,7 @@ export function handleErrors(server: FastifyInstance): ToProblem {
   const failures = new FloodGate((counted) => server.log.error(counted, 'more requests failed'));
   server.addHook('onClose', async () => failures.close());
   const toProblem: ToProblem = (error, request) => {
-    const problem = problemOf(error) ?? rejection(error);
+    const problem = problemFor(error);
     if (problem.status >= 500) {
       const causes = causesOf(error);
       const route = `${request.method} ${routeOf(request)}`;
