@@ -1,6 +1,6 @@
 /** `npm run payouts -- <verb>`: the command line. Connects to Temporal only. */
 import { Command, CommanderError } from 'commander';
-import type { Payouts } from '../../client/payouts.ts';
+import type { PayoutRef, Payouts } from '../../client/payouts.ts';
 import type { Decision } from '../../contract/payout-messages.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { accountVerbs } from './account-verbs.ts';
@@ -77,9 +77,9 @@ const verb = verbsOf(program);
 const ref = (partnerOrderId: string, { app }: Common) => ({ app, partnerOrderId });
 
 const steer =
-  (send: (payouts: Payouts) => Promise<PayoutState>): Work =>
+  (payout: PayoutRef, send: (payouts: Payouts, payout: PayoutRef) => Promise<PayoutState>): Work =>
   async (session) =>
-    (await payoutVerbs()).steer(session, send);
+    (await payoutVerbs()).steer(session, payout, (payouts) => send(payouts, payout));
 
 verb<Common & Confirmable & StartOptions & { dryRun?: true }>(
   'start <file>',
@@ -130,7 +130,7 @@ for (const decide of ['approve', 'refuse'] as const)
       confirmed(
         rest,
         `${decide} payout ${id}`,
-        steer((payouts) => payouts[decide](ref(id, rest), { by, note, lockRateId })),
+        steer(ref(id, rest), (payouts, payout) => payouts[decide](payout, { by, note, lockRateId })),
       ),
   )
     .option(...YES)
@@ -145,7 +145,7 @@ verb<Common & Confirmable & { by: string; reason?: string }>(
     confirmed(
       rest,
       `cancel payout ${id}`,
-      steer((payouts) => payouts.cancel(ref(id, rest), { by, reason })),
+      steer(ref(id, rest), (payouts, payout) => payouts.cancel(payout, { by, reason })),
     ),
 )
   .option(...YES)
@@ -157,7 +157,7 @@ verb<Common & Confirmable & ResolveOptions>('resolve <id>', 'resolve a payout in
   return confirmed(
     options,
     `resolve payout ${id}`,
-    steer((payouts) => payouts.resolve(ref(id, options), resolution)),
+    steer(ref(id, options), (payouts, payout) => payouts.resolve(payout, resolution)),
   );
 })
   .option(...YES)
@@ -172,7 +172,7 @@ verb<Common & Confirmable & ResolveOptions>('resolve <id>', 'resolve a payout in
   .option(...SENDS);
 
 verb('poll <id>', 'poll the provider now', (id, options) =>
-  steer((payouts) => payouts.poll(ref(id, options))),
+  steer(ref(id, options), (payouts, payout) => payouts.poll(payout)),
 );
 
 verb<Common & { orderId?: string; status?: string }>(
