@@ -6,7 +6,7 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { PayoutsError } from '../../client/payouts-error.ts';
+import { EndedError, isConflict } from '../../client/payouts-error.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
 import { isUndecryptable } from '../../encryption/payload-codec.ts';
 import {
@@ -21,11 +21,11 @@ import { EXIT, type Failure, invalidInput, NotConfirmedError } from './answer.ts
 
 const OTHER_KEYS =
   'this machine cannot decrypt what the workers encrypt: set PAYOUTS_ENCRYPTION_KEYS to their keys';
-const REFUSALS: readonly string[] = ['CONFLICT', 'NOT_ACCEPTED_NOW'];
 
 export function failureOf(error: unknown): Failure {
-  if (error instanceof PayoutsError && REFUSALS.includes(error.code))
-    return { code: error.code, message: error.message, exitCode: EXIT.refused };
+  if (isConflict(error)) return { code: 'CONFLICT', message: error.message, exitCode: EXIT.refused };
+  if (error instanceof EndedError)
+    return { code: 'NOT_ACCEPTED_NOW', message: error.message, exitCode: EXIT.refused };
   if (error instanceof NotConfirmedError)
     return { code: 'NOT_CONFIRMED', message: error.message, exitCode: EXIT.refused };
   if (error instanceof WorkflowNotFoundError)
