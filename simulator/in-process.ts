@@ -138,8 +138,7 @@ class OpenCall implements AnswerSink {
     });
   }
 
-  send({ status, contentType, text, headers }: Answer): void {
-    const body = Buffer.from(text);
+  send({ status, contentType, text, body = Buffer.from(text), headers }: Answer): void {
     const common = {
       'content-type': contentType,
       'content-length': String(body.length),

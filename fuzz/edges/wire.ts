@@ -274,7 +274,7 @@ function hasField(error: PaymentsError): boolean {
 /** Every amount in the answer, in normalized form. */
 function digitsIn(body: Buffer): ReadonlySet<string> {
   const amounts = new Set<string>();
-  collect(readExactJson(body), amounts);
+  collect(readExactJson(body, { replaceBadBytes: true }), amounts);
   return amounts;
 }
 

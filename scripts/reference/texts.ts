@@ -161,6 +161,11 @@ export const CLI_ERRORS: Readonly<Record<string, Explained & { exit: keyof typeo
     meaning: 'Temporal did not respond, or rejected the call.',
     action: 'Run `npm run payouts -- doctor`, then the same command again.',
   },
+  CANNOT_DECRYPT: {
+    exit: 'unexpected',
+    meaning: 'This machine has no encryption key, or not the key of the workers. Nothing was sent.',
+    action: 'Set `PAYOUTS_ENCRYPTION_KEYS` to the keys of the workers.',
+  },
   UNEXPECTED: {
     exit: 'unexpected',
     meaning: 'Anything else.',

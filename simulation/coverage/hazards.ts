@@ -138,6 +138,7 @@ export const HAZARDS: Readonly<Record<string, Predicate>> = {
   H169: occurred('endpoint: disabled'),
   H172: both('events delivered', 'endpoint: HTTP_302'),
   H173: occurred('events delivered'),
+  H200: occurred('queryResult odd-text', 'queryPayDetail odd-text'),
 };
 
 /** Names of the faults, losses and interventions of a world, and of the scenario of each order. */

@@ -430,6 +430,22 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "if (isBadInput || decisive === undefined || decisive.saidNotCreated) return 'not-ours';",
   },
 
+  // ---- the provider's text
+  {
+    name: 'bad-byte-hides-the-status',
+    what: 'An answer with one byte that is not UTF-8 counts as unreadable: the payout never learns its outcome.',
+    file: 'src/payments/envelope.ts',
+    find: '{ replaceBadBytes: true }',
+    replace: '{ replaceBadBytes: false }',
+  },
+  {
+    name: 'descriptions-as-received',
+    what: "The provider's escape sequences reach terminals, logs and pages.",
+    file: 'src/payments/wire/scalars.ts',
+    find: 'plainText(value.slice(0, max))',
+    replace: 'value.slice(0, max)',
+  },
+
   // ---- several applications
   {
     name: 'applications-share-a-token',

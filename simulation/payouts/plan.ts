@@ -223,13 +223,14 @@ const SECOND_APP_PROBABILITY = 0.15;
 const SLOW_CONNECTS_PROBABILITY = 0.2;
 const LONG_CALL_MS = 20_000;
 const REFUSED_REPEATS_PROBABILITY = 0.04;
+const ODD_TEXT_PROBABILITY = 0.1;
 
 export function planOf(seed: number): Plan {
   const base = basePlan(seed);
   const old = maybeWithOldAnswers(new Random(seed ^ 0x51c6), base);
   // The first rule for creates would hide the second one.
   const faulty = old === base ? maybeWithRefusedRepeats(new Random(seed ^ 0x4ef5), base) : old;
-  const plan = maybeFaultFree(new Random(seed ^ 0xca13), faulty);
+  const plan = maybeWithOddText(new Random(seed ^ 0x0dd7), maybeFaultFree(new Random(seed ^ 0xca13), faulty));
   if (plan.isFaultFree) return plan;
   const users = planUsers(new Random(seed ^ 0x05e5), plan.faultPhaseMs);
   const slow = maybeWithSlowConnects(new Random(seed ^ 0x51c0), plan);
@@ -277,6 +278,16 @@ function maybeWithRefusedRepeats(random: Random, plan: Plan): Plan {
     faultPhaseMs: Math.max(180_000, plan.faultPhaseMs),
     faults: [{ operation: 'createCnyOrder', seed: plan.seed, probability: 0.7, kinds }, ...plan.faults],
   };
+}
+
+/**
+ * With some probability, gives every true answer descriptions that must not be shown as they are. They hide nothing, so this
+ * also happens in fault-free worlds. As the last rule, it leaves the other faults alone.
+ */
+function maybeWithOddText(random: Random, plan: Plan): Plan {
+  if (!random.chance(ODD_TEXT_PROBABILITY)) return plan;
+  const rule: FaultRuleInput = { seed: plan.seed, fault: { kind: 'odd-text' } };
+  return { ...plan, faults: [...plan.faults, rule] };
 }
 
 /** Whether some payouts belong to the second application. */

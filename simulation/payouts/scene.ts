@@ -25,6 +25,8 @@ export interface Feature {
 }
 
 const RETRY_DELAY_MS = 1_000;
+/** Names of the errors of an update that comes after the end. */
+const ENDED = ['EndedError', 'WorkflowNotFoundError'];
 
 export class Scene {
   readonly plan: Plan;
@@ -174,5 +176,5 @@ function isTransient(error: unknown): boolean {
   if (error instanceof QueryNotRegisteredError || error instanceof VisibilityLagsError) return true;
   if (error instanceof IdInUseError) return true;
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  return isGrpcServiceError(cause) || (error instanceof Error && error.name === 'WorkflowNotFoundError');
+  return isGrpcServiceError(cause) || (error instanceof Error && ENDED.includes(error.name));
 }

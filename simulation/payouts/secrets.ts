@@ -1,4 +1,4 @@
-/** Checks that no secret and no personal data is in a history event or a log line. */
+/** Checks that no secret, no personal data and no text that must not be shown is in a history event or a log line. */
 import type { DataConverter, Payload } from '@temporalio/common';
 import { isFields } from '../provider/wiretap.ts';
 import { loadDataConverter } from '../sdk.ts';
@@ -12,6 +12,9 @@ import type { Feature, Scene } from './scene.ts';
  * one of its base64 forms by chance.
  */
 export const TOKENS = 'tok3n-of-the-provider-';
+
+/** What the simulator's fault `odd-text` sends, in the JSON of a payload: escaped, or as it is. */
+const ODD_TEXT = /\\u00[01]|\\ud83d|[\u0085\u009b\u2028\u202e\u2066]/;
 
 export class Secrets implements Feature {
   private readonly scene: Scene;
@@ -28,9 +31,12 @@ export class Secrets implements Feature {
         world.violation(`${run.workflowId} shows ${name} in its history`);
     for (const name of namesFound(Buffer.from(world.logs.join('\n')), secrets))
       world.violation(`a log shows ${name}`);
-    for (const run of server.runs)
-      if ((await world.withClockStopped(decoded(run, converter))).includes(TOKENS))
+    for (const run of server.runs) {
+      const payloads = (await world.withClockStopped(decoded(run, converter))).toString();
+      if (payloads.includes(TOKENS))
         world.violation(`${run.workflowId} shows a token to holders of the payload keys`);
+      if (ODD_TEXT.test(payloads)) world.violation(`${run.workflowId} has text that must not be shown`);
+    }
   }
 
   /** By description. */

@@ -1,10 +1,12 @@
 /** Applies a fault to one request: one function per kind of fault. */
 import { type Answer, failure, jsonAnswer, rateLimited, success } from '../http/envelope.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { pick } from '../random.ts';
 import { sleep } from '../surroundings.ts';
 import type { InjectedFault } from './fault-injector.ts';
+import { withOddText } from './odd-text.ts';
 import { answerAtRandom } from './random-answer.ts';
-import type { Fault, FaultKind } from './rules.ts';
+import { type Fault, type FaultKind, ODD_TEXTS } from './rules.ts';
 
 type Handler<Kind extends FaultKind> = (
   exchange: Exchange,
@@ -59,6 +61,10 @@ const HANDLERS: { [Kind in FaultKind]: Handler<Kind> } = {
   'rate-limited-but-executes': async (exchange, fault) => {
     await exchange.perform(fault.showAfterMs);
     exchange.send(rateLimited(exchange.received.world.settings));
+  },
+  'odd-text': async (exchange, { text }, { random }) => {
+    const answer = await exchange.perform();
+    exchange.send(withOddText(answer, exchange.operation.name, text ?? pick(random, ODD_TEXTS)));
   },
   'random-answer': (exchange, fault, { random }) => answerAtRandom(exchange, fault, random),
 };

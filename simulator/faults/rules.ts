@@ -31,6 +31,10 @@ const effect = z
 /** For faults that only delay: before the request takes effect, or between effect and answer. */
 const waits = z.enum(['before', 'after']);
 
+/** What `odd-text` puts into descriptions. */
+export const ODD_TEXTS = ['bad-byte', 'control', 'escape', 'surrogate', 'bidi'] as const;
+export type OddText = (typeof ODD_TEXTS)[number];
+
 /** The header `Retry-After`: seconds, or a date. */
 const retryAfter = z.union([z.number().int().min(0), z.string()]).optional();
 
@@ -67,6 +71,8 @@ export const faultSchema = z.discriminatedUnion('kind', [
     /** How long after its creation an order may be denied to a client that does not know of it. */
     denyMs: ms.default(1000),
   }),
+  /** Without `text`, the seed decides. */
+  z.strictObject({ kind: z.literal('odd-text'), text: z.enum(ODD_TEXTS).optional() }),
   z.strictObject({ kind: z.literal('hold-until-released'), effect: waits.default('before') }),
 ]);
 export type Fault = z.output<typeof faultSchema>;

@@ -10,6 +10,8 @@ export interface Answer {
   status: number;
   contentType: string;
   text: string;
+  /** The bytes to send, if they are not those of `text`. */
+  body?: Buffer;
   code: Code | null;
   headers?: Record<string, string>;
 }

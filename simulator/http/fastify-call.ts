@@ -31,9 +31,12 @@ export class ReplySink implements AnswerSink {
     this.#reply = reply;
   }
 
-  send({ status, contentType, text, headers }: Answer): void {
+  send({ status, contentType, text, body, headers }: Answer): void {
     if (headers) this.#reply.headers(headers);
-    this.#reply.code(status).header('content-type', contentType).send(text);
+    this.#reply
+      .code(status)
+      .header('content-type', contentType)
+      .send(body ?? text);
   }
 
   drop(): void {
@@ -41,9 +44,8 @@ export class ReplySink implements AnswerSink {
     this.#request.raw.socket.destroy();
   }
 
-  async sendHalf({ status, contentType, text }: Answer): Promise<HalfSent> {
+  async sendHalf({ status, contentType, text, body = Buffer.from(text) }: Answer): Promise<HalfSent> {
     const { raw } = this.#reply;
-    const body = Buffer.from(text);
     const half = Math.floor(body.length / 2);
     this.#reply.hijack();
     raw.writeHead(status, { 'content-type': contentType, 'content-length': body.length });

@@ -42,6 +42,19 @@ export class PayoutsError extends Error {
   }
 }
 
+/** Thrown for a decision about what has ended. Nothing was changed. */
+export class EndedError extends PayoutsError {
+  override readonly name = 'EndedError';
+
+  /** Without `outcome`, the workflow has ended in another way, or its result cannot be read. */
+  constructor(what: 'payout' | 'batch' | 'request', outcome?: string) {
+    super(
+      'NOT_ACCEPTED_NOW',
+      outcome === undefined ? `the workflow of this ${what} has ended` : `this ${what} has ended: ${outcome}`,
+    );
+  }
+}
+
 /** The id belongs to a payout, batch or request with another body, or to a batch of another caller. */
 export function isConflict(error: unknown): error is PayoutsError {
   return error instanceof PayoutsError && error.code === 'CONFLICT';

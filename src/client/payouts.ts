@@ -38,7 +38,7 @@ import {
   type PayoutPage,
   payoutPage,
 } from './lists.ts';
-import { PayoutsError } from './payouts-error.ts';
+import { EndedError, PayoutsError } from './payouts-error.ts';
 import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
 import {
   findJoinable,
@@ -239,7 +239,10 @@ export class Payouts {
     this.seen.forget(handle.workflowId);
   }
 
-  /** Decisions may be repeated: the same decision by the same person returns the state, also after the end. */
+  /**
+   * Decisions may be repeated: the same decision by the same person returns the state, also after the end. Any other
+   * decision about an ended payout throws `EndedError`.
+   */
   approve(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
     return this.decide(ref, 'approve', approveUpdate, decision);
   }
@@ -256,8 +259,13 @@ export class Payouts {
     return this.decide(ref, 'resolve', resolveUpdate, resolution);
   }
 
-  poll(ref: PayoutRef): Promise<PayoutState> {
-    return this.steer(ref, (handle) => handle.executeUpdate(pollUpdate));
+  async poll(ref: PayoutRef): Promise<PayoutState> {
+    try {
+      return await this.steer(ref, (handle) => handle.executeUpdate(pollUpdate));
+    } catch (error) {
+      const ended = await this.endedResult(ref, error);
+      throw new EndedError('payout', ended?.outcome);
+    }
   }
 
   notify(ref: PayoutRef, notification: Notification): Promise<void> {
@@ -273,11 +281,21 @@ export class Payouts {
     try {
       return await this.steer(ref, (handle) => handle.executeUpdate(update, { args: [decision] }));
     } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-      const { result } = await this.look(ref).catch(() => ({ result: undefined }));
-      if (!result || !repeatsLast(result.decisions ?? [], action, decision)) throw error;
-      return endedState(result);
+      const ended = await this.endedResult(ref, error);
+      if (ended && repeatsLast(ended.decisions ?? [], action, decision)) return endedState(ended);
+      throw new EndedError('payout', ended?.outcome);
     }
+  }
+
+  /**
+   * The result of the payout that Temporal refused an update with `error`, because it has ended; undefined if it cannot be
+   * read. Throws `error` if there is another reason, and Temporal's `WorkflowNotFoundError` if there is no such payout.
+   */
+  private async endedResult(ref: PayoutRef, error: unknown): Promise<PayoutResult | undefined> {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+    await this.handle(ref).describe();
+    const seen = await this.look(ref).catch(() => undefined);
+    return seen?.result;
   }
 
   /** Discards shared reads afterwards, so that later reads see the effect. */

@@ -1,5 +1,5 @@
 /** Opens receiving accounts. Connects to Temporal only. Balance and detail are in `reads.ts`. */
-import type { Client, WorkflowHandle } from '@temporalio/client';
+import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { receivingAccountWorkflowId } from '../contract/ids.ts';
 import {
   checkReceivingAccount,
@@ -22,7 +22,7 @@ import { APP } from '../temporal/search-keys.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 import { requireValid } from './invalid-request.ts';
 import type { Origin } from './payouts.ts';
-import { PayoutsError } from './payouts-error.ts';
+import { EndedError, PayoutsError } from './payouts-error.ts';
 import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
 import { memoOf, type StarterOptions, startDetails, startOrJoin } from './start-once.ts';
 import { untilEnd, type WaitOptions } from './until-end.ts';
@@ -125,12 +125,20 @@ export class ReceivingAccounts {
     this.states.forget(handle.workflowId);
   }
 
-  /** Resolves when the decision has been executed. Throws Temporal's `WorkflowUpdateFailedError` if it is refused. */
+  /**
+   * Resolves when the decision has been executed. Throws Temporal's `WorkflowUpdateFailedError` if it is refused, and
+   * `EndedError`.
+   */
   async resolve(ref: OpeningRef, resolution: OpeningResolution): Promise<ReceivingAccountState> {
     const handle = this.handle(ref);
     try {
       const update = { args: [resolution] as [OpeningResolution] };
       return await retryDroppedUpdate(() => handle.executeUpdate(resolveOpeningUpdate, update));
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      await handle.describe();
+      const ended = await handle.result().catch(() => undefined);
+      throw new EndedError('request', ended?.outcome);
     } finally {
       this.states.forget(handle.workflowId);
     }

@@ -1,6 +1,7 @@
 /** Variables of the API server. It holds no secret of an application. */
 import { closeSync, openSync } from 'node:fs';
 import { z } from 'zod';
+import { isPlainText } from '../domain/plain-text.ts';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
 import { type Callers, callersShape, MAX_REQUESTS_PER_SECOND, readCallers } from './callers.ts';
 import { type Keys, mayRunWithoutKeys, readKeysExcept } from './encryption.ts';
@@ -37,6 +38,40 @@ const notificationFields = z.string().transform((text, context): NotificationFie
   }
   return fields;
 });
+
+/** The response to a notification that was accepted. */
+export interface Receipt {
+  status: number;
+  type: string;
+  body: string;
+}
+
+const MAX_RECEIPT_LENGTH = 1_000;
+
+/** `200 {"code":0}` */
+const receipt = z.string().transform((text, context): Receipt => {
+  const [, status = '', body = ''] = /^(2\d\d)(?: (.+))?$/u.exec(text) ?? [];
+  const isAllowed = isPlainText(body) && body.length <= MAX_RECEIPT_LENGTH;
+  const hasBody = status !== '204' && status !== '205';
+  if (status !== '' && isAllowed && (hasBody || body === ''))
+    return {
+      status: Number(status),
+      type: isJson(body) ? 'application/json' : 'text/plain; charset=utf-8',
+      body,
+    };
+  const message = `must be a status from 200 to 299, a space and a body of at most ${MAX_RECEIPT_LENGTH} characters in one line; 204 and 205 have no body`;
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const secrets = z.string().transform((text) => text.split(',').map((secret) => secret.trim()));
 
@@ -84,6 +119,11 @@ export const apiShape = {
     description:
       'JSON pointers to `orderId`, `partnerOrderId` and `status` in a notification. Without it, the API server looks for every spelling of the spec. Spec: Events 3.',
     valueType: '`name=/pointer[,…]`',
+  }),
+  PAYMENTS_NOTIFICATION_RECEIPT: receipt.optional().meta({
+    description:
+      'The response that the provider takes for the receipt of a notification: status, and after a space the body, such as `200 SUCCESS` or `200 {"code":0}`. Without it, 202 and what became of the notification, as JSON. Spec: Events 4.',
+    valueType: 'status and body',
   }),
   PAYOUTS_API_PROXIES: proxies('Requests without a key are'),
   PAYOUTS_API_TRY_OUT: choice(

@@ -126,6 +126,14 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     probe: '',
   },
   {
+    id: 'notification-receipt',
+    open: 'which response tells the provider that a notification has arrived',
+    assumption:
+      'any status from 200 to 299: 202 is sent, with a JSON body. A provider that expects another response sends the notification again, which changes nothing',
+    setting: '`PAYMENTS_NOTIFICATION_RECEIPT`',
+    probe: '',
+  },
+  {
     id: 'receiving-account-record',
     open: "the fields of a receiving account's record, and which codes mean that no account was opened",
     assumption:

@@ -2,6 +2,7 @@
 
 import { compareDecimals, formatMoney, type Money, sameMoney } from './money.ts';
 import type { AgreedQuote, Attention, CheckedPayoutRequest } from './payout.ts';
+import { plainText } from './plain-text.ts';
 import type { PayoutOrder, TradeResult } from './provider-records.ts';
 
 /** Lists how the terms of `order` differ from the quote that it was created with; empty if they match. */
@@ -60,13 +61,13 @@ function beneficiaryMismatch(order: PayoutOrder, { receiver }: CheckedPayoutRequ
   return different.length === 0 ? undefined : `its beneficiary has a different ${different.join(' and ')}`;
 }
 
-/** Compares without whitespace and letter case. */
+/** Compares without whitespace, letter case, and what the provider's text never has. */
 function textDiffers(found: string | undefined, expected: string): boolean {
   return found !== undefined && normalizeText(found) !== normalizeText(expected);
 }
 
 function normalizeText(text: string): string {
-  return text.normalize('NFKC').replace(/\s+/g, '').toLowerCase();
+  return plainText(text).normalize('NFKC').replace(/\s+/g, '').toLowerCase();
 }
 
 function currencyMismatch(what: string, found: string | undefined, expected: string): string | undefined {

@@ -62,7 +62,7 @@ export interface ReceivingAccountState extends Partial<ReceivingAccountResult>, 
 }
 
 /** Possible names of the record's id. The spec says that it has one, but does not name it. */
-const ID_FIELDS = ['id', 'account_id', 'accountId'];
+export const ID_FIELDS = ['id', 'account_id', 'accountId'] as const;
 const MAX_ID_LENGTH = 64;
 
 export function accountIdOf(record: Record<string, unknown>): string | undefined {

@@ -5,7 +5,7 @@
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import type { Random } from '../surroundings/surroundings.ts';
-import { type KeyRing, UndecipherableError } from './key-ring.ts';
+import { type KeyRing, UndecipherableError, UnknownKeyError } from './key-ring.ts';
 
 const ENCODING = 'encoding';
 const ENCRYPTED = 'binary/encrypted';
@@ -53,6 +53,16 @@ export class EncryptionCodec implements PayloadCodec {
       throw error;
     }
   }
+}
+
+/**
+ * Whether an error of Temporal's client means that this process cannot decrypt a payload: it has no key, no key with the id,
+ * or another key with the id.
+ */
+export function isUndecryptable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const isKnown = error instanceof UnknownKeyError || error.message === `Unknown encoding: ${ENCRYPTED}`;
+  return isKnown || isUndecryptable(error.cause);
 }
 
 /** The id of the key that encrypted a payload. Undefined if it is not encrypted. */

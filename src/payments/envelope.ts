@@ -1,5 +1,6 @@
 /** Reads `{code, message, data}` from an answer and determines the kind of the answer (spec: Conventions). */
-import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from './exact-json.ts';
+import { isPlainText } from '../domain/plain-text.ts';
+import { exactNumberText, hasKey, isJsonObject, NotJsonError, readExactJson } from './exact-json.ts';
 import type { EnvelopeStyle } from './operations.ts';
 
 /**
@@ -89,12 +90,14 @@ function isEnvelope(style: EnvelopeStyle, value: Record<string, unknown>): boole
 /** The spec's samples have numeric codes. Text is accepted too (H26). */
 function codeText(code: unknown): string | undefined {
   const text = typeof code === 'string' ? code.trim() : exactNumberText(code);
-  return text === '' ? undefined : text;
+  return text === undefined || text === '' || !isPlainText(text) ? undefined : text;
 }
 
+/** A bad byte may be in a description only: the schemas of all other fields reject it (H200). */
 function tryRead(body: Buffer): unknown {
   try {
-    return readExactJson(body);
+    const value = readExactJson(body, { replaceBadBytes: true });
+    return hasKey(value, (key) => !isPlainText(key)) ? undefined : value;
   } catch (error) {
     if (error instanceof NotJsonError) return undefined;
     throw error;

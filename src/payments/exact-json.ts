@@ -9,6 +9,8 @@ interface ExactJsonLimits {
   maxDepth?: number;
   /** Rejects a repeated key even if both values are equal. Different values are always rejected. */
   uniqueKeys?: boolean;
+  /** Reads bytes that are not UTF-8 as U+FFFD, instead of rejecting all of them. */
+  replaceBadBytes?: boolean;
 }
 
 /** Thrown if bytes are not JSON within the limits. The message contains none of the input. */
@@ -28,7 +30,7 @@ export function jsonNumber(decimal: string): LosslessNumber {
 
 /** Parses UTF-8 bytes. Numbers become objects that `exactNumberText` reads. Throws `NotJsonError`. */
 export function readExactJson(bytes: Uint8Array, limits: ExactJsonLimits = {}): unknown {
-  const text = decode(bytes);
+  const text = decode(bytes, limits.replaceBadBytes);
   const shape = shapeOf(text);
   if (shape.depth > (limits.maxDepth ?? MAX_DEPTH)) throw new NotJsonError('nested too deeply');
   const value = parseText(text);
@@ -42,14 +44,15 @@ export function readExactJson(bytes: Uint8Array, limits: ExactJsonLimits = {}): 
  */
 export function readPlainJson(bytes: Uint8Array, limits: Pick<ExactJsonLimits, 'maxDepth'> = {}): unknown {
   const value = readExactJson(bytes, { ...limits, uniqueKeys: true });
-  if (hasPrototypeKey(value)) throw new NotJsonError('a key is __proto__');
+  if (hasKey(value, (key) => key === '__proto__')) throw new NotJsonError('a key is __proto__');
   return JSON.parse(decode(bytes));
 }
 
-function hasPrototypeKey(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(hasPrototypeKey);
+/** Whether `isWanted` accepts any key of the value, at any depth. */
+export function hasKey(value: unknown, isWanted: (key: string) => boolean): boolean {
+  if (Array.isArray(value)) return value.some((inner) => hasKey(inner, isWanted));
   if (!isJsonObject(value)) return false;
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey);
+  return Object.entries(value).some(([key, inner]) => isWanted(key) || hasKey(inner, isWanted));
 }
 
 /** Serializes to UTF-8. Omits `undefined` members, and writes numbers from `jsonNumber` exactly. */
@@ -59,11 +62,12 @@ export function writeExactJson(value: unknown): Buffer {
   return Buffer.from(text, 'utf8');
 }
 
-/** A copy with every number as its exact text. */
-export function numbersToText(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(numbersToText);
+/** A copy with every number as its exact text, and every text as `read` returns it. */
+export function numbersToText(value: unknown, read = (text: string) => text): unknown {
+  if (Array.isArray(value)) return value.map((inner) => numbersToText(inner, read));
+  if (typeof value === 'string') return read(value);
   if (!isJsonObject(value)) return exactNumberText(value) ?? value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, numbersToText(inner)]));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, numbersToText(inner, read)]));
 }
 
 /** Whether the value is a JSON object: not an array, null, or a number from `readExactJson`. */
@@ -71,9 +75,9 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
 }
 
-function decode(bytes: Uint8Array): string {
+function decode(bytes: Uint8Array, replaceBadBytes = false): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: !replaceBadBytes }).decode(bytes);
   } catch {
     throw new NotJsonError('not UTF-8');
   }

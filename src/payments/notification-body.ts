@@ -2,6 +2,7 @@
  * Finds the `orderId`, the `partnerOrderId` and the status in a notification, whose format the spec does not show
  * (H36).
  */
+import { isPlainText } from '../domain/plain-text.ts';
 import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from './exact-json.ts';
 import { compact } from './wire/scalars.ts';
 
@@ -85,7 +86,7 @@ function textOf(value: unknown, field: string): string | undefined {
   const text = typeof value === 'string' ? value : exactNumberText(value);
   if (text === undefined || text === '') return undefined;
   if (text.length > MAX_TEXT) throw new NotificationFormatError(`${field} is over 64 characters`);
-  if (/[\p{Cc}\p{Cs}]/u.test(text)) throw new NotificationFormatError(`${field} contains control characters`);
+  if (!isPlainText(text)) throw new NotificationFormatError(`${field} contains control characters`);
   return text;
 }
 

@@ -1,15 +1,11 @@
 /** What the API server and the CLI share for batches that exist. */
 import type { Batches } from '../client/batches.ts';
 import type { BatchRef } from '../client/checked-batch.ts';
+import { EndedError } from '../client/payouts-error.ts';
 import type { BatchState } from '../domain/batch.ts';
 
-/** Thrown for the cancellation of a batch that has ended. Nothing was changed. */
-export class BatchEndedError extends Error {
-  override readonly name = 'BatchEndedError';
-}
-
 /**
- * Stops starting rows; canceling again returns the state again. Throws `BatchEndedError`, and Temporal's
+ * Stops starting rows; canceling again returns the state again. Throws `EndedError`, and Temporal's
  * `WorkflowNotFoundError` if there is no such batch.
  */
 export async function cancelBatch(
@@ -19,6 +15,6 @@ export async function cancelBatch(
 ): Promise<BatchState> {
   await batches.cancel(ref);
   const state = await withDeadline(() => batches.state(ref));
-  if (state.phase === 'DONE' && !state.canceled) throw new BatchEndedError('this batch has ended');
+  if (state.phase === 'DONE' && !state.canceled) throw new EndedError('batch', 'every row is done');
   return state;
 }

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { programArguments } from '../../scripts/programs.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { CAN_HAVE_TERMINAL, cli, cliOnTerminal } from '../support/cli.ts';
+import { CAN_HAVE_TERMINAL, cli, cliOnTerminal, ended } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -133,6 +134,27 @@ describe('approve, cancel, resolve, notify, poll', () => {
     expect(late.json()).toMatchObject({ error: { code: 'NOT_ACCEPTED_NOW', message: expect.any(String) } });
   });
 
+  test('H203 a decision about an ended payout is refused, with the outcome', async () => {
+    const ref = await world.pay('failure');
+    await world.payouts.result(ref);
+    const decisions = [['approve'], ['refuse'], ['cancel'], ['resolve', '--not-created', 'end']] as const;
+    for (const [verb, ...options] of decisions) {
+      const late = await run(verb, ref.partnerOrderId, '--by', 'olga', ...options);
+      expect(late).toMatchObject({ code: 4, stdout: '', stderr: 'this payout has ended: FAILED\n' });
+    }
+    const polled = await run('poll', ref.partnerOrderId, '--json');
+    expect(polled.json()).toEqual({
+      error: { code: 'NOT_ACCEPTED_NOW', message: 'this payout has ended: FAILED' },
+    });
+    expect((await run('poll', newPartnerOrderId())).code).toBe(3);
+    const stopped = await world.pay('slow final=1h');
+    await world.payouts.handle(stopped).terminate('by the test');
+    expect(await run('poll', stopped.partnerOrderId)).toMatchObject({
+      code: 4,
+      stderr: 'the workflow of this payout has ended\n',
+    });
+  });
+
   test('resolve ends a review, and requires exactly one decision', async () => {
     const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
@@ -168,6 +190,39 @@ describe('approve, cancel, resolve, notify, poll', () => {
 });
 
 describe('list, account, status, help', () => {
+  test('H200 what the provider says of a failure cannot act on the terminal', async () => {
+    const partnerOrderId = newPartnerOrderId();
+    for (const text of ['escape', 'bidi'] as const)
+      world.simulator.control.addFault({
+        partnerOrderId,
+        probability: 0.5,
+        fault: { kind: 'odd-text', text },
+      });
+    world.simulator.control.addFault({ partnerOrderId, fault: { kind: 'odd-text', text: 'bad-byte' } });
+    await world.payouts.result(await world.pay('failure', { partnerOrderId }));
+    for (const options of [[], ['--json']]) {
+      const { code, stdout } = await run('result', partnerOrderId, ...options);
+      expect(code).toBe(5);
+      expect(stdout).toMatch(/PROVIDER_FAILED/);
+      // JSON escapes what it can.
+      expect(stdout.replaceAll('\n', ' ')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]|\\u/u);
+    }
+  });
+
+  test('H201 watch ends with its reader', async () => {
+    const ref = await world.pay('success', { approval: 'required' });
+    await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    const words = [...programArguments('src/starters/cli/main.ts'), 'watch', ref.partnerOrderId];
+    const script = '"$@" | head -n 1; echo "$PIPESTATUS"';
+    const watched = ended(
+      'bash',
+      ['-c', script, 'bash', process.execPath, ...words],
+      world.workerEnvironment,
+    );
+    await world.payouts.approve(ref, { by: 'olga' });
+    expect(await watched).toMatchObject({ stderr: '', stdout: expect.stringMatching(/^[^\n]+\n0\n$/) });
+  });
+
   test('list filters by attention flag', async () => {
     const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');

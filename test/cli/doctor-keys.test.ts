@@ -42,6 +42,35 @@ test('doctor asks several workers, and names each with its keys', async () => {
   expect(detail).toMatch(/match; this machine: k1; workers? .*\d+@\S+: k1/);
 });
 
+test('H204 without the keys of the workers, a verb names the setting and sends nothing', async () => {
+  const ended = await world.pay('success');
+  await world.payouts.result(ended);
+  const open = await world.pay('slow final=1h');
+  await world.until(open, ({ phase }) => phase === 'PROCESSING');
+  const verbs = [
+    ['status', ended.partnerOrderId],
+    ['result', ended.partnerOrderId],
+    ['poll', ended.partnerOrderId],
+    ['status', open.partnerOrderId],
+    ['cancel', open.partnerOrderId, '--by', 'olga'],
+    ['notify', open.partnerOrderId],
+  ];
+  for (const keys of ['', newKey('k2'), newKey('k1')]) {
+    const environment = { ...world.workerEnvironment, PAYOUTS_ENCRYPTION_KEYS: keys };
+    const runs = await Promise.all(verbs.map((verb) => cli(environment, verb)));
+    for (const { code, stderr } of runs) {
+      expect(code).toBe(1);
+      expect(stderr).toBe(
+        'this machine cannot decrypt what the workers encrypt: set PAYOUTS_ENCRYPTION_KEYS to their keys\n',
+      );
+    }
+  }
+  expect(
+    (await world.history(open)).events?.some((one) => one.workflowExecutionSignaledEventAttributes),
+  ).toBe(false);
+  expect((await world.payouts.state(open)).phase).toBe('PROCESSING');
+});
+
 test('doctor names the worker that lacks the key, and not the others', async () => {
   const { child } = await workers.start({ PAYOUTS_ENCRYPTION_KEYS: newKey('k2') });
   // Temporal chooses the worker of each probe.

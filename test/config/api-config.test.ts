@@ -42,6 +42,25 @@ describe('H158 an API server that accepts unverified notifications', () => {
   });
 });
 
+test('H202 PAYMENTS_NOTIFICATION_RECEIPT is a status of success and a body in one line', () => {
+  const accept = { PAYMENTS_NOTIFICATION_UNVERIFIED: 'accept' };
+  const receiptOf = (text: string) =>
+    apiConfig({ ...PRODUCTION, ...accept, PAYMENTS_NOTIFICATION_RECEIPT: text })
+      .PAYMENTS_NOTIFICATION_RECEIPT;
+  expect(receiptOf('')).toBeUndefined();
+  expect(receiptOf('200 SUCCESS')).toEqual({
+    status: 200,
+    type: 'text/plain; charset=utf-8',
+    body: 'SUCCESS',
+  });
+  expect(receiptOf('201 {"code":0}')).toMatchObject({ type: 'application/json', body: '{"code":0}' });
+  expect(receiptOf('204')).toMatchObject({ status: 204, body: '' });
+  for (const bad of ['OK', '302', '500 OK', '200OK', '204 OK', '200 a\nb', `200 ${'x'.repeat(1_001)}`])
+    expect(problems({ ...accept, PAYMENTS_NOTIFICATION_RECEIPT: bad })).toEqual([
+      'PAYMENTS_NOTIFICATION_RECEIPT: must be a status from 200 to 299, a space and a body of at most 1000 characters in one line; 204 and 205 have no body',
+    ]);
+});
+
 test('PAYOUTS_API_PROXIES lists addresses and networks', () => {
   const accept = { PAYMENTS_NOTIFICATION_UNVERIFIED: 'accept' };
   expect(apiConfig({ ...PRODUCTION, ...accept }).PAYOUTS_API_PROXIES).toEqual([]);

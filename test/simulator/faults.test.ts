@@ -117,6 +117,25 @@ describe('faults', () => {
     expect(replies[hit.indexOf(true)]?.json).toMatchObject({ code: 900002, data: null });
   });
 
+  test.each([
+    ['bad-byte', 'account \ufffdclosed'],
+    ['control', 'account\u0000\u0085\r\nphase  DONE\u2028closed'],
+    ['escape', '\u001b[2J\u001b]0;PAID\u0007account closed\u009b1A'],
+    ['surrogate', 'account \ud83d closed'],
+    ['bidi', 'returned \u202e00.001\u202c of \u206600.1\u2069'],
+  ] as const)('odd-text: the answers are true, and their descriptions have a %s', async (text, shown) => {
+    const number = newPartnerOrderId();
+    await service.pay(number, 'failure');
+    await service.untilStatus(number, 'FAILED');
+    service.control.addFault({ fault: { kind: 'odd-text', text } });
+    const { json } = await service.result(number);
+    expect(json).toMatchObject({ code: 200, data: { status: 'FAILED', error_msg: shown } });
+    const splits = [{ status: 'FAILED', error_msg: shown, refund_reason: shown }];
+    expect((await service.detail(number)).json).toMatchObject({ data: { pay_distribute_detail: splits } });
+    const order = await service.order(String(valueAt(json, 'data.order_id')));
+    expect(order.json).toMatchObject({ data: { failReason: shown, remark: shown } });
+  });
+
   test('cut-body: the payment was made, and the answer ends in the middle', async () => {
     const { reply, ledger } = await payWith({ kind: 'cut-body' });
     expect(reply).toBeInstanceOf(Error);

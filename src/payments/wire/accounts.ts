@@ -1,5 +1,6 @@
 /** Spec: Account information, and Receiving account balance response. */
 import { z } from 'zod';
+import { isPlainText, plainText } from '../../domain/plain-text.ts';
 import type {
   ClientAccount,
   ClientAccounts,
@@ -7,6 +8,7 @@ import type {
   ReceivingAccountBalance,
   UnreadableAccount,
 } from '../../domain/provider-records.ts';
+import { ID_FIELDS } from '../../domain/receiving-account.ts';
 import { isJsonObject, numbersToText } from '../exact-json.ts';
 import { amount, currency, text } from './scalars.ts';
 
@@ -49,13 +51,22 @@ function readableFields(row: unknown): UnreadableAccount {
   return { ...(code !== undefined && { currency: code }), ...(type !== undefined && { accountType: type }) };
 }
 
-const fieldText = z.string().trim().min(1).max(64);
+const fieldText = z
+  .string()
+  .transform((value): unknown => value.trim())
+  .pipe(text(64));
 
-/** A record whose fields the spec does not list. An empty record is rejected. */
+/** A record whose fields the spec does not list. All but its id counts as a description. An empty record is rejected. */
 export const opaqueAnswer: z.ZodType<OpaqueRecord> = z
-  .unknown()
-  .transform(numbersToText)
-  .pipe(z.record(z.string(), z.unknown()).refine((record) => Object.keys(record).length > 0));
+  .record(z.string(), z.unknown())
+  .refine((record) => Object.keys(record).length > 0)
+  .refine((record) => ID_FIELDS.map((name) => record[name]).every(isPlainIfText))
+  .transform((record) => numbersToText(record, plainText))
+  .pipe(z.record(z.string(), z.unknown()));
+
+function isPlainIfText(value: unknown): boolean {
+  return typeof value !== 'string' || isPlainText(value);
+}
 
 /** The answer does not contain the currency, so it is that of the request. */
 export function balanceAnswer(code: string): z.ZodType<ReceivingAccountBalance> {

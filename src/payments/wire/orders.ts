@@ -1,7 +1,7 @@
 /** Spec: Fee and exchange quote, and Payout order (camelCase on the wire). */
 import { z } from 'zod';
 import type { PayoutOrder, Quote } from '../../domain/provider-records.ts';
-import { compact, currency, description, money, orAbsent, rate, text } from './scalars.ts';
+import { compact, currency, description, money, name, orAbsent, rate, text } from './scalars.ts';
 
 const lockId = orAbsent(text(128));
 
@@ -43,8 +43,8 @@ const exchange = z.object({
 const receiver = z.object({
   outOrderId: orAbsent(text(64)),
   bankAccountNumber: orAbsent(text(255)),
-  bankAccountName: orAbsent(text(256)),
-  bankName: orAbsent(text(256)),
+  bankAccountName: orAbsent(name(256)),
+  bankName: orAbsent(name(256)),
   transactionId: orAbsent(text(128)),
 });
 

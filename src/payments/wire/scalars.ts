@@ -1,6 +1,7 @@
 /** The scalars of the provider's answers, in every spelling that the spec uses. */
 import { z } from 'zod';
 import { type Money, normalizeAmount } from '../../domain/money.ts';
+import { isDamaged, isPlainText, plainText } from '../../domain/plain-text.ts';
 import { exactNumberText } from '../exact-json.ts';
 
 /** A schema from a function that returns undefined for a bad value. Messages never contain the value. */
@@ -28,17 +29,39 @@ export function orAbsent<T>(schema: z.ZodType<T>): z.ZodType<T | undefined> {
     });
 }
 
-/** Text of 1 to `max` characters. */
+/** An id, a code or a status of 1 to `max` characters. It decides, so it is never corrected. */
 export function text(max: number): z.ZodType<string> {
-  return parsedBy(
-    (value) => (typeof value === 'string' && value !== '' && value.length <= max ? value : undefined),
-    `text of 1 to ${max} characters`,
-  );
+  return textThat(isPlainText, max);
 }
 
-/** A description for people. It is truncated to `max` characters, because its length must never hide a result. */
+/** A token is never shown. One that no HTTP header can carry is rejected where it is sent (H133). */
+export function token(max: number): z.ZodType<string> {
+  return textThat((value) => !isDamaged(value), max);
+}
+
+function textThat(isAllowed: (value: string) => boolean, max: number): z.ZodType<string> {
+  return parsedBy((value) => {
+    if (typeof value !== 'string' || value === '' || value.length > max) return undefined;
+    return isAllowed(value) ? value : undefined;
+  }, `text of 1 to ${max} characters, without control characters`);
+}
+
+/** A name of a person or a bank, which is compared. */
+export function name(max: number): z.ZodType<string> {
+  return z
+    .unknown()
+    .transform((value) => (typeof value === 'string' ? plainText(value) : value))
+    .pipe(text(max));
+}
+
+/**
+ * A description for people. Neither its length nor a bad character may hide a result, so it is truncated to `max`
+ * characters, and what cannot be shown is removed.
+ */
 export function description(max: number): z.ZodType<string | undefined> {
-  return orAbsent(parsedBy((value) => (typeof value === 'string' ? value.slice(0, max) : undefined), 'text'));
+  return orAbsent(
+    parsedBy((value) => (typeof value === 'string' ? plainText(value.slice(0, max)) : undefined), 'text'),
+  ).transform((shown) => shown || undefined);
 }
 
 /** A boolean, or its text. */

@@ -1,16 +1,16 @@
 /** Spec: Token record, and Application token. */
 import { z } from 'zod';
 import type { ApplicationToken, UserTokens } from '../../domain/provider-records.ts';
-import { seconds, text } from './scalars.ts';
+import { seconds, text, token } from './scalars.ts';
 
 const MAX_TOKEN = 8192;
 
 export const userTokensAnswer: z.ZodType<UserTokens> = z
   .object({
-    access_token: text(MAX_TOKEN),
+    access_token: token(MAX_TOKEN),
     open_id: text(128),
     expires_in: seconds,
-    refresh_token: text(MAX_TOKEN),
+    refresh_token: token(MAX_TOKEN),
     refresh_token_expires_in: seconds,
   })
   .transform((wire) => ({
@@ -22,5 +22,5 @@ export const userTokensAnswer: z.ZodType<UserTokens> = z
   }));
 
 export const applicationTokenAnswer: z.ZodType<ApplicationToken> = z
-  .object({ access_token: text(MAX_TOKEN), expires_in: seconds })
+  .object({ access_token: token(MAX_TOKEN), expires_in: seconds })
   .transform((wire) => ({ accessToken: wire.access_token, expiresInSeconds: wire.expires_in }));

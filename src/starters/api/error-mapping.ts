@@ -4,7 +4,6 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import {
   WorkflowFailedError,
-  WorkflowNotFoundError,
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
@@ -14,14 +13,13 @@ import { z } from 'zod';
 import { DailyLimitError } from '../../client/allowances.ts';
 import { AuthorizationsBusyError, StillExchangingError } from '../../client/authorizations.ts';
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
-import { isConflict } from '../../client/payouts-error.ts';
+import { EndedError, isConflict } from '../../client/payouts-error.ts';
 import { TooManyReadsError } from '../../client/shared-reads.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
 import type { ProblemDocument } from '../../contract/payout-answers.ts';
 import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems.ts';
 import { applicationFailure, isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { BatchFileError } from '../batch-file/file-row.ts';
-import { BatchEndedError } from '../batches.ts';
 import { causesOf } from './causes.ts';
 import { FloodGate } from './flood-gate.ts';
 import { routeOf } from './metrics.ts';
@@ -39,18 +37,24 @@ const CONNECTION_PROBLEMS: Readonly<Record<string, ProblemKind>> = {
 
 const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }));
 
+/** Errors whose message says everything. */
+const NAMED = [
+  [BatchFileError, 'malformed-request'],
+  [EndedError, 'already-ended'],
+] as const;
+
 /** Undefined for unexpected errors. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields, error);
-  const ofBatch = problemOfBatch(error);
-  if (ofBatch) return ofBatch;
   if (error instanceof DailyLimitError)
     return new Problem(
       'daily-limit-exceeded',
       `this key ${error.message}`,
       error.retryAfterMs === undefined ? {} : retryAfter(error.retryAfterMs),
     );
+  const named = NAMED.find(([type]) => error instanceof type);
+  if (named && error instanceof Error) return new Problem(named[1], error.message);
   if (isConflict(error)) return new Problem('id-conflict', error.message);
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return problemOfFailure(applicationFailure(error.cause));
@@ -71,10 +75,9 @@ export function problemOf(error: unknown): Problem | undefined {
   return undefined;
 }
 
-function problemOfBatch(error: unknown): Problem | undefined {
-  if (error instanceof BatchFileError) return new Problem('malformed-request', error.message);
-  if (error instanceof BatchEndedError) return new Problem('already-ended', error.message);
-  return undefined;
+/** Also of errors that Fastify raised, or that nothing expects. */
+export function problemFor(error: unknown): Problem {
+  return problemOf(error) ?? rejection(error);
 }
 
 function problemOfFailure(failure: ApplicationFailure | undefined): Problem {
@@ -95,16 +98,6 @@ export function rejectedStart(error: unknown): never {
   throw new Problem('start-rejected', 'the start was rejected as bad input', { fields: problem.fields });
 }
 
-/** For updates of a workflow that exists: Temporal does not find it if it has ended. Throws a 409 then. */
-export async function unlessEnded<T>(what: string, send: () => Promise<T>): Promise<T> {
-  try {
-    return await send();
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw new Problem('already-ended', `this ${what} has ended`);
-    throw error;
-  }
-}
-
 /** The problem of an error. Logs it if the server caused it. */
 export type ToProblem = (error: unknown, request: FastifyRequest) => Problem;
 
@@ -116,7 +109,7 @@ export function handleErrors(server: FastifyInstance): ToProblem {
   const failures = new FloodGate((counted) => server.log.error(counted, 'more requests failed'));
   server.addHook('onClose', async () => failures.close());
   const toProblem: ToProblem = (error, request) => {
-    const problem = problemOf(error) ?? rejection(error);
+    const problem = problemFor(error);
     if (problem.status >= 500) {
       const causes = causesOf(error);
       const route = `${request.method} ${routeOf(request)}`;

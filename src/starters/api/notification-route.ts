@@ -3,6 +3,7 @@
  * payout, responds.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Receipt } from '../../config/api-config.ts';
 import type { Callers } from '../../config/callers.ts';
 import { appName } from '../../contract/payout-request.ts';
 import { eventLogger } from '../../observability/log.ts';
@@ -15,6 +16,7 @@ import {
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { networkOf, TokenBuckets } from '../../surroundings/token-buckets.ts';
 import { requireNoAppInQuery } from './bodies.ts';
+import { problemFor } from './error-mapping.ts';
 import { FloodGate } from './flood-gate.ts';
 import type { ApiMetrics, NotificationResult } from './metrics.ts';
 import { Problem, tooManyRequests, unavailable } from './problem.ts';
@@ -29,6 +31,7 @@ interface NotificationParts {
   receiver: Receiver;
   verifier: NotificationVerifier;
   fields: NotificationFields;
+  receipt: Receipt | undefined;
   metrics: ApiMetrics;
   clock: Clock;
   callers: Pick<Callers, 'keys'>;
@@ -37,7 +40,6 @@ interface NotificationParts {
 /** What the route remembers of earlier notifications. */
 interface Counters {
   unmatched: FloodGate;
-  refused: RefusedNotifications;
   senders: TokenBuckets;
 }
 
@@ -47,6 +49,7 @@ const RESULTS: Record<number, NotificationResult> = {
   400: 'unusable',
   401: 'refused',
   404: 'unusable',
+  413: 'unusable',
   429: 'limited',
 };
 
@@ -62,33 +65,42 @@ export function notificationRoute(server: FastifyInstance, parts: NotificationPa
   server.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    // Fastify refuses a content type that it cannot parse. The verifier gets the headers as they came.
+    scope.addHook('onRequest', async (request) => {
+      request.headers = { 'content-type': undefined };
+    });
+    // Also of a request that never reaches the handler.
+    scope.addHook<{ Params: { app: string } }>('onError', async ({ params }, _reply, error) => {
+      const { status, message } = problemFor(error);
+      parts.metrics.countNotification(RESULTS[status] ?? 'not_taken');
+      refused.count(params.app, message);
+    });
     scope.post<{ Params: { app: string } }>('/v1/notifications/:app', async (request, reply) => {
-      try {
-        const received = await receive(parts, { unmatched, refused, senders }, request);
-        parts.metrics.countNotification(received);
-        return reply.code(202).send({ received });
-      } catch (error) {
-        parts.metrics.countNotification((error instanceof Problem && RESULTS[error.status]) || 'not_taken');
-        throw error;
-      }
+      const received = await receive(parts, { unmatched, senders }, request);
+      parts.metrics.countNotification(received);
+      const { status, type, body } = parts.receipt ?? {
+        ...{ status: 202, type: 'application/json', body: JSON.stringify({ received }) },
+      };
+      return reply.code(status).type(type).send(body);
     });
   });
 }
 
 async function receive(
   { verifier, receiver, fields }: NotificationParts,
-  { unmatched, refused, senders }: Counters,
+  { unmatched, senders }: Counters,
   request: NotificationRequest,
 ): Promise<Received> {
   const app = appName.safeParse(request.params.app);
   if (!app.success) throw new Problem('not-found', 'no such application');
   requireNoAppInQuery(request);
   const rawBody = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  const { result, reason } = await verifier.verify({ rawBody, headers: request.headers, now: Date.now() });
-  if (result === 'rejected') {
-    refused.count(app.data, reason ?? 'rejected');
-    throw new Problem('notification-not-verified', `not verified: ${reason ?? 'rejected'}`);
-  }
+  const { result, reason } = await verifier.verify({
+    rawBody,
+    headers: request.raw.headers,
+    now: Date.now(),
+  });
+  if (result === 'rejected') throw new Problem('notification-not-verified', reason ?? 'rejected');
   const notification = parse(rawBody, fields);
   if (notification.orderId === undefined && notification.partnerOrderId === undefined)
     throw new Problem('notification-unusable', 'contains no order id; see PAYMENTS_NOTIFICATION_FIELDS');

@@ -55,11 +55,13 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
   {
     method: 'POST',
     path: '/v1/notifications/{app}',
-    summary: 'Receive a notification of the provider. Verified by the configured scheme',
+    summary:
+      'Receive a notification of the provider. Verified by the configured scheme. The content type does not matter',
     body: { type: JSON_TYPE, schema: notificationBody },
     answers: {
       202: {
-        description: 'delivered, or kept for two minutes until its payout is known',
+        description:
+          'delivered, or kept for two minutes until its payout is known. `PAYMENTS_NOTIFICATION_RECEIPT` replaces this response',
         type: JSON_TYPE,
         schema: received,
       },

@@ -4,7 +4,7 @@ import type { WaitOptions } from '../../client/until-end.ts';
 import type { Caller, Verb } from '../../config/callers.ts';
 import { wholeNumber } from './bodies.ts';
 import type { Clients } from './clients.ts';
-import { rejectedStart, unlessEnded } from './error-mapping.ts';
+import { rejectedStart } from './error-mapping.ts';
 import { appQuery, noBody, type Operation, operation } from './operation.ts';
 import { wait } from './waits.ts';
 
@@ -83,7 +83,7 @@ export function decisionOperation<P extends z.ZodObject, B extends z.ZodType>(
     async ({ caller, params: id, query, body: decision }) => {
       const ref = { ...id, ...query };
       await withTemporalDeadline(() => authorize(ref, caller));
-      return withProviderDeadline(() => unlessEnded(name, () => send(ref, caller.name, decision)));
+      return withProviderDeadline(() => send(ref, caller.name, decision));
     },
   );
 }

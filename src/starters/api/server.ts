@@ -97,8 +97,8 @@ export async function buildServer(
   });
   const callers = new ReloadedCallers(config.callers, server.log, limits);
   server.addHook('onClose', async () => callers.close());
-  const fields = config.PAYMENTS_NOTIFICATION_FIELDS;
-  notificationRoute(server, { receiver, verifier, fields, metrics, clock, callers });
+  const { PAYMENTS_NOTIFICATION_FIELDS: fields, PAYMENTS_NOTIFICATION_RECEIPT: receipt } = config;
+  notificationRoute(server, { receiver, verifier, fields, receipt, metrics, clock, callers });
   docsRoutes(server, operations, config.PAYOUTS_API_TRY_OUT);
   problemRoutes(server);
   metricsRoute(server, callers, audit, metrics.registry);

@@ -6,8 +6,9 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { isConflict } from '../../client/payouts-error.ts';
+import { EndedError, isConflict } from '../../client/payouts-error.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
+import { isUndecryptable } from '../../encryption/payload-codec.ts';
 import {
   applicationFailure,
   grpcStatusOf,
@@ -16,17 +17,21 @@ import {
 } from '../../temporal/client-errors.ts';
 import { TemporalSetupError } from '../../temporal/connection.ts';
 import { WorkflowStuckError } from '../../temporal/stuck-workflow.ts';
-import { BatchEndedError } from '../batches.ts';
 import { EXIT, type Failure, invalidInput, NotConfirmedError } from './answer.ts';
+
+const OTHER_KEYS =
+  'this machine cannot decrypt what the workers encrypt: set PAYOUTS_ENCRYPTION_KEYS to their keys';
 
 export function failureOf(error: unknown): Failure {
   if (isConflict(error)) return { code: 'CONFLICT', message: error.message, exitCode: EXIT.refused };
-  if (error instanceof BatchEndedError)
+  if (error instanceof EndedError)
     return { code: 'NOT_ACCEPTED_NOW', message: error.message, exitCode: EXIT.refused };
   if (error instanceof NotConfirmedError)
     return { code: 'NOT_CONFIRMED', message: error.message, exitCode: EXIT.refused };
   if (error instanceof WorkflowNotFoundError)
     return { code: 'NOT_FOUND', message: 'no such payout, batch, request or token', exitCode: EXIT.notFound };
+  if (isUndecryptable(error))
+    return { code: 'CANNOT_DECRYPT', message: OTHER_KEYS, exitCode: EXIT.unexpected };
   return workflowFailure(error) ?? unexpected(error);
 }
 

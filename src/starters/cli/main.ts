@@ -1,11 +1,12 @@
 /** `npm run payouts -- <verb>`: the command line. Connects to Temporal only. */
 import { Command, CommanderError } from 'commander';
-import type { Payouts } from '../../client/payouts.ts';
+import type { PayoutRef, Payouts } from '../../client/payouts.ts';
 import type { Decision } from '../../contract/payout-messages.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { accountVerbs } from './account-verbs.ts';
 import { EXIT, UsageError } from './answer.ts';
 import { batchVerbs } from './batch-verbs.ts';
+import { endWithReader } from './closed-reader.ts';
 import { completionVerb } from './completion.ts';
 import { eventVerbs } from './event-verbs.ts';
 import { withPayouts } from './files.ts';
@@ -76,9 +77,9 @@ const verb = verbsOf(program);
 const ref = (partnerOrderId: string, { app }: Common) => ({ app, partnerOrderId });
 
 const steer =
-  (send: (payouts: Payouts) => Promise<PayoutState>): Work =>
+  (payout: PayoutRef, send: (payouts: Payouts, payout: PayoutRef) => Promise<PayoutState>): Work =>
   async (session) =>
-    (await payoutVerbs()).steer(session, send);
+    (await payoutVerbs()).steer(session, payout, (payouts) => send(payouts, payout));
 
 verb<Common & Confirmable & StartOptions & { dryRun?: true }>(
   'start <file>',
@@ -129,7 +130,7 @@ for (const decide of ['approve', 'refuse'] as const)
       confirmed(
         rest,
         `${decide} payout ${id}`,
-        steer((payouts) => payouts[decide](ref(id, rest), { by, note, lockRateId })),
+        steer(ref(id, rest), (payouts, payout) => payouts[decide](payout, { by, note, lockRateId })),
       ),
   )
     .option(...YES)
@@ -144,7 +145,7 @@ verb<Common & Confirmable & { by: string; reason?: string }>(
     confirmed(
       rest,
       `cancel payout ${id}`,
-      steer((payouts) => payouts.cancel(ref(id, rest), { by, reason })),
+      steer(ref(id, rest), (payouts, payout) => payouts.cancel(payout, { by, reason })),
     ),
 )
   .option(...YES)
@@ -156,7 +157,7 @@ verb<Common & Confirmable & ResolveOptions>('resolve <id>', 'resolve a payout in
   return confirmed(
     options,
     `resolve payout ${id}`,
-    steer((payouts) => payouts.resolve(ref(id, options), resolution)),
+    steer(ref(id, options), (payouts, payout) => payouts.resolve(payout, resolution)),
   );
 })
   .option(...YES)
@@ -171,7 +172,7 @@ verb<Common & Confirmable & ResolveOptions>('resolve <id>', 'resolve a payout in
   .option(...SENDS);
 
 verb('poll <id>', 'poll the provider now', (id, options) =>
-  steer((payouts) => payouts.poll(ref(id, options))),
+  steer(ref(id, options), (payouts, payout) => payouts.poll(payout)),
 );
 
 verb<Common & { orderId?: string; status?: string }>(
@@ -276,9 +277,10 @@ function wantsJson(): boolean {
   return process.argv.includes('--json');
 }
 
+endWithReader();
 program.parseAsync().catch((error: unknown) => {
   if (!(error instanceof CommanderError)) return printFailure(error, wantsJson());
   if (error.exitCode === 0) return;
-  if (wantsJson()) printFailure(new UsageError(error.message), true);
   process.exitCode = EXIT.badInput;
+  if (wantsJson()) printFailure(new UsageError(error.message), true);
 });

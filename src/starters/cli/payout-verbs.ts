@@ -179,10 +179,18 @@ function now(): string {
 
 /** Sends an update. */
 export async function steer(
-  { payouts, withDeadline }: Session,
+  session: Session,
+  ref: PayoutRef,
   send: (payouts: Payouts) => Promise<PayoutState>,
 ): Promise<Answer> {
+  const { payouts, withDeadline } = session;
+  await requireKeys(session, ref);
   return stateAnswer(await withDeadline(() => send(payouts)));
+}
+
+/** Reads the memo. A message that the workers cannot decrypt would leave the payout stuck. */
+async function requireKeys({ payouts, withDeadline }: Session, ref: PayoutRef): Promise<void> {
+  await withDeadline(() => payouts.handle(ref).describe());
 }
 
 export async function notify(
@@ -193,6 +201,7 @@ export async function notify(
   const { partnerOrderId } = ref;
   const notification = { receivedAt: new Date().toISOString(), partnerOrderId, ...content };
   const json = { notified: true };
+  await requireKeys(session, ref);
   try {
     await session.withDeadline(() => session.payouts.notify(ref, notification));
   } catch (error) {

@@ -6,9 +6,9 @@ import { type Failure, invalidInput, UsageError } from './answer.ts';
 export async function printFailure(error: unknown, json: boolean): Promise<void> {
   const { exitCode, ...failure } = inputFailure(error) ?? (await temporalFailure(error));
   const fields = (failure.fields ?? []).map((field) => `  ${fieldName(field)} ${field.message}\n`);
+  process.exitCode = exitCode;
   if (json) process.stdout.write(`${JSON.stringify({ error: failure }, null, 2)}\n`);
   else process.stderr.write(`${failure.message}\n${fields.join('')}`);
-  process.exitCode = exitCode;
 }
 
 function inputFailure(error: unknown): Failure | undefined {

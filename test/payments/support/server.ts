@@ -68,7 +68,7 @@ export async function deadOrigin(): Promise<string> {
 }
 
 /** Answers every request alike. */
-export function answers(status: number, body: string, headers: Record<string, string> = {}): Script {
+export function answers(status: number, body: string | Buffer, headers: Record<string, string> = {}): Script {
   return (_request, response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
   };
