@@ -297,8 +297,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'cancellation-forgotten',
     what: 'A cancellation is accepted without effect: the payout is paid.',
     file: 'src/workflows/payout/handlers.ts',
-    find: "  run.cancel(by, reason);\n  await condition(() => record.phase === 'DONE' || record.canceled === undefined);\n  if (record.result?.outcome === 'NOT_CREATED') return stateOf(run);\n",
-    replace: '  if (made) return stateOf(run);\n',
+    find: "  run.cancel(by, reason);\n  await condition(() => record.phase === 'DONE' || record.canceled === undefined);\n  if (record.result?.outcome === 'NOT_CREATED') return;\n",
+    replace: '  if (decision) return;\n',
   },
   {
     name: 'refusal-forgotten',
