@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { DailyLimitError } from '../../client/allowances.ts';
 import { AuthorizationsBusyError, StillExchangingError } from '../../client/authorizations.ts';
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
-import { isConflict } from '../../client/payouts-error.ts';
+import { PayoutsError, type PayoutsErrorCode } from '../../client/payouts-error.ts';
 import { TooManyReadsError } from '../../client/shared-reads.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
 import type { ProblemDocument } from '../../contract/payout-answers.ts';
@@ -41,6 +41,8 @@ const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }))
 /** Undefined for unexpected errors. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
+  const refusal = refusalOf(error);
+  if (refusal) return refusal;
   if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields, error);
   if (error instanceof DailyLimitError)
     return new Problem(
@@ -49,7 +51,6 @@ export function problemOf(error: unknown): Problem | undefined {
       error.retryAfterMs === undefined ? {} : retryAfter(error.retryAfterMs),
     );
   if (error instanceof BatchEndedError) return new Problem('already-ended', error.message);
-  if (isConflict(error)) return new Problem('id-conflict', error.message);
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return problemOfFailure(applicationFailure(error.cause));
   if (error instanceof AuthorizationsBusyError)
@@ -67,6 +68,16 @@ export function problemOf(error: unknown): Problem | undefined {
       'Temporal or a worker does not respond. It is unknown whether the request was executed: read the state, or send the same request again',
     );
   return undefined;
+}
+
+const REFUSALS: Partial<Record<PayoutsErrorCode, ProblemKind>> = {
+  CONFLICT: 'id-conflict',
+  NOT_ACCEPTED_NOW: 'not-accepted-now',
+};
+
+function refusalOf(error: unknown): Problem | undefined {
+  const kind = error instanceof PayoutsError ? REFUSALS[error.code] : undefined;
+  return kind && error instanceof Error ? new Problem(kind, error.message) : undefined;
 }
 
 function problemOfFailure(failure: ApplicationFailure | undefined): Problem {

@@ -6,7 +6,7 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { isConflict } from '../../client/payouts-error.ts';
+import { isConflict, isNotAccepted } from '../../client/payouts-error.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
 import {
   applicationFailure,
@@ -21,7 +21,7 @@ import { EXIT, type Failure, invalidInput, NotConfirmedError } from './answer.ts
 
 export function failureOf(error: unknown): Failure {
   if (isConflict(error)) return { code: 'CONFLICT', message: error.message, exitCode: EXIT.refused };
-  if (error instanceof BatchEndedError)
+  if (error instanceof BatchEndedError || isNotAccepted(error))
     return { code: 'NOT_ACCEPTED_NOW', message: error.message, exitCode: EXIT.refused };
   if (error instanceof NotConfirmedError)
     return { code: 'NOT_CONFIRMED', message: error.message, exitCode: EXIT.refused };
