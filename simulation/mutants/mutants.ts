@@ -301,6 +301,20 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '  if (decision) return;\n',
   },
   {
+    name: 'state-before-the-decision',
+    what: 'A decision returns before the payout has acted on it: every interface shows that it still waits for one.',
+    file: 'src/workflows/payout/handlers.ts',
+    find: "    await (action === 'resolve' ? carriedOut(run) : condition(() => !awaitsNextStep(run.record)));\n",
+    replace: '',
+  },
+  {
+    name: 'ended-with-an-open-question',
+    what: 'A payout that was resolved keeps the flag that asks to resolve it.',
+    file: 'src/workflows/payout/payout.ts',
+    find: '  run.unflag(...WHILE_OPEN);\n',
+    replace: '',
+  },
+  {
     name: 'refusal-forgotten',
     what: 'A refusal counts as an approval: the payout is paid.',
     file: 'src/workflows/payout/handlers.ts',

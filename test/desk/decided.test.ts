@@ -61,7 +61,9 @@ describe('H205 a decision shows the state after it', () => {
     expect(refused.body).toMatchObject({ phase: 'DONE', reason: { code: 'APPROVAL_REFUSED' } });
     const resolved = await decide(await reviewed(), 'resolve', { created: false, then: 'end' });
     expect(resolved.body).toMatchObject({
-      ...{ phase: 'DONE', outcome: 'NOT_CREATED', needsAttention: false },
+      ...{ phase: 'DONE', outcome: 'NOT_CREATED' },
+      // The other order is a fact, and no question.
+      reasons: [{ code: 'ORDER_DIFFERS_FROM_REQUEST' }],
       decisions: [{ action: 'resolve', by: 'desk' }],
     });
   });
