@@ -46,7 +46,7 @@ export async function acknowledgementOf(
 ): Promise<(Acknowledgement & Pick<Memo, 'foundMs'>) | undefined> {
   const handle = client.workflow.getHandle(payoutAcknowledgementWorkflowId(app, partnerOrderId));
   const known = await unlessGone(() => handle.describe());
-  const memo = known && memoSchema.parse(known.memo);
+  const memo = known && memoSchema.parse(known.memo?.['acknowledgement']);
   if (memo?.payoutRunId !== payoutRunId) return undefined;
   const { by, note, reasons, foundMs } = memo;
   return {
@@ -114,9 +114,11 @@ export async function acknowledge(client: Client, given: NewAcknowledgement): Pr
     args: [],
     memo: {
       ...(environment !== undefined && { environment }),
-      ...{ by, ...(note !== undefined && { note }) },
-      reasons: reasons.map(({ code, message }) => ({ code, message })),
-      ...{ payoutRunId, foundMs: found.foundMs },
+      acknowledgement: {
+        ...{ by, payoutRunId, foundMs: found.foundMs },
+        ...(note !== undefined && { note }),
+        reasons: reasons.map(({ code, message }) => ({ code, message })),
+      } satisfies Memo,
     },
     typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
     staticSummary: 'the flags of an ended payout were acknowledged',
@@ -150,7 +152,8 @@ async function memosOf(client: Client, ids: readonly string[]): Promise<Map<stri
   for await (const page of listRunPages(client, query, PAGE_SIZE))
     for (const run of page) {
       // A memo of a key that this process does not have acknowledges nothing.
-      const memo = memoSchema.safeParse(await run.memo().catch(() => undefined)).data;
+      const read = await run.memo().catch(() => undefined);
+      const memo = memoSchema.safeParse(read?.['acknowledgement']).data;
       if (memo) memos.set(run.workflowId, [...(memos.get(run.workflowId) ?? []), memo]);
     }
   return memos;

@@ -162,7 +162,7 @@ describe('H206 the flags of a payout that has ended', () => {
     expect((await run('acknowledge', 'no-such-payout', '--by', 'olga')).code).toBe(3);
   });
 
-  test('what the follow-up finds later needs attention again', async () => {
+  test('H208 what the follow-up finds later needs attention again', async () => {
     const ref = await world.pay('split splits=3');
     await world.payouts.result(ref);
     const refund = (index: number) => ({ index, refund: true, refundReason: 'account closed' });
