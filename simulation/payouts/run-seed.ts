@@ -449,7 +449,8 @@ class SeededWorld {
     if (!after) return;
     this.scene.recordDecision(number, made);
     const problem = stateProblem({ ...made, sent }, after);
-    if (problem) this.system.world.violation(`${partnerOrderIdOf(number)} ${problem}`);
+    if (problem && this.system.runsOnlyNewest)
+      this.system.world.violation(`${partnerOrderIdOf(number)} ${problem}`);
   }
 
   /** Inspects payouts, and resolves reviews from the provider's ledger. */
@@ -581,6 +582,7 @@ class SeededWorld {
 
   /** Flags of an ended payout that still ask for a decision or for patience. */
   private openQuestions({ number }: PlannedPayout): string[] {
+    if (!this.system.runsOnlyNewest) return [];
     const flags = textOf(this.system.server.latest(payoutId(number))?.attributes['PayoutReasons']);
     return WHILE_OPEN.filter((code) => flags.includes(`"${code}"`)).map(
       (code) => `has ended with the flag ${code}`,
