@@ -37,7 +37,7 @@ async function unreadable<T>(work: () => Promise<T>): Promise<T> {
 }
 
 async function refusesPlainDecisions(ref: PayoutRef, orderId: string): Promise<void> {
-  expect(await world.payouts.state(ref)).toMatchObject({ reviewedOrderIds: [orderId] });
+  expect(await world.until(ref, isReviewed)).toMatchObject({ reviewedOrderIds: [orderId] });
   const why = { type: 'NotAcceptedNow', message: expect.stringMatching(`^reviewedOrderIds: .*${orderId}`) };
   const decision = { by, created: false } as const;
   for (const then of ['retry', 'end'] as const)

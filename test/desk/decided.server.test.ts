@@ -7,10 +7,12 @@ import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
 import { DeskBrowser, startDesk } from '../support/desk.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, post, type TestApiServer } from '../support/http.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
 
 let world: PayoutWorld;
 let server: TestApiServer;
