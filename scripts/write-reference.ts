@@ -25,6 +25,7 @@ import {
   OPENING_ATTENTION,
   PAYOUT_ATTENTION,
   TOKEN_ATTENTION,
+  WHILE_OPEN,
   WORKFLOW_ATTENTION,
 } from '../src/domain/attention-codes.ts';
 import { BUSINESS_EVENTS } from '../src/domain/business-events.ts';
@@ -126,7 +127,7 @@ const SECTIONS: readonly Section[] = [
     parts: [
       {
         title: 'Payouts that need attention',
-        text: 'For a payout in review, see [Resolve a payout in review](operations.md#resolve-a-payout-in-review).',
+        text: `For a payout in review, see [Resolve a payout in review](operations.md#resolve-a-payout-in-review). These end with the payout: ${WHILE_OPEN.map(code).join(', ')}. An operator [acknowledges](operations.md#attention-flags) the others after its end.`,
         table: explained('code', PAYOUT_ATTENTION),
       },
       {

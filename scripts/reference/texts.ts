@@ -196,7 +196,7 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
       '`true`: the start policies make Temporal refuse a second workflow under this id. Any other value makes a doubtful start, which confirms before it sends.',
   },
   environment: {
-    on: '`payout`, `payoutBatch`, `payoutFollowUp`, `openReceivingAccount`, `payoutOperation`',
+    on: '`payout`, `payoutBatch`, `payoutFollowUp`, `payoutAcknowledgement`, `openReceivingAccount`, `payoutOperation`',
     writer: 'the program that starts it',
     meaning: 'The environment that the start is meant for. A worker of another environment rejects it.',
   },
@@ -225,6 +225,12 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
     on: '`payoutFollowUp`',
     writer: 'the follow-up',
     meaning: 'What came back and what differs, for the daily report.',
+  },
+  acknowledgement: {
+    on: '`payoutAcknowledgement`',
+    writer: 'the program that acknowledges',
+    meaning:
+      'Who has seen which [flags](operations.md#attention-flags) of the payout and of its follow-up, the run of the payout that had ended, and when the follow-up had last found something.',
   },
   unpublishedEvents: {
     on: '`payout`, `payoutFollowUp`, `payoutBatch`, `tokenRenewal`',

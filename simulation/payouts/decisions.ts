@@ -1,4 +1,5 @@
 /** Checks that the product keeps every decision that it accepted. */
+import type { PayoutState } from '../../src/domain/payout.ts';
 import { partnerOrderIdOf } from './payout-world.ts';
 import type { Plan, PlannedPayout } from './plan.ts';
 import type { Feature, Scene } from './scene.ts';
@@ -8,6 +9,23 @@ export interface Decision {
   what: 'approve' | 'refuse' | 'cancel' | 'resolve';
   /** The order that the operator named. */
   orderId?: string | undefined;
+}
+
+/** What is wrong with the state that an accepted decision returned: it must be the state after the decision. */
+export function stateProblem(
+  { what, sent }: Pick<Decision, 'what'> & { sent: { by: string; lockRateId?: string | undefined } },
+  { phase, quote, decisions = [] }: PayoutState,
+): string | undefined {
+  const isWaiting = {
+    // Another quote may wait by now.
+    approve: phase === 'AWAITING_APPROVAL' && quote?.lockRateId === sent.lockRateId,
+    refuse: phase === 'AWAITING_APPROVAL' && quote?.lockRateId === sent.lockRateId,
+    cancel: phase !== 'DONE',
+    resolve: phase === 'NEEDS_REVIEW',
+  }[what];
+  if (isWaiting) return `returns ${phase} after an accepted ${what}`;
+  const isKept = decisions.some(({ action, by }) => action === what && by === sent.by);
+  return isKept ? undefined : `does not show its accepted ${what}`;
 }
 
 export class Decisions implements Feature {

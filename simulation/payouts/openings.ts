@@ -149,7 +149,12 @@ export class Openings implements Feature {
       requestId,
       account ? 'resolve: opened' : `resolve: not opened, ${resolutionWithoutOrder}`,
     );
-    await this.scene.ignoreExpectedErrors(requestId, () => this.starter.resolve(opening, decision));
+    const after = await this.scene.ignoreExpectedErrors(requestId, () =>
+      this.starter.resolve(opening, decision),
+    );
+    const { world, runsOnlyNewest } = this.scene.system;
+    if (after?.phase === 'NEEDS_REVIEW' && runsOnlyNewest)
+      world.violation(`${requestId} returns NEEDS_REVIEW after an accepted resolve`);
   }
 
   // ---- the oracle

@@ -90,6 +90,8 @@ export class PayoutWorld {
   readonly converter: DataConverter;
   readonly payouts: Payouts;
   readonly endpoint: SimulatedEndpoint | undefined;
+  /** False if the processes run released code at first, which may have faults that the code under test no longer has. */
+  readonly runsOnlyNewest: boolean;
   /** Called with the name of the process that writes a request to the provider. */
   readonly onWrite: ((process: string) => void)[] = [];
   private config: WorkerConfig;
@@ -100,6 +102,7 @@ export class PayoutWorld {
     const { workflows, seed, workers = 1, env, settings, faults, trip = fastTrip } = options;
     this.newest = workflows;
     this.deployed = options.released ?? workflows;
+    this.runsOnlyNewest = options.released === undefined;
     this.config = workerConfig({ ...REQUIRED_ENV, ...env });
     if (options.hasSecondApp) this.config = withSecondApp(this.config);
     if (options.events) this.config = { ...this.config, events: simulatedEndpoints() };

@@ -6,6 +6,8 @@ import { PayoutConflictError } from '../../src/client/payouts.ts';
 import { payoutFollowUpWorkflowId, payoutWorkflowId } from '../../src/contract/ids.ts';
 import { payoutResultSchema } from '../../src/contract/payout-answers.ts';
 import type { Resolution } from '../../src/contract/payout-messages.ts';
+import { WHILE_OPEN } from '../../src/domain/attention-codes.ts';
+import type { PayoutState } from '../../src/domain/payout.ts';
 import { faultsIn, hazardsIn } from '../coverage/hazards.ts';
 import type { Process } from '../process/life.ts';
 import type { Trip } from '../provider/transport.ts';
@@ -17,7 +19,7 @@ import { snapshotOf } from '../temporal/snapshot.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import { UnsettledError } from '../world/world.ts';
 import { Batches, isOfBatch } from './batches.ts';
-import { Decisions } from './decisions.ts';
+import { type Decision, Decisions, stateProblem } from './decisions.ts';
 import { Events } from './events.ts';
 import { FaultFree } from './fault-free.ts';
 import { KeyRotation } from './key-rotation.ts';
@@ -368,10 +370,9 @@ class SeededWorld {
       const ref = refOf(number);
       this.scene.recordAction('payout', ref.partnerOrderId, verdict);
       if (verdict === 'approve') this.approved.add(number);
-      const accepted = await this.ignoreExpectedErrors(number, () =>
-        payouts[verdict](ref, { by: 'approver', lockRateId: state.quote?.lockRateId }),
-      );
-      if (accepted) this.scene.recordDecision(number, { what: verdict });
+      const sent = { by: 'approver', lockRateId: state.quote?.lockRateId };
+      const after = await this.ignoreExpectedErrors(number, () => payouts[verdict](ref, sent));
+      this.recordDecision(number, { what: verdict, sent, after });
     }
   }
 
@@ -431,10 +432,25 @@ class SeededWorld {
 
   private async cancel(number: number): Promise<void> {
     const ref = refOf(number);
-    const accepted = await this.ignoreExpectedErrors(number, () =>
-      this.system.payouts.cancel(ref, { by: OPERATOR }),
-    );
-    if (accepted) this.scene.recordDecision(number, { what: 'cancel' });
+    const sent = { by: OPERATOR };
+    const after = await this.ignoreExpectedErrors(number, () => this.system.payouts.cancel(ref, sent));
+    this.recordDecision(number, { what: 'cancel', sent, after });
+  }
+
+  /** `after`: the state that the decision returned; undefined if it was not accepted, or its response was lost. */
+  private recordDecision(
+    number: number,
+    {
+      after,
+      sent,
+      ...made
+    }: Omit<Decision, 'atMs'> & { sent: { by: string }; after: PayoutState | undefined },
+  ): void {
+    if (!after) return;
+    this.scene.recordDecision(number, made);
+    const problem = stateProblem({ ...made, sent }, after);
+    if (problem && this.system.runsOnlyNewest)
+      this.system.world.violation(`${partnerOrderIdOf(number)} ${problem}`);
   }
 
   /** Inspects payouts, and resolves reviews from the provider's ledger. */
@@ -475,8 +491,8 @@ class SeededWorld {
       order ? 'resolve: created' : `resolve: not created, ${then}`,
     );
     if (order) this.resolvedToOrder.add(number);
-    const accepted = await this.ignoreExpectedErrors(number, () => payouts.resolve(refOf(number), decision));
-    if (accepted) this.scene.recordDecision(number, { what: 'resolve', orderId: order?.orderId });
+    const after = await this.ignoreExpectedErrors(number, () => payouts.resolve(refOf(number), decision));
+    this.recordDecision(number, { what: 'resolve', orderId: order?.orderId, sent: decision, after });
   }
 
   private ignoreExpectedErrors<T>(number: number, action: () => Promise<T>): Promise<T | undefined> {
@@ -549,7 +565,7 @@ class SeededWorld {
       }
       this.scene.results.set(payout.number, parsed.data);
       for (const text of discrepancies(parsed.data, ledger)) world.violation(`${partnerOrderId}: ${text}`);
-      for (const problem of this.unauthorizedEffects(payout, ledger))
+      for (const problem of [...this.unauthorizedEffects(payout, ledger), ...this.openQuestions(payout)])
         world.violation(`${partnerOrderId} ${problem}`);
     }
     this.checkLedger();
@@ -562,6 +578,15 @@ class SeededWorld {
     for (const { orderId, partnerOrderId } of orders)
       if (!numbers.has(partnerOrderId ?? '')) world.violation(`order ${orderId} belongs to no payout`);
     for (const problem of createProblems(creates)) world.violation(problem);
+  }
+
+  /** Flags of an ended payout that still ask for a decision or for patience. */
+  private openQuestions({ number }: PlannedPayout): string[] {
+    if (!this.system.runsOnlyNewest) return [];
+    const flags = textOf(this.system.server.latest(payoutId(number))?.attributes['PayoutReasons']);
+    return WHILE_OPEN.filter((code) => flags.includes(`"${code}"`)).map(
+      (code) => `has ended with the flag ${code}`,
+    );
   }
 
   /** Effects that require a person's decision, without that decision. */

@@ -10,6 +10,7 @@ import { inParallel } from '../surroundings/in-parallel.ts';
 import { isInvalidArgument, unlessGone } from '../temporal/client-errors.ts';
 import { readStartEvent } from '../temporal/histories.ts';
 import { type ListedRun, listRunPage, quoteIds, type RunPage } from '../temporal/visibility.ts';
+import { acknowledgedRuns } from './acknowledgements.ts';
 import { InvalidPayoutRequestError, requireValid } from './invalid-request.ts';
 
 const MAX_PAGE_SIZE = 100;
@@ -97,7 +98,8 @@ export interface BatchPage {
 }
 
 /**
- * One call to Temporal, and with `clientId` another one for each payout of the page. Throws `InvalidPayoutRequestError` for
+ * One call to Temporal, another one if ended payouts or follow-ups are flagged, and with `clientId` one for each payout of the
+ * page. Throws `InvalidPayoutRequestError` for
  * an invalid filter, limit or cursor.
  */
 export async function payoutPage(
@@ -107,7 +109,20 @@ export async function payoutPage(
 ): Promise<PayoutPage> {
   const { clientId } = filter;
   const { runs, ...rest } = await runPage(client, payoutQuery(filter), page, clientId);
-  return { payouts: (await ofClient(client, runs, clientId)).map(listedPayout), ...rest };
+  return { payouts: await listedPayouts(client, runs, filter), ...rest };
+}
+
+/** Flags that were acknowledged no longer need attention. */
+async function listedPayouts(
+  client: Client,
+  runs: ListedRun[],
+  { clientId, attention }: PayoutFilter,
+): Promise<ListedPayout[]> {
+  const own = await ofClient(client, runs, clientId);
+  const acknowledged = await acknowledgedRuns(client, own);
+  return own
+    .map((run) => ({ ...listedPayout(run), ...(acknowledged.has(run) && { needsAttention: false }) }))
+    .filter(({ needsAttention }) => needsAttention || !attention);
 }
 
 const startOfClient = z.object({ clientId: z.string() });
@@ -139,7 +154,7 @@ export async function batchPage(
 /** Open payouts first, the newest first; then ended payouts, the last to end first. Throws what `payoutPage` throws. */
 export async function* listPayouts(client: Client, filter: PayoutFilter = {}): AsyncGenerator<ListedPayout> {
   for await (const runs of allPages(client, payoutQuery(filter)))
-    yield* (await ofClient(client, runs, filter.clientId)).map(listedPayout);
+    yield* await listedPayouts(client, runs, filter);
 }
 
 /** In the same order as payouts. Throws what `batchPage` throws. */

@@ -55,6 +55,11 @@ export class EndedError extends PayoutsError {
   }
 }
 
+/** The update, or the call, is refused in the current state of the payout. */
+export function isNotAccepted(error: unknown): error is PayoutsError {
+  return error instanceof PayoutsError && error.code === 'NOT_ACCEPTED_NOW';
+}
+
 /** The id belongs to a payout, batch or request with another body, or to a batch of another caller. */
 export function isConflict(error: unknown): error is PayoutsError {
   return error instanceof PayoutsError && error.code === 'CONFLICT';

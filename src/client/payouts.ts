@@ -1,7 +1,7 @@
 /** Starts, steers and reads payouts. Connects to Temporal only, never to the provider. */
 import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
-import { payoutWorkflowId } from '../contract/ids.ts';
+import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
 import {
   approveUpdate,
   type CancelRequest,
@@ -28,6 +28,7 @@ import { endedState } from '../domain/payout-state.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/search-keys.ts';
+import { acknowledge, withoutAcknowledged } from './acknowledgements.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 import { requireValid } from './invalid-request.ts';
 import {
@@ -204,7 +205,10 @@ export class Payouts {
       return { state: endedState(result), result };
     }
     const state = await this.seen.withSlot(() => handle.query(stateQuery));
-    return withResult(handle, status, state);
+    const ref = payoutOf(handle.workflowId);
+    const isFlagged = status.name === 'COMPLETED' && state.needsAttention;
+    const shown = isFlagged && ref ? await withoutAcknowledged(this.client, ref, runId, state) : state;
+    return withResult(handle, status, shown);
   }
 
   /**
@@ -266,6 +270,30 @@ export class Payouts {
       const ended = await this.endedResult(ref, error);
       throw new EndedError('payout', ended?.outcome);
     }
+  }
+
+  /**
+   * Records that an operator has seen the flags of an ended payout and of its follow-up, which then leave the lists. The
+   * same acknowledgement may be repeated. Throws a `PayoutsError` with `NOT_ACCEPTED_NOW` if the payout has not ended, or
+   * has no flag.
+   */
+  async acknowledge(ref: PayoutRef, { by, note }: Pick<Decision, 'by' | 'note'>): Promise<PayoutState> {
+    const { app = 'default', partnerOrderId } = ref;
+    const id = { app, partnerOrderId };
+    if (by.trim() === '') throw new PayoutsError('NOT_ACCEPTED_NOW', 'by: must name who acknowledges');
+    const handle = this.handle(ref);
+    this.seen.forget(handle.workflowId);
+    const { state } = await this.look(ref);
+    const { status, runId } = await handle.describe();
+    if (status.name !== 'COMPLETED')
+      throw new PayoutsError('NOT_ACCEPTED_NOW', 'the payout has not ended: its flags end with their causes');
+    const { environment } = this;
+    const { reasons } = state;
+    await acknowledge(this.client, { ...id, environment, by, note, reasons, payoutRunId: runId });
+    this.seen.forget(handle.workflowId);
+    const now = await withoutAcknowledged(this.client, id, runId, state);
+    if (!now.acknowledged) throw new PayoutsError('NOT_ACCEPTED_NOW', 'the payout has no flag');
+    return now;
   }
 
   notify(ref: PayoutRef, notification: Notification): Promise<void> {

@@ -17,6 +17,7 @@ export const VERBS = [
   'refuse',
   'cancel',
   'resolve',
+  'acknowledge',
   'poll',
   'batch',
   'quote',

@@ -43,6 +43,11 @@ export function payoutFollowUpWorkflowId(app: string, partnerOrderId: string): s
   return `payout-follow-up:${app}:${partnerOrderId}`;
 }
 
+/** The acknowledgement of the flags of a payout that has ended. */
+export function payoutAcknowledgementWorkflowId(app: string, partnerOrderId: string): string {
+  return `payout-acknowledgement:${app}:${partnerOrderId}`;
+}
+
 /** One call of the Nexus operation `pay`. The request id of the call makes it unique. */
 export function payoutOperationWorkflowId(app: string, partnerOrderId: string, requestId: string): string {
   return `${payoutOperationsPrefix(app)}${partnerOrderId}:${requestId}`;
@@ -62,7 +67,14 @@ export function applicationOf(workflowId: string): string | undefined {
 
 /** How the ids begin that have the application in the second place. */
 const OF_ONE_APPLICATION: readonly string[] = [
-  ...['payout', 'payout-follow-up', 'payout-operation', 'payout-batch', 'payout-batch-part'],
+  ...[
+    'payout',
+    'payout-follow-up',
+    'payout-acknowledgement',
+    'payout-operation',
+    'payout-batch',
+    'payout-batch-part',
+  ],
   ...['receiving-account', 'token', 'authorization'],
 ];
 

@@ -116,6 +116,15 @@ export const payoutStateSchema = z.strictObject({
   lastConfirmedAt: time.exactOptional(),
   needsAttention: z.boolean(),
   reasons: z.array(z.strictObject({ code: z.enum(codesOf(PAYOUT_ATTENTION)), message: z.string() })),
+  acknowledged: z
+    .strictObject({
+      ...{ by: z.string(), at: time, note: z.string().exactOptional() },
+      reasons: z
+        .array(z.strictObject({ code: z.string(), message: z.string() }))
+        .describe('the flags of the payout and of its follow-up then'),
+    })
+    .exactOptional()
+    .describe('after the end: the flags that the payout ended with, and who has seen them'),
   approvalExpiresAt: time.exactOptional(),
   lockExpiresAt: time.exactOptional().describe('while the payout waits for approval: when its lock expires'),
   sends: z

@@ -25,6 +25,7 @@ export interface WorkflowSignatures {
   payoutOperation: (operation: PayoutOperation) => Promise<PayoutResult>;
   payoutBatch: (request: BatchRequest) => Promise<BatchResult>;
   payoutFollowUp: (request: FollowUpRequest) => Promise<FollowUpResult>;
+  payoutAcknowledgement: () => Promise<void>;
   payoutReport: (request: { environment: string; day?: string | undefined }) => Promise<DailyReport>;
   openReceivingAccount: (request: OpeningRequest) => Promise<ReceivingAccountResult>;
   eventDelivery: (key: EndpointKey, record?: DeliveryRecord) => Promise<void>;

@@ -8,28 +8,33 @@ export const PAYOUT_ATTENTION = {
     meaning: 'The payout cannot continue without a decision. The message says why.',
     action:
       'Ask the provider for the order by the `partnerOrderId`. Then run `npm run payouts -- resolve ID --by NAME` with `--created ORDER_ID` or `--not-created end|retry`.',
+    whileOpen: true,
   },
   CREATION_STARTS_OVER: {
     meaning:
       'Quote and create have started over three times or more without an order. After ten times, the payout goes to review.',
     action:
       'Run `npm run payouts -- doctor`. If `payouts_creates` counts `not-sent`, creates do not leave the workers: check that the provider can be reached, the tokens, and whether workflow tasks fail, for example because of a wrong encryption key. Otherwise, check the clocks of the workers, and whether `PAYMENTS_LOCK_LIFETIME` is longer than the lifetime of a lock.',
+    whileOpen: true,
   },
   CALL_WAITS: {
     meaning: 'A call has waited for its turn or its answer for longer than `PAYOUTS_CALL_WAITS`.',
     action:
       'Run `npm run payouts -- doctor`. Check that a worker runs and that the provider answers. The payout then continues; `npm run payouts -- poll ID` polls at once.',
+    whileOpen: true,
   },
   PROVIDER_NOT_ANSWERING: {
     meaning:
       'Three polls in a row got no usable answer, the provider refused a poll, or a confirm got no usable answer. The message contains the last failure type.',
     action:
       'Run `npm run payouts -- doctor`. With `ILLEGAL_PARAMETER` or `UNAUTHORIZED`, check the settings; otherwise wait for the provider. Then `npm run payouts -- poll ID` polls at once.',
+    whileOpen: true,
   },
   ORDER_NOT_FOUND: {
     meaning:
       'The order was created, but the trade query still does not know it after the confirmation window. If this continues for a whole window and the order query does not know it either, the payout goes to review.',
     action: 'Get the `orderId` with `npm run payouts -- status ID` and ask the provider.',
+    whileOpen: true,
   },
   SEVERAL_ORDERS: {
     meaning:
@@ -51,6 +56,7 @@ export const PAYOUT_ATTENTION = {
   ORDER_NOT_COMPARED: {
     meaning: 'An order was found under this `partnerOrderId`, but could not be read and compared.',
     action: 'Compare the order with `npm run payouts -- status ID` by hand.',
+    whileOpen: true,
   },
   AWAITING_MATERIAL: {
     meaning: 'The risk audit returned the order for more material (`RETURNED` or `DECLINED`).',
@@ -108,6 +114,9 @@ export const PAYOUT_ATTENTION = {
   },
 } as const satisfies Record<string, Explained>;
 export type PayoutAttentionCode = keyof typeof PAYOUT_ATTENTION;
+
+/** The codes that say nothing about a payout that has ended. */
+export const WHILE_OPEN = codesOf(PAYOUT_ATTENTION).filter((code) => 'whileOpen' in PAYOUT_ATTENTION[code]);
 
 export const OPENING_ATTENTION = {
   NEEDS_REVIEW: {
@@ -249,6 +258,8 @@ export interface AttentionOf<Code extends AttentionCode> {
 export interface Explained {
   meaning: string;
   action: string;
+  /** Asks for a decision or for patience, so it is removed at the end of the payout. */
+  whileOpen?: true;
 }
 
 /** The codes of a table, in its order. */

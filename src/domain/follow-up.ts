@@ -160,11 +160,9 @@ export function differencesSince(
   known: readonly Difference[],
   nowMs: number,
 ): Difference[] {
-  const seenBefore = (code: string) => known.find((one) => one.code === code)?.seenAt;
-  return differences(request, detail).map((one) => ({
-    ...one,
-    seenAt: seenBefore(one.code) ?? isoTime(nowMs),
-  }));
+  const seenBefore = ({ code, message }: Attention) =>
+    known.find((one) => one.code === code && one.message === message)?.seenAt;
+  return differences(request, detail).map((one) => ({ ...one, seenAt: seenBefore(one) ?? isoTime(nowMs) }));
 }
 
 function differences(request: FollowUpRequest, detail: TradeDetail | null): Attention[] {

@@ -1,6 +1,7 @@
 /** The state of a payout as callers and operators see it: a sentence, the next step and the attention reasons. */
 
 import { lockExpiresAtMs } from './deadlines.ts';
+import type { MadeDecision } from './decisions.ts';
 import { formatMoney } from './money.ts';
 import {
   type CheckedPayoutRequest,
@@ -28,7 +29,7 @@ export function payoutState(
   return {
     partnerOrderId,
     phase: record.phase,
-    ...(STATE_TEXTS[record.phase]?.(record) ?? OF_NEWER_VERSION),
+    ...stateText(record),
     ...(record.lastAskedAtMs > 0 && { lastAskedAt: isoTime(record.lastAskedAtMs) }),
     ...(record.lastConfirmedAtMs > 0 && { lastConfirmedAt: isoTime(record.lastConfirmedAtMs) }),
     needsAttention: attention.length > 0,
@@ -45,6 +46,35 @@ export function payoutState(
     ...(record.decisions.length > 0 && { decisions: record.decisions }),
     ...(metadata && { metadata }),
     ...result,
+  };
+}
+
+/** After a decision, the sentence begins with it until the provider's answers say more. */
+function stateText(record: PayoutRecord): StateText {
+  const text = STATE_TEXTS[record.phase]?.(record) ?? OF_NEWER_VERSION;
+  const last = record.decisions.at(-1);
+  const isFresh = DECIDED_IN.includes(record.phase) || (record.phase === 'PROCESSING' && !record.trade);
+  return last && isFresh
+    ? { ...text, sentence: `${DECIDED[last.action]} by ${last.by}. ${text.sentence}` }
+    : text;
+}
+
+const DECIDED_IN: readonly PayoutPhase[] = ['QUOTING', 'CREATING', 'RECONCILING'];
+const DECIDED = {
+  approve: 'Approved',
+  refuse: 'Refused',
+  cancel: 'Canceled',
+  resolve: 'Resolved',
+} as const satisfies Record<MadeDecision['action'], string>;
+
+/** While the review asks the provider once more, before it carries out the decision that no order was created. */
+export function beingResolved({ by, then }: { by: string; then: 'end' | 'retry' }): StateText {
+  return {
+    sentence: `${by} has decided that no order was created. The payout is confirming this with the provider.`,
+    nextStep:
+      then === 'end'
+        ? 'Ends without an order, unless the provider knows one.'
+        : 'Creates the order again, unless the provider knows one.',
   };
 }
 
@@ -74,8 +104,9 @@ const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {
       'Approve, refuse or cancel. If the lock expires before the approval, the payout is requoted first.',
   }),
   CREATING: () => ({
-    sentence: 'The order is being created. A cancellation is refused meanwhile.',
-    nextStep: "The provider's answer, or a confirmation if no answer comes.",
+    sentence: 'Creating the order.',
+    nextStep:
+      "The order is tracked once the provider responds. If it doesn't, the payout confirms whether the order exists. It can't be canceled now.",
   }),
   RECONCILING: ({ creation }) => ({
     sentence: 'It is unknown whether the order exists. The payout is confirming this with the provider.',

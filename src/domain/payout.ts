@@ -171,6 +171,15 @@ export const OF_NEWER_VERSION: StateText = {
   nextStep: 'Continues on workers of the version that wrote it.',
 };
 
+export interface Acknowledgement {
+  by: string;
+  /** ISO 8601. */
+  at: string;
+  note?: string;
+  /** The flags of the payout and of its follow-up then. */
+  reasons: { code: string; message: string }[];
+}
+
 /** The result of the query `state` and of every update. */
 export interface PayoutState extends Partial<PayoutResult>, StateText {
   phase: PayoutPhase;
@@ -180,6 +189,8 @@ export interface PayoutState extends Partial<PayoutResult>, StateText {
   lastConfirmedAt?: string;
   needsAttention: boolean;
   reasons: Attention[];
+  /** After the end: the flags that the payout ended with, and who has seen them. */
+  acknowledged?: Acknowledgement;
   approvalExpiresAt?: string;
   /** While the payout waits for approval: when its lock expires. An approval after that requires a requote. */
   lockExpiresAt?: string;

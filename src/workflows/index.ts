@@ -1,5 +1,6 @@
 /** The workflow types that workers register. */
 
+export { payoutAcknowledgement } from './aftercare/payout-acknowledgement.ts';
 export { payoutFollowUp } from './aftercare/payout-follow-up.ts';
 export { payoutReconciliation } from './aftercare/payout-reconciliation.ts';
 export { payoutReport } from './aftercare/payout-report.ts';

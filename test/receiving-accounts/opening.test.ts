@@ -208,7 +208,9 @@ describe('H115 neither an answer nor a new account', () => {
     const { workflowId } = accounts.handle(request);
     const query = `WorkflowId = '${workflowId}' AND PayoutNeedsAttention = true AND PayoutReasons = 'NEEDS_REVIEW'`;
     await eventually(async () => (await world.client.workflow.count(query)).count > 0 || undefined);
-    await accounts.resolve(request, { by, created: false, then: 'retry' });
+    const state = await accounts.resolve(request, { by, created: false, then: 'retry' });
+    expect(state).toMatchObject({ needsAttention: false });
+    expect(state.phase).not.toBe('NEEDS_REVIEW');
     expect((await accounts.result(request)).outcome).toBe('OPENED');
     expect((await openedFor(world, request)).length).toBe(1);
     const history = await accounts.handle(request).fetchHistory();
@@ -229,8 +231,12 @@ describe('H115 neither an answer nor a new account', () => {
     const other = openingRequest({ payerId: request.payerId });
     await accounts.open(other);
     const { accountId = '' } = await accounts.result(other);
-    const answer = await accounts.resolve(request, { by, created: false, then: 'retry' });
-    expect(answer).toMatchObject({ phase: 'NEEDS_REVIEW', candidates: [accountId] });
+    // H205: a decision that is not carried out is refused.
+    await expect(accounts.resolve(request, { by, created: false, then: 'retry' })).rejects.toMatchObject({
+      cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/another account appeared/) },
+    });
+    const state = await accounts.state(request);
+    expect(state).toMatchObject({ phase: 'NEEDS_REVIEW', candidates: [accountId] });
     expect(await openedFor(world, request)).toEqual([accountId]);
   });
 

@@ -101,8 +101,10 @@ describe.concurrent('a create of unknown outcome', () => {
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const held = world.hold({ operation: 'queryResult', ...ref, times: 1 }, 'before');
     await eventually(held.arrived);
-    await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
+    const resolved = world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
+    await world.until(ref, ({ sentence }) => sentence.startsWith('olga has decided'));
     held.release();
+    expect((await resolved).outcome).toBe('NOT_CREATED');
     expect((await world.payouts.result(ref)).reason?.code).toBe('RESOLVED_NOT_CREATED');
   });
 

@@ -49,6 +49,12 @@ async function payReviewed(over: Partial<PayoutRequest> = {}): Promise<PayoutRef
   return { partnerOrderId, orderId };
 }
 
+async function isVoided(resolved: Promise<unknown>, orderId: string): Promise<void> {
+  await expect(resolved).rejects.toMatchObject({
+    cause: { type: 'NotAcceptedNow', message: `order ${orderId} has appeared since the decision` },
+  });
+}
+
 async function endsWell(ref: PayoutRef, orderId?: string): Promise<void> {
   await world.until(ref, ({ phase }) => phase === 'PROCESSING');
   await world.payouts.poll(ref);
@@ -59,8 +65,8 @@ describe('H103 an order appears', () => {
   test('a decision to end does not stand against an order that was unknown when it was made', async () => {
     const endsAndFinds = async (ref: PayoutRef) => {
       const { orderId } = windowed.simulator.control.plantOrder(ref);
-      await windowed.payouts.resolve(ref, { by, created: false, then: 'end' });
-      const state = await windowed.until(ref, ({ sentence }) => sentence.includes('has appeared'));
+      await isVoided(windowed.payouts.resolve(ref, { by, created: false, then: 'end' }), orderId);
+      const state = await windowed.payouts.state(ref);
       expect(state).toMatchObject({ phase: 'NEEDS_REVIEW', needsAttention: true });
       expect(state.sentence).toContain(orderId);
     };
@@ -86,12 +92,13 @@ describe('H103 an order appears', () => {
       if (fault) control.addFault({ operation: 'queryResult', ...ref, fault });
       const polled = windowed.payouts.poll(ref);
       await eventually(asked.arrived);
-      await windowed.payouts.resolve(ref, { by, created: false, then: 'end' });
+      const resolved = windowed.payouts.resolve(ref, { by, created: false, then: 'end' });
+      await windowed.until(ref, ({ sentence }) => sentence.startsWith(`${by} has decided`));
       const { orderId } = control.plantOrder(ref);
+      const voided = isVoided(resolved, orderId);
       asked.release();
       await polled;
-      const { sentence } = await windowed.until(ref, (state) => state.sentence.includes('has appeared'));
-      expect(sentence).toContain(orderId);
+      await voided;
     },
   );
 
@@ -136,7 +143,9 @@ describe('H58 a decision to send again', () => {
   test('refuses every other decision until it has been used', async () => {
     const { orderId, ...ref } = await payReviewed();
     const asked = world.hold({ operation: 'queryResult', ...ref, times: 1 }, 'before');
-    await world.payouts.resolve(ref, { by, created: false, then: 'retry' });
+    const refused = expect(
+      world.payouts.resolve(ref, { by, created: false, then: 'retry' }),
+    ).rejects.toMatchObject({ cause: { message: expect.stringMatching(/not sent again/) } });
     await eventually(asked.arrived);
     const others = [
       { created: false, then: 'end' },
@@ -147,7 +156,7 @@ describe('H58 a decision to send again', () => {
         cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/already being resolved/) },
       });
     asked.release();
-    await world.until(ref, ({ sentence }) => sentence.includes('not sent again'));
+    await refused;
     await world.payouts.resolve(ref, { by, created: true, orderId });
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
   });

@@ -80,9 +80,13 @@ describe('H132 the trade query does not find an order that was created', () => {
     );
     const polled = world.payouts.poll(ref);
     await eventually(asked.arrived);
-    await world.payouts.resolve(ref, { by, created: false, then: 'retry' });
+    const voided = expect(
+      world.payouts.resolve(ref, { by, created: false, then: 'retry' }),
+    ).rejects.toMatchObject({ cause: { message: expect.stringMatching(/exists: the payout tracks it/) } });
+    await world.until(ref, ({ sentence }) => sentence.startsWith(`${by} has decided`));
     asked.release();
     await polled;
+    await voided;
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
     change(ref, DENIED);
     await askTwice(ref);
@@ -99,10 +103,10 @@ describe('H132 the trade query does not find an order that was created', () => {
     await askTwice(ref);
     await world.until(ref, isReviewed);
     change(ref, { answers: KNOWN.answers });
-    for (const then of ['retry', 'end'] as const) {
-      await world.payouts.resolve(ref, { by, created: false, then });
-      await world.until(ref, ({ sentence }) => sentence.includes('the order query still knows order'));
-    }
+    for (const then of ['retry', 'end'] as const)
+      await expect(world.payouts.resolve(ref, { by, created: false, then })).rejects.toMatchObject({
+        cause: { message: expect.stringMatching(/the order query still knows order/) },
+      });
     expect(createsOf(world, ref)).toHaveLength(1);
   });
 });

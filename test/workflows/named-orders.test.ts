@@ -37,7 +37,7 @@ async function unreadable<T>(work: () => Promise<T>): Promise<T> {
 }
 
 async function refusesPlainDecisions(ref: PayoutRef, orderId: string): Promise<void> {
-  expect(await world.payouts.state(ref)).toMatchObject({ reviewedOrderIds: [orderId] });
+  expect(await world.until(ref, isReviewed)).toMatchObject({ reviewedOrderIds: [orderId] });
   const why = { type: 'NotAcceptedNow', message: expect.stringMatching(`^reviewedOrderIds: .*${orderId}`) };
   const decision = { by, created: false } as const;
   for (const then of ['retry', 'end'] as const)
@@ -66,8 +66,15 @@ describe('H103 an order that was named once and could not be read', () => {
     });
     const orderId = orderOf(ref);
     // The order query finds it again.
-    await world.payouts.resolve(ref, { by, created: false, then: 'retry', reviewedOrderIds: [orderId] });
-    await world.until(ref, ({ sentence }) => sentence.includes(`still knows order ${orderId}`));
+    const retried = world.payouts.resolve(ref, {
+      by,
+      created: false,
+      then: 'retry',
+      reviewedOrderIds: [orderId],
+    });
+    await expect(retried).rejects.toMatchObject({
+      cause: { message: expect.stringContaining(`still knows order ${orderId}`) },
+    });
     expect(createsOf(world, ref)).toHaveLength(1);
     await world.payouts.resolve(ref, { by, created: true, orderId });
     control().changeOrder(ref.partnerOrderId, { visible: true });

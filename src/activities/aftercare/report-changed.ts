@@ -1,8 +1,8 @@
 /** Reports what follow-ups found on a day, from their memos. */
 import type { Client } from '@temporalio/client';
-import { z } from 'zod';
+import { type FollowUpChanges, followUpChanges } from '../../contract/follow-up-changes.ts';
 import { payoutOfFollowUp } from '../../contract/ids.ts';
-import { moneyAnswer } from '../../contract/payout-answers.ts';
+
 import {
   type AppReport,
   type ChangedPayout,
@@ -15,19 +15,10 @@ import { type ListedRun, listRunPages } from '../../temporal/visibility.ts';
 import type { ReportedPage, ReportPage } from './aftercare-types.ts';
 import { isMeantFor, memoOf, PAGE_SIZE } from './report-pages.ts';
 
-const changesSchema = z.object({
-  returned: z.array(
-    z.object({ distributeId: z.string(), target: moneyAnswer, inResult: z.boolean(), seenAt: z.string() }),
-  ),
-  differences: z.array(z.object({ code: z.string(), seenAt: z.string() })),
-  notChecked: z.object({ seenAt: z.string() }).optional(),
-});
-type Changes = z.output<typeof changesSchema>;
-
 export async function reportChanged(client: Client, { environment, day }: ReportPage): Promise<ReportedPage> {
   const query =
     "WorkflowType = 'payoutFollowUp' AND PayoutNeedsAttention = true AND ExecutionStatus != 'ContinuedAsNew'";
-  const found = new Map<string, Changes>();
+  const found = new Map<string, FollowUpChanges>();
   for await (const runs of listRunPages(client, query, PAGE_SIZE))
     for (const run of runs) if (await isMeantFor(run, environment)) await collect(found, run);
   const changes = [...found].flatMap(([workflowId, seen]) => changeOf(workflowId, seen, day));
@@ -36,8 +27,8 @@ export async function reportChanged(client: Client, { environment, day }: Report
 }
 
 /** A late notification starts another follow-up, which finds the same again. The first time counts. */
-async function collect(found: Map<string, Changes>, run: ListedRun): Promise<void> {
-  const parsed = changesSchema.safeParse((await memoOf(run))['changes']);
+async function collect(found: Map<string, FollowUpChanges>, run: ListedRun): Promise<void> {
+  const parsed = followUpChanges.safeParse((await memoOf(run))['changes']);
   if (!parsed.success) return;
   const known = found.get(run.workflowId) ?? { returned: [], differences: [] };
   found.set(run.workflowId, {
@@ -57,7 +48,7 @@ function earliest<T extends { seenAt: string }>(all: readonly T[], keyOf: (one: 
   return [...kept.values()];
 }
 
-function changeOf(workflowId: string, seen: Changes, day: string): ChangedPayout[] {
+function changeOf(workflowId: string, seen: FollowUpChanges, day: string): ChangedPayout[] {
   const payout = payoutOfFollowUp(workflowId);
   // The payout's result already includes the others.
   const later = seen.returned.filter((one) => !one.inResult && isOf(day, one));
@@ -66,7 +57,7 @@ function changeOf(workflowId: string, seen: Changes, day: string): ChangedPayout
   return payout && returned.length + differences.length > 0 ? [{ ...payout, returned, differences }] : [];
 }
 
-function notCheckedOf(workflowId: string, { notChecked }: Changes, day: string): AppReport[] {
+function notCheckedOf(workflowId: string, { notChecked }: FollowUpChanges, day: string): AppReport[] {
   const payout = payoutOfFollowUp(workflowId);
   if (!payout || !notChecked || !isOf(day, notChecked)) return [];
   return [{ ...emptyAppReport(payout.app), notChecked: 1 }];

@@ -13,7 +13,7 @@ import { z } from 'zod';
 import { DailyLimitError } from '../../client/allowances.ts';
 import { AuthorizationsBusyError, StillExchangingError } from '../../client/authorizations.ts';
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
-import { EndedError, isConflict } from '../../client/payouts-error.ts';
+import { EndedError, PayoutsError, type PayoutsErrorCode } from '../../client/payouts-error.ts';
 import { TooManyReadsError } from '../../client/shared-reads.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
 import type { ProblemDocument } from '../../contract/payout-answers.ts';
@@ -37,15 +37,11 @@ const CONNECTION_PROBLEMS: Readonly<Record<string, ProblemKind>> = {
 
 const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }));
 
-/** Errors whose message says everything. */
-const NAMED = [
-  [BatchFileError, 'malformed-request'],
-  [EndedError, 'already-ended'],
-] as const;
-
 /** Undefined for unexpected errors. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
+  const refusal = refusalOf(error);
+  if (refusal) return refusal;
   if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields, error);
   if (error instanceof DailyLimitError)
     return new Problem(
@@ -53,9 +49,6 @@ export function problemOf(error: unknown): Problem | undefined {
       `this key ${error.message}`,
       error.retryAfterMs === undefined ? {} : retryAfter(error.retryAfterMs),
     );
-  const named = NAMED.find(([type]) => error instanceof type);
-  if (named && error instanceof Error) return new Problem(named[1], error.message);
-  if (isConflict(error)) return new Problem('id-conflict', error.message);
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return problemOfFailure(applicationFailure(error.cause));
   if (error instanceof AuthorizationsBusyError)
@@ -78,6 +71,19 @@ export function problemOf(error: unknown): Problem | undefined {
 /** Also of errors that Fastify raised, or that nothing expects. */
 export function problemFor(error: unknown): Problem {
   return problemOf(error) ?? rejection(error);
+}
+
+const REFUSALS: Partial<Record<PayoutsErrorCode, ProblemKind>> = {
+  CONFLICT: 'id-conflict',
+  NOT_ACCEPTED_NOW: 'not-accepted-now',
+};
+
+/** The problem of an error whose message says everything. */
+function refusalOf(error: unknown): Problem | undefined {
+  if (error instanceof BatchFileError) return new Problem('malformed-request', error.message);
+  if (error instanceof EndedError) return new Problem('already-ended', error.message);
+  const kind = error instanceof PayoutsError ? REFUSALS[error.code] : undefined;
+  return kind && error instanceof Error ? new Problem(kind, error.message) : undefined;
 }
 
 function problemOfFailure(failure: ApplicationFailure | undefined): Problem {

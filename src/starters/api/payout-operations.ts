@@ -30,6 +30,7 @@ const approval = z
   })
   .optional();
 const cancellation = z.strictObject({ reason: text().optional() }).optional();
+const acknowledgement = z.strictObject({ note: text().optional() }).optional();
 const resolution = z.discriminatedUnion('created', [
   z.strictObject({ created: z.literal(true), orderId: text(128) }),
   z.strictObject({
@@ -43,13 +44,14 @@ const resolution = z.discriminatedUnion('created', [
   }),
 ]);
 
-type DecisionVerb = Extract<Verb, 'approve' | 'refuse' | 'cancel' | 'resolve' | 'poll'>;
+type DecisionVerb = Extract<Verb, 'approve' | 'refuse' | 'cancel' | 'resolve' | 'acknowledge' | 'poll'>;
 
 const SUMMARIES: Record<DecisionVerb, string> = {
   approve: 'Approve a payout that awaits approval. The caller who started it cannot approve it',
   refuse: 'Refuse a payout that awaits approval. It ends without an order',
   cancel: 'Cancel a payout. Not accepted after the create has begun',
   resolve: 'Decide whether the order of a payout in review exists',
+  acknowledge: 'Acknowledge the flags of a payout that has ended: they leave the lists',
   poll: 'Poll the provider now',
 };
 
@@ -87,6 +89,9 @@ export function payoutOperations(clients: Clients): Operation[] {
     decision(clients, 'refuse', approval, (ref, by, body) => payouts.refuse(ref, { by, ...body })),
     decision(clients, 'cancel', cancellation, (ref, by, body) => payouts.cancel(ref, { by, ...body })),
     decision(clients, 'resolve', resolution, (ref, by, body) => payouts.resolve(ref, { ...body, by })),
+    decision(clients, 'acknowledge', acknowledgement, (ref, by, body) =>
+      payouts.acknowledge(ref, { by, ...body }),
+    ),
     decision(clients, 'poll', noBody, (ref) => payouts.poll(ref)),
   ];
 }

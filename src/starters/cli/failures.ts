@@ -6,7 +6,7 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { EndedError, isConflict } from '../../client/payouts-error.ts';
+import { isConflict, isNotAccepted } from '../../client/payouts-error.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
 import { isUndecryptable } from '../../encryption/payload-codec.ts';
 import {
@@ -24,7 +24,7 @@ const OTHER_KEYS =
 
 export function failureOf(error: unknown): Failure {
   if (isConflict(error)) return { code: 'CONFLICT', message: error.message, exitCode: EXIT.refused };
-  if (error instanceof EndedError)
+  if (isNotAccepted(error))
     return { code: 'NOT_ACCEPTED_NOW', message: error.message, exitCode: EXIT.refused };
   if (error instanceof NotConfirmedError)
     return { code: 'NOT_CONFIRMED', message: error.message, exitCode: EXIT.refused };

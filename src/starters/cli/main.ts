@@ -171,6 +171,20 @@ verb<Common & Confirmable & ResolveOptions>('resolve <id>', 'resolve a payout in
   )
   .option(...SENDS);
 
+verb<Common & Confirmable & { by: string; note?: string }>(
+  'acknowledge <id>',
+  'acknowledge the flags of a payout that has ended: they leave the lists',
+  (id, { by, note, ...rest }) =>
+    confirmed(
+      rest,
+      `acknowledge the flags of payout ${id}`,
+      steer(ref(id, rest), (payouts, payout) => payouts.acknowledge(payout, { by, note })),
+    ),
+)
+  .option(...YES)
+  .requiredOption('--by <name>', 'who has seen the flags')
+  .option('--note <text>', 'what was found or done');
+
 verb('poll <id>', 'poll the provider now', (id, options) =>
   steer(ref(id, options), (payouts, payout) => payouts.poll(payout)),
 );

@@ -50,12 +50,18 @@ export function stateText(state: PayoutState): string {
     ['received', state.received && money(state.received)],
     ['failed', state.failed && money(state.failed)],
     ['audit', state.auditStatus],
+    ['acknowledged', state.acknowledged && acknowledgedText(state.acknowledged)],
     ['approval expires', state.approvalExpiresAt],
     ['last query', state.lastAskedAt],
     ['last confirmed', state.lastConfirmedAt],
     ...metadataRows(state.metadata),
   ]);
   return [lines, ...state.reasons.map(attentionText)].join('\n');
+}
+
+function acknowledgedText({ by, at, note, reasons }: NonNullable<PayoutState['acknowledged']>): string {
+  const codes = reasons.map(({ code }) => code).join(', ');
+  return `${codes} by ${by}, ${at}${note === undefined ? '' : `: ${note}`}`;
 }
 
 export function attentionText({ code, message }: AttentionOf<AttentionCode>): string {

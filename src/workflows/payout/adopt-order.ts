@@ -144,6 +144,7 @@ function adopt(
   record.order = { orderId, status, target, quote };
   record.quote = quote;
   record.creation = { stage: 'created' };
+  run.enter('PROCESSING');
   record.unknownSend = undefined;
   record.foundOrders = record.foundOrders.filter((found) => found.orderId !== orderId);
   record.createdAtMs = Date.now();

@@ -43,6 +43,11 @@ async function awaitApproval(run: PayoutRun): Promise<void> {
   record.approvalExpiresAtMs = undefined;
 }
 
+/** The payout was approved or refused, and the next step has not begun. */
+export function awaitsNextStep(record: PayoutRecord): boolean {
+  return record.phase === 'AWAITING_APPROVAL' && isDecided(record);
+}
+
 /** The updates `approve` and `refuse` write to the record. */
 function isDecided(record: PayoutRecord): boolean {
   return record.approved !== undefined || record.refused !== undefined;

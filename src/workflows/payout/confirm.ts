@@ -1,7 +1,6 @@
 /** Confirms whether the order exists: queries the provider, then leaves it to a person. Nothing is sent meanwhile. */
 import { workflowInfo } from '@temporalio/workflow';
 import type { Confirmation } from '../../activities/shared/types.ts';
-import type { NotCreatedResolution } from '../../contract/payout-messages.ts';
 import {
   type Clearance,
   type Creation,
@@ -172,7 +171,7 @@ async function queryInReview(run: PayoutRun, resolution: PayoutRun['resolution']
     // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
     enterReview(run, SENT_RECENTLY);
   } else {
-    applyResolution(run, resolution.decision, answer);
+    carryOut(run, resolution, answer);
   }
 }
 
@@ -199,13 +198,14 @@ async function readableOrder(run: PayoutRun, answer: Confirmation | undefined): 
   return undefined;
 }
 
-function applyResolution(
+function carryOut(
   run: PayoutRun,
-  { by, then }: NotCreatedResolution,
+  { decision: { by, then }, made }: NonNullable<PayoutRun['resolution']>,
   answer: Confirmation | undefined,
 ): void {
   const { record } = run;
   if (then === 'end') {
+    run.keep(made);
     const message = `${by} decided that no order was created`;
     throw new NotCreated({ code: 'RESOLVED_NOT_CREATED', message }, true);
   }
@@ -214,6 +214,7 @@ function applyResolution(
     enterReview(run, NOT_SENT_AGAIN);
     return;
   }
+  run.keep(made);
   record.creationRestarts = 0;
   // The new quote may need a new approval.
   record.refused = undefined;

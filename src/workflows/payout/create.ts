@@ -45,7 +45,6 @@ export async function createOrder(run: PayoutRun, attempt: () => Promise<void>):
   }
   if (!record.order) throw new Error('the order is missing');
   if (!wasCreated) noteOrder(run);
-  run.enter('PROCESSING');
   return record.order;
 }
 

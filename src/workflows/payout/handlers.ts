@@ -13,7 +13,7 @@ import {
   resolveUpdate,
   stateQuery,
 } from '../../contract/payout-messages.ts';
-import { type MadeDecision, repeatsLast, withDecision } from '../../domain/decisions.ts';
+import { type MadeDecision, repeatsLast } from '../../domain/decisions.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { foundOrderIds, type PayoutRecord, undisprovedOrders } from '../../domain/payout-record.ts';
 import { isStarter } from '../../domain/starter.ts';
@@ -30,6 +30,7 @@ import {
   shielded,
 } from '../shared/messages.ts';
 import { adoptNamed } from './adopt-order.ts';
+import { awaitsNextStep } from './approval.ts';
 import { noteNotification } from './observe.ts';
 import type { PayoutRun } from './run.ts';
 import { stateOf } from './show-state.ts';
@@ -39,33 +40,52 @@ export function installHandlers(run: PayoutRun): void {
   onSignal(notificationSignal, (notification) => acceptHint(run, notification));
   onDecision(run, 'approve', approveUpdate, approve, approvalProblem);
   onDecision(run, 'refuse', refuseUpdate, refuse, decisionProblem);
-  onDecision(run, 'cancel', cancelUpdate, shielded(cancel), cancelProblem);
-  onDecision(run, 'resolve', resolveUpdate, shielded(resolve), resolveProblem);
+  onDecision(run, 'cancel', cancelUpdate, cancel, cancelProblem);
+  onDecision(run, 'resolve', resolveUpdate, resolve, resolveProblem);
   onUpdate(run, pollUpdate, shielded(poll), pollProblem);
 }
 
-/** A decision that cannot count now, but repeats the latest one of its kind, returns the state and changes nothing. */
+/**
+ * A decision returns the state that it led to, so its handler waits until the steps have acted on it. One that cannot count
+ * now, but repeats the latest one of its kind, changes nothing and waits like the first.
+ */
 function onDecision<D extends { by: string }>(
   run: PayoutRun,
   action: MadeDecision['action'],
   update: UpdateDefinition<PayoutState, [D]>,
-  handle: (run: PayoutRun, decision: D) => PayoutState | Promise<PayoutState>,
+  handle: (run: PayoutRun, decision: D) => void | Promise<void>,
   problem: (run: PayoutRun, decision: D) => string | undefined,
 ): void {
-  const isRepeated = (decision: D) => repeatsLast(run.record.decisions, action, decision);
-  onUpdate(
-    run,
-    update,
-    (_run, decision) =>
-      isRepeated(decision) && problem(run, decision) !== undefined ? stateOf(run) : handle(run, decision),
-    (_run, decision) => (isRepeated(decision) ? undefined : problem(run, decision)),
+  const isRepeated = (decision: D) => {
+    const { resolution, record } = run;
+    return repeatsLast([...record.decisions, ...(resolution ? [resolution.made] : [])], action, decision);
+  };
+  const decide = async (_run: PayoutRun, decision: D) => {
+    if (!isRepeated(decision) || problem(run, decision) === undefined) await handle(run, decision);
+    await (action === 'resolve' ? carriedOut(run) : condition(() => !awaitsNextStep(run.record)));
+    return stateOf(run);
+  };
+  onUpdate(run, update, shielded(decide), (_run, decision) =>
+    isRepeated(decision) ? undefined : problem(run, decision),
   );
 }
 
-function keep(run: PayoutRun, decision: Omit<MadeDecision, 'at'>): MadeDecision {
-  const made = { ...decision, at: isoTime(Date.now()) };
-  run.record.decisions = withDecision(run.record.decisions, made);
-  return made;
+/** Refuses the update if the review could not carry out the decision. */
+async function carriedOut(run: PayoutRun): Promise<void> {
+  const { resolution, record } = run;
+  if (!resolution) return;
+  await condition(() => run.resolution !== resolution);
+  if (record.decisions.includes(resolution.made)) return;
+  const { creation, order } = record;
+  throw notAccepted(
+    creation.stage === 'review'
+      ? creation.reason
+      : `order ${order?.orderId} exists: the payout tracks it now`,
+  );
+}
+
+function made<D extends Omit<MadeDecision, 'at'>>(decision: D): D & Pick<MadeDecision, 'at'> {
+  return { ...decision, at: isoTime(Date.now()) };
 }
 
 /** A notification for this payout, or one that cannot be decoded, is a hint to query. One for another payout is ignored. */
@@ -90,14 +110,12 @@ function isForAnother(run: PayoutRun, notification: Record<string, unknown>): bo
   return typeof orderId === 'string' && ourOrder !== undefined && orderId !== ourOrder;
 }
 
-function approve(run: PayoutRun, { by, note }: Decision): PayoutState {
-  const { record } = run;
-  if (record.quote) {
-    record.approved = { by, quote: record.quote };
-    const { lockRateId } = record.quote;
-    keep(run, { action: 'approve', by, lockRateId, ...(note !== undefined && { note }) });
-  }
-  return stateOf(run);
+function approve(run: PayoutRun, { by, note }: Decision): void {
+  const { quote } = run.record;
+  if (!quote) return;
+  run.record.approved = { by, quote };
+  const { lockRateId } = quote;
+  run.keep(made({ action: 'approve', by, lockRateId, ...(note !== undefined && { note }) }));
 }
 
 /** Checked here, so that it applies to every client: HTTP, the command line, an SDK or the Temporal UI. */
@@ -112,11 +130,10 @@ function isByStarter({ by }: { by: string }): boolean {
   return typeof startedBy === 'string' && isStarter({ name: by }, startedBy);
 }
 
-function refuse(run: PayoutRun, { by, note }: Decision): PayoutState {
+function refuse(run: PayoutRun, { by, note }: Decision): void {
   const { record } = run;
   record.refused = { by, note };
-  keep(run, { action: 'refuse', by, ...(note !== undefined && { note }) });
-  return stateOf(run);
+  run.keep(made({ action: 'refuse', by, ...(note !== undefined && { note }) }));
 }
 
 function decisionProblem({ record }: PayoutRun, decision: Decision): string | undefined {
@@ -135,15 +152,14 @@ function decisionProblem({ record }: PayoutRun, decision: Decision): string | un
     : `lockRateId: the current quote is ${current}: read the state again`;
 }
 
-async function cancel(run: PayoutRun, { by, reason }: CancelRequest): Promise<PayoutState> {
+async function cancel(run: PayoutRun, { by, reason }: CancelRequest): Promise<void> {
   const { record } = run;
-  const made = record.canceled
-    ? undefined
-    : keep(run, { action: 'cancel', by, ...(reason !== undefined && { note: reason }) });
+  const decision = made({ action: 'cancel', by, ...(reason !== undefined && { note: reason }) });
+  if (!record.canceled) run.keep(decision);
   run.cancel(by, reason);
   await condition(() => record.phase === 'DONE' || record.canceled === undefined);
-  if (record.result?.outcome === 'NOT_CREATED') return stateOf(run);
-  record.decisions = record.decisions.filter((one) => one !== made);
+  if (record.result?.outcome === 'NOT_CREATED') return;
+  record.decisions = record.decisions.filter((one) => one !== decision);
   throw notAccepted('the cancellation had no effect: the order exists, or may exist');
 }
 
@@ -151,10 +167,14 @@ function cancelProblem(run: PayoutRun, request: CancelRequest): string | undefin
   return deciderProblem(request) ?? run.cancelProblem();
 }
 
+/** Returns the state after a query that began later: one that was under way says nothing about the time of the poll. */
 async function poll(run: PayoutRun): Promise<PayoutState> {
-  const before = run.record.queries;
+  const { record } = run;
+  const isOver = () => pollProblem(run) !== undefined;
   run.pollRequested = true;
-  await condition(() => run.record.queries > before || run.record.phase === 'DONE');
+  await condition(() => !run.pollRequested || isOver());
+  const before = record.queries;
+  await condition(() => record.queries > before || isOver());
   return stateOf(run);
 }
 
@@ -164,20 +184,20 @@ function pollProblem({ record }: PayoutRun): string | undefined {
   return stage === 'quoting' || stage === 'sending' ? 'no order has been created yet' : undefined;
 }
 
-async function resolve(run: PayoutRun, resolution: Resolution): Promise<PayoutState> {
-  const { by } = resolution;
-  const common = { action: 'resolve', by, sends: run.record.sends } as const;
+/** A decision that no order was created is left to the review, which first asks the provider once more. */
+async function resolve(run: PayoutRun, resolution: Resolution): Promise<void> {
+  const { record } = run;
+  const common = made({ action: 'resolve', by: resolution.by, sends: record.sends });
   if (!resolution.created) {
-    run.resolution = { decision: resolution, knownOrderIds: foundOrderIds(run.record) };
-    keep(run, { ...common, created: false, then: resolution.then });
-    return stateOf(run);
+    const decision = { ...common, created: false, then: resolution.then };
+    run.resolution = { decision: resolution, made: decision, knownOrderIds: foundOrderIds(record) };
+    return;
   }
   run.isResolving = true;
   try {
     const problem = await adoptNamed(run, resolution.orderId);
     if (problem) throw notAccepted(problem);
-    keep(run, { ...common, created: true, orderId: resolution.orderId });
-    return stateOf(run);
+    run.keep({ ...common, created: true, orderId: resolution.orderId });
   } finally {
     run.isResolving = false;
   }

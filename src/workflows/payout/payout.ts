@@ -5,6 +5,7 @@
  * *fails* only on bad input. It has no execution timeout: money in flight is never abandoned.
  */
 import { allHandlersFinished, condition, log, setWorkflowOptions, upsertMemo } from '@temporalio/workflow';
+import { WHILE_OPEN } from '../../domain/attention-codes.ts';
 import type { PayoutRequest, PayoutResult } from '../../domain/payout.ts';
 import type { CarriedOver } from '../../domain/payout-record.ts';
 import { checks, orBadInput } from '../shared/calls.ts';
@@ -85,6 +86,7 @@ async function finish(run: PayoutRun, found: PayoutResult): Promise<PayoutResult
   };
   run.record.result = result;
   run.enter('DONE');
+  run.unflag(...WHILE_OPEN);
   showState(run);
   noteEnded(run, result);
   await run.publisher.end();

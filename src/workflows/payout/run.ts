@@ -8,6 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { NotCreatedResolution } from '../../contract/payout-messages.ts';
+import { type MadeDecision, withDecision } from '../../domain/decisions.ts';
 import type { Attention, CheckedPayoutRequest, PayoutPhase, Reason } from '../../domain/payout.ts';
 import {
   type CarriedOver,
@@ -45,8 +46,8 @@ export class NotCreated extends Error {
 export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code']> {
   readonly record: PayoutRecord;
   readonly publisher: Publisher;
-  /** A person's decision in NEEDS_REVIEW and the orders that it knew, until the review acts on it. */
-  resolution: { decision: NotCreatedResolution; knownOrderIds: string[] } | undefined;
+  /** A decision in NEEDS_REVIEW and the orders that it knew, until the review carries it out, and keeps it, or not. */
+  resolution: { decision: NotCreatedResolution; made: MadeDecision; knownOrderIds: string[] } | undefined;
   /** A `resolve` update is comparing the order that a person named. */
   isResolving = false;
   pollRequested = false;
@@ -85,6 +86,11 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
 
   enter(phase: PayoutPhase): void {
     this.record.phase = phase;
+  }
+
+  /** A decision that counts. */
+  keep(decision: MadeDecision): void {
+    this.record.decisions = withDecision(this.record.decisions, decision);
   }
 
   /** One call to the provider. If it waits too long, it is flagged, and `urgently` replaces it if given. */

@@ -6,11 +6,12 @@
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { Prepared } from '../../activities/shared/types.ts';
 import { ownIdOf } from '../../contract/ids.ts';
+import type { NotCreatedResolution } from '../../contract/payout-messages.ts';
 import { publishPayout } from '../../domain/events.ts';
 import { formatMoney } from '../../domain/money.ts';
 import type { CheckedPayoutRequest, PayoutState } from '../../domain/payout.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
-import { payoutState } from '../../domain/payout-state.ts';
+import { beingResolved, payoutState } from '../../domain/payout-state.ts';
 import { attentionChanges } from '../shared/attention.ts';
 import type { Publisher } from '../shared/publish-events.ts';
 
@@ -19,6 +20,7 @@ interface ShownRun {
   readonly record: PayoutRecord;
   readonly prepared: Prepared<CheckedPayoutRequest> | undefined;
   readonly publisher: Publisher;
+  readonly resolution?: { decision: NotCreatedResolution } | undefined;
 }
 
 export function showState(run: ShownRun): void {
@@ -34,7 +36,8 @@ export function showState(run: ShownRun): void {
 export function stateOf(run: ShownRun): PayoutState {
   const { record, prepared } = run;
   if (!prepared) return payoutState(record, { partnerOrderId: ownIdOf(workflowInfo().workflowId) });
-  return payoutState(record, prepared.request, prepared.settings.lockLifetimeMs);
+  const state = payoutState(record, prepared.request, prepared.settings.lockLifetimeMs);
+  return run.resolution ? { ...state, ...beingResolved(run.resolution.decision) } : state;
 }
 
 /** No personal data here: ids and statuses only. */

@@ -101,29 +101,33 @@ async function applyResolution(run: OpeningRun): Promise<Confirmed | undefined> 
     const message = `${decision.by} decided that no account was opened`;
     return { result: run.notOpened({ code: 'RESOLVED_NOT_OPENED', message }) };
   }
-  return confirmBeforeRetry(run);
+  return confirmBeforeRetry(run, resolution);
 }
 
 /** An account that the person could not see yet voids the decision. */
-async function confirmBeforeRetry(run: OpeningRun): Promise<Confirmed | undefined> {
+async function confirmBeforeRetry(
+  run: OpeningRun,
+  resolution: NonNullable<OpeningRun['resolution']>,
+): Promise<Confirmed | undefined> {
   const shown = candidateAccounts(run.record);
   const queriedAtMs = Date.now();
   const answer = await confirmAccount(run);
   run.resolution = undefined;
   // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
-  if (queriedAtMs < windowAfterOthers(answer, run.settings)) {
-    run.flag('NEEDS_REVIEW', 'another run may have sent the request recently: resolve again later');
-    run.show();
-    return undefined;
-  }
+  if (queriedAtMs < windowAfterOthers(answer, run.settings))
+    return voided(run, resolution, 'another run may have sent the request recently: resolve again later');
   if (candidateAccounts(run.record).every((accountId) => shown.includes(accountId))) {
     run.record.unsent = 0;
     run.unflag('NOT_SENT');
     return { cleared: clearanceOf(answer) };
   }
-  run.flag('NEEDS_REVIEW', 'another account appeared after the decision: check it, then resolve again');
+  return voided(run, resolution, 'another account appeared after the decision: check it, then resolve again');
+}
+
+function voided(run: OpeningRun, resolution: NonNullable<OpeningRun['resolution']>, why: string): undefined {
+  resolution.voidedBy = why;
+  run.flag('NEEDS_REVIEW', why);
   run.show();
-  return undefined;
 }
 
 async function confirmAccount(run: OpeningRun): Promise<AccountConfirmation> {

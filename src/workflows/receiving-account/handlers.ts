@@ -33,8 +33,10 @@ async function resolve(run: OpeningRun, decision: OpeningResolution): Promise<Re
   } finally {
     run.isResolving = false;
   }
-  // The answer shows the effect of the decision.
-  await condition(() => run.resolution === undefined || run.record.phase !== 'NEEDS_REVIEW');
+  const { resolution } = run;
+  // The state shows the effect of the decision.
+  await condition(() => resolution.voidedBy !== undefined || run.record.phase !== 'NEEDS_REVIEW');
+  if (resolution.voidedBy !== undefined) throw notAccepted(resolution.voidedBy);
   return run.state;
 }
 

@@ -19,7 +19,9 @@ import { RequestRun } from '../shared/request-run.ts';
 export class OpeningRun extends RequestRun<CheckedOpeningRequest, OpeningAttentionCode> {
   readonly record = newOpeningRecord(workflowInfo().startTime.getTime());
   /** A person's decision in review and the account that was checked, until the review acts on it. */
-  resolution: { decision: OpeningResolution; account?: Record<string, unknown> } | undefined;
+  resolution:
+    | { decision: OpeningResolution; account?: Record<string, unknown>; voidedBy?: string }
+    | undefined;
   /** A `resolve` update is checking the account that a person named. */
   isResolving = false;
 

@@ -58,6 +58,14 @@ ${
 <div class="buttons"><button>Resolve</button></div></form>`;
 }
 
+/** For the flags of a payout that has ended. */
+export function acknowledgementForm({ formToken }: Visit, { app, partnerOrderId }: PayoutId): Html {
+  return html`<form method="post" action="/desk/payouts/acknowledge">${hidden({ formToken, app, partnerOrderId })}
+<label for="acknowledgement">Note <span class="faint">(optional)</span></label>
+<input id="acknowledgement" name="note" maxlength="256" autocomplete="off">
+<div class="buttons"><button class="plain">Acknowledge the flags</button></div></form>`;
+}
+
 /** The phases in which the payout accepts them, but for a race. */
 const CANCELED_IN = ['SCHEDULED', 'CHECKING', 'QUOTING', 'AWAITING_APPROVAL'];
 const POLLED_IN = ['RECONCILING', 'NEEDS_REVIEW', 'PROCESSING', 'FETCHING_DETAIL'];

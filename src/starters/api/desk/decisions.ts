@@ -7,18 +7,20 @@ import { type Fields, filledIn } from './forms.ts';
 import { payoutLink } from './html.ts';
 import { redirectWith } from './notices.ts';
 
-type DecisionVerb = Extract<Verb, 'approve' | 'refuse' | 'cancel' | 'resolve' | 'poll'>;
+const DECISIONS = ['approve', 'refuse', 'cancel', 'resolve', 'acknowledge', 'poll'] as const satisfies Verb[];
+type DecisionVerb = (typeof DECISIONS)[number];
 
 const BODIES: Readonly<Record<DecisionVerb, (fields: Fields) => object | undefined>> = {
   approve: (fields) => filledIn(fields, 'note', 'lockRateId'),
   refuse: (fields) => filledIn(fields, 'note', 'lockRateId'),
   cancel: (fields) => filledIn(fields, 'reason'),
+  acknowledge: (fields) => filledIn(fields, 'note'),
   poll: () => undefined,
   resolve: resolution,
 };
 
 export function decisionRoutes(scope: FastifyInstance, desk: Desk): void {
-  for (const verb of ['approve', 'refuse', 'cancel', 'resolve', 'poll'] as const)
+  for (const verb of DECISIONS)
     postForm(scope, desk, { path: `/payouts/${verb}`, verb }, async ({ caller }, _request, reply, fields) => {
       const { partnerOrderId = '', app = '' } = fields;
       await desk.acting.run(caller, `POST /v1/payouts/{partnerOrderId}/${verb}`, {

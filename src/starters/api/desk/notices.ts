@@ -13,10 +13,11 @@ const DONE = {
   cancel: 'Canceled',
   poll: 'Queried the provider about',
   resolve: 'Resolved',
+  acknowledge: 'Acknowledged the flags of',
 } as const;
 
 const notice = z.object({
-  done: z.enum(['approve', 'refuse', 'cancel', 'poll', 'resolve']),
+  done: z.enum(['approve', 'refuse', 'cancel', 'poll', 'resolve', 'acknowledge']),
   app: z.string().max(32),
   id: z.string().max(64),
   /** Without it, the id is that of a payout. */

@@ -1,12 +1,13 @@
 /** `/desk/payout`: one payout with its amounts, splits, debits and steps, and its review. */
 import type { FastifyInstance } from 'fastify';
+import { openFindings } from '../../../client/acknowledgements.ts';
 import { REASON_MEANINGS } from '../../../contract/meanings.ts';
 import type { CheckedPayoutRequest } from '../../../domain/payout.ts';
 import { isGone } from '../../../temporal/client-errors.ts';
 import { may, payoutAnswer, type ShownState } from './acting.ts';
 import { beneficiaryFacts } from './beneficiary.ts';
 import { type Desk, getPage } from './context.ts';
-import { approvalForm, otherForms, reviewForm } from './decision-forms.ts';
+import { acknowledgementForm, approvalForm, otherForms, reviewForm } from './decision-forms.ts';
 import { filledIn } from './forms.ts';
 import {
   duration,
@@ -24,7 +25,7 @@ import type { Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
 import { takeNotice } from './notices.ts';
 import { type Step, timelineOf } from './timeline.ts';
-import { attentionReasons, explained } from './words.ts';
+import { attentionReasons, type CodedMessage, explained } from './words.ts';
 
 interface Story extends PayoutId {
   state: ShownState;
@@ -33,6 +34,8 @@ interface Story extends PayoutId {
   workflow: { workflowId: string; runId: string; startedAt: string };
   steps: Step[];
   isCut: boolean;
+  /** What the follow-up has found after the end. */
+  found: readonly CodedMessage[];
 }
 
 export function storyRoutes(scope: FastifyInstance, desk: Desk): void {
@@ -42,7 +45,7 @@ export function storyRoutes(scope: FastifyInstance, desk: Desk): void {
     const forms = formsOf(visit, story);
     return sendPage(reply, {
       ...{ title: `Payout ${partnerOrderId}`, visit, notice: takeNotice(request, reply) },
-      content: html`<div class="${forms ? 'sides' : 'whole'}"><div>${overview(story, desk)}${amounts(story)}${timeline(story)}</div>${
+      content: html`<div class="${forms ? 'sides' : 'whole'}"><div>${overview(visit, story, desk)}${amounts(story)}${timeline(story)}</div>${
         forms &&
         html`<section class="card" aria-labelledby="review"><h2 id="review">${forms.title}</h2>${forms.content}</section>`
       }</div>`,
@@ -69,7 +72,11 @@ async function storyOf(desk: Desk, visit: Visit, id: PayoutId): Promise<Story> {
     throw error;
   });
   const workflow = { workflowId, runId, startedAt: startTime.toISOString() };
-  return { ...id, state, ...start, workflow, steps, isCut };
+  const { reasons: found } =
+    state.phase === 'DONE'
+      ? await withTemporalDeadline(() => openFindings(desk.client, id, runId))
+      : { reasons: [] };
+  return { ...id, state, ...start, workflow, steps, isCut, found };
 }
 
 function formsOf(visit: Visit, story: Story): { title: string; content: Html } | undefined {
@@ -86,13 +93,14 @@ function formsOf(visit: Visit, story: Story): { title: string; content: Html } |
   return content && { title: 'Actions', content };
 }
 
-function overview({ state, request, startedBy, workflow, ...id }: Story, desk: Desk): Html {
-  const { reason, quote } = state;
+function overview(visit: Visit, story: Story, desk: Desk): Html {
+  const { state, request, startedBy, workflow, ...id } = story;
+  const { reason, quote, acknowledged } = state;
   const { receiver } = request;
   return html`<p class="amount">${money(request.instructedAmount)} to ${isolated(receiver.bankAccountName)}</p>
 <p>${state.sentence}</p><p class="faint">Next step: ${state.nextStep}</p>
 ${reason && html`<p>${explained(reason, REASON_MEANINGS)}</p>`}
-${state.needsAttention && html`<section aria-labelledby="flags"><h2 id="flags">Needs attention</h2>${attentionReasons('payout', state.reasons)}</section>`}
+${flags(visit, story)}
 <h2>Facts</h2>${facts([
     ['Phase', label(state.phase)],
     ['Outcome', state.outcome && label(state.outcome)],
@@ -116,7 +124,21 @@ ${state.needsAttention && html`<section aria-labelledby="flags"><h2 id="flags">N
     ['Provider last asked', time(state.lastAskedAt)],
     ['Provider last answered', time(state.lastConfirmedAt)],
     ['Ended', time(state.finishedAt)],
+    [
+      'Flags acknowledged',
+      acknowledged &&
+        html`${acknowledged.reasons.map(({ code }) => label(code)).join(', ')} by ${acknowledged.by}, ${time(acknowledged.at)}${acknowledged.note !== undefined && `: ${acknowledged.note}`}`,
+    ],
   ])}${metadataFacts(request)}${temporalLink(desk, workflow)}`;
+}
+
+function flags(visit: Visit, story: Story): Html | undefined {
+  const { state, found } = story;
+  if (!state.needsAttention && found.length === 0) return undefined;
+  return html`<section aria-labelledby="flags"><h2 id="flags">Needs attention</h2>
+${state.needsAttention && attentionReasons('payout', state.reasons)}
+${found.length > 0 && html`<h3>After the end</h3>${attentionReasons('followUp', found)}`}
+${state.phase === 'DONE' && may(visit.caller, 'acknowledge') && acknowledgementForm(visit, story)}</section>`;
 }
 
 function metadataFacts({ metadata }: CheckedPayoutRequest): Html | undefined {

@@ -1,6 +1,9 @@
 /** The steps of a payout from the history of its latest run, in the words that the Temporal UI shows. */
 import type { Client } from '@temporalio/client';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import {
+  decodeArrayFromPayloads,
+  decodeOptionalFailureToOptionalError,
+} from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { z } from 'zod';
 import type { WorkflowRun } from '../../../temporal/histories.ts';
@@ -26,7 +29,7 @@ interface Timeline {
   isCut: boolean;
 }
 
-/** The updates of a payout, as what a person did. */
+/** The updates of a payout that were carried out. */
 const DECIDED: Readonly<Record<string, string>> = {
   approve: 'Approved',
   refuse: 'Refused',
@@ -66,16 +69,24 @@ function append(steps: Step[], step: Step): void {
 }
 
 type Found = Omit<Step, 'at'> | undefined;
+type UpdateOutcome = NonNullable<
+  NonNullable<HistoryEvent['workflowExecutionUpdateCompletedEventAttributes']>['outcome']
+>;
 
 class StepReader {
   private readonly client: Client;
   /** What scheduled activities do, by event id. */
   private readonly scheduled = new Map<string, HistoryEvent>();
+  /** What became of accepted updates, by the id of the event that accepted them. */
+  private readonly outcomes = new Map<string, UpdateOutcome>();
 
   constructor(client: Client, events: readonly HistoryEvent[]) {
     this.client = client;
-    for (const event of events)
+    for (const event of events) {
       if (event.activityTaskScheduledEventAttributes) this.scheduled.set(String(event.eventId), event);
+      const { acceptedEventId, outcome } = event.workflowExecutionUpdateCompletedEventAttributes ?? {};
+      if (outcome) this.outcomes.set(String(acceptedEventId), outcome);
+    }
   }
 
   /** Undefined for an event that is no step of the payout. */
@@ -102,22 +113,28 @@ class StepReader {
       return { what: 'A notification of the provider arrived.' };
     const input = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
     if (!input) return undefined;
-    return this.decisionStep(input.name ?? '', await this.decoded(input.args?.payloads ?? []));
+    const argument = await this.decoded(input.args?.payloads ?? []);
+    const outcome = this.outcomes.get(String(event.eventId));
+    return outcome?.success
+      ? decisionStep(input.name ?? '', argument)
+      : this.undecidedStep(input.name ?? '', argument, outcome?.failure);
   }
 
-  private decisionStep(name: string, argument: unknown): Found {
-    const done = DECIDED[name] ?? label(name);
-    const read = decision.safeParse(argument);
-    if (!read.success) return { what: `${done}.` };
-    const { by, note, reason, created, orderId, then } = read.data;
-    const said = [
-      note ?? reason,
-      created === true && `The order is ${orderId}.`,
-      created === false && `No order was created; then: ${then}.`,
-    ].filter((part) => typeof part === 'string');
-    return { what: `${done} by ${by}.`, ...(said.length > 0 && { detail: said.join(' ') }) };
+  /** An update that is not carried out, or was refused after its acceptance, is no decision. */
+  private async undecidedStep(
+    name: string,
+    argument: unknown,
+    failure: UpdateOutcome['failure'],
+  ): Promise<Found> {
+    const { by } = decision.safeParse(argument).data ?? {};
+    const what = `${label(name)}${by === undefined ? '' : ` by ${by}`}`;
+    if (!failure) return { what: `${what}: in progress.` };
+    const { loadedDataConverter } = this.client.options;
+    const why = await decodeOptionalFailureToOptionalError(loadedDataConverter, failure).catch(
+      () => undefined,
+    );
+    return { what: `${what}: not accepted.`, detail: why && sentenceOf(why.message) };
   }
-
   private async summaryOf({ userMetadata }: HistoryEvent): Promise<string | undefined> {
     const summary = userMetadata?.summary;
     const text = summary ? await this.decoded([summary]) : undefined;
@@ -133,6 +150,19 @@ class StepReader {
       return undefined;
     }
   }
+}
+
+function decisionStep(name: string, argument: unknown): Found {
+  const done = DECIDED[name] ?? label(name);
+  const read = decision.safeParse(argument);
+  if (!read.success) return { what: `${done}.` };
+  const { by, note, reason, created, orderId, then } = read.data;
+  const said = [
+    note ?? reason,
+    created === true && `The order is ${orderId}.`,
+    created === false && `No order was created; then: ${then}.`,
+  ].filter((part) => typeof part === 'string');
+  return { what: `${done} by ${by}.`, ...(said.length > 0 && { detail: said.join(' ') }) };
 }
 
 function endOf(event: HistoryEvent): Found {

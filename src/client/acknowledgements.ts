@@ -1,0 +1,181 @@
+/**
+ * Acknowledges the flags of payouts that have ended, and finds out which were. An acknowledgement covers what had been found
+ * by then: a follow-up that finds more needs attention again.
+ */
+import type { Client } from '@temporalio/client';
+import { TypedSearchAttributes } from '@temporalio/common';
+import { z } from 'zod';
+import { followUpChanges } from '../contract/follow-up-changes.ts';
+import {
+  PAYOUTS_TASK_QUEUE,
+  payoutAcknowledgementWorkflowId,
+  payoutFollowUpWorkflowId,
+  payoutOf,
+  payoutOfFollowUp,
+} from '../contract/ids.ts';
+import { storedReason } from '../contract/payout-answers.ts';
+import { changesQuery } from '../contract/payout-messages.ts';
+import type { WorkflowSignatures } from '../contract/workflows.ts';
+import { type FollowUpResult, followUpReasons } from '../domain/follow-up.ts';
+import type { Acknowledgement, PayoutState } from '../domain/payout.ts';
+import { unlessGone } from '../temporal/client-errors.ts';
+import { APP } from '../temporal/search-keys.ts';
+import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
+
+interface Ref {
+  app: string;
+  partnerOrderId: string;
+}
+
+const memoSchema = z.object({
+  by: z.string(),
+  note: z.string().optional(),
+  reasons: z.array(storedReason),
+  /** The run of the payout that ended: after a Workflow Reset, another one ends. */
+  payoutRunId: z.string(),
+  /** When the follow-up had last found something. Unix milliseconds. */
+  foundMs: z.number(),
+});
+type Memo = z.output<typeof memoSchema>;
+
+/** The latest acknowledgement of the end of this run; undefined if there is none. */
+export async function acknowledgementOf(
+  client: Client,
+  { app, partnerOrderId }: Ref,
+  payoutRunId: string,
+): Promise<(Acknowledgement & Pick<Memo, 'foundMs'>) | undefined> {
+  const handle = client.workflow.getHandle(payoutAcknowledgementWorkflowId(app, partnerOrderId));
+  const known = await unlessGone(() => handle.describe());
+  const memo = known && memoSchema.parse(known.memo?.['acknowledgement']);
+  if (memo?.payoutRunId !== payoutRunId) return undefined;
+  const { by, note, reasons, foundMs } = memo;
+  return {
+    by,
+    at: known?.startTime.toISOString() ?? '',
+    ...(note !== undefined && { note }),
+    reasons,
+    foundMs,
+  };
+}
+
+/** The state of a payout that has ended, without the flags that were acknowledged. */
+export async function withoutAcknowledged(
+  client: Client,
+  ref: Ref,
+  payoutRunId: string,
+  state: PayoutState,
+): Promise<PayoutState> {
+  const found = await acknowledgementOf(client, ref, payoutRunId);
+  if (!found) return state;
+  const { foundMs: _found, ...acknowledged } = found;
+  return { ...state, needsAttention: false, reasons: [], acknowledged };
+}
+
+/** Undefined if the payout has no follow-up. */
+export function followUpResultOf(
+  client: Client,
+  { app, partnerOrderId }: Ref,
+): Promise<FollowUpResult | undefined> {
+  const handle = client.workflow.getHandle(payoutFollowUpWorkflowId(app, partnerOrderId));
+  return unlessGone(() => handle.query(changesQuery));
+}
+
+interface NewAcknowledgement extends Ref {
+  environment: string | undefined;
+  by: string;
+  note: string | undefined;
+  /** The flags of the payout itself that were not acknowledged. */
+  reasons: PayoutState['reasons'];
+  payoutRunId: string;
+}
+
+/** What the follow-up has found that was not acknowledged, and when it last found something. */
+export async function openFindings(client: Client, ref: Ref, payoutRunId: string) {
+  const followUp = await followUpResultOf(client, ref);
+  const reasons = followUp ? followUpReasons(followUp) : [];
+  if (!followUp || reasons.length === 0) return { reasons: [], foundMs: 0 };
+  const foundMs = lastFoundMs(followUp);
+  const known = await acknowledgementOf(client, ref, payoutRunId);
+  return { reasons: known && known.foundMs >= foundMs ? [] : reasons, foundMs };
+}
+
+/** Does nothing if neither the payout nor its follow-up has a flag that was not acknowledged. */
+export async function acknowledge(client: Client, given: NewAcknowledgement): Promise<void> {
+  const { app, partnerOrderId, environment, by, note, payoutRunId } = given;
+  const found = await openFindings(client, given, payoutRunId);
+  const reasons = [...given.reasons, ...found.reasons];
+  if (reasons.length === 0) return;
+  await client.workflow.start<WorkflowSignatures['payoutAcknowledgement']>('payoutAcknowledgement', {
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowId: payoutAcknowledgementWorkflowId(app, partnerOrderId),
+    // The latest one counts.
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+    args: [],
+    memo: {
+      ...(environment !== undefined && { environment }),
+      acknowledgement: {
+        ...{ by, payoutRunId, foundMs: found.foundMs },
+        ...(note !== undefined && { note }),
+        reasons: reasons.map(({ code, message }) => ({ code, message })),
+      } satisfies Memo,
+    },
+    typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
+    staticSummary: 'the flags of an ended payout were acknowledged',
+  });
+}
+
+/** Those of `runs`, of payouts and follow-ups, whose flags were acknowledged. */
+export async function acknowledgedRuns(client: Client, runs: readonly ListedRun[]): Promise<Set<ListedRun>> {
+  const flagged = runs.flatMap((run) => {
+    const ref = payoutOf(run.workflowId) ?? payoutOfFollowUp(run.workflowId);
+    if (!ref || run.attribute('PayoutNeedsAttention') !== true) return [];
+    if (run.type === 'payout' && !run.isCompleted) return [];
+    return [{ run, id: payoutAcknowledgementWorkflowId(ref.app, ref.partnerOrderId) }];
+  });
+  const found = new Set<ListedRun>();
+  if (flagged.length === 0) return found;
+  const memos = await memosOf(client, [...new Set(flagged.map(({ id }) => id))]);
+  for (const { run, id } of flagged) {
+    const known = memos.get(id) ?? [];
+    const isSeen = run.type === 'payout' ? isOfRun(run) : await isFoundBefore(run);
+    if (known.some(isSeen)) found.add(run);
+  }
+  return found;
+}
+
+const PAGE_SIZE = 100;
+
+async function memosOf(client: Client, ids: readonly string[]): Promise<Map<string, Memo[]>> {
+  const memos = new Map<string, Memo[]>();
+  const query = `WorkflowType = 'payoutAcknowledgement' AND WorkflowId IN (${quoteIds(ids)})`;
+  for await (const page of listRunPages(client, query, PAGE_SIZE))
+    for (const run of page) {
+      // A memo of a key that this process does not have acknowledges nothing.
+      const read = await run.memo().catch(() => undefined);
+      const memo = memoSchema.safeParse(read?.['acknowledgement']).data;
+      if (memo) memos.set(run.workflowId, [...(memos.get(run.workflowId) ?? []), memo]);
+    }
+  return memos;
+}
+
+function isOfRun({ runId }: ListedRun) {
+  return ({ payoutRunId }: Memo) => payoutRunId === runId;
+}
+
+async function isFoundBefore(followUp: ListedRun) {
+  const memo = await followUp.memo().catch(() => undefined);
+  const changes = followUpChanges.safeParse(memo?.['changes']).data;
+  return ({ foundMs }: Memo) => changes !== undefined && lastFoundMs(changes) <= foundMs;
+}
+
+interface Found {
+  returned: readonly { seenAt: string }[];
+  differences: readonly { seenAt: string }[];
+  notChecked?: { seenAt: string } | undefined;
+}
+
+function lastFoundMs({ returned, differences, notChecked }: Found): number {
+  const all = [...returned, ...differences, ...(notChecked ? [notChecked] : [])];
+  return Math.max(0, ...all.map(({ seenAt }) => Date.parse(seenAt)));
+}

@@ -1,0 +1,185 @@
+/** After a decision, HTTP, the command line and the desk show the state after it, and an ended payout keeps no open flag. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { endedPayout, notifyFollowUp } from '../../src/client/follow-ups.ts';
+import type { PayoutRef } from '../../src/client/payouts.ts';
+import { PAYOUTS_TASK_QUEUE, payoutWorkflowId } from '../../src/contract/ids.ts';
+import type { PayoutRequest } from '../../src/domain/payout.ts';
+import { as, callerEntry, keysFile } from '../support/callers.ts';
+import { cli } from '../support/cli.ts';
+import { DeskBrowser, startDesk } from '../support/desk.ts';
+import { eventually } from '../support/eventually.ts';
+import { get, post, type TestApiServer } from '../support/http.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { reconcile } from '../support/reconciliation.ts';
+import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
+
+let world: PayoutWorld;
+let server: TestApiServer;
+const run = (...args: string[]) => cli(world.workerEnvironment, args);
+const path = ({ partnerOrderId }: PayoutRef) => `${server.url}/v1/payouts/${partnerOrderId}`;
+const decide = (ref: PayoutRef, verb: string, body: string | object = '', by = 'desk') =>
+  post(`${path(ref)}/${verb}`, body, as(by));
+
+beforeAll(async () => {
+  world = await PayoutWorld.start({
+    env: { PAYOUTS_APPROVAL_EXPIRES: '1h', PAYOUTS_FOLLOW_UP: '1s,1h' },
+  });
+  server = await startDesk(world.client, {
+    PAYOUTS_API_KEYS_FILE: keysFile([
+      ...['desk', 'shop'].map((name) => callerEntry(name)),
+      callerEntry('reader', { verbs: ['read'] }),
+    ]),
+  });
+});
+afterAll(async () => {
+  await server.close();
+  await world.stop();
+});
+
+async function awaiting(over: Partial<PayoutRequest> = {}): Promise<PayoutRef> {
+  const ref = await world.pay('success', { approval: 'required', ...over });
+  await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+  return ref;
+}
+
+/** A doubtful start that finds another order under its partnerOrderId goes to review without a wait. */
+async function reviewed(): Promise<PayoutRef> {
+  const body = payoutRequest(newPartnerOrderId());
+  const { partnerOrderId } = body;
+  world.simulator.control.plantOrder({ partnerOrderId, scenario: 'slow final=1h' });
+  const workflowId = payoutWorkflowId('default', partnerOrderId);
+  await world.client.workflow.start('payout', { taskQueue: PAYOUTS_TASK_QUEUE, workflowId, args: [body] });
+  await world.until(body, ({ phase }) => phase === 'NEEDS_REVIEW');
+  return { partnerOrderId };
+}
+
+describe('H205 a decision shows the state after it', () => {
+  test('over HTTP', async () => {
+    const { status, body } = await decide(await awaiting(), 'approve');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ phase: 'CREATING', sentence: 'Approved by desk. Creating the order.' });
+    const refused = await decide(await awaiting(), 'refuse');
+    expect(refused.body).toMatchObject({ phase: 'DONE', reason: { code: 'APPROVAL_REFUSED' } });
+    const resolved = await decide(await reviewed(), 'resolve', { created: false, then: 'end' });
+    expect(resolved.body).toMatchObject({
+      ...{ phase: 'DONE', outcome: 'NOT_CREATED' },
+      // The other order is a fact, and no question.
+      reasons: [{ code: 'ORDER_DIFFERS_FROM_REQUEST' }],
+      decisions: [{ action: 'resolve', by: 'desk' }],
+    });
+  });
+
+  test('on the command line', async () => {
+    const { partnerOrderId } = await awaiting();
+    const approved = await run('approve', partnerOrderId, '--by', 'olga');
+    expect(approved.stdout).toContain('Approved by olga. Creating the order.');
+    expect(approved.stdout).not.toContain('Approve, refuse');
+    const inReview = await reviewed();
+    const resolved = await run('resolve', inReview.partnerOrderId, '--by', 'olga', '--not-created', 'end');
+    expect(resolved.stdout).toMatch(/DONE[\s\S]*NOT_CREATED/);
+    expect(resolved.stdout).not.toContain('NEEDS_REVIEW');
+  });
+});
+
+describe('H207 the story of a payout', () => {
+  test('an update that was refused after its acceptance is no decision', async () => {
+    const ref = await reviewed();
+    const browser = new DeskBrowser(server.url);
+    await browser.signIn('key-of-desk');
+    const page = `/desk/payout?partnerOrderId=${ref.partnerOrderId}`;
+    await browser.get(page);
+    const form = { app: 'default', partnerOrderId: ref.partnerOrderId };
+    const named = { ...form, decision: 'created', orderId: 'PO-of-nobody' };
+    expect((await browser.post('/desk/payouts/resolve', named)).status).toBe(409);
+    const refused = await browser.get(page);
+    expect(refused.html).toContain('Resolve by desk: not accepted.');
+    expect(refused.html).toMatch(/rder PO-of-nobody could not be read/);
+    expect(refused.html).not.toContain('Review resolved');
+    expect((await browser.post('/desk/payouts/resolve', { ...form, decision: 'end' })).status).toBe(303);
+    const ended = await browser.get(page);
+    expect(ended.html).toContain('Review resolved by desk.');
+    expect(ended.html).not.toContain('Needs review');
+  });
+});
+
+describe('H206 the flags of a payout that has ended', () => {
+  /** Temporal's own cancellation, which came too late. */
+  async function flagged(): Promise<PayoutRef> {
+    const { ref, release } = await world.payHeld('before', 'success');
+    await world.payouts.handle(ref).cancel();
+    release();
+    await world.payouts.result(ref);
+    await isListed(ref, true);
+    return ref;
+  }
+
+  const listed = async ({ partnerOrderId }: PayoutRef) => {
+    const { body } = await get(`${server.url}/v1/payouts?attention=true&limit=100`, as('desk'));
+    return JSON.stringify(body).includes(partnerOrderId);
+  };
+  const isListed = (ref: PayoutRef, wanted: boolean) =>
+    eventually(async () => (await listed(ref)) === wanted || undefined);
+
+  test('are acknowledged by name over HTTP, and leave the lists', async () => {
+    const ref = await flagged();
+    expect((await decide(ref, 'acknowledge', '', 'reader')).status).toBe(403);
+    const { status, body } = await decide(ref, 'acknowledge', { note: 'canceled by hand' });
+    expect(status).toBe(200);
+    const acknowledged = { by: 'desk', note: 'canceled by hand', reasons: [{ code: 'CANCEL_TOO_LATE' }] };
+    const after = { phase: 'DONE', outcome: 'SUCCESS', needsAttention: false, reasons: [], acknowledged };
+    expect(body).toMatchObject(after);
+    expect((await get(path(ref), as('desk'))).body).toMatchObject({ state: after });
+    await isListed(ref, false);
+    // The first acknowledgement stays.
+    expect((await decide(ref, 'acknowledge', '', 'shop')).body).toMatchObject({ acknowledged });
+  });
+
+  test('on the command line and on the desk', async () => {
+    const [first, second] = [await flagged(), await flagged()];
+    const done = await run('acknowledge', first.partnerOrderId, '--by', 'olga');
+    expect(done.stdout).toMatch(/acknowledged +CANCEL_TOO_LATE by olga/);
+    const browser = new DeskBrowser(server.url);
+    await browser.signIn('key-of-desk');
+    const page = `/desk/payout?partnerOrderId=${second.partnerOrderId}`;
+    expect((await browser.get(page)).html).toContain('Acknowledge the flags');
+    const form = { app: 'default', partnerOrderId: second.partnerOrderId, note: 'seen' };
+    expect((await browser.post('/desk/payouts/acknowledge', form)).status).toBe(303);
+    const { html } = await browser.get(page);
+    expect(html).toMatch(/Cancel too late by desk/);
+    expect(html).not.toContain('Acknowledge the flags');
+    for (const ref of [first, second]) await isListed(ref, false);
+    const { stdout } = await run('list', '--attention', '--json');
+    for (const { partnerOrderId } of [first, second]) expect(stdout).not.toContain(partnerOrderId);
+  });
+
+  test('an open payout, or one without a flag, has nothing to acknowledge', async () => {
+    const open = await decide(await awaiting(), 'acknowledge');
+    expect([open.status, open.body]).toMatchObject([409, { detail: expect.stringMatching(/has not ended/) }]);
+    const ref = await world.pay('success');
+    await world.payouts.result(ref);
+    const none = await run('acknowledge', ref.partnerOrderId, '--by', 'olga');
+    expect(none.code).toBe(4);
+    expect(none.stderr).toContain('the payout has no flag');
+    expect((await run('acknowledge', 'no-such-payout', '--by', 'olga')).code).toBe(3);
+  });
+
+  test('H208 what the follow-up finds later needs attention again', async () => {
+    const ref = await world.pay('split splits=3');
+    await world.payouts.result(ref);
+    const refund = (index: number) => ({ index, refund: true, refundReason: 'account closed' });
+    const { control } = world.simulator;
+    control.changeOrder(ref.partnerOrderId, { splits: [refund(0)] });
+    await eventually(async () => {
+      await reconcile(world);
+      return (await listed(ref)) || undefined;
+    });
+    const { body } = await decide(ref, 'acknowledge');
+    expect(body).toMatchObject({ acknowledged: { reasons: [{ code: 'MONEY_RETURNED' }] } });
+    await isListed(ref, false);
+    control.changeOrder(ref.partnerOrderId, { splits: [refund(1)] });
+    const ended = await endedPayout(world.client, payoutWorkflowId('default', ref.partnerOrderId));
+    if (ended) await notifyFollowUp(world.client, ended, { receivedAt: new Date().toISOString() });
+    await isListed(ref, true);
+  });
+});
