@@ -80,7 +80,7 @@ export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extend
         rows && shapes.ndjson ? shapes.ndjson.read(raw.query, rows) : validate(shapes.body, raw.body);
       if (!params.ok || !query.ok || !body.ok)
         throw invalidFields([params, query, body].flatMap((part) => (part.ok ? [] : part.errors)));
-      const app = applicationOf(body.value, query.value);
+      const app = applicationOf(params.value, body.value, query.value);
       if (app !== undefined) requireApplication(caller, app);
       else if (!description.everyApplication)
         throw new Error('the request of an operation must name an application');

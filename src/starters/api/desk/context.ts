@@ -1,6 +1,7 @@
 /** What the pages of the desk share. */
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Pausable } from '../../../client/pauses.ts';
 import type { Verb } from '../../../config/callers.ts';
 import type { Clock } from '../../../surroundings/surroundings.ts';
 import type { AuditLog } from '../audit.ts';
@@ -10,6 +11,7 @@ import type { Acting } from './acting.ts';
 import type { Finding } from './findings.ts';
 import type { Fields } from './forms.ts';
 import { admittedVisit, type Identity, requireOwnOrigin, type Visit } from './identity.ts';
+import { visiblePauses } from './pauses.ts';
 
 export interface Desk {
   client: Client;
@@ -20,6 +22,8 @@ export interface Desk {
   clock: Clock;
   /** Workflows that cannot continue, as of some seconds ago. */
   findings: () => Promise<Finding[]>;
+  /** Which applications are paused, as of some seconds ago. */
+  pauses: () => Promise<Pausable[]>;
   /** `PAYOUTS_DESK_TEMPORAL_UI`. */
   temporalUi: string | undefined;
 }
@@ -32,7 +36,11 @@ export function getPage(scope: FastifyInstance, desk: Desk, path: string, handle
     exposeHeadRoute: false,
     onRequest: async (request, reply) => requireVerb(desk.identity.admit(request, reply).caller, 'read'),
     onSend: desk.audit.recorder({ method: 'GET', path: `/desk${path}`, verb: 'read' }),
-    handler: (request, reply) => handler(admittedVisit(request), request, reply, request.query),
+    handler: async (request, reply) => {
+      const visit = admittedVisit(request);
+      const pauses = await visiblePauses(desk, visit.caller);
+      return handler({ ...visit, pauses }, request, reply, request.query);
+    },
   });
 }
 

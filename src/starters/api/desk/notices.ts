@@ -13,14 +13,16 @@ const DONE = {
   cancel: 'Canceled',
   poll: 'Queried the provider about',
   resolve: 'Resolved',
+  pause: 'Paused',
+  resume: 'Resumed',
 } as const;
 
 const notice = z.object({
-  done: z.enum(['approve', 'refuse', 'cancel', 'poll', 'resolve']),
+  done: z.enum(['approve', 'refuse', 'cancel', 'poll', 'resolve', 'pause', 'resume']),
   app: z.string().max(32),
   id: z.string().max(64),
   /** Without it, the id is that of a payout. */
-  kind: z.enum(['batch', 'request']).optional(),
+  kind: z.enum(['batch', 'request', 'application']).optional(),
 });
 type Notice = z.output<typeof notice>;
 

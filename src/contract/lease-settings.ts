@@ -1,0 +1,16 @@
+/** The settings of a lease as its memo has them. */
+import { z } from 'zod';
+import type { LeaseSettings } from '../domain/rate-limit-lease.ts';
+
+export const pauseSchema = z.object({ by: z.string(), at: z.string(), reason: z.string().exactOptional() });
+
+const leaseSettings = z.object({
+  callsPerSecond: z.number().optional(),
+  changedBy: z.string().optional(),
+  paused: pauseSchema.optional(),
+});
+
+/** Throws if they cannot be read: no process may then take the lease, as a pause could be lost. */
+export function settingsIn(memo: Record<string, unknown> | undefined): LeaseSettings {
+  return leaseSettings.parse(memo?.['settings'] ?? {});
+}
