@@ -4,7 +4,7 @@ import type { LeaseSettings } from '../domain/rate-limit-lease.ts';
 
 export const pauseSchema = z.object({ by: z.string(), at: z.string(), reason: z.string().exactOptional() });
 
-const leaseSettings = z.object({
+export const leaseSettingsSchema = z.object({
   callsPerSecond: z.number().optional(),
   changedBy: z.string().optional(),
   paused: pauseSchema.optional(),
@@ -12,5 +12,5 @@ const leaseSettings = z.object({
 
 /** Throws if they cannot be read: no process may then take the lease, as a pause could be lost. */
 export function settingsIn(memo: Record<string, unknown> | undefined): LeaseSettings {
-  return leaseSettings.parse(memo?.['settings'] ?? {});
+  return leaseSettingsSchema.parse(memo?.['settings'] ?? {});
 }

@@ -58,7 +58,7 @@ function runTerm(owner: LeaseOwner, clock: Clock, events: readonly object[]) {
   const environment = new MockActivityEnvironment({
     ...{ activityId: 'term', workflowExecution: { workflowId: 'lease', runId: 'run' } },
   });
-  return environment.run(holdLease, { previousOwner: 'unknown', settings: {}, app: 'default' });
+  return environment.run(holdLease, { previousOwner: 'unknown' as const, settings: {}, app: 'default' });
 }
 
 describe('H37 a term that cannot begin', () => {

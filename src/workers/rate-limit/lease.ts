@@ -6,6 +6,7 @@ import { ApplicationFailure, activityInfo, Context, log } from '@temporalio/acti
 import type { Client } from '@temporalio/client';
 import type { LeaseActivities } from '../../activities/shared/types.ts';
 import { appRenamedSignal } from '../../contract/lease-messages.ts';
+import { leaseSettingsSchema } from '../../contract/lease-settings.ts';
 import { logEvent } from '../../domain/business-events.ts';
 import {
   type LeaseHandover,
@@ -70,7 +71,7 @@ async function holdLease(
   });
   // This process may have been frozen since it received the task, so Temporal must confirm it first.
   await renewLease(renewal);
-  await refuseOutdated(client);
+  await refuseOutdated(client, term);
   if (term.app !== app) updateName(client, app);
   const stopping = new AbortController();
   let stopRenewals: () => void = () => undefined;
@@ -101,7 +102,7 @@ async function holdLease(
  * A Workflow Reset repeats a term that an earlier run began, and applies the changes of settings that followed it only
  * afterwards. The workflow cannot tell: it replays the same commands.
  */
-async function refuseOutdated(client: Client): Promise<void> {
+async function refuseOutdated(client: Client, { settings }: LeaseTerm): Promise<void> {
   const { activityId, workflowExecution } = activityInfo();
   const events = (workflowExecution && (await wholeHistory(client, workflowExecution))) ?? [];
   const begin = events.findIndex(
@@ -110,7 +111,7 @@ async function refuseOutdated(client: Client): Promise<void> {
   const isRepeated = events
     .slice(begin + 1)
     .some((event) => event.workflowTaskFailedEventAttributes?.newRunId);
-  if (begin >= 0 && !isRepeated) return;
+  if (begin >= 0 && !isRepeated && leaseSettingsSchema.safeParse(settings).success) return;
   const message = 'the workflow of the lease was reset, so the settings of this term may be outdated';
   throw ApplicationFailure.nonRetryable(message, 'LEASE_OUTDATED');
 }
