@@ -221,6 +221,11 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
     writer: 'the follow-up',
     meaning: 'What came back and what differs, for the daily report.',
   },
+  settings: {
+    on: '`rateLimitLease`',
+    writer: 'the lease',
+    meaning: 'The calls per second that an operator has set, and who has paused the application.',
+  },
   unpublishedEvents: {
     on: '`payout`, `payoutFollowUp`, `payoutBatch`, `tokenRenewal`',
     writer: 'the workflow, at its end',

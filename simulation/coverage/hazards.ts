@@ -138,6 +138,15 @@ export const HAZARDS: Readonly<Record<string, Predicate>> = {
   H169: occurred('endpoint: disabled'),
   H172: both('events delivered', 'endpoint: HTTP_302'),
   H173: occurred('events delivered'),
+  H210: occurred('application: pause'),
+  H211: both(
+    'application: pause',
+    'kill',
+    'freeze',
+    'cut-off',
+    'application: terminate of the lease',
+    'application: reset of the lease',
+  ),
 };
 
 /** Names of the faults, losses and interventions of a world, and of the scenario of each order. */

@@ -61,13 +61,18 @@ test('H210 a pause stops the create calls of every process within seconds, until
   const application = `${service.url}/v1/applications/default`;
   expect((await get(application, as('shop'))).body).toMatchObject({ paused: { by: 'olga' } });
   expect((await post(`${application}/resume`, '', as('shop'))).status).toBe(403);
-  expect((await run('list')).stdout).toMatch(/default is paused: no create call is sent \(by olga, .*: a drill\)/);
+  expect((await run('list')).stdout).toMatch(
+    /default is paused: no create call is sent \(by olga, .*: a drill\)/,
+  );
   expect((await run('doctor')).stdout).toMatch(/FAIL create calls: default is paused/);
   const desk = new DeskBrowser(service.url);
   await desk.signIn('key-of-olga');
   expect((await desk.get('/desk')).html).toContain('Application default is paused: no create call is sent.');
 
-  expect((await post(`${application}/resume`, '', as('olga'))).body).toEqual({ app: 'default', paused: null });
+  expect((await post(`${application}/resume`, '', as('olga'))).body).toEqual({
+    app: 'default',
+    paused: null,
+  });
   await allPaidOnce(world, [...refs, late]);
   expect(await eventually(async () => /not paused/.exec((await run('doctor')).stdout)?.[0])).toBeTruthy();
 });

@@ -113,7 +113,7 @@ async function refuseOutdated(client: Client, { settings }: LeaseTerm): Promise<
     .some((event) => event.workflowTaskFailedEventAttributes?.newRunId);
   if (begin >= 0 && !isRepeated && leaseSettingsSchema.safeParse(settings).success) return;
   const message = 'the workflow of the lease was reset, so the settings of this term may be outdated';
-  throw ApplicationFailure.nonRetryable(message, 'LEASE_OUTDATED');
+  throw ApplicationFailure.create({ type: 'LEASE_OUTDATED', message, nonRetryable: true });
 }
 
 /** Operators search for the lease by the application's current name. */

@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Pausable } from '../../../client/pauses.ts';
-import type { Verb } from '../../../config/callers.ts';
+import type { Caller, Verb } from '../../../config/callers.ts';
 import type { Clock } from '../../../surroundings/surroundings.ts';
 import type { AuditLog } from '../audit.ts';
 import { requireVerb } from '../callers.ts';
@@ -11,7 +11,6 @@ import type { Acting } from './acting.ts';
 import type { Finding } from './findings.ts';
 import type { Fields } from './forms.ts';
 import { admittedVisit, type Identity, requireOwnOrigin, type Visit } from './identity.ts';
-import { visiblePauses } from './pauses.ts';
 
 export interface Desk {
   client: Client;
@@ -65,4 +64,16 @@ export function postForm(
       return handler(admittedVisit(request), request, reply, fields);
     },
   });
+}
+
+/** Undefined if Temporal does not answer: the pages are shown all the same. */
+async function visiblePauses(
+  { pauses }: Pick<Desk, 'pauses'>,
+  { applications }: Caller,
+): Promise<Pausable[] | undefined> {
+  try {
+    return (await pauses()).filter(({ app }) => applications === 'any' || applications.includes(app));
+  } catch {
+    return undefined;
+  }
 }

@@ -1,7 +1,5 @@
 /** The stop switch of an application: the banner on every page, the form that pauses, and what the forms do. */
 import type { FastifyInstance } from 'fastify';
-import type { Pausable } from '../../../client/pauses.ts';
-import type { Caller } from '../../../config/callers.ts';
 import { MAX_REASON_LENGTH } from '../../../domain/rate-limit-lease.ts';
 import { may } from './acting.ts';
 import { type Desk, postForm } from './context.ts';
@@ -9,18 +7,6 @@ import { filledIn } from './forms.ts';
 import { type Html, hidden, html, time } from './html.ts';
 import type { Visit } from './identity.ts';
 import { redirectWith } from './notices.ts';
-
-/** Undefined if Temporal does not answer: the pages are shown all the same. */
-export async function visiblePauses(
-  { pauses }: Pick<Desk, 'pauses'>,
-  { applications }: Caller,
-): Promise<Pausable[] | undefined> {
-  try {
-    return (await pauses()).filter(({ app }) => applications === 'any' || applications.includes(app));
-  } catch {
-    return undefined;
-  }
-}
 
 export function pauseBanners({ caller, formToken, pauses }: Visit): Html {
   if (pauses === undefined)
