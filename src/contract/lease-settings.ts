@@ -2,7 +2,11 @@
 import { z } from 'zod';
 import type { LeaseSettings } from '../domain/rate-limit-lease.ts';
 
-export const pauseSchema = z.object({ by: z.string(), at: z.string(), reason: z.string().exactOptional() });
+export const pauseSchema = z.object({
+  by: z.string(),
+  at: z.string().describe('when the application was paused. ISO 8601'),
+  reason: z.string().exactOptional(),
+});
 
 export const leaseSettingsSchema = z.object({
   callsPerSecond: z.number().optional(),
