@@ -232,6 +232,11 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
     meaning:
       'Who has seen which [flags](operations.md#attention-flags) of the payout and of its follow-up, the run of the payout that had ended, and when the follow-up had last found something.',
   },
+  settings: {
+    on: '`rateLimitLease`',
+    writer: 'the lease',
+    meaning: 'The calls per second that an operator has set, and who has paused the application.',
+  },
   unpublishedEvents: {
     on: '`payout`, `payoutFollowUp`, `payoutBatch`, `tokenRenewal`',
     writer: 'the workflow, at its end',

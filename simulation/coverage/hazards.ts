@@ -139,6 +139,15 @@ export const HAZARDS: Readonly<Record<string, Predicate>> = {
   H172: both('events delivered', 'endpoint: HTTP_302'),
   H173: occurred('events delivered'),
   H200: occurred('queryResult odd-text', 'queryPayDetail odd-text'),
+  H210: occurred('application: pause'),
+  H211: both(
+    'application: pause',
+    'kill',
+    'freeze',
+    'cut-off',
+    'application: terminate of the lease',
+    'application: reset of the lease',
+  ),
 };
 
 /** Names of the faults, losses and interventions of a world, and of the scenario of each order. */

@@ -427,6 +427,37 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'active.term !== this.term) return false;',
   },
 
+  // ---- the pause of an application
+  {
+    name: 'pause-ignored-by-owner',
+    what: 'The lease owner sends create calls although the application is paused.',
+    file: 'src/workers/rate-limit/limiter.ts',
+    find: 'if (this.term.isPaused && creates(call.operation))',
+    replace: 'if (this.term.isPaused && creates(call.operation) && this.term.silentMs < 0)',
+  },
+  {
+    name: 'pause-does-not-end-term',
+    what: 'The lease owner learns of a pause only with its next term: create calls continue for up to a day.',
+    file: 'src/workflows/rate-limit-lease.ts',
+    find: 'upsertMemo({ settings: record.settings });\n    term.cancel();',
+    replace: 'upsertMemo({ settings: record.settings });',
+  },
+  {
+    name: 'pause-forgotten-by-next-owner',
+    what: 'An owner that does not give its lease back takes the pause with it: the next one sends.',
+    file: 'src/workflows/rate-limit-lease.ts',
+    find: "record.previousOwner = 'unknown';",
+    replace:
+      "record.previousOwner = 'unknown';\n    record.settings = { ...record.settings, paused: undefined };",
+  },
+  {
+    name: 'pause-ends-with-lease-workflow',
+    what: 'A terminated lease is started again without the pause: create calls are sent.',
+    file: 'src/workers/rate-limit/keep-lease.ts',
+    find: 'settings: settingsIn(memo)',
+    replace: 'settings: memo ? {} : settingsIn(memo)',
+  },
+
   // ---- restore
   {
     name: 'opening-ignores-restore',

@@ -12,6 +12,7 @@ import { maybeFaultFree } from './fault-free.ts';
 import { type PlannedRotation, planRotation } from './key-rotation.ts';
 import { type PlannedOpening, planOpenings } from './openings.ts';
 import { type PlannedOperationOutage, planOperationOutage } from './operation-outage.ts';
+import { type PlannedPause, planPause } from './pauses.ts';
 import { payoutRequest, SECOND_APP_FROM } from './payout-world.ts';
 import { TOKENS } from './secrets.ts';
 import { type PlannedStranger, planStrangers } from './strangers.ts';
@@ -69,6 +70,8 @@ export interface Plan {
   events: PlannedEvents | undefined;
   /** No faults and no interventions. */
   isFaultFree: boolean;
+  /** When an operator pauses the application. */
+  pause: PlannedPause | undefined;
   /** When the keys are replaced. */
   rotation: PlannedRotation | undefined;
   /** When the processes change to the newest code. */
@@ -370,6 +373,7 @@ function basePlan(seed: number): Plan {
     payouts: [...payouts, ...rows],
     ...{ users: undefined, isFaultFree: false, operationOutage, strangers: [], slowConnects: 0 },
     ...(operationOutage && { faultPhaseMs: operationOutage.atMs + operationOutage.lastsMs }),
+    pause: planPause(new Random(seed ^ 0x9a05), faultPhaseMs),
     rotation: planRotation(new Random(seed ^ 0x4e75), faultPhaseMs),
     upgrade: planUpgrade(new Random(seed ^ 0x0b9d), faultPhaseMs),
     events: planEvents(new Random(seed ^ 0xe7e25), faultPhaseMs),

@@ -27,6 +27,7 @@ import { LeaseOwners } from './lease-owners.ts';
 import { Openings } from './openings.ts';
 import { OperationOutage } from './operation-outage.ts';
 import { Orders } from './orders.ts';
+import { Pauses } from './pauses.ts';
 import { fastTrip, PayoutWorld, partnerOrderIdOf, payoutId, readerConverter, refOf } from './payout-world.ts';
 import {
   hasSecondApp,
@@ -89,7 +90,7 @@ const SLOW_CONNECT_CUT_MS = 6_000;
 const OPERATOR = 'operator';
 
 const FEATURES: readonly (new (scene: Scene) => Feature)[] = [
-  ...[Batches, Openings, Users, Strangers, KeyRotation, Upgrade, OperationOutage],
+  ...[Batches, Openings, Users, Strangers, KeyRotation, Upgrade, OperationOutage, Pauses],
   ...[Orders, Decisions, QueueOrder, LeaseOwners, RunEnds, Events, Secrets, FaultFree],
 ];
 

@@ -59,7 +59,11 @@ export class Scene {
   }
 
   /** Records what a person does to a payout, a batch, an opening or a user's token. */
-  recordAction(on: 'payout' | 'batch' | 'opening' | 'token', about: string, what: string): void {
+  recordAction(
+    on: 'payout' | 'batch' | 'opening' | 'token' | 'application',
+    about: string,
+    what: string,
+  ): void {
     this.system.world.occurred.add(`${on}: ${what}`);
     this.timeline.push({ atMs: this.system.world.now, about, what: `person: ${what}`, action: what });
   }

@@ -67,7 +67,7 @@ const CALLBACK_URL = 'https://receiver.invalid/v1/oauth/default/callback';
 const RETRY_DELAY_MS = 5_000;
 /** A waiting call is flagged after five minutes. A wait between two calls may precede it. */
 const FLAG_LIMIT_MS = 8 * 60_000;
-const PHASES_WITHOUT_CALLS = ['DONE', 'AWAITING_APPROVAL', 'NEEDS_REVIEW'];
+const PHASES_WITHOUT_CALLS = ['DONE', 'AWAITING_APPROVAL', 'PAUSED', 'NEEDS_REVIEW'];
 
 export class Users implements Feature {
   private readonly scene: Scene;

@@ -5,6 +5,7 @@ import { connectClient } from '../temporal/connection.ts';
 import { Batches } from './batches.ts';
 import { Events } from './events.ts';
 import type { ListedPayout, PayoutFilter } from './lists.ts';
+import { Pauses } from './pauses.ts';
 import { Payouts } from './payouts.ts';
 import { ProviderReads } from './reads.ts';
 import { ReceivingAccounts } from './receiving-accounts.ts';
@@ -28,6 +29,8 @@ export interface PayoutsConnection {
   receivingAccounts: ReceivingAccounts;
   /** The events of payouts, and their endpoints. */
   events: Events;
+  /** Stops the create calls of an application, and shows which are stopped. */
+  pauses: Pauses;
   /** Quotes and accounts. A worker queries the provider. */
   reads: ProviderReads;
   /** The same as `payouts.list`. */
@@ -62,6 +65,7 @@ export async function connectPayouts(options: PayoutsOptions = {}): Promise<Payo
     batches: translated(new Batches({ client, environment })),
     receivingAccounts: translated(new ReceivingAccounts({ client, environment })),
     events: translated(new Events({ client, environment })),
+    pauses: translated(new Pauses({ client, environment })),
     reads: translated(new ProviderReads(client)),
     list: (filter) => payouts.list(filter),
     client,

@@ -36,6 +36,7 @@ export type {
   StateText,
 } from '../domain/payout.ts';
 export { OUTCOMES, PHASES } from '../domain/payout.ts';
+export type { Pause, PauseRequest } from '../domain/rate-limit-lease.ts';
 export type { ReceivingAccountResult, ReceivingAccountState } from '../domain/receiving-account.ts';
 export { BatchConflictError, Batches } from './batches.ts';
 export type { BatchRef, NewBatch } from './checked-batch.ts';
@@ -51,6 +52,7 @@ export type {
   PayoutFilter,
   PayoutPage,
 } from './lists.ts';
+export { type Pausable, Pauses } from './pauses.ts';
 export {
   type Origin,
   PayoutConflictError,

@@ -9,7 +9,7 @@ import { readJsonFile } from './json-file.ts';
 import { publishedProblems } from './published-secrets.ts';
 import { hostInUrl, type Listen } from './values.ts';
 
-/** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `authorize` links for users, `metrics` the scrape; the others are named as their routes. */
+/** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `authorize` links for users, `pause` also `resume`, `metrics` the scrape; the others are named as their routes. */
 export const VERBS = [
   'start',
   'read',
@@ -24,6 +24,7 @@ export const VERBS = [
   'account',
   'open',
   'authorize',
+  'pause',
   'metrics',
 ] as const;
 export type Verb = (typeof VERBS)[number];

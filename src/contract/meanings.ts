@@ -31,6 +31,11 @@ export const PHASE_MEANINGS: Readonly<Record<PayoutPhase, Explained>> = {
     meaning: 'The quote waits for an approver, until `approvalExpiresAt`.',
     action: 'Approve, refuse or cancel.',
   },
+  PAUSED: {
+    meaning:
+      'An operator has [paused the application](operations.md#stop-all-create-calls), so the create call is not sent.',
+    action: 'Nothing. It can be canceled, unless a create was sent before.',
+  },
   CREATING: {
     meaning: 'The create is being sent.',
     action: 'Nothing. A cancellation is refused meanwhile.',
@@ -133,6 +138,11 @@ export const AUDIT_STATUS_MEANINGS: Readonly<Record<AuditStatus, string>> = {
 
 export const OPENING_PHASE_MEANINGS: Readonly<Record<OpeningPhase, Explained>> = {
   CHECKING: { meaning: "The payer's accounts in this currency are listed.", action: 'Nothing.' },
+  PAUSED: {
+    meaning:
+      'An operator has [paused the application](operations.md#stop-all-create-calls), so the account is not requested.',
+    action: 'Nothing.',
+  },
   OPENING: { meaning: 'The account is requested.', action: 'Nothing.' },
   RECONCILING: {
     meaning:

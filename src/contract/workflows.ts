@@ -14,7 +14,7 @@ import type {
   Quote,
   ReceivingAccountBalance,
 } from '../domain/provider-records.ts';
-import type { LeaseKey, LeaseRecord } from '../domain/rate-limit-lease.ts';
+import type { LeaseKey, LeaseTerm } from '../domain/rate-limit-lease.ts';
 import type { OpeningRequest, ReceivingAccountResult } from '../domain/receiving-account.ts';
 import type { ClockOffset } from '../domain/time.ts';
 import type { AuthorizationOutcome, TokenOwner } from '../domain/token-record.ts';
@@ -32,7 +32,7 @@ export interface WorkflowSignatures {
   tokenRenewal: (owner: TokenOwner) => Promise<void>;
   authorizationLink: (owner: TokenOwner) => Promise<string>;
   userAuthorization: (attempt: AuthorizationAttempt) => Promise<AuthorizationOutcome>;
-  rateLimitLease: (key: LeaseKey, record: LeaseRecord) => Promise<void>;
+  rateLimitLease: (key: LeaseKey, record: LeaseTerm) => Promise<void>;
   callerAllowance: (key: AllowanceKey, carried?: AllowanceRecord) => Promise<void>;
   payoutQuote: (request: PayoutRequest) => Promise<QuotedPayout>;
   accountQuery: (query: CallIdentity & { clientId: string }) => Promise<ClientAccounts | null>;

@@ -42,6 +42,12 @@ export const BUSINESS_EVENTS = {
     says: 'events could not be published; reconciliation publishes them',
     fields: ['app'],
   },
+  'creation.paused': {
+    level: 'warn',
+    says: 'the application is paused: no create call is sent',
+    fields: ['app'],
+  },
+  'creation.resumed': { level: 'info', says: 'the application is no longer paused', fields: ['app'] },
   'lease.taken': {
     level: 'info',
     says: 'took the rate-limit lease',

@@ -133,6 +133,13 @@ export const WORKER_METRICS = {
     meaning: 'Rounds in which the lease owner could not count in Temporal',
     action: 'When it keeps growing, the gauges that it counts are old: `npm run payouts -- doctor`.',
   },
+  payouts_paused: {
+    kind: 'gauge',
+    unit: 'application',
+    labels: ['app'],
+    meaning: 'Whether an operator has paused the application, so that no create call is sent: 1 or 0',
+    action: 'When it is 1 for longer than intended: [the application is paused](alerts.md#payoutspaused).',
+  },
   payouts_lease_owner: {
     kind: 'gauge',
     unit: 'process',

@@ -11,6 +11,7 @@ export const PHASES = [
   'CHECKING',
   'QUOTING',
   'AWAITING_APPROVAL',
+  'PAUSED',
   'CREATING',
   'RECONCILING',
   'NEEDS_REVIEW',

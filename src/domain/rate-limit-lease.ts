@@ -63,23 +63,40 @@ export interface LeaseHeartbeat {
 /** The owner before this term's first attempt. An `unknown` owner may still be sending. */
 export type PreviousOwner = 'none' | 'unknown' | ReleasedLease;
 
-export interface LeaseTerm {
-  previousOwner: PreviousOwner;
-  /** Set by an operator. If absent, each process uses its own configuration. */
-  callsPerSecond?: number | undefined;
-  /** The application's name in the last owner's configuration. */
-  app: string;
+/** Who stopped all create calls of an application, and when. */
+export interface Pause {
+  by: string;
+  /** ISO 8601. */
+  at: string;
+  reason?: string | undefined;
 }
 
-/** The state of the lease workflow. It survives continue-as-new. */
-export interface LeaseRecord extends LeaseTerm {
+/**
+ * What operators set for all processes at once. An owner gets it with its term and never learns of a change: every change
+ * ends the term. So a process that may send knows the current values.
+ */
+export interface LeaseSettings {
+  /** If absent, each process uses its own configuration. */
+  callsPerSecond?: number | undefined;
+  /** Who set `callsPerSecond` last. */
   changedBy?: string | undefined;
+  /** While it is set, the owner sends no call that creates something at the provider. */
+  paused?: Pause | undefined;
+}
+
+/** What an owner needs to know. It is also the state of the lease workflow, which survives continue-as-new. */
+export interface LeaseTerm {
+  previousOwner: PreviousOwner;
+  settings: LeaseSettings;
+  /** The application's name in the last owner's configuration. */
+  app: string;
 }
 
 export interface RateLimitState {
   /** Null: each worker uses its own configuration. */
   callsPerSecond: number | null;
   changedBy: string | null;
+  paused: Pause | null;
 }
 
 export interface CallsPerSecondChange {
@@ -88,12 +105,32 @@ export interface CallsPerSecondChange {
   by: string;
 }
 
+export interface PauseRequest {
+  by: string;
+  reason?: string | undefined;
+}
+
+export const MAX_REASON_LENGTH = 256;
+
 /** Why the change is invalid; undefined if it is valid. */
 export function changeProblem(change: unknown): string | undefined {
   if (typeof change !== 'object' || change === null) return 'must be an object';
   const rate = 'callsPerSecond' in change ? change.callsPerSecond : undefined;
   const whole = typeof rate === 'number' && Number.isInteger(rate) && rate >= 1 && rate <= 10_000;
   if (rate !== null && !whole) return 'callsPerSecond must be a whole number from 1 to 10000, or null';
+  return byProblem(change);
+}
+
+/** Of a pause, and of its end. */
+export function pauseProblem(request: unknown): string | undefined {
+  if (typeof request !== 'object' || request === null) return 'must be an object';
+  const reason = 'reason' in request ? request.reason : undefined;
+  if (reason !== undefined && (typeof reason !== 'string' || reason.length > MAX_REASON_LENGTH))
+    return `reason must be a text of at most ${MAX_REASON_LENGTH} characters`;
+  return byProblem(request);
+}
+
+function byProblem(change: object): string | undefined {
   const by = 'by' in change ? change.by : undefined;
   if (typeof by !== 'string' || by === '' || by.length > 64)
     return 'by must be 1 to 64 characters that name who makes the change';

@@ -84,6 +84,10 @@ const STATE_TEXTS: Record<OpeningPhase, (record: OpeningRecord) => StateText> = 
     sentence: "Querying the payer's accounts in this currency.",
     nextStep: 'The request for the account is sent next.',
   }),
+  PAUSED: () => ({
+    sentence: 'The application is paused: the request for the account is not sent.',
+    nextStep: 'The request is sent within a minute after the pause ends.',
+  }),
   OPENING: () => ({
     sentence: 'The request for the account is being sent.',
     nextStep: "The provider's answer, or a query of the payer's accounts if no answer comes.",

@@ -4,7 +4,14 @@ import type { AttentionOf, OpeningAttentionCode } from './attention-codes.ts';
 import type { StateText } from './payout.ts';
 import type { ReceivingAccountRequest } from './provider-records.ts';
 
-export const OPENING_PHASES = ['CHECKING', 'OPENING', 'RECONCILING', 'NEEDS_REVIEW', 'DONE'] as const;
+export const OPENING_PHASES = [
+  'CHECKING',
+  'PAUSED',
+  'OPENING',
+  'RECONCILING',
+  'NEEDS_REVIEW',
+  'DONE',
+] as const;
 export type OpeningPhase = (typeof OPENING_PHASES)[number];
 
 export const OPENING_OUTCOMES = ['OPENED', 'NOT_OPENED'] as const;

@@ -97,7 +97,15 @@ export class UnavailableError extends PaymentsError {
   override readonly code = 'UNAVAILABLE';
 }
 
-type NotSentReason = 'deadline' | 'aborted' | 'gate' | 'before-send' | 'token' | 'signer' | 'closed';
+type NotSentReason =
+  | 'deadline'
+  | 'aborted'
+  | 'gate'
+  | 'paused'
+  | 'before-send'
+  | 'token'
+  | 'signer'
+  | 'closed';
 
 /**
  * Thrown if the client does not send: deadline, abort, gate, `beforeSend`, or no token or signature. Nothing of the
@@ -170,6 +178,11 @@ export class InvalidRequestError extends PaymentsError {
 /** Thrown by a gate if a call's turn cannot come before its deadline. Nothing was sent. */
 export class GateTooLateError extends Error {
   override readonly name = 'GateTooLateError';
+}
+
+/** Thrown by a gate to calls that create something while an operator has paused the application. Nothing was sent. */
+export class GatePausedError extends Error {
+  override readonly name = 'GatePausedError';
 }
 
 /** Thrown if a client, signer or verifier is misconfigured: when it is created, never by a call. */

@@ -12,7 +12,7 @@ export {
   NotificationFormatError,
   parseNotification,
 } from './notification-body.ts';
-export { type ApiOperation, OPERATIONS } from './operations.ts';
+export { type ApiOperation, creates, OPERATIONS } from './operations.ts';
 export type { CallEnd, CallGate, PaymentsClientOptions, TokenKind, TokenSource } from './options.ts';
 export { createSigner } from './signing.ts';
 export {

@@ -46,6 +46,11 @@ export type ApiOperation = keyof typeof OPERATIONS;
 /** Every operation name in errors and events. `authorizationUrl` only builds a link, without a call. */
 export type OperationName = ApiOperation | 'authorizationUrl';
 
+/** Whether the call creates something at the provider: an order, or a receiving account. */
+export function creates(operation: OperationName): boolean {
+  return operation === 'createPayout' || operation === 'openReceivingAccount';
+}
+
 export function rulesOf(operation: ApiOperation): OperationRules {
   return OPERATIONS[operation];
 }

@@ -38,7 +38,7 @@ export type CallEnd =
 export interface CallGate {
   /**
    * Resolves when it is the call's turn. If it rejects, the call is not sent. `GateTooLateError` means that the turn
-   * cannot come before the deadline.
+   * cannot come before the deadline, `GatePausedError` that calls of this kind wait until an operator resumes them.
    */
   pass(call: GatedCall): Promise<void>;
   /** Called immediately before writing, because connecting may have taken time. If false, nothing is written. */

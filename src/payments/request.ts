@@ -2,6 +2,7 @@
 import { authorizationHeaders, reportRejectedToken, type Token } from './authorization.ts';
 import {
   type ErrorContext,
+  GatePausedError,
   GateTooLateError,
   isTokenRejected,
   NotSentError,
@@ -140,8 +141,7 @@ export class RequestSender {
       await this.options.gate?.pass(gated);
     } catch (error) {
       if (options.signal?.aborted) throw new NotSentError(context, 'aborted', safeErrorName(error));
-      const reason = error instanceof GateTooLateError ? 'deadline' : 'gate';
-      throw new NotSentError(context, reason, safeErrorName(error));
+      throw new NotSentError(context, gateReason(error), safeErrorName(error));
     }
   }
 
@@ -206,6 +206,11 @@ const CALL_END: Record<Exchange['kind'], CallEnd> = {
   'not-received': 'unreachable',
   withheld: 'not-sent',
 };
+
+function gateReason(error: unknown): 'deadline' | 'paused' | 'gate' {
+  if (error instanceof GateTooLateError) return 'deadline';
+  return error instanceof GatePausedError ? 'paused' : 'gate';
+}
 
 /** Whether the provider reported the rate limit, in the status or the envelope. */
 function wasRateLimited({ context }: { context: ErrorContext }): boolean {

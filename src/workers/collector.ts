@@ -55,7 +55,7 @@ export interface Collection {
 
 export interface Collected {
   app: string;
-  limiter: Pick<RateLimiter, 'callsPerSecond' | 'unreachedMs'>;
+  limiter: Pick<RateLimiter, 'callsPerSecond' | 'isPaused' | 'unreachedMs'>;
   tokens: Pick<TokenCache, 'ageMs'>;
 }
 
@@ -127,6 +127,7 @@ class AppCollector implements Collector {
     const { limiter, tokens } = this.collected;
     const own = (value: number) => (isOwner ? value : 0);
     this.set('payouts_lease_owner', own(1));
+    this.set('payouts_paused', own(limiter.isPaused ? 1 : 0));
     this.set('payouts_rate_limit_calls_per_second', own(limiter.callsPerSecond));
     this.set('payouts_provider_unreached_seconds', own(limiter.unreachedMs / 1_000));
     this.set('payouts_token_age_seconds', own((tokens.ageMs ?? 0) / 1_000));

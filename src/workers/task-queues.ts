@@ -14,6 +14,7 @@ import { batchActivities } from '../activities/batch/batch-activities.ts';
 import { deliveryActivities } from '../activities/events/deliver-events.ts';
 import { publishActivities } from '../activities/events/publish-events.ts';
 import { operationActivities } from '../activities/payout/operation-activities.ts';
+import { pauseActivities } from '../activities/shared/await-resume.ts';
 import { preparation } from '../activities/shared/preparation.ts';
 import type {
   AuthorizationActivities,
@@ -47,11 +48,13 @@ const MAX_PACED = 2;
 const MAX_DELIVERIES = 100;
 const MAX_EVENT_POLLS = 2;
 
-export function payoutsQueue({ config, client, surroundings: { clock } }: ApplicationParts) {
+export function payoutsQueue({ config, client, surroundings }: ApplicationParts) {
+  const { clock } = surroundings;
   return {
     taskQueue: PAYOUTS_TASK_QUEUE,
     activities: {
       ...preparation(config, clock),
+      ...pauseActivities(config, client, surroundings),
       ...batchActivities(config, client, clock),
       ...reconcileActivities(config, client, clock),
       ...reportActivities(config, client, clock),

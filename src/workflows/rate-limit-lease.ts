@@ -2,29 +2,44 @@
  * Gives one process at a time the right to call the provider for one `app_id`: the process that runs the activity
  * `holdLease`. When the owner dies, the activity is retried by the next owner. When the owner gives the lease back, the
  * next activity begins. Runs until it is canceled.
+ *
+ * It also holds the settings that all processes share. The memo has a copy: it can be read without a worker, and the next
+ * workflow takes it over if this one is terminated.
  */
 import {
   ActivityCancellationType,
   allHandlersFinished,
   CancellationScope,
   condition,
-  continueAsNew,
   isCancellation,
+  log,
+  makeContinueAsNewFunc,
   proxyActivities,
   setCurrentDetails,
   setHandler,
   sleep,
+  upsertMemo,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import type { LeaseActivities } from '../activities/shared/types.ts';
 import { leaseTaskQueue } from '../contract/ids.ts';
-import { appRenamedSignal, rateLimitQuery, setCallsPerSecondUpdate } from '../contract/lease-messages.ts';
+import {
+  appRenamedSignal,
+  pauseUpdate,
+  rateLimitQuery,
+  resumeUpdate,
+  setCallsPerSecondUpdate,
+} from '../contract/lease-messages.ts';
+import { logEvent } from '../domain/business-events.ts';
 import {
   type CallsPerSecondChange,
   changeProblem,
   LEASE_TIMEOUT_MS,
   type LeaseKey,
-  type LeaseRecord,
+  type LeaseSettings,
+  type LeaseTerm,
+  type PauseRequest,
+  pauseProblem,
   type RateLimitState,
   TERM_TIMEOUT_MS,
 } from '../domain/rate-limit-lease.ts';
@@ -36,17 +51,32 @@ const FAILURE_PAUSE_MS = 1_000;
 /** A term takes about ten history events. */
 const TERMS_PER_RUN = 30;
 
-export async function rateLimitLease(key: LeaseKey, carried: LeaseRecord): Promise<void> {
-  const record: LeaseRecord = { ...carried };
+export async function rateLimitLease(key: LeaseKey, carried: LeaseTerm): Promise<void> {
+  const record: LeaseTerm = { ...carried };
   let term = new CancellationScope();
   setHandler(rateLimitQuery, () => stateOf(record));
-  const setCallsPerSecond = ({ callsPerSecond, by }: CallsPerSecondChange): RateLimitState => {
-    record.callsPerSecond = callsPerSecond ?? undefined;
-    record.changedBy = by;
+  // Every change ends the term: see `LeaseSettings`.
+  const change = (changed: LeaseSettings): RateLimitState => {
+    record.settings = { ...record.settings, ...changed };
+    upsertMemo({ settings: record.settings });
     term.cancel();
     return stateOf(record);
   };
-  setHandler(setCallsPerSecondUpdate, setCallsPerSecond, { validator: refuseInvalidChange });
+  const setCallsPerSecond = ({ callsPerSecond, by }: CallsPerSecondChange) =>
+    change({ callsPerSecond: callsPerSecond ?? undefined, changedBy: by });
+  const pause = ({ by, reason }: PauseRequest) => {
+    if (record.settings.paused) return stateOf(record);
+    logEvent(log, 'creation.paused', { app: record.app });
+    return change({ paused: { by, at: new Date().toISOString(), reason } });
+  };
+  const resume = () => {
+    if (!record.settings.paused) return stateOf(record);
+    logEvent(log, 'creation.resumed', { app: record.app });
+    return change({ paused: undefined });
+  };
+  setHandler(setCallsPerSecondUpdate, setCallsPerSecond, { validator: refuseIf(changeProblem) });
+  setHandler(pauseUpdate, pause, { validator: refuseIf(pauseProblem) });
+  setHandler(resumeUpdate, resume, { validator: refuseIf(pauseProblem) });
   setHandler(appRenamedSignal, (app) => renameApp(record, app));
   for (let terms = 0; terms < TERMS_PER_RUN; terms += 1) {
     if (CancellationScope.current().consideredCancelled) return;
@@ -55,16 +85,15 @@ export async function rateLimitLease(key: LeaseKey, carried: LeaseRecord): Promi
     await runTerm(key, record, term);
   }
   await condition(allHandlersFinished);
-  await continueAsNew<typeof rateLimitLease>(key, record);
+  // The memo of the start would otherwise come back.
+  const next = makeContinueAsNewFunc<typeof rateLimitLease>({ memo: { settings: record.settings } });
+  await next(key, record);
 }
 
 /** Runs one term and records what the next owner needs to know. */
-async function runTerm(key: LeaseKey, record: LeaseRecord, scope: CancellationScope): Promise<void> {
-  const { previousOwner, callsPerSecond, app } = record;
+async function runTerm(key: LeaseKey, record: LeaseTerm, scope: CancellationScope): Promise<void> {
   try {
-    record.previousOwner = await scope.run(() =>
-      leaseCalls(key, app).holdLease({ previousOwner, callsPerSecond, app }),
-    );
+    record.previousOwner = await scope.run(() => leaseCalls(key, record.app).holdLease({ ...record }));
   } catch (error) {
     record.previousOwner = 'unknown';
     if (!isCancellation(error)) await sleep(FAILURE_PAUSE_MS);
@@ -82,23 +111,29 @@ function leaseCalls({ environment, appId }: LeaseKey, app: string) {
   });
 }
 
-function refuseInvalidChange(change: CallsPerSecondChange): void {
-  const problem = changeProblem(change);
-  if (problem) throw notAccepted(problem);
+function refuseIf(problemOf: (change: unknown) => string | undefined) {
+  return (change: unknown): void => {
+    const problem = problemOf(change);
+    if (problem) throw notAccepted(problem);
+  };
 }
 
 /** Anyone can send the signal, so its argument is checked. A handler must not throw. */
-function renameApp(record: LeaseRecord, app: unknown): void {
+function renameApp(record: LeaseTerm, app: unknown): void {
   if (typeof app !== 'string' || !/^[a-z0-9-]{1,32}$/.test(app) || app === record.app) return;
   record.app = app;
   upsertSearchAttributes({ PayoutApp: [app] });
 }
 
-function stateOf({ callsPerSecond, changedBy }: LeaseRecord): RateLimitState {
-  return { callsPerSecond: callsPerSecond ?? null, changedBy: changedBy ?? null };
+function stateOf({ settings: { callsPerSecond, changedBy, paused } }: LeaseTerm): RateLimitState {
+  return { callsPerSecond: callsPerSecond ?? null, changedBy: changedBy ?? null, paused: paused ?? null };
 }
 
-function detailsOf({ callsPerSecond, changedBy }: LeaseRecord): string {
-  if (callsPerSecond === undefined) return "Calls per second: from the workers' configuration";
-  return `Calls per second: ${callsPerSecond}, set by ${changedBy}`;
+function detailsOf({ settings: { callsPerSecond, changedBy, paused } }: LeaseTerm): string {
+  const rate =
+    callsPerSecond === undefined
+      ? "from the workers' configuration"
+      : `${callsPerSecond}, set by ${changedBy}`;
+  const pause = paused ? `**Paused** by ${paused.by} since ${paused.at}: no create call is sent  \n` : '';
+  return `${pause}Calls per second: ${rate}`;
 }

@@ -83,6 +83,7 @@ describe('doctor in a healthy environment', () => {
       'worker versions: ok',
       'encryption keys: ok',
       'rate-limit lease: ok',
+      'create calls: ok',
       'reconciliation: ok',
       'tokens: ok',
       'provider: ok',

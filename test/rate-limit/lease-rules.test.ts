@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
+import type { Clock } from '../../src/surroundings/surroundings.ts';
 import { Fence } from '../../src/workers/rate-limit/fence.ts';
 import { type LeaseOwner, leaseActivities } from '../../src/workers/rate-limit/lease.ts';
 import { patienceMs } from '../../src/workers/rate-limit/owned-queues.ts';
@@ -42,6 +43,24 @@ describe('H37 the fence', () => {
   });
 });
 
+const SCHEDULED = { activityTaskScheduledEventAttributes: { activityId: 'term' } };
+const RESET = { workflowTaskFailedEventAttributes: { newRunId: 'run' } };
+
+/** Runs one term in a workflow with this history. */
+function runTerm(owner: LeaseOwner, clock: Clock, events: readonly object[]) {
+  const client = {
+    withDeadline: (_deadline: number, call: () => Promise<void>) => call(),
+    activity: { heartbeat: () => Promise.resolve() },
+    options: { namespace: 'default' },
+    workflowService: { getWorkflowExecutionHistory: async () => ({ history: { events } }) },
+  } as unknown as Client;
+  const { holdLease } = leaseActivities({ owner, client, clock, recoveredAtMs: undefined });
+  const environment = new MockActivityEnvironment({
+    ...{ activityId: 'term', workflowExecution: { workflowId: 'lease', runId: 'run' } },
+  });
+  return environment.run(holdLease, { previousOwner: 'unknown' as const, settings: {}, app: 'default' });
+}
+
 describe('H37 a term that cannot begin', () => {
   test('leaves no timer', async () => {
     const clock = new FakeClock();
@@ -74,15 +93,17 @@ describe('H37 a term that cannot begin', () => {
           });
         }),
     };
-    const client = {
-      withDeadline: (_deadline: number, call: () => Promise<void>) => call(),
-      activity: { heartbeat: () => Promise.resolve() },
-    } as unknown as Client;
-    const { holdLease } = leaseActivities({ owner, client, clock: counting, recoveredAtMs: undefined });
-    const term = { previousOwner: 'unknown', app: 'default' } as const;
-    await expect(new MockActivityEnvironment().run(holdLease, term)).rejects.toThrow('no connection');
+    await expect(runTerm(owner, counting, [SCHEDULED])).rejects.toThrow('no connection');
     await Promise.resolve();
     expect({ timers: timers.size, isAborted }).toEqual({ timers: 0, isAborted: true });
+  });
+
+  test.each([
+    ['was scheduled before a Workflow Reset', [SCHEDULED, RESET]],
+    ['is not in the history', [RESET]],
+  ])('H211 sends nothing with settings that may be outdated: it %s', async (_, events) => {
+    const owner = { app: 'default', heartbeat: () => ({ marginMs: 15, alone: false }) } as LeaseOwner;
+    await expect(runTerm(owner, new FakeClock(), events)).rejects.toMatchObject({ type: 'LEASE_OUTDATED' });
   });
 });
 

@@ -38,7 +38,10 @@ describe('H37 the lease of one application', () => {
     expect(most()).toBeLessThanOrEqual(5);
     const change = { callsPerSecond: 40, by: 'olga' };
     await leaseOf(world).executeUpdate(setCallsPerSecondUpdate, { args: [change] });
-    expect(await leaseOf(world).query(rateLimitQuery)).toEqual({ callsPerSecond: 40, changedBy: 'olga' });
+    expect(await leaseOf(world).query(rateLimitQuery)).toMatchObject({
+      callsPerSecond: 40,
+      changedBy: 'olga',
+    });
     await eventually(async () => {
       await paid(6);
       return most() > 5 || undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { GateTooLateError } from '../../src/payments/index.ts';
+import { GatePausedError, GateTooLateError } from '../../src/payments/index.ts';
 import { sleep } from '../../src/surroundings/surroundings.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { CALL_TIMEOUT_MS, mostInOneSecond, openLimiter, send } from '../support/rate-limit.ts';
@@ -59,7 +59,7 @@ describe('H37 turns', () => {
   test('the rate of a new term counts from its start', async () => {
     const { limiter, clock } = openLimiter(2);
     limiter.close();
-    limiter.open({ callsPerSecond: 100, isValid: () => true, silentMs: 0 });
+    limiter.open({ callsPerSecond: 100, isValid: () => true, isPaused: false, silentMs: 0 });
     const ten = Promise.all(Array.from({ length: 10 }, () => send(limiter)));
     expect(await clock.until(ten)).toBeLessThan(150);
     expect(limiter.callsPerSecond).toBe(100);
@@ -94,7 +94,7 @@ describe('H37 the lease counts at the time of writing', () => {
     const create = call();
     await clock.until(limiter.pass(create));
     limiter.close();
-    limiter.open({ callsPerSecond: 20, isValid: () => true, silentMs: 0 });
+    limiter.open({ callsPerSecond: 20, isValid: () => true, isPaused: false, silentMs: 0 });
     expect(limiter.mayWrite(create)).toBe(false);
   });
 
@@ -192,7 +192,7 @@ describe('H37 the start of a term', () => {
       limiter.mayWrite(one);
     }
     const before = limiter.close();
-    limiter.open({ callsPerSecond: 20, isValid: () => true, silentMs: 0, before });
+    limiter.open({ callsPerSecond: 20, isValid: () => true, isPaused: false, silentMs: 0, before });
     // Twelve of twenty places are taken.
     const waiting = Array.from({ length: 8 }, () => clock.until(limiter.pass(call())));
     for (const sentAfterMs of await Promise.all(waiting)) expect(sentAfterMs).toBeLessThan(500);
@@ -249,6 +249,32 @@ describe('H60 a call that waits for its turn has a deadline', () => {
   });
 });
 
+describe('H210 a paused term', () => {
+  test.each(['createPayout', 'openReceivingAccount'] as const)(
+    'refuses %s, before it gets a turn',
+    async (operation) => {
+      const { limiter } = openLimiter(20, { isPaused: true });
+      await expect(limiter.pass(call({ operation }))).rejects.toBeInstanceOf(GatePausedError);
+    },
+  );
+
+  test.each(['quote', 'tradeResult', 'applicationToken'] as const)('sends %s', async (operation) => {
+    const { limiter, clock } = openLimiter(20, { isPaused: true });
+    const sent = send(limiter, operation);
+    await clock.until(sent);
+    expect(await sent).toBe(true);
+  });
+
+  test('writes no create that got its turn in the term before', async () => {
+    const { limiter, clock } = openLimiter(20);
+    const create = call();
+    await clock.until(limiter.pass(create));
+    limiter.close();
+    limiter.open({ callsPerSecond: 20, isValid: () => true, isPaused: true, silentMs: 0 });
+    expect(limiter.mayWrite(create)).toBe(false);
+  });
+});
+
 describe('whether calls reach the provider', () => {
   /** A call that gets its turn and then ends in this way. */
   async function endsAs(
@@ -286,7 +312,7 @@ describe('whether calls reach the provider', () => {
     const parts = openLimiter(20);
     for (let count = 0; count < 3; count += 1) await endsAs(parts, 'unreachable', 4_000);
     parts.limiter.close();
-    parts.limiter.open({ callsPerSecond: 20, isValid: () => true, silentMs: 0 });
+    parts.limiter.open({ callsPerSecond: 20, isValid: () => true, isPaused: false, silentMs: 0 });
     expect([parts.limiter.unreachedMs, parts.limiter.reached]).toEqual([0, false]);
   });
 });

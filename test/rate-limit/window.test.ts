@@ -29,7 +29,7 @@ interface Provider {
 async function arrivalsAt(provider: Provider, calls: number, random: () => number) {
   const clock = new FakeClock();
   const limiters = [1, 2].map(() => new RateLimiter(clock, { callTimeoutMs: CALL_TIMEOUT_MS }));
-  const ofLease = { callsPerSecond: LIMIT, isValid: () => true, silentMs: 0 };
+  const ofLease = { callsPerSecond: LIMIT, isValid: () => true, isPaused: false, silentMs: 0 };
   let owner = limiters[0];
   owner?.open(ofLease);
   let isOver = false;

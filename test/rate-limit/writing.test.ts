@@ -38,7 +38,7 @@ describe('H37 H60 between the turn of a call and its first byte', () => {
     const server = await startServer(answers(200, successBody('createPayout')));
     const beforeSend = async () => {
       limiter.close();
-      limiter.open({ callsPerSecond: 20, isValid: () => true, silentMs: 0 });
+      limiter.open({ callsPerSecond: 20, isValid: () => true, isPaused: false, silentMs: 0 });
     };
     const order = callOf(clientFor(server.origin, { gate: limiter }), 'createPayout', { beforeSend });
     expect(await failureOf(order)).toMatchObject({ code: 'NOT_SENT', reason: 'gate' });

@@ -25,14 +25,14 @@ export function strictWorld(limit: number): WorldOptions {
 /** For a client that talks to a real server. */
 export function realLimiter(callsPerSecond: number, over: Partial<Term> = {}): RateLimiter {
   const limiter = new RateLimiter(PROCESS_SURROUNDINGS.clock, { callTimeoutMs: CALL_TIMEOUT_MS });
-  limiter.open({ callsPerSecond, isValid: () => true, silentMs: 0, ...over });
+  limiter.open({ callsPerSecond, isValid: () => true, isPaused: false, silentMs: 0, ...over });
   return limiter;
 }
 
 export function openLimiter(callsPerSecond: number, over: Partial<Term> = {}) {
   const clock = new FakeClock();
   const limiter = new RateLimiter(clock, { callTimeoutMs: CALL_TIMEOUT_MS });
-  limiter.open({ callsPerSecond, isValid: () => true, silentMs: 0, ...over });
+  limiter.open({ callsPerSecond, isValid: () => true, isPaused: false, silentMs: 0, ...over });
   return { limiter, clock };
 }
 

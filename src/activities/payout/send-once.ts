@@ -89,6 +89,8 @@ export async function whileClaimed<T>(
 
 /** Defined if nothing left this process, or the provider could not be reached. */
 export function provablyNotSent(error: unknown): NothingSent | undefined {
+  if (error instanceof NotSentError && error.reason === 'paused')
+    return { kind: 'not-sent', cause: 'paused' };
   const notSent = error instanceof NotSentError || error instanceof UnavailableError;
   return notSent ? { kind: 'not-sent', cause: 'unreachable' } : undefined;
 }

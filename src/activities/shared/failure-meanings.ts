@@ -6,10 +6,12 @@ import type { PaymentsErrorCode } from '../../payments/index.ts';
 type OwnFailure =
   | 'LEASE_LOST'
   | 'LEASE_MOVED'
+  | 'LEASE_OUTDATED'
   | 'MAY_BE_USED'
   | 'NOTHING_CHANGED'
   | 'NOT_ENDED_YET'
   | 'NOT_STORED'
+  | 'PAUSED'
   | 'VISIBILITY_LAGS'
   | 'WRONG_WORKER';
 
@@ -76,10 +78,15 @@ export const ACTIVITY_FAILURES: Readonly<Record<PaymentsErrorCode | OwnFailure, 
     meaning: 'This process lost the rate-limit lease.',
     action: 'Nothing. Another process, or this one again, takes it.',
   },
+  LEASE_OUTDATED: {
+    meaning: "The rate-limit lease's workflow was reset, so its settings may be outdated. Nothing was sent.",
+    action: 'Nothing. The workflow grants the lease again, with the current settings.',
+  },
   WRONG_WORKER: {
     meaning: 'The worker serves another application or environment than the call is for.',
     action: 'Check `PAYMENTS_ENVIRONMENT` and the application names of the workers.',
   },
+  PAUSED: { meaning: 'The application is paused. Not an error.', action: WAITS },
   VISIBILITY_LAGS: { meaning: "Temporal's visibility does not show this run yet.", action: WAITS },
   NOTHING_CHANGED: {
     meaning: 'Too little has changed in the payouts of a batch. Not an error.',

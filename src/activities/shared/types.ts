@@ -60,7 +60,9 @@ export type NothingSent = {
     /** Immediately before the send, the provider answered that the order exists. */
     | 'exists'
     /** Immediately before the send, the provider gave no usable answer. */
-    | 'unconfirmed';
+    | 'unconfirmed'
+    /** An operator has paused the application. */
+    | 'paused';
 };
 
 export type QuoteAnswer =
@@ -229,6 +231,11 @@ export interface Prepared<Request> {
 }
 
 export type EarlierSendCause = 'restored' | 'lost-run' | 'earlier-run' | null;
+
+export interface PauseActivities {
+  /** Retried while the application is paused, for an hour at most: whether the pause has ended. */
+  awaitResume(caller: Caller): Promise<boolean>;
+}
 
 /** They make no call. They fail as `InvalidPayoutRequest` on bad input. */
 export interface CheckActivities {

@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { Allowances } from '../../client/allowances.ts';
 import { Authorizations } from '../../client/authorizations.ts';
 import { Batches } from '../../client/batches.ts';
+import { Pauses } from '../../client/pauses.ts';
 import { Payouts } from '../../client/payouts.ts';
 import { ProviderReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
@@ -27,6 +28,7 @@ export interface Clients {
   payouts: Payouts;
   batches: Batches;
   allowances: Allowances;
+  pauses: Pauses;
   reads: ProviderReads;
   receivingAccounts: ReceivingAccounts;
   /** Undefined if this server authorizes no users. */
@@ -52,6 +54,7 @@ export function clientsOf(
     payouts: new Payouts({ client, environment, reads }),
     batches: new Batches({ client, environment, withDeadline: withTemporalDeadline, reads }),
     allowances: new Allowances(client, environment, PROCESS_SURROUNDINGS.clock),
+    pauses: new Pauses({ client, environment }),
     reads: new ProviderReads(client),
     receivingAccounts: new ReceivingAccounts({ client, environment, reads }),
     authorizations: authorizesUsers

@@ -79,7 +79,7 @@ export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extend
       const body = file && shapes.file ? shapes.file.read(raw.query, file) : checkBody(shapes.body, raw.body);
       if (!params.ok || !query.ok || !body.ok)
         throw invalidFields([params, query, body].flatMap((part) => (part.ok ? [] : part.errors)));
-      const app = applicationOf(body.value, query.value);
+      const app = applicationOf(params.value, body.value, query.value);
       if (app !== undefined) requireApplication(caller, app);
       else if (!description.everyApplication)
         throw new Error('the request of an operation must name an application');

@@ -1,5 +1,6 @@
 /** All operations, and their routes on the server. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { applicationOperations } from './application-operations.ts';
 import type { AuditLog } from './audit.ts';
 import { batchOperations } from './batch-operations.ts';
 import { acceptBatches, acceptJson, requireReadableBody } from './bodies.ts';
@@ -22,6 +23,7 @@ export function operationsOf(clients: Clients): Operation[] {
     ...readOperations(clients),
     ...receivingAccountOperations(clients),
     ...authorizationOperations(clients),
+    ...applicationOperations(clients),
   ];
 }
 

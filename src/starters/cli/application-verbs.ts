@@ -1,16 +1,18 @@
 /**
  * `tokens` and `rate-limit`: what an application needs to call the provider. Renews a token, and changes the rate.
- * `allowance`: what a caller with daily limits has started.
+ * `pause` and `resume`: its stop switch. `allowance`: what a caller with daily limits has started.
  */
 import { Allowances } from '../../client/allowances.ts';
+import { type Pausable, Pauses } from '../../client/pauses.ts';
 import { type RateLimit, RateLimits } from '../../client/rate-limits.ts';
 import { type ListedToken, Tokens } from '../../client/tokens.ts';
 import { formatMoney } from '../../domain/money.ts';
+import type { PauseRequest } from '../../domain/rate-limit-lease.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import { type Answer, EXIT, UsageError } from './answer.ts';
 import type { RateChange } from './options.ts';
 import type { Session } from './session.ts';
-import { attentionText, colors, facts, grid, wrap } from './text.ts';
+import { attentionText, colors, facts, grid, pausedText, wrap } from './text.ts';
 
 /** With `renew`, `application` or the openId of a user, renews that token and shows only it. */
 export async function tokens(
@@ -70,8 +72,28 @@ export async function allowance(
   };
 }
 
+export async function pause(session: Session, app: string, request: PauseRequest): Promise<Answer> {
+  return pauseAnswer(await session.withDeadline(() => pausesOf(session).pause(app, request)));
+}
+
+export async function resume(session: Session, app: string, by: string): Promise<Answer> {
+  return pauseAnswer(await session.withDeadline(() => pausesOf(session).resume(app, { by })));
+}
+
+function pausesOf({ client, environment }: Session): Pauses {
+  if (environment === undefined) throw new UsageError('PAYMENTS_ENVIRONMENT is missing');
+  return new Pauses({ client, environment });
+}
+
+function pauseAnswer(pausable: Pausable): Answer {
+  return {
+    json: pausable,
+    text: pausedText(pausable) ?? `${pausable.app} is not paused: waiting payouts continue within a minute`,
+  };
+}
+
 function answer(rateLimit: RateLimit): Answer {
-  const { app, changedBy, owner } = rateLimit;
+  const { app, changedBy, owner, paused } = rateLimit;
   return {
     json: rateLimit,
     text: facts([
@@ -79,6 +101,7 @@ function answer(rateLimit: RateLimit): Answer {
       ['calls per second', rateText(rateLimit)],
       ['set by', changedBy ?? undefined],
       ['owner', owner ?? 'none at the moment'],
+      ['paused', paused ? `by ${paused.by}, ${paused.at}` : undefined],
     ]),
   };
 }

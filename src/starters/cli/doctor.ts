@@ -20,7 +20,7 @@ import {
 } from './doctor/provider.ts';
 import { checkNamespace, checkSearchAttributes, checkVersion } from './doctor/temporal.ts';
 import { checkVersions } from './doctor/versions.ts';
-import { checkLease, checkTaskQueues } from './doctor/workers.ts';
+import { checkLease, checkPause, checkTaskQueues } from './doctor/workers.ts';
 import { checkReconciliation, checkWorkflowTasks } from './doctor/workflows.ts';
 import type { Session } from './session.ts';
 import { colors, grid, wrap } from './text.ts';
@@ -120,6 +120,9 @@ async function examineWorkers(
   if (keys.check.verdict !== 'ok') throw new CannotGoOn('the encryption keys do not match');
   checks.add(
     await checks.run('rate-limit lease', WORKER, (session) => checkLease(session, environment, app)),
+  );
+  checks.add(
+    await checks.run('create calls', TEMPORAL_ONLY, (session) => checkPause(session, environment, app)),
   );
   checks.add(
     await checks.run('reconciliation', TEMPORAL_ONLY, (session) => checkReconciliation(session, environment)),

@@ -1,5 +1,6 @@
 /** `list`: finds payouts by phase, outcome, application or attention flag, and shows the reasons of flags. */
 import type { ListedPayout, PayoutFilter } from '../../client/lists.ts';
+import { Pauses } from '../../client/pauses.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
 import type { AttentionCode, AttentionOf } from '../../domain/attention-codes.ts';
 import { followUpReasons } from '../../domain/follow-up.ts';
@@ -16,7 +17,7 @@ import type { Answer } from './answer.ts';
 import type { Page } from './options.ts';
 import { collect, listAnswer } from './pages.ts';
 import type { Session } from './session.ts';
-import { colors, grid, wrap } from './text.ts';
+import { colors, grid, pausedText, wrap } from './text.ts';
 
 const HEAD = ['payout', 'app', 'phase', 'outcome', 'attention', 'order', 'started', 'workflow'];
 const MAX_CONCURRENT_QUERIES = 20;
@@ -32,8 +33,9 @@ export async function list(session: Session, filter: PayoutFilter, page: Page): 
     const { payouts, ...rest } = await session.withDeadline(() => session.payouts.listPage(filter, request));
     return { rows: payouts, ...rest };
   });
+  const pauses = await pauseLines(session, filter.app);
   const answer = (json: readonly object[], text: string) =>
-    listAnswer('payouts', page, json, text, nextCursor);
+    listAnswer('payouts', page, json, [text, ...pauses].join('\n'), nextCursor);
   if (!filter.attention) return answer(rows, table(HEAD, rows.map(cells)));
   const flagged = await flaggedRows(session, rows, filter, page.cursor === undefined);
   return answer(
@@ -43,6 +45,19 @@ export async function list(session: Session, filter: PayoutFilter, page: Page): 
       flagged.map((one) => [...cells(one.row), colors.yellow(reasonsText(one))]),
     ),
   );
+}
+
+/** Why payouts wait, below the list. */
+async function pauseLines({ client, environment, withDeadline }: Session, app: string | undefined) {
+  try {
+    const known = await withDeadline(() => new Pauses({ client, environment }).list());
+    return known
+      .filter((one) => app === undefined || one.app === app)
+      .flatMap((one) => pausedText(one) ?? [])
+      .map(colors.yellow);
+  } catch {
+    return [colors.yellow('whether an application is paused could not be read')];
+  }
 }
 
 function table(head: readonly string[], rows: readonly string[][]): string {

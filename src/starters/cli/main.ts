@@ -18,6 +18,7 @@ import {
   checkedLimit,
   checkedPage,
   checkedRate,
+  checkedReason,
   checkedTimeout,
   type ListOptions,
   payoutResolution,
@@ -254,6 +255,32 @@ verb<RateLimitOptions & Common & Confirmable>(
   .option(...YES)
   .option('--calls-per-second <count>', 'set the rate without a restart; default resets it')
   .option('--by <name>', 'who changes it');
+
+verb<Common & Confirmable & { by: string; reason?: string }>(
+  'pause',
+  'stop all create calls of an application',
+  (_none, options) => {
+    const { app, by } = options;
+    const reason = checkedReason(options.reason);
+    return confirmed(options, `stop all create calls of ${app}`, async (session) =>
+      (await applicationVerbs()).pause(session, app, { by, reason }),
+    );
+  },
+)
+  .option(...YES)
+  .requiredOption(...DECIDED_BY)
+  .option('--reason <text>', 'the reason');
+
+verb<Common & Confirmable & { by: string }>(
+  'resume',
+  'end the pause of an application',
+  (_none, { app, by, ...rest }) =>
+    confirmed(rest, `resume the create calls of ${app}`, async (session) =>
+      (await applicationVerbs()).resume(session, app, by),
+    ),
+)
+  .option(...YES)
+  .requiredOption(...DECIDED_BY);
 
 // Covers all applications, so it has no --app.
 withOutput(program.command('allowance <caller>'))

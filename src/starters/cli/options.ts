@@ -6,6 +6,7 @@ import type { Resolution } from '../../contract/payout-messages.ts';
 import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
 import { dayBounds } from '../../domain/daily-report.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
+import { MAX_REASON_LENGTH } from '../../domain/rate-limit-lease.ts';
 import { UsageError } from './answer.ts';
 
 export interface ListOptions extends RangeOptions {
@@ -150,6 +151,12 @@ export function checkedRate({ callsPerSecond, by }: RateLimitOptions): RateChang
   if (!/^\d+$/.test(callsPerSecond) || rate < 1 || rate > 10_000)
     throw new UsageError('--calls-per-second must be an integer from 1 to 10000, or default');
   return { callsPerSecond: rate, by };
+}
+
+export function checkedReason(reason: string | undefined): string | undefined {
+  if (reason !== undefined && (reason === '' || reason.length > MAX_REASON_LENGTH))
+    throw new UsageError(`--reason must have 1 to ${MAX_REASON_LENGTH} characters`);
+  return reason;
 }
 
 export function payoutResolution({ by, ...options }: ResolveOptions): Resolution {

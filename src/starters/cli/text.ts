@@ -1,6 +1,8 @@
 /** Formats answers as text. */
+
 import Table from 'cli-table3';
 import pc from 'picocolors';
+import type { Pausable } from '../../client/pauses.ts';
 import type { AttentionCode, AttentionOf } from '../../domain/attention-codes.ts';
 import type { Money } from '../../domain/money.ts';
 import type { AgreedQuote, Metadata, PayoutResult, PayoutState } from '../../domain/payout.ts';
@@ -112,4 +114,11 @@ function metadataRows(metadata: Metadata = {}): [string, string][] {
 
 export function quoteText(quote: AgreedQuote): string {
   return `pay ${money(quote.pay)} for ${money(quote.target)} at ${quote.exchangeRate}, fee ${money(quote.fee)}`;
+}
+
+/** Undefined if the application is not paused. */
+export function pausedText({ app, paused }: Pausable): string | undefined {
+  if (!paused) return undefined;
+  const { by, at, reason } = paused;
+  return `${app} is paused: no create call is sent (by ${by}, ${at}${reason === undefined ? '' : `: ${reason}`})`;
 }

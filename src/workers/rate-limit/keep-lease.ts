@@ -1,8 +1,10 @@
 /** Ensures that the workflow of a rate-limit lease runs: without it, no process may call the provider. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
+import { Leases } from '../../client/leases.ts';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../contract/ids.ts';
-import type { LeaseKey, PreviousOwner } from '../../domain/rate-limit-lease.ts';
+import { settingsIn } from '../../contract/lease-settings.ts';
+import type { LeaseKey, LeaseTerm, Pause } from '../../domain/rate-limit-lease.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { APP } from '../../temporal/search-keys.ts';
 import type { rateLimitLease } from '../../workflows/rate-limit-lease.ts';
@@ -34,13 +36,14 @@ export function leaseKeeper(client: Client, key: LeaseKey, app: string, clock: C
     if (!isStopped) cancelTimer = clock.after(ms, check);
   };
   const ensure = async () => {
-    const before = await previousOwner(client, workflowId);
+    const before = await lastRecord(client, key, app);
     if (isStopped || before === undefined) return;
     await client.workflow.start<typeof rateLimitLease>('rateLimitLease', {
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowId,
       workflowIdConflictPolicy: 'USE_EXISTING',
-      args: [key, { previousOwner: before, app }],
+      args: [key, { ...before, app }],
+      memo: { settings: before.settings },
       typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
       staticSummary: `rate limit of ${app}`,
     });
@@ -54,13 +57,29 @@ export function leaseKeeper(client: Client, key: LeaseKey, app: string, clock: C
   };
 }
 
-/** Undefined if the workflow runs. If it was stopped, an owner may still send. */
-async function previousOwner(client: Client, workflowId: string): Promise<PreviousOwner | undefined> {
+/** Undefined if the workflow runs. If it was stopped, an owner may still send, and its settings stay in force. */
+async function lastRecord(
+  client: Client,
+  { environment, appId }: LeaseKey,
+  app: string,
+): Promise<Omit<LeaseTerm, 'app'> | undefined> {
   try {
-    const { status } = await client.workflow.getHandle(workflowId).describe();
-    return status.name === 'RUNNING' ? undefined : 'unknown';
+    const workflowId = leaseWorkflowId(environment, appId);
+    const { status, memo } = await client.workflow.getHandle(workflowId).describe();
+    if (status.name === 'RUNNING') return undefined;
+    return { previousOwner: 'unknown', settings: settingsIn(memo) };
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return 'none';
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+    return { previousOwner: 'none', settings: { paused: await pauseOf(client, environment, app) } };
+  }
+}
+
+/** A pause belongs to the application, so it outlasts a change of the `app_id`. */
+async function pauseOf(client: Client, environment: string, app: string): Promise<Pause | undefined> {
+  try {
+    return (await new Leases(client, environment).of(app)).settings.paused;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
   }
 }

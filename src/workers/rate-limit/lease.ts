@@ -6,15 +6,18 @@ import { ApplicationFailure, activityInfo, Context, log } from '@temporalio/acti
 import type { Client } from '@temporalio/client';
 import type { LeaseActivities } from '../../activities/shared/types.ts';
 import { appRenamedSignal } from '../../contract/lease-messages.ts';
+import { leaseSettingsSchema } from '../../contract/lease-settings.ts';
 import { logEvent } from '../../domain/business-events.ts';
 import {
   type LeaseHandover,
   type LeaseHeartbeat,
+  type LeaseSettings,
   type LeaseTerm,
   MAX_TERM_MS,
   type ReleasedLease,
 } from '../../domain/rate-limit-lease.ts';
 import { type Clock, repeat } from '../../surroundings/surroundings.ts';
+import { wholeHistory } from '../../temporal/histories.ts';
 import { Fence } from './fence.ts';
 import { type Predecessor, predecessor } from './predecessor.ts';
 import { type Ending, keepRenewing, renewLease } from './renewals.ts';
@@ -26,7 +29,7 @@ export interface LeaseOwner {
   /** The application's name in this process's configuration. */
   readonly app: string;
   /** The process owns the lease while `fence` is valid. */
-  begin(fence: Fence, before: Predecessor, callsPerSecond: number | undefined): Promise<void>;
+  begin(fence: Fence, before: Predecessor, settings: LeaseSettings): Promise<void>;
   /** Stops sending, and waits for the last answers, for at most a second. */
   drain(): Promise<void>;
   /** Ends the term. Nothing is sent after the call. */
@@ -68,6 +71,7 @@ async function holdLease(
   });
   // This process may have been frozen since it received the task, so Temporal must confirm it first.
   await renewLease(renewal);
+  await refuseOutdated(client, term);
   if (term.app !== app) updateName(client, app);
   const stopping = new AbortController();
   let stopRenewals: () => void = () => undefined;
@@ -78,7 +82,7 @@ async function holdLease(
       stopRenewals = keepRenewing(renewal, onEnd);
     });
     logEvent(log, 'lease.taken', { app, silentMs: before.silentMs });
-    await owner.begin(fence, before, term.callsPerSecond);
+    await owner.begin(fence, before, term.settings);
     ending = await ended;
     // Meanwhile the lease is renewed.
     if (ending === 'released') await owner.drain();
@@ -92,6 +96,24 @@ async function holdLease(
   if (ending === 'lost')
     throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'another process may own the lease' });
   return { ...released, runId, recoveredAtMs };
+}
+
+/**
+ * A Workflow Reset repeats a term that an earlier run began, and applies the changes of settings that followed it only
+ * afterwards. The workflow cannot tell: it replays the same commands.
+ */
+async function refuseOutdated(client: Client, { settings }: LeaseTerm): Promise<void> {
+  const { activityId, workflowExecution } = activityInfo();
+  const events = (workflowExecution && (await wholeHistory(client, workflowExecution))) ?? [];
+  const begin = events.findIndex(
+    ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityId === activityId,
+  );
+  const isRepeated = events
+    .slice(begin + 1)
+    .some((event) => event.workflowTaskFailedEventAttributes?.newRunId);
+  if (begin >= 0 && !isRepeated && leaseSettingsSchema.safeParse(settings).success) return;
+  const message = 'the workflow of the lease was reset, so the settings of this term may be outdated';
+  throw ApplicationFailure.create({ type: 'LEASE_OUTDATED', message, nonRetryable: true });
 }
 
 /** Operators search for the lease by the application's current name. */

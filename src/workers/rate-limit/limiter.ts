@@ -4,7 +4,13 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type LeaseHandover, type LeaseHeartbeat, WINDOW_MS } from '../../domain/rate-limit-lease.ts';
-import { type CallEnd, type CallGate, GateTooLateError } from '../../payments/index.ts';
+import {
+  type CallEnd,
+  type CallGate,
+  creates,
+  GatePausedError,
+  GateTooLateError,
+} from '../../payments/index.ts';
 import { type Clock, sleep } from '../../surroundings/surroundings.ts';
 import { AdaptiveMargin } from './margin.ts';
 import { Reach } from './reach.ts';
@@ -13,6 +19,8 @@ import { type CallBounds, SendWindow, type SentCall } from './window.ts';
 
 export interface Term {
   callsPerSecond: number;
+  /** Calls that create something are refused. A term is paused or not from its beginning to its end. */
+  isPaused: boolean;
   isValid(): boolean;
   /** Nothing is sent for this long. */
   silentMs: number;
@@ -128,6 +136,10 @@ export class RateLimiter implements CallGate {
     return this.term?.callsPerSecond ?? 0;
   }
 
+  get isPaused(): boolean {
+    return this.term?.isPaused ?? false;
+  }
+
   /** The number of fetched calls that wait for their turn. Token calls do not count. */
   get waiting(): number {
     return this.turns.fetched;
@@ -179,6 +191,9 @@ export class RateLimiter implements CallGate {
       };
       const onAbort = () => turn.refuse(signal?.reason);
       if (!this.term) return turn.refuse(new NotOwnerError('this process does not own the lease'));
+      // A call that passes gets its turn in this term or not at all, so it is never written in a later, paused one.
+      if (this.term.isPaused && creates(call.operation))
+        return turn.refuse(new GatePausedError('the application is paused'));
       if (signal?.aborted) return onAbort();
       if (deadline !== undefined) {
         if (deadline <= this.closedUntilMs) return turn.refuse(tooLate());

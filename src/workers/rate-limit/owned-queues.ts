@@ -1,7 +1,12 @@
 /** While this process owns the lease, it serves the queues of the application's calls. */
 import { log } from '@temporalio/activity';
 import { logEvent } from '../../domain/business-events.ts';
-import type { LeaseHandover, LeaseHeartbeat, LeaseKey } from '../../domain/rate-limit-lease.ts';
+import type {
+  LeaseHandover,
+  LeaseHeartbeat,
+  LeaseKey,
+  LeaseSettings,
+} from '../../domain/rate-limit-lease.ts';
 import { type Clock, sleep } from '../../surroundings/surroundings.ts';
 import { type Runnable, shutDown } from '../activity-worker.ts';
 import type { Fence } from './fence.ts';
@@ -52,9 +57,9 @@ export class OwnedQueues implements LeaseOwner {
     this.app = parts.app;
   }
 
-  async begin(fence: Fence, before: Predecessor, callsPerSecond: number | undefined): Promise<void> {
+  async begin(fence: Fence, before: Predecessor, settings: LeaseSettings): Promise<void> {
     const { key, limiter, ownership, onBegin, createWorkers } = this.parts;
-    const rate = callsPerSecond ?? this.parts.callsPerSecond;
+    const rate = settings.callsPerSecond ?? this.parts.callsPerSecond;
     this.term += 1;
     this.unreachedBefore = before.released?.unreachedTerms ?? 0;
     this.gaveUp = false;
@@ -62,6 +67,7 @@ export class OwnedQueues implements LeaseOwner {
     onBegin();
     limiter.open({
       callsPerSecond: rate,
+      isPaused: settings.paused !== undefined,
       isValid: () => fence.isValid(),
       silentMs: before.silentMs,
       before: before.released,

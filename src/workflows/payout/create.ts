@@ -16,7 +16,7 @@ import { formatMoney } from '../../domain/money.ts';
 import type { AgreedQuote, Reason } from '../../domain/payout.ts';
 import type { Creation, KnownOrder } from '../../domain/payout-record.ts';
 import { provesNothingSent } from '../shared/call-failures.ts';
-import { findEarlierSend, once } from '../shared/calls.ts';
+import { checks, findEarlierSend, once } from '../shared/calls.ts';
 import { newerVersion } from '../shared/request-run.ts';
 import { runFacts } from '../shared/run-facts.ts';
 import { adoptCreated } from './adopt-order.ts';
@@ -24,6 +24,7 @@ import { confirm, review } from './confirm.ts';
 import { lockLeftMs } from './lock-quote.ts';
 import { noteCreate, noteOrder } from './observe.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
+import { showState } from './show-state.ts';
 import { confirmFirst, enterReview, markOutcomeUnknown, requote } from './stages.ts';
 
 const RESTARTS_BEFORE_FLAG = 3;
@@ -76,7 +77,7 @@ export async function sendCreate(run: PayoutRun, quote: AgreedQuote): Promise<vo
     run.record.sends += 1;
     run.record.sentQuotes.push(quote);
   }
-  if (answer.kind === 'not-sent') notSent(run, answer.cause);
+  if (answer.kind === 'not-sent') await notSent(run, answer.cause);
   else if (answer.kind === 'invalid') refused(run, answer.message);
   else if (answer.kind === 'created') adoptCreated(run, answer.order, quote);
   else if (answer.kind === 'not-created') notCreated(run, answer);
@@ -115,6 +116,7 @@ const SENT_NOTHING: readonly NothingSent['cause'][] = [
   'restored',
   'lost-run',
   'exists',
+  'paused',
 ];
 
 function mayHaveBeenSent(answer: CreateAnswer | { kind: 'unanswered' }): boolean {
@@ -133,11 +135,25 @@ function orderBody(run: PayoutRun, quote: AgreedQuote) {
   };
 }
 
-function notSent(run: PayoutRun, cause: NothingSent['cause']): void {
-  if (cause === 'earlier-run' || cause === 'lost-run') confirmFirst(run, cause);
+async function notSent(run: PayoutRun, cause: NothingSent['cause']): Promise<void> {
+  if (cause === 'paused') await untilResumed(run);
+  else if (cause === 'earlier-run' || cause === 'lost-run') confirmFirst(run, cause);
   else if (cause === 'restored') markOutcomeUnknown(run, cause);
   else if (cause === 'unreachable' || cause === 'too-late' || cause === 'unconfirmed') requote(run);
   else markOutcomeUnknown(run, 'unanswered');
+}
+
+/** Waits while the application is paused. Then the quote counts if its lock is still valid. */
+async function untilResumed(run: PayoutRun): Promise<void> {
+  run.record.creation = { stage: 'quoting' };
+  run.enter('PAUSED');
+  showState(run);
+  const wait = () => checks.awaitResume(run.caller);
+  for (let isResumed = false; !isResumed; ) {
+    isResumed = await (run.record.unknownSend ? wait() : run.cancellable(wait));
+    // The clearance counts only in this run: the next one would have to confirm again.
+    if (!run.cleared) await run.continueAsNewWhenDue();
+  }
 }
 
 function notCreated(run: PayoutRun, { meaning, message }: CreateAnswer & { kind: 'not-created' }): void {

@@ -45,6 +45,15 @@ async function endCanceled(run: OpeningRun): Promise<ReceivingAccountResult> {
   return run.notOpened({ code: 'CANCELLED', message: 'canceled before the account was requested' });
 }
 
+/** A cancellation ends the wait unless a send may have taken effect. */
+async function untilResumed(run: OpeningRun): Promise<void> {
+  run.enter('PAUSED');
+  const wait = async () => {
+    while (!(await checks.awaitResume(run.caller)));
+  };
+  await (run.record.unknownSends === 0 ? wait() : CancellationScope.nonCancellable(wait));
+}
+
 async function open(run: OpeningRun): Promise<ReceivingAccountResult> {
   let cleared: Clearance | undefined;
   for (;;) {
@@ -52,6 +61,10 @@ async function open(run: OpeningRun): Promise<ReceivingAccountResult> {
     const sent = await CancellationScope.nonCancellable(() => send(run, cleared));
     if ('result' in sent) return sent.result;
     if ('nothingSent' in sent) continue;
+    if ('isPaused' in sent) {
+      await untilResumed(run);
+      continue;
+    }
     const confirmed = await CancellationScope.nonCancellable(() => confirmOpening(run, sent));
     if ('result' in confirmed) return confirmed.result;
     cleared = confirmed.cleared;

@@ -24,7 +24,7 @@ export interface UnknownOutcome {
   why: string;
 }
 
-type Sent = { result: ReceivingAccountResult } | { nothingSent: true } | UnknownOutcome;
+type Sent = { result: ReceivingAccountResult } | { nothingSent: true } | { isPaused: true } | UnknownOutcome;
 
 /**
  * Lists the accounts before the first send, so that an account opened without an answer shows up as new. Call it only
@@ -82,6 +82,7 @@ async function notSent(run: OpeningRun, cause: NothingSent['cause']): Promise<Se
   if (cause === 'may-have-been-sent')
     return { cause: 'unknown', why: 'this run may have sent the request already' };
   if (cause === 'earlier-run' || cause === 'restored' || cause === 'lost-run') return earlierSend(cause);
+  if (cause === 'paused') return { isPaused: true };
   run.record.unsent += 1;
   const { unsent } = run.record;
   const next = unsentBackoff(unsent);

@@ -6,6 +6,7 @@ import type {
   AuthorizationActivities,
   CheckActivities,
   EarlierSendCause,
+  PauseActivities,
   ProviderActivities,
   RunFacts,
   TokenActivities,
@@ -57,8 +58,8 @@ export type CallSettings = Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'> & 
   onBehalfOf?: string | undefined;
 };
 
-/** They make no call, but are not local activities: see docs/decisions/0028-no-local-activities.md. */
-export const checks = proxyActivities<CheckActivities & BatchChecks>({
+/** They make no call to the provider, but are not local activities: see docs/decisions/0028-no-local-activities.md. */
+export const checks = proxyActivities<CheckActivities & BatchChecks & PauseActivities>({
   startToCloseTimeout: '10s',
   retry: UNTIL_TEMPORAL_ANSWERS,
 });

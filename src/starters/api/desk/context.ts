@@ -1,7 +1,8 @@
 /** What the pages of the desk share. */
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Verb } from '../../../config/callers.ts';
+import type { Pausable } from '../../../client/pauses.ts';
+import type { Caller, Verb } from '../../../config/callers.ts';
 import type { Clock } from '../../../surroundings/surroundings.ts';
 import type { AuditLog } from '../audit.ts';
 import { requireVerb } from '../callers.ts';
@@ -20,6 +21,8 @@ export interface Desk {
   clock: Clock;
   /** Workflows that cannot continue, as of some seconds ago. */
   findings: () => Promise<Finding[]>;
+  /** Which applications are paused, as of some seconds ago. */
+  pauses: () => Promise<Pausable[]>;
   /** `PAYOUTS_DESK_TEMPORAL_UI`. */
   temporalUi: string | undefined;
 }
@@ -32,7 +35,11 @@ export function getPage(scope: FastifyInstance, desk: Desk, path: string, handle
     exposeHeadRoute: false,
     onRequest: async (request, reply) => requireVerb(desk.identity.admit(request, reply).caller, 'read'),
     onSend: desk.audit.recorder({ method: 'GET', path: `/desk${path}`, verb: 'read' }),
-    handler: (request, reply) => handler(admittedVisit(request), request, reply, request.query),
+    handler: async (request, reply) => {
+      const visit = admittedVisit(request);
+      const pauses = await visiblePauses(desk, visit.caller);
+      return handler({ ...visit, pauses }, request, reply, request.query);
+    },
   });
 }
 
@@ -57,4 +64,16 @@ export function postForm(
       return handler(admittedVisit(request), request, reply, fields);
     },
   });
+}
+
+/** Undefined if Temporal does not answer: the pages are shown all the same. */
+async function visiblePauses(
+  { pauses }: Pick<Desk, 'pauses'>,
+  { applications }: Caller,
+): Promise<Pausable[] | undefined> {
+  try {
+    return (await pauses()).filter(({ app }) => applications === 'any' || applications.includes(app));
+  } catch {
+    return undefined;
+  }
 }

@@ -67,7 +67,7 @@ export function acknowledgementForm({ formToken }: Visit, { app, partnerOrderId 
 }
 
 /** The phases in which the payout accepts them, but for a race. */
-const CANCELED_IN = ['SCHEDULED', 'CHECKING', 'QUOTING', 'AWAITING_APPROVAL'];
+const CANCELED_IN = ['SCHEDULED', 'CHECKING', 'QUOTING', 'AWAITING_APPROVAL', 'PAUSED'];
 const POLLED_IN = ['RECONCILING', 'NEEDS_REVIEW', 'PROCESSING', 'FETCHING_DETAIL'];
 
 /** Cancel and poll. Undefined if the payout accepts neither now, or not of this person. */

@@ -23,6 +23,7 @@ import { html, link, prose } from './html.ts';
 import { Identity, visitOf } from './identity.ts';
 import { inboxRoutes } from './inbox.ts';
 import { SECURITY_HEADERS, sendPage } from './layout.ts';
+import { pauseRoutes } from './pauses.ts';
 import { payoutRoutes } from './payouts.ts';
 import { signInRoutes } from './sign-in.ts';
 import { storyRoutes } from './story.ts';
@@ -32,6 +33,7 @@ import { Uploads } from './uploads.ts';
 
 /** They describe workflows one by one. */
 const FINDINGS_FRESH_MS = 15_000;
+const PAUSES_FRESH_MS = 1_000;
 
 export interface DeskOptions {
   client: Client;
@@ -54,6 +56,10 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     findings: cached(
       () => clients.withTemporalDeadline(() => findingsOf(client, config.PAYMENTS_ENVIRONMENT)),
       () => FINDINGS_FRESH_MS,
+    ),
+    pauses: cached(
+      () => clients.withTemporalDeadline(() => clients.pauses.list()),
+      () => PAUSES_FRESH_MS,
     ),
     temporalUi: config.PAYOUTS_DESK_TEMPORAL_UI,
   };
@@ -81,6 +87,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     batchRoutes(scope, desk, uploads);
     todayRoutes(scope, desk, config.PAYMENTS_ENVIRONMENT);
     accountRoutes(scope, desk);
+    pauseRoutes(scope, desk);
   };
   server.register(plugin, { prefix: '/desk' });
 }

@@ -5,6 +5,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { BlockList, isIPv6 } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Pausable } from '../../../client/pauses.ts';
 import type { ApiConfig } from '../../../config/api-config.ts';
 import { type Caller, type Callers, TEST_CALLER } from '../../../config/callers.ts';
 import { HOUR_MS } from '../../../domain/time.ts';
@@ -28,6 +29,8 @@ export interface Visit {
   /** For the forms of the page. */
   formToken: string;
   canSignOut: boolean;
+  /** The pauses of the caller's applications; undefined if they could not be read. Only on pages. */
+  pauses?: readonly Pausable[] | undefined;
 }
 
 interface KeyHolder {

@@ -21,6 +21,7 @@ import type { Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
 import { openPayouts, type ReadPayout } from './listed.ts';
 import { takeNotice } from './notices.ts';
+import { pauseForms } from './pauses.ts';
 
 export function inboxRoutes(scope: FastifyInstance, desk: Desk): void {
   getPage(scope, desk, '/', async (visit, request, reply, query) => {
@@ -41,7 +42,7 @@ ${unread(approvals.unread)}${more('approvals', approvals.nextCursor)}</section>
 ${cards(reviews.payouts, 'No payout is in review.', reviewCard)}
 ${unread(reviews.unread)}${more('reviews', reviews.nextCursor)}</section>
 <section aria-labelledby="attention"><h2 id="attention">Needs attention</h2>${attention.content}
-${more('attention', attention.nextCursor)}</section>`,
+${more('attention', attention.nextCursor)}</section>${pauseForms(visit)}`,
     });
   });
 }

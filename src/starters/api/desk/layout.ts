@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { type Html, hidden, html } from './html.ts';
 import type { Visit } from './identity.ts';
+import { pauseBanners } from './pauses.ts';
 
 /** Nothing but the desk's own stylesheet loads, no script runs, and forms go to this server only. */
 export const SECURITY_HEADERS = {
@@ -50,7 +51,7 @@ function framed({ title, visit, section, notice, content }: Page): Html {
 <body><a class="skip" href="#content">Skip to the content</a>
 <header><p class="brand">Payouts desk</p>${visit && navigation(visit, section)}</header>
 <main id="content" tabindex="-1"><h1>${title}</h1>
-${notice && html`<p class="notice" role="status">${notice}</p>`}
+${notice && html`<p class="notice" role="status">${notice}</p>`}${visit && pauseBanners(visit)}
 ${content}
 </main></body></html>
 `;

@@ -14,14 +14,16 @@ const DONE = {
   poll: 'Queried the provider about',
   resolve: 'Resolved',
   acknowledge: 'Acknowledged the flags of',
+  pause: 'Paused',
+  resume: 'Resumed',
 } as const;
 
 const notice = z.object({
-  done: z.enum(['approve', 'refuse', 'cancel', 'poll', 'resolve', 'acknowledge']),
+  done: z.enum(['approve', 'refuse', 'cancel', 'poll', 'resolve', 'acknowledge', 'pause', 'resume']),
   app: z.string().max(32),
   id: z.string().max(64),
   /** Without it, the id is that of a payout. */
-  kind: z.enum(['batch', 'request']).optional(),
+  kind: z.enum(['batch', 'request', 'application']).optional(),
 });
 type Notice = z.output<typeof notice>;
 

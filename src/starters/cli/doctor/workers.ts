@@ -1,11 +1,13 @@
 /** The workers: whether they poll the task queues, and whether one owns the rate-limit lease. */
 import { WorkflowNotFoundError } from '@temporalio/client';
+import { Pauses } from '../../../client/pauses.ts';
 import { RateLimits } from '../../../client/rate-limits.ts';
 import { apiTaskQueue, leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
 import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
 import { WorkflowStuckError } from '../../../temporal/stuck-workflow.ts';
 import type { Session } from '../session.ts';
-import { type Check, ok, problem, unknown, until } from './check.ts';
+import { pausedText } from '../text.ts';
+import { type Check, checkOrUnknown, ok, problem, unknown, until } from './check.ts';
 
 /** `TASK_QUEUE_TYPE_WORKFLOW`, `TASK_QUEUE_TYPE_ACTIVITY` */
 const WORKFLOW_TASKS = 1;
@@ -79,4 +81,19 @@ export async function checkLease(
     if (error instanceof WorkflowStuckError) return problem(check, messageOf(error), advice);
     return unknown(check, messageOf(error), advice);
   }
+}
+
+export async function checkPause(
+  { client, withDeadline }: Session,
+  environment: string,
+  app: string,
+): Promise<Check> {
+  const check = 'create calls';
+  const pauses = new Pauses({ client, environment });
+  return checkOrUnknown(check, 'fix the problems above, and run doctor again', async () => {
+    const paused = pausedText(await withDeadline(() => pauses.state(app)));
+    return paused === undefined
+      ? ok(check, 'not paused')
+      : problem(check, paused, `payouts resume --app ${app} --by NAME ends the pause`);
+  });
 }

@@ -1,0 +1,76 @@
+/** Finds the rate-limit leases by the names of their applications, because only workers know the `app_id` in their ids. */
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { Payload } from '@temporalio/common';
+import { leaseWorkflowId } from '../contract/ids.ts';
+import { settingsIn } from '../contract/lease-settings.ts';
+import { appName } from '../contract/payout-request.ts';
+import type { WorkflowSignatures } from '../contract/workflows.ts';
+import type { LeaseSettings } from '../domain/rate-limit-lease.ts';
+import { type ListedRun, listRunPages } from '../temporal/visibility.ts';
+
+export interface Lease {
+  app: string;
+  workflowId: string;
+  /** The Temporal identity of the lease owner; null during a handover. */
+  owner: string | null;
+  /** The last heartbeat of the owner. */
+  heartbeat: Payload[];
+  settings: LeaseSettings;
+}
+
+/** `PENDING_ACTIVITY_STATE_STARTED` */
+const STARTED = 2;
+const PAGE_SIZE = 100;
+
+export class Leases {
+  private readonly client: Client;
+  private readonly environment: string;
+
+  constructor(client: Client, environment: string) {
+    this.client = client;
+    this.environment = environment;
+  }
+
+  /** Throws Temporal's `WorkflowNotFoundError` if no worker has ever served the application. */
+  async of(app: string): Promise<Lease> {
+    // A name that is not valid could change the meaning of the query.
+    const [lease] = appName.safeParse(app).success ? await this.search(` AND PayoutApp = '${app}'`) : [];
+    if (!lease) throw new WorkflowNotFoundError(`no rate-limit lease of ${app}`, '', undefined);
+    return lease;
+  }
+
+  /** One of each application. */
+  all(): Promise<Lease[]> {
+    return this.search('');
+  }
+
+  async describe(app: string, workflowId: string): Promise<Lease> {
+    const { raw, memo } = await this.handle(workflowId).describe();
+    const [held] = raw.pendingActivities ?? [];
+    const owner = (held?.state === STARTED && held.lastWorkerIdentity) || null;
+    const heartbeat = (owner !== null && held?.heartbeatDetails?.payloads) || [];
+    return { app, workflowId, owner, heartbeat, settings: settingsIn(memo) };
+  }
+
+  handle(workflowId: string) {
+    return this.client.workflow.getHandle<WorkflowSignatures['rateLimitLease']>(workflowId);
+  }
+
+  /** After a change of the `app_id`, the application's old lease still exists, without an owner. */
+  private async search(filter: string): Promise<Lease[]> {
+    const query = `WorkflowType = 'rateLimitLease' AND ExecutionStatus = 'Running'${filter}`;
+    const runs: ListedRun[] = [];
+    for await (const page of listRunPages(this.client, query, PAGE_SIZE)) runs.push(...page);
+    runs.sort((one, two) => two.startedMs - one.startedMs);
+    const current = new Map<string, Lease>();
+    for (const run of runs) {
+      const app = run.attribute('PayoutApp');
+      if (typeof app !== 'string' || !run.workflowId.startsWith(leaseWorkflowId(this.environment, '')))
+        continue;
+      const lease = await this.describe(app, run.workflowId);
+      const known = current.get(app);
+      if (!known || (known.owner === null && lease.owner !== null)) current.set(app, lease);
+    }
+    return [...current.values()];
+  }
+}

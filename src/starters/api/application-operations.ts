@@ -1,0 +1,52 @@
+/** The stop switch of an application. */
+import { z } from 'zod';
+import { pauseSchema } from '../../contract/lease-settings.ts';
+import { appName, text } from '../../contract/payout-request.ts';
+import { MAX_REASON_LENGTH } from '../../domain/rate-limit-lease.ts';
+import type { Clients } from './clients.ts';
+import { empty, noBody, type Operation, operation } from './operation.ts';
+
+const params = z.strictObject({ app: appName });
+export const applicationAnswer = z.strictObject({
+  app: z.string(),
+  paused: pauseSchema.nullable().describe('who paused the application, and when; null if it is not paused'),
+});
+const response = (description: string) => ({ status: 200, description, schema: applicationAnswer });
+const problems = { 404: 'no worker has served the application' };
+
+export function applicationOperations({ pauses, withTemporalDeadline }: Clients): Operation[] {
+  return [
+    operation(
+      {
+        ...{ method: 'GET', path: '/v1/applications/{app}', verb: 'read', problems },
+        summary: 'Show whether an application is paused',
+        response: response('The application'),
+      },
+      { params, query: empty, body: noBody },
+      ({ params: { app } }) => withTemporalDeadline(() => pauses.state(app)),
+    ),
+    operation(
+      {
+        ...{ method: 'POST', path: '/v1/applications/{app}/pause', verb: 'pause', problems },
+        summary:
+          'Stop all create calls of an application. After the response, a create call may still be sent for 1.3 s',
+        response: response('The application is paused, or was already'),
+      },
+      {
+        ...{ params, query: empty },
+        body: z.strictObject({ reason: text(MAX_REASON_LENGTH).optional() }).optional(),
+      },
+      ({ caller, params: { app }, body }) =>
+        withTemporalDeadline(() => pauses.pause(app, { by: caller.name, ...body })),
+    ),
+    operation(
+      {
+        ...{ method: 'POST', path: '/v1/applications/{app}/resume', verb: 'pause', problems },
+        summary: 'End the pause of an application. The payouts that wait continue within a minute',
+        response: response('The application is not paused'),
+      },
+      { params, query: empty, body: noBody },
+      ({ caller, params: { app } }) => withTemporalDeadline(() => pauses.resume(app, { by: caller.name })),
+    ),
+  ];
+}

@@ -1,0 +1,234 @@
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import {
+  PayoutWorld,
+  type PayoutWorldOptions,
+  partnerOrderIdOf,
+  refOf,
+} from '../../simulation/payouts/payout-world.ts';
+import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
+import { EventType } from '../../simulation/temporal/history.ts';
+import { Pauses } from '../../src/client/pauses.ts';
+import { RateLimits } from '../../src/client/rate-limits.ts';
+import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
+import { leaseWorkflowId } from '../../src/contract/ids.ts';
+import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit-lease.ts';
+import { leaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+/** The longest way of a request to the provider in these worlds. */
+const TRIP_MS = 20;
+const LEASE = leaseWorkflowId('test', 'demo-app');
+const APP = 'default';
+
+let workflows: Workflows;
+beforeAll(async () => {
+  workflows = await loadWorkflows(inject('workflowBundle'));
+});
+
+/** A world with a lease owner, and what the tests do with it. */
+async function scene(options: Partial<PayoutWorldOptions> = {}) {
+  const system = new PayoutWorld({ workflows, seed: 1, workers: 2, ...options });
+  const { world, client, payouts, provider, server } = system;
+  const pauses = new Pauses({ client, environment: 'test' });
+  const pass = (ms: number) => world.run({ withinMs: ms });
+  await pass(10 * SECOND);
+  return {
+    ...{ system, world, server, pass, control: provider.control },
+    pause: () => world.finish(pauses.pause(APP, { by: 'olga', reason: 'a drill' })),
+    resume: () => world.finish(pauses.resume(APP, { by: 'olga' })),
+    isPaused: async () => (await world.finish(pauses.state(APP))).paused !== null,
+    owner: () => {
+      const run = server.latest(LEASE);
+      const [held] = run ? server.pendingOf(run) : [];
+      return system.processes.find(({ name }) => name === held?.identity);
+    },
+    state: (number: number) => world.finish(payouts.state(refOf(number))),
+    result: (number: number) => world.finish(payouts.result(refOf(number)), 4 * HOUR),
+    /** When each create call of these payouts arrived. */
+    creates: (...numbers: readonly number[]) =>
+      numbers.flatMap((number) =>
+        provider.control.ledgerOf(partnerOrderIdOf(number)).creates.map(({ atMs }) => atMs),
+      ),
+  };
+}
+
+describe('H210 a paused application creates nothing', () => {
+  test('H210 payouts under way wait unsent, polls continue, and each is paid once after the end of the pause', async () => {
+    const { system, world, pass, pause, resume, state, result, creates, control } = await scene();
+    await world.finish(system.start(1, { platform: 'sim:slow final=5m notify=none' }));
+    while (creates(1).length === 0) await pass(SECOND);
+    const numbers = Array.from({ length: 12 }, (_, at) => at + 2);
+    // The first of them may have their turns when the pause begins.
+    for (const number of numbers) await world.finish(system.start(number));
+    await pause();
+    const pausedAtMs = world.now;
+    await pass(30 * MINUTE);
+    for (const atMs of creates(...numbers))
+      expect(atMs).toBeLessThan(pausedAtMs + RENEWAL_VALID_MS + TRIP_MS);
+    const waiting = numbers.filter((number) => creates(number).length === 0);
+    expect(waiting.length).toBeGreaterThan(6);
+    for (const number of waiting) {
+      const { phase, sentence, needsAttention } = await state(number);
+      expect({ phase, needsAttention }).toEqual({ phase: 'PAUSED', needsAttention: false });
+      expect(sentence).toMatch(/paused/);
+    }
+    // Queries continue: this payout has no notification.
+    expect((await result(1)).outcome).toBe('SUCCESS');
+    // Waiting payouts make no call.
+    const quotes = () => control.calls().filter(({ operation }) => operation === 'fee').length;
+    const quotesBefore = quotes();
+    await pass(20 * MINUTE);
+    expect(quotes()).toBe(quotesBefore);
+    await resume();
+    for (const number of numbers) expect((await result(number)).outcome).toBe('SUCCESS');
+    for (const number of numbers)
+      expect([creates(number).length, control.ledgerOf(partnerOrderIdOf(number)).debits]).toEqual([1, 1]);
+    expect(world.violations).toEqual([]);
+    await system.end();
+  });
+
+  test('H210 a waiting payout has a short history, sends nothing of unknown outcome, and can be canceled', async () => {
+    const { system, world, pass, pause, state, server, creates } = await scene();
+    await pause();
+    const { workflowId } = await world.finish(system.start(1));
+    await pass(6 * HOUR);
+    expect((await state(1)).phase).toBe('PAUSED');
+    expect(server.latest(workflowId)?.entries.length).toBeLessThan(80);
+    await world.finish(system.payouts.cancel(refOf(1), { by: 'olga' }));
+    expect((await state(1)).reason?.code).toBe('CANCELLED');
+    expect(creates(1)).toEqual([]);
+    await system.end();
+  });
+
+  test('H210 a start without a first call of its create is not paid after a cut-off owner has lost the lease', async () => {
+    const { system, world, pass, pause, owner, creates, result, resume } = await scene();
+    const numbers = [1, 2, 3, 4, 5, 6];
+    for (const number of numbers) await world.finish(system.start(number));
+    const cut = owner();
+    if (!cut) throw new Error('no owner');
+    cut.cutOff = true;
+    await pause();
+    const pausedAtMs = world.now;
+    await pass(MINUTE);
+    cut.cutOff = false;
+    await pass(MINUTE);
+    for (const atMs of creates(...numbers))
+      expect(atMs).toBeLessThan(pausedAtMs + RENEWAL_VALID_MS + TRIP_MS);
+    expect(creates(...numbers).length).toBeLessThan(numbers.length);
+    await resume();
+    for (const number of numbers) expect((await result(number)).outcome).toBe('SUCCESS');
+    for (const number of numbers) expect(creates(number)).toHaveLength(1);
+    await system.end();
+  });
+});
+
+describe('H211 a pause lasts until its end', () => {
+  type Scene = Awaited<ReturnType<typeof scene>>;
+  const changes: [string, (scene: Scene) => Promise<void>][] = [
+    ['the owner is killed', async ({ owner }) => owner()?.kill()],
+    [
+      'every process restarts',
+      async ({ system, pass }) => {
+        for (const process of system.processes) process.kill();
+        await pass(5 * MINUTE);
+        for (const process of system.processes) process.start();
+      },
+    ],
+    [
+      'the lease is terminated',
+      async ({ world, system }) => {
+        await world.finish(system.client.workflow.getHandle(LEASE).terminate());
+      },
+    ],
+    [
+      'the lease is reset to before the pause',
+      async ({ server }) => {
+        const run = server.latest(LEASE);
+        const first = run?.entries.find(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
+        if (run) server.reset(run, first?.id ?? 0, 'a try');
+      },
+    ],
+    [
+      'the lease continues as new',
+      async ({ world, system, server }) => {
+        const rateLimits = new RateLimits(system.client, 'test');
+        const before = server.latest(LEASE);
+        for (let rate = 20; server.latest(LEASE) === before; rate = 41 - rate) {
+          await world.finish(rateLimits.setCallsPerSecond(APP, rate, 'olga'));
+          await world.run({ withinMs: 5 * SECOND });
+        }
+      },
+    ],
+  ];
+
+  test.each(changes)('H211 although %s', async (_, change) => {
+    const world = await scene();
+    const { system, pass, pause, resume, isPaused, creates, result } = world;
+    await pause();
+    await change(world);
+    await world.world.finish(system.start(1));
+    await pass(10 * MINUTE);
+    expect(creates(1)).toEqual([]);
+    expect(await isPaused()).toBe(true);
+    await resume();
+    expect((await result(1)).outcome).toBe('SUCCESS');
+    expect(creates(1)).toHaveLength(1);
+    expect(world.world.violations).toEqual([]);
+    await system.end();
+  });
+
+  test('H211 the application gets another app_id', async () => {
+    const { system, world, pass, pause } = await scene();
+    await pause();
+    const key = { environment: 'test', appId: 'another-app' };
+    const keeper = leaseKeeper(system.client, key, APP, world);
+    keeper.check();
+    await pass(SECOND);
+    keeper.stop();
+    const lease = system.client.workflow.getHandle(leaseWorkflowId('test', key.appId));
+    expect((await world.finish(lease.describe())).memo).toMatchObject({
+      settings: { paused: { by: 'olga' } },
+    });
+    await system.end();
+  });
+});
+
+test('H212 an approval given during a pause covers only its own terms afterwards', async () => {
+  const { system, world, pass, pause, resume, state, result, control } = await scene();
+  await pause();
+  const limits = { maxPay: { currency: 'USD', amount: '1000.00' } };
+  await world.finish(system.start(1, { approval: 'required' }));
+  await world.finish(system.start(2, { approval: 'required', limits }));
+  for (const number of [1, 2]) {
+    while ((await state(number)).phase !== 'AWAITING_APPROVAL') await pass(SECOND);
+    await world.finish(system.payouts.approve(refOf(number), { by: 'olga' }));
+  }
+  await pass(10 * MINUTE);
+  for (const number of [1, 2]) expect((await state(number)).phase).toBe('PAUSED');
+  control.changeSettings({ rates: { 'USD/CNY': '7.0000' } });
+  await resume();
+  await pass(2 * MINUTE);
+  expect((await state(1)).phase).toBe('AWAITING_APPROVAL');
+  expect((await result(2)).outcome).toBe('SUCCESS');
+  await system.end();
+});
+
+test('H213 a paused application opens no receiving account', async () => {
+  const { system, world, pass, pause, resume, control } = await scene();
+  const accounts = new ReceivingAccounts({ client: system.client, environment: 'test' });
+  const request = { requestId: 'ra-1', payerId: 'payer-1', currency: 'USD' };
+  await pause();
+  await world.finish(accounts.open(request));
+  await pass(2 * HOUR);
+  expect(await world.finish(accounts.state(request))).toMatchObject({
+    phase: 'PAUSED',
+    needsAttention: false,
+  });
+  expect(control.ledger().receivingAccounts).toEqual([]);
+  await resume();
+  expect((await world.finish(accounts.result(request), HOUR)).outcome).toBe('OPENED');
+  expect(control.ledger().receivingAccounts).toHaveLength(1);
+  await system.end();
+});
