@@ -37,6 +37,8 @@ export class Pauses implements Feature {
   /** When the provider may receive no such call: since when, and until when. */
   private readonly windows: { fromMs: number; toMs: number }[] = [];
   private isPaused = false;
+  /** One operator: the application is resumed once the last pause has been confirmed. */
+  private pausing = Promise.resolve();
 
   constructor(scene: Scene) {
     this.scene = scene;
@@ -55,7 +57,9 @@ export class Pauses implements Feature {
   /** The restored Temporal may not have the pause. The runbook says to pause again. */
   restored(): void {
     this.close();
-    if (this.isPaused) this.scene.system.world.spawn(this.pause());
+    if (!this.isPaused) return;
+    this.pausing = this.pause();
+    this.scene.system.world.spawn(this.pausing);
   }
 
   async check(): Promise<void> {
@@ -76,6 +80,7 @@ export class Pauses implements Feature {
     await this.pause();
     if (lease) world.spawn(this.disturb(lease));
     await world.sleep(lastsMs);
+    await this.pausing;
     this.isPaused = false;
     this.close();
     this.scene.recordAction('application', APP, 'resume');

@@ -27,6 +27,9 @@ import { QUICK, TestWorld } from './test-world.ts';
 // Tests provoke thousands of warnings, and assert no log line.
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
+/** Never called. By imports, `npm run test:changed` finds the tests that a change affects. */
+export const bundledCode = () => import('../../src/workflows/index.ts');
+
 export interface WorldOptions {
   env?: Environment;
   settings?: SettingsChange;

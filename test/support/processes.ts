@@ -8,6 +8,14 @@ import type { Environment } from '../../src/config/environment.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
+/** Never called. By imports, `npm run test:changed` finds the tests that a change affects. */
+export const programs = () => [
+  import('../../src/workers/main.ts'),
+  import('../../src/starters/api/main.ts'),
+  import('../../src/codec-server/main.ts'),
+  import('../../simulator/main.ts'),
+];
+
 export interface OwnProcess {
   child: ChildProcess;
   /** Its output so far. */
