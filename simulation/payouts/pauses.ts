@@ -37,7 +37,8 @@ export class Pauses implements Feature {
   /** When the provider may receive no such call: since when, and until when. */
   private readonly windows: { fromMs: number; toMs: number }[] = [];
   private isPaused = false;
-  /** One operator: the application is resumed once the last pause has been confirmed. */
+  private hasPaused = false;
+  /** One operator: the next command follows the confirmation of the last one. */
   private pausing = Promise.resolve();
 
   constructor(scene: Scene) {
@@ -54,11 +55,11 @@ export class Pauses implements Feature {
     return this.isPaused ? ['the pause'] : [];
   }
 
-  /** The restored Temporal may not have the pause. The runbook says to pause again. */
+  /** The restored Temporal may lack the pause, or have one that has ended. The runbook says to repeat the last command. */
   restored(): void {
     this.close();
-    if (!this.isPaused) return;
-    this.pausing = this.pause();
+    if (!this.hasPaused) return;
+    this.pausing = this.isPaused ? this.pause() : this.resume();
     this.scene.system.world.spawn(this.pausing);
   }
 
@@ -77,12 +78,17 @@ export class Pauses implements Feature {
     const { world } = this.scene.system;
     await world.sleep(atMs);
     this.isPaused = true;
+    this.hasPaused = true;
     await this.pause();
     if (lease) world.spawn(this.disturb(lease));
     await world.sleep(lastsMs);
     await this.pausing;
     this.isPaused = false;
     this.close();
+    await this.resume();
+  }
+
+  private async resume(): Promise<void> {
     this.scene.recordAction('application', APP, 'resume');
     await this.untilDone(() => this.pauses.resume(APP, { by: 'operator' }));
   }
