@@ -85,7 +85,9 @@ function digestOf(sources: readonly string[]): string {
 }
 
 function removeOld(name: string): void {
-  for (const file of readdirSync(CACHE).filter((one) => one.startsWith(`${name}-`) || one.startsWith('making-'))) {
+  for (const file of readdirSync(CACHE).filter(
+    (one) => one.startsWith(`${name}-`) || one.startsWith('making-'),
+  )) {
     const path = join(CACHE, basename(file));
     if (Date.now() - statSync(path).mtimeMs > KEPT_MS) rmSync(path, { recursive: true, force: true });
   }

@@ -1,5 +1,5 @@
 /**
- * `CLOCK_CAMPAIGN_SECONDS=120 npx vitest run test/process/kills-and-queries.test.ts` runs the whole campaign, and repeats it
+ * `CLOCK_CAMPAIGN_SECONDS=120 npx vitest run test/process/kills-and-queries.full.test.ts` runs the whole campaign, and repeats it
  * without the stale-clock guard: then workflows get stuck.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
