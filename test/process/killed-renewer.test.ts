@@ -54,10 +54,7 @@ test('H42 killed with SIGKILL before and after an application token is granted: 
 test('H42 killed with SIGKILL before and after a refresh, while the previous refresh token is valid: no caller notices', async () => {
   await stage();
   const [one, two] = [await authorized(world), await authorized(world)];
-  killAndReplace(
-    await standing('oauthToken', 'before', one),
-    await standing('oauthToken', 'after', two),
-  );
+  killAndReplace(await standing('oauthToken', 'before', one), await standing('oauthToken', 'after', two));
   await renewed(2, one);
   await renewed(2, two);
   // Once the tokens are recorded, the record decides: another worker requests nothing.
@@ -85,7 +82,9 @@ test('H42 killed with SIGKILL after a refresh, while only the newest token is va
   expect(reasons).toEqual([
     { code: 'REFRESH_REFUSED', message: expect.stringContaining('may have used it up') },
   ]);
-  await eventually(() => world.system.world.logs.some((line) => line.includes('a token needs attention')) || undefined);
+  await eventually(
+    () => world.system.world.logs.some((line) => line.includes('a token needs attention')) || undefined,
+  );
   // The exchange, the refresh whose answer was lost, and the one that was refused.
   expect(calls('oauthToken')).toBe(3);
   await authorized(world, openId);

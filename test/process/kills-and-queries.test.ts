@@ -61,7 +61,9 @@ test('H52 H62 workers are killed while every workflow is queried twice a second:
   const answers: Promise<boolean>[] = [];
   const query = () => {
     for (const { partnerOrderId } of requests)
-      answers.push(getOnce(`${service.url}/v1/payouts/${partnerOrderId}`).then(({ status }) => status === 200));
+      answers.push(
+        getOnce(`${service.url}/v1/payouts/${partnerOrderId}`).then(({ status }) => status === 200),
+      );
     for (const { workflowId, isRunning } of world.system.server.runs)
       if (isRunning && !workflowId.startsWith('payout:'))
         answers.push(

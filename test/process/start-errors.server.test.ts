@@ -20,18 +20,21 @@ async function failureOf(program: string, environment: Environment): Promise<str
   );
 }
 
-test.concurrent.each(['src/workers/main.ts', 'src/starters/api/main.ts'])('%s without Temporal', async (program) => {
-  const environment = {
-    ...QUICK,
-    PAYMENTS_BASE_URL: NOWHERE,
-    PAYMENTS_AUTH_URL: NOWHERE,
-    PAYOUTS_API_LISTEN: '127.0.0.1:0',
-    TEMPORAL_ADDRESS: '127.0.0.1:9',
-  };
-  const said = await failureOf(program, environment);
-  expect(said).toMatch(/^cannot connect to Temporal at 127\.0\.0\.1:9: .+\. Check TEMPORAL_ADDRESS /m);
-  expect(said).not.toContain('    at ');
-});
+test.concurrent.each(['src/workers/main.ts', 'src/starters/api/main.ts'])(
+  '%s without Temporal',
+  async (program) => {
+    const environment = {
+      ...QUICK,
+      PAYMENTS_BASE_URL: NOWHERE,
+      PAYMENTS_AUTH_URL: NOWHERE,
+      PAYOUTS_API_LISTEN: '127.0.0.1:0',
+      TEMPORAL_ADDRESS: '127.0.0.1:9',
+    };
+    const said = await failureOf(program, environment);
+    expect(said).toMatch(/^cannot connect to Temporal at 127\.0\.0\.1:9: .+\. Check TEMPORAL_ADDRESS /m);
+    expect(said).not.toContain('    at ');
+  },
+);
 
 test.concurrent('a worker whose namespace does not exist', async () => {
   const said = await failureOf('src/workers/main.ts', {

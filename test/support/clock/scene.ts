@@ -85,7 +85,11 @@ async function sceneIn(folder: string, guarded: boolean): Promise<ClockScene> {
 /** Resolves when a process has the workflow in memory. */
 async function begin(client: Client, taskQueue: string): Promise<WorkflowHandle<typeof waits>> {
   const args: [number, number] = [TIMER_MS, TIMER_MS];
-  const handle = await client.workflow.start<typeof waits>('waits', { taskQueue, workflowId: taskQueue, args });
+  const handle = await client.workflow.start<typeof waits>('waits', {
+    taskQueue,
+    workflowId: taskQueue,
+    args,
+  });
   await workerOf(handle);
   return handle;
 }
