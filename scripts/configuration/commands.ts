@@ -50,13 +50,15 @@ export const testShape = {
     .enum(['postgres'])
     .optional()
     .describe('Searches the rows of a PostgreSQL in `test/canary`.'),
-  CLOCK_CAMPAIGN_SECONDS: count('How long workers are killed in `test/process/kills-and-queries.test.ts`.'),
-  TEMPORAL_KILLS: count('How often Temporal is killed in `test/process/temporal-restart.test.ts`.'),
+  CLOCK_CAMPAIGN_SECONDS: count(
+    'How long workers are killed in `test/process/kills-and-queries.full.test.ts`.',
+  ),
+  TEMPORAL_KILLS: count('How often Temporal is killed in `test/process/temporal-restart.server.test.ts`.'),
   MONEY_ROUND_TRIPS: count('Amounts in `test/payments/exact-money.test.ts`.'),
-  RAW_QUERIES: anyText('Also reads by plain queries in `test/process/queries.test.ts`.'),
+  RAW_QUERIES: anyText('Also reads by plain queries in `test/process/queries.full.test.ts`.'),
   RECORD_HISTORIES: count('Adds the recorded histories to `test/histories` as this generation.'),
-  RESTORED_PAYOUTS: count('Payouts in `test/process/restored.test.ts`.'),
-  SHORT_TOKENS: anyText('Runs `test/process/queries.test.ts` with more payouts and short-lived tokens.'),
+  RESTORED_PAYOUTS: count('Payouts in `test/process/restored.full.test.ts`.'),
+  SHORT_TOKENS: anyText('Runs `test/process/queries.full.test.ts` with more payouts and short-lived tokens.'),
   TOKEN_LIVES: count('Lifetimes of a token in `test/tokens/renewal.test.ts`.'),
   UI_PICTURES: path('The folder in which `test/ui` keeps its pictures.'),
 };

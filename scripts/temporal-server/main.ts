@@ -2,7 +2,7 @@
  * `npm run temporal-server [-- COMMAND ARGUMENT…]`: starts the production Temporal server with PostgreSQL. Runs the
  * command against it (TEMPORAL_ADDRESS) and stops after it, or serves until Ctrl-C.
  *
- *   npm run temporal-server -- npx vitest run test/process/queries.test.ts
+ *   npm run temporal-server -- npx vitest run test/process/queries.full.test.ts
  */
 import { once } from 'node:events';
 import { SetupError } from '../setup/console.mjs';

@@ -13,12 +13,12 @@ const PRODUCTION_TESTS = {
     'test/reconcile/stopped-payouts.test.ts',
     'test/reconcile/report.test.ts',
   ],
-  priorities: ['test/rate-limit/payouts.test.ts', 'test/rate-limit/partition.test.ts'],
+  priorities: ['test/rate-limit/handover.server.test.ts'],
   fairness: ['test/batch/fairness.test.ts'],
   resets: ['test/workflows/starts-and-resets.test.ts'],
   updates: ['test/workflows/cancel-and-approve.test.ts', 'test/workflows/decisions.test.ts'],
   nexus: ['test/nexus/nexus.test.ts'],
-  queries: ['test/workflows/polls.test.ts', 'test/temporal/client-errors.test.ts'],
+  queries: ['test/workflows/polls.test.ts', 'test/temporal/client-errors.server.test.ts'],
 } as const;
 
 try {

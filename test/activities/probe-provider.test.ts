@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ProviderReads } from '../../src/client/reads.ts';
 import type { ProbeFinding } from '../../src/domain/open-points.ts';
 import { OPEN_POINTS } from '../../src/domain/open-points.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 describe('doctor probes the open points through a worker', () => {
-  let world: PayoutWorld;
+  let world: VirtualWorld;
   let reads: ProviderReads;
   beforeAll(async () => {
-    world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '20s' } });
+    world = await VirtualWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '20s' } });
     reads = new ProviderReads(world.client);
   });
   afterAll(() => world.stop());

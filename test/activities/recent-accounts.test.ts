@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { RecentAccounts } from '../../src/activities/receiving-account/recent-accounts.ts';
 import type { ClientAccounts } from '../../src/domain/provider-records.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const zero = { currency: 'USD', amount: '0.00' };
 
@@ -67,7 +67,7 @@ describe('H17 account check: shared for a short time, and only while the account
 });
 
 test('concurrent payouts of one client cost one account query', async () => {
-  const world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '30s' } });
+  const world = await VirtualWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '30s' } });
   try {
     const refs = await Promise.all(
       Array.from({ length: 10 }, () => world.pay('success final=0s', { clientId: 'together' })),

@@ -62,6 +62,17 @@ describe('the environment is read once, and every bad variable is named', () => 
     expect(problems(read('2999-01-01T00:00:00Z')).join()).toMatch(/PAYOUTS_TEMPORAL_RECOVERED_AT.*future/);
   });
 
+  test('names every required variable', () => {
+    expect(problems({})).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^PAYMENTS_ENVIRONMENT: is missing/),
+        expect.stringMatching(/^PAYMENTS_BASE_URL: is missing/),
+        expect.stringMatching(/^PAYMENTS_AUTH_URL: is missing/),
+        expect.stringMatching(/^PAYMENTS_APP_ID: is missing/),
+      ]),
+    );
+  });
+
   test('has no worker version by default, and requires a whole one that Temporal accepts', () => {
     expect(versioning(workerConfig(good).env)).toEqual({});
     expect(problems({ ...good, PAYOUTS_DEPLOYMENT: 'payouts' })).toEqual([

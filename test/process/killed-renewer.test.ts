@@ -4,45 +4,33 @@ import { renewUpdate, tokenStateQuery } from '../../src/contract/token-messages.
 import { authorized } from '../support/authorized.ts';
 import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';
-import { PayoutWorld, type WorldOptions } from '../support/payout-world.ts';
-import { type OwnProcess, startProgram } from '../support/processes.ts';
+import { VirtualWorld, type VirtualWorldOptions } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
-let worker: OwnProcess | undefined;
+let world: VirtualWorld;
 
-async function stage(settings: WorldOptions['settings'] = {}): Promise<void> {
+async function stage(settings: VirtualWorldOptions['settings'] = {}): Promise<void> {
   const env = { PAYMENTS_CALL_TIMEOUT: '1m', PAYOUTS_TOKEN_KEYS: newKey('t1') };
-  world = await PayoutWorld.start({ idle: true, env, settings: { userTokenSeconds: 3_600, ...settings } });
-  await startWorker();
+  world = await VirtualWorld.start({ env, settings: { userTokenSeconds: 3_600, ...settings } });
 }
 
-async function startWorker(): Promise<void> {
-  worker = await startProgram('src/workers/main.ts', world.workerEnvironment, /worker ready/);
-}
-
-async function killAndReplace(...held: { release: () => void }[]): Promise<void> {
-  await worker?.stop('SIGKILL');
+function killAndReplace(...held: { release: () => void }[]): void {
+  const [worker] = world.system.processes;
+  worker?.kill();
   for (const { release } of held) release();
-  await startWorker();
+  worker?.start();
 }
 
-afterEach(async () => {
-  await worker?.stop('SIGKILL');
-  await world.stop();
-});
+afterEach(() => world.stop());
 
 const renewal = (openId?: string) => world.client.workflow.getHandle(tokenWorkflowId('default', openId));
 const state = (openId?: string) => renewal(openId).query(tokenStateQuery);
 const calls = (operation: string) =>
   world.simulator.control.calls().filter((call) => call.operation === operation).length;
-/** A query may fail while a worker loads a history. A renewal that cannot continue makes this wait until its timeout. */
+/** A query waits for the workflow task of the process that was killed, and may give up before that. */
 const renewed = (times: number, openId?: string) =>
   eventually(async () => {
-    const { renewals } = await state(openId).catch((error: unknown) => {
-      console.warn(`asked again: ${error}`);
-      return { renewals: 0 };
-    });
-    return renewals === times || undefined;
+    const seen = await state(openId).catch(() => undefined);
+    return seen?.renewals === times || undefined;
   });
 
 /** A renewal whose call is held at the provider, before or after its effect. */
@@ -56,9 +44,9 @@ async function standing(operation: 'token' | 'oauthToken', effect: 'before' | 'a
 test('H42 killed with SIGKILL before and after an application token is granted: the next attempt gets one', async () => {
   await stage();
   await world.payouts.result(await world.pay('success final=0s'));
-  await killAndReplace(await standing('token', 'before'));
+  killAndReplace(await standing('token', 'before'));
   await renewed(2);
-  await killAndReplace(await standing('token', 'after'));
+  killAndReplace(await standing('token', 'after'));
   await renewed(3);
   expect(await state()).toMatchObject({ needsAttention: false });
 });
@@ -66,15 +54,12 @@ test('H42 killed with SIGKILL before and after an application token is granted: 
 test('H42 killed with SIGKILL before and after a refresh, while the previous refresh token is valid: no caller notices', async () => {
   await stage();
   const [one, two] = [await authorized(world), await authorized(world)];
-  await killAndReplace(
-    await standing('oauthToken', 'before', one),
-    await standing('oauthToken', 'after', two),
-  );
+  killAndReplace(await standing('oauthToken', 'before', one), await standing('oauthToken', 'after', two));
   await renewed(2, one);
   await renewed(2, two);
   // Once the tokens are recorded, the record decides: another worker requests nothing.
   const before = calls('oauthToken');
-  await killAndReplace();
+  killAndReplace();
   for (const openId of [one, two]) {
     const seen = await eventually(() => state(openId).catch(() => undefined));
     expect(seen).toMatchObject({ renewals: 2, needsAttention: false });
@@ -91,13 +76,15 @@ test('H42 killed with SIGKILL before and after a refresh, while the previous ref
 test('H42 killed with SIGKILL after a refresh, while only the newest token is valid: flagged at once, never a loop', async () => {
   await stage({ previousRefreshTokenValid: false });
   const openId = await authorized(world);
-  await killAndReplace(await standing('oauthToken', 'after', openId));
+  killAndReplace(await standing('oauthToken', 'after', openId));
   await eventually(async () => (await state(openId)).needsAuthorization || undefined);
   const { reasons } = await state(openId);
   expect(reasons).toEqual([
     { code: 'REFRESH_REFUSED', message: expect.stringContaining('may have used it up') },
   ]);
-  await eventually(() => worker?.output().includes('a token needs attention') || undefined);
+  await eventually(
+    () => world.system.world.logs.some((line) => line.includes('a token needs attention')) || undefined,
+  );
   // The exchange, the refresh whose answer was lost, and the one that was refused.
   expect(calls('oauthToken')).toBe(3);
   await authorized(world, openId);

@@ -1,50 +1,51 @@
 import type { Client } from '@temporalio/client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { fastTrip } from '../../simulation/payouts/payout-world.ts';
+import type { Process } from '../../simulation/process/life.ts';
+import type { Trip } from '../../simulation/provider/transport.ts';
+import type { World } from '../../simulation/world/world.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { Ownership } from '../../src/workers/rate-limit/ownership.ts';
-import { type Cuttable, cuttable } from '../support/cuttable.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
-import type { OwnProcess } from '../support/processes.ts';
+import { simulatedOwner } from '../support/lease-owner.ts';
 import { strictWorld } from '../support/rate-limit.ts';
-import { allPaidOnce, expectAtMost, payUntilBusy, WorkerProcesses } from '../support/workers.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
+import { allPaidOnce, expectAtMost, payUntilBusy } from '../support/workers.ts';
 
 const LIMIT = 20;
 const PAYOUTS = 30;
 
 describe('H131 the lease owner reaches Temporal, but its calls do not reach the provider', () => {
-  let world: PayoutWorld;
-  let workers: WorkerProcesses;
-  let ways: Map<OwnProcess, Cuttable>;
+  const REFUSED: Trip = { connectMs: 1, requestMs: 1, answerMs: 1, fate: 'refused' };
+  let world: VirtualWorld;
+  let refused: Process | undefined;
 
   beforeEach(async () => {
-    world = await PayoutWorld.start(strictWorld(LIMIT));
-    workers = new WorkerProcesses(world);
-    ways = new Map();
+    refused = undefined;
+    const trip = (system: World, process: Process) => (process === refused ? REFUSED : fastTrip(system));
+    world = await VirtualWorld.start({ ...strictWorld(LIMIT), workers: 2, trip });
+    await world.startWorkers();
   });
-  afterEach(async () => {
-    await workers.end();
-    for (const way of ways.values()) way.close();
-    await world.stop();
-  });
-
-  async function startWorker(): Promise<void> {
-    const way = await cuttable(new URL(world.simulator.url).host);
-    const provider = `http://${way.address}`;
-    ways.set(await workers.start({ PAYMENTS_BASE_URL: provider, PAYMENTS_AUTH_URL: provider }), way);
-  }
+  afterEach(() => world.stop());
 
   test.each([
-    ['calls get no answer', (way?: Cuttable) => way?.cut()],
-    ['connections are refused', (way?: Cuttable) => way?.close()],
+    [
+      'calls get no answer',
+      (owner: Process) => {
+        owner.cutOffFromProvider = true;
+      },
+    ],
+    [
+      'connections are refused',
+      (owner: Process) => {
+        refused = owner;
+      },
+    ],
   ])('%s: it releases the lease to a process whose calls arrive', async (_what, breaks) => {
-    await startWorker();
-    await startWorker();
     const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
-    // On a busy machine the lease may have moved before, so each process has its own connection to cut.
-    const broken = await workers.owner();
-    breaks(ways.get(broken));
-    await workers.ownedBy((owner) => owner !== broken);
+    const broken = await simulatedOwner(world);
+    breaks(broken);
+    await simulatedOwner(world, broken);
     await allPaidOnce(world, refs);
     expectAtMost(world, LIMIT);
   });

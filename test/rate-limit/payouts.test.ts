@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 import { expectAtMost } from '../support/workers.ts';
 
 describe('H37 payouts against a provider that enforces 20 calls in any second', () => {
-  let world: PayoutWorld;
+  let world: VirtualWorld;
   beforeAll(async () => {
-    world = await PayoutWorld.start({
+    world = await VirtualWorld.start({
       settings: { callsPerSecond: 20, answersAfterMs: [20, 60] },
       env: { PAYMENTS_CALLS_PER_SECOND: '20' },
     });

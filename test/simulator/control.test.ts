@@ -1,12 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { simulatorEnvironment } from '../../simulator/environment.ts';
 import { type SimulatorControlClient, simulatorControl } from '../../simulator/index.ts';
 import { RingLog } from '../../simulator/state/ring-log.ts';
-import { newPartnerOrderId, SimulatorClient, until, valueAt } from './support/simulator-client.ts';
+import { newPartnerOrderId, SimulatorClient, valueAt } from './support/simulator-client.ts';
+
+const REFUSED = [
+  [{ SIMULATOR_LISTEN: 'nowhere' }, /host:port/],
+  [{ SIMULATOR_LISTEN: '127.0.0.1:0', SIMULATOR_SETTINGS: '{"speed":1}' }, /speed/],
+  [{ SIMULATOR_LISTEN: '127.0.0.1:0', SIMULATOR_APPS: '{' }, /SIMULATOR_APPS/],
+] as const;
 
 describe('the control API', () => {
   let service: SimulatorClient;
@@ -183,64 +185,13 @@ test('the call log drops its oldest entries and keeps the count', () => {
   expect(log.total).toBe(1000);
 });
 
-describe('the program', () => {
-  let child: ChildProcess | undefined;
-  afterEach(() => child?.kill('SIGKILL'));
-
-  function run(env: Record<string, string>): ChildProcess {
-    const program = join(import.meta.dirname, '../../simulator/main.ts');
-    child = spawn(process.execPath, ['--import', 'tsx', program], {
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    return child;
-  }
-
-  test.each(['SIGTERM', 'SIGINT'] as const)(
-    'prints one line once it listens, and exits 0 immediately on %s, even with held requests',
-    async (signal) => {
-      const running = run({
-        SIMULATOR_LISTEN: '127.0.0.1:0',
-        SIMULATOR_APPS: '[{"appId":"mine","appSecret":"s"}]',
-        SIMULATOR_SETTINGS: '{"applicationTokenSeconds":60}',
-      });
-      const lines: string[] = [];
-      createInterface({ input: running.stdout ?? process.stdin }).on('line', (line) => lines.push(line));
-      const line = await until(() => lines[0]);
-      expect(line).toMatch(
-        /^simulator listening on http:\/\/127\.0\.0\.1:\d+ \(status page \/_sim, control API \/_sim\/…\)$/,
-      );
-      const url = /http:\S+/.exec(line)?.[0] ?? '';
-      const control = simulatorControl(url);
-      expect((await control.settings()).applicationTokenSeconds).toBe(60);
-      await control.addFault({ fault: { kind: 'hold-until-released' } });
-      const held = fetch(`${url}/v2/token/get?app_id=mine&app_secret=s`).catch(() => 'cut');
-      await until(async () => (await control.faults())[0]?.held === 1 || undefined);
-      running.kill(signal);
-      const [code] = await once(running, 'exit');
-      expect(code).toBe(0);
-      expect(lines.length).toBe(1);
-      await held;
-    },
-  );
-
+describe('the environment of the program', () => {
   test('treats an empty variable as absent', () => {
     const read = simulatorEnvironment({ SIMULATOR_SETTINGS: '', SIMULATOR_APPS: '', SIMULATOR_LISTEN: '' });
     expect(read).toEqual({ SIMULATOR_LISTEN: '127.0.0.1:8090' });
   });
 
-  test.each([
-    [{ SIMULATOR_LISTEN: 'nowhere' }, /host:port/],
-    [{ SIMULATOR_LISTEN: '127.0.0.1:0', SIMULATOR_SETTINGS: '{"speed":1}' }, /speed/],
-    [{ SIMULATOR_LISTEN: '127.0.0.1:0', SIMULATOR_APPS: '{' }, /SIMULATOR_APPS/],
-  ])('refuses to start with %j and prints the reason', async (env, why) => {
-    const running = run(env);
-    let complaint = '';
-    running.stderr?.on('data', (chunk) => {
-      complaint += String(chunk);
-    });
-    const [code] = await once(running, 'close');
-    expect(code).toBe(1);
-    expect(complaint).toMatch(why);
+  test.each(REFUSED)('refuses %j with the reason', (env, why) => {
+    expect(() => simulatorEnvironment(env)).toThrow(why);
   });
 });

@@ -1,26 +1,35 @@
-/** Which of our worker processes is the lease owner, according to Temporal. */
+/** Which of a world's worker processes is the lease owner, according to Temporal. */
 import { WorkflowNotFoundError } from '@temporalio/client';
+import type { Process } from '../../simulation/process/life.ts';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
 import { eventually } from './eventually.ts';
-import type { PayoutWorld } from './payout-world.ts';
 import type { OwnProcess } from './processes.ts';
+import type { TestWorld } from './test-world.ts';
+import type { VirtualWorld } from './virtual-world.ts';
 
 /** `PENDING_ACTIVITY_STATE_STARTED` */
 const STARTED = 2;
 
-export async function ownerAmong(world: PayoutWorld, workers: readonly OwnProcess[]): Promise<OwnProcess> {
-  const pid = await eventually(() => ownerPid(world));
+export async function ownerAmong(world: TestWorld, workers: readonly OwnProcess[]): Promise<OwnProcess> {
+  const pid = Number.parseInt(await eventually(() => ownerIdentity(world)), 10);
   const found = workers.find(({ child }) => child.pid === pid);
   if (!found) throw new Error(`${pid} is none of ours`);
   return found;
 }
 
-async function ownerPid(world: PayoutWorld): Promise<number | undefined> {
-  const handle = world.client.workflow.getHandle(leaseWorkflowId('test', 'demo-app'));
+/** The owner among the simulated processes, once it is not `former`. */
+export async function simulatedOwner(world: VirtualWorld, former?: Process): Promise<Process> {
+  return eventually(async () => {
+    const identity = await ownerIdentity(world);
+    return world.system.processes.find((process) => process.name === identity && process !== former);
+  });
+}
+
+async function ownerIdentity({ client }: Pick<TestWorld, 'client'>): Promise<string | undefined> {
+  const handle = client.workflow.getHandle(leaseWorkflowId('test', 'demo-app'));
   const { raw } = await handle.describe().catch(notYet);
   const [pending] = raw?.pendingActivities ?? [];
-  if (pending?.state !== STARTED || !pending.lastWorkerIdentity) return undefined;
-  return Number.parseInt(pending.lastWorkerIdentity, 10);
+  return (pending?.state === STARTED && pending.lastWorkerIdentity) || undefined;
 }
 
 /** The first worker starts it soon after it reports that it is ready. */

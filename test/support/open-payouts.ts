@@ -3,8 +3,7 @@ import type { SettingsChange } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
-import type { PayoutWorld } from './payout-world.ts';
-import { newPartnerOrderId } from './test-world.ts';
+import { newPartnerOrderId, type TestWorld } from './test-world.ts';
 
 /** Calls may be held for long, and a create of unknown outcome is confirmed until its order appears. */
 export const LONG_PHASES: Environment = {
@@ -31,7 +30,7 @@ export interface OpenPayout {
 const DAY_MS = 24 * 3_600_000;
 
 /** Resolves when each of them is in its phase. */
-export async function openInEveryPhase(world: PayoutWorld): Promise<OpenPayout[]> {
+export async function openInEveryPhase(world: TestWorld): Promise<OpenPayout[]> {
   const opened = await Promise.all([
     scheduled(world),
     awaitingApproval(world),
@@ -49,31 +48,33 @@ export async function openInEveryPhase(world: PayoutWorld): Promise<OpenPayout[]
   return opened;
 }
 
-async function scheduled(world: PayoutWorld): Promise<OpenPayout> {
-  const ref = await world.pay('success', { notBefore: new Date(Date.now() + DAY_MS).toISOString() });
+async function scheduled(world: TestWorld): Promise<OpenPayout> {
+  const ref = await world.pay('success', {
+    notBefore: new Date(world.clock.wallMs() + DAY_MS).toISOString(),
+  });
   const finish = async () => void (await world.payouts.cancel(ref, { by: 'olga' }));
   return { ref, phase: 'SCHEDULED', isCalling: false, finish, outcome: 'NOT_CREATED', creates: 0 };
 }
 
-async function awaitingApproval(world: PayoutWorld): Promise<OpenPayout> {
+async function awaitingApproval(world: TestWorld): Promise<OpenPayout> {
   const ref = await world.pay('success', { approval: 'required' });
   const finish = async () => void (await world.payouts.approve(ref, { by: 'olga' }));
   return { ref, phase: 'AWAITING_APPROVAL', isCalling: false, finish, outcome: 'SUCCESS', creates: 1 };
 }
 
-async function creating(world: PayoutWorld): Promise<OpenPayout> {
+async function creating(world: TestWorld): Promise<OpenPayout> {
   const { ref, release } = await world.payHeld('before', 'success');
   return { ref, phase: 'CREATING', isCalling: true, finish: release, outcome: 'SUCCESS', creates: 1 };
 }
 
-async function reconciling(world: PayoutWorld): Promise<OpenPayout> {
+async function reconciling(world: TestWorld): Promise<OpenPayout> {
   const ref = await world.payWithFault({ kind: 'drop-after' }, 'success readLag=1h');
   const finish = () => world.simulator.control.changeOrder(ref.partnerOrderId, { visible: true });
   return { ref, phase: 'RECONCILING', isCalling: false, finish, outcome: 'SUCCESS', creates: 1 };
 }
 
 /** The order that the provider shows is not the payout's: a person says so. */
-async function inReview(world: PayoutWorld): Promise<OpenPayout> {
+async function inReview(world: TestWorld): Promise<OpenPayout> {
   const ref = await world.payWithFault({ kind: 'drop-after' }, 'other-beneficiary');
   const finish = async () => {
     const { reviewedOrderIds = [] } = await world.until(ref, (state) => state.reviewedOrderIds !== undefined);
@@ -82,13 +83,13 @@ async function inReview(world: PayoutWorld): Promise<OpenPayout> {
   return { ref, phase: 'NEEDS_REVIEW', isCalling: false, finish, outcome: 'NOT_CREATED', creates: 1 };
 }
 
-async function processing(world: PayoutWorld): Promise<OpenPayout> {
+async function processing(world: TestWorld): Promise<OpenPayout> {
   const ref = await world.pay('stuck');
   const finish = () => world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
   return { ref, phase: 'PROCESSING', isCalling: false, finish, outcome: 'SUCCESS', creates: 1 };
 }
 
-async function fetchingDetail(world: PayoutWorld): Promise<OpenPayout> {
+async function fetchingDetail(world: TestWorld): Promise<OpenPayout> {
   const { control } = world.simulator;
   const partnerOrderId = newPartnerOrderId();
   const { id } = control.addFault({

@@ -7,6 +7,18 @@ import type { WorldOptions } from './payout-world.ts';
 
 export const CALL_TIMEOUT_MS = 20_000;
 
+/** An app_id may contain characters with a meaning in a workflow id, a queue name, a query or a URL. */
+export const STRANGE_APP_IDS = { east: 'app:1', north: "it's/2%3A", west: '../west?x=1#"' };
+
+/** The content of `PAYOUTS_APPS_FILE`. */
+export function appsOf(appIds: Record<string, string>) {
+  const entries = Object.entries(appIds).map(([app, appId]) => [
+    app,
+    { appId, appSecret: 'env:PAYMENTS_APP_SECRET' },
+  ]);
+  return Object.fromEntries(entries);
+}
+
 /** A world without workers yet, whose provider counts strictly, and where polls take fewer calls than creates. */
 export function strictWorld(limit: number): WorldOptions {
   return {

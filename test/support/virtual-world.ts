@@ -4,7 +4,11 @@
  */
 import { Client } from '@temporalio/client';
 import { inject } from 'vitest';
-import { REQUIRED_ENV, PayoutWorld as SimulatedWorld } from '../../simulation/payouts/payout-world.ts';
+import {
+  REQUIRED_ENV,
+  PayoutWorld as SimulatedWorld,
+  type PayoutWorldOptions as SimulatedWorldOptions,
+} from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import { UnsettledError, type World } from '../../simulation/world/world.ts';
 import type { SettingsChange } from '../../simulator/index.ts';
@@ -34,6 +38,8 @@ export interface VirtualWorldOptions {
   idle?: boolean;
   workers?: number;
   seed?: number;
+  /** The conditions of each call to the provider. */
+  trip?: SimulatedWorldOptions['trip'];
 }
 
 let loaded: Promise<Workflows> | undefined;
@@ -67,6 +73,7 @@ export class VirtualWorld extends TestWorld {
       env: this.env,
       startsAt: Date.now(),
       idle: options.idle,
+      ...(options.trip && { trip: options.trip }),
     });
     this.driver = new Driver(this.system.world);
     this.clock = drivenClock(this.system.world, this.driver);

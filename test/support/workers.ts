@@ -2,20 +2,19 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
+import type { Environment } from '../../src/config/environment.ts';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
 import { eventually } from './eventually.ts';
 import { ownerAmong } from './lease-owner.ts';
 import { debitsOf } from './ledger.ts';
-import type { PayoutWorld } from './payout-world.ts';
 import { type OwnProcess, startProgram } from './processes.ts';
-
-type Environment = PayoutWorld['workerEnvironment'];
+import type { TestWorld } from './test-world.ts';
 
 export class WorkerProcesses {
-  private readonly world: PayoutWorld;
+  private readonly world: TestWorld;
   private readonly started: OwnProcess[] = [];
 
-  constructor(world: PayoutWorld) {
+  constructor(world: TestWorld) {
     this.world = world;
   }
 
@@ -54,30 +53,30 @@ export async function workerOf(handle: WorkflowHandle): Promise<number> {
   });
 }
 
-export function leaseOf(world: PayoutWorld, appId = 'demo-app') {
+export function leaseOf(world: TestWorld, appId = 'demo-app') {
   return world.client.workflow.getHandle(leaseWorkflowId('test', appId));
 }
 
 /** Starts payouts, and waits until calls are made at the limit. */
-export async function payUntilBusy(world: PayoutWorld, payouts: number, limit: number): Promise<PayoutRef[]> {
+export async function payUntilBusy(world: TestWorld, payouts: number, limit: number): Promise<PayoutRef[]> {
   const refs = await Promise.all(Array.from({ length: payouts }, () => world.pay('success final=0s')));
   await untilMoreCalls(world, limit);
   return refs;
 }
 
 /** Waits until this many more calls have arrived. */
-export async function untilMoreCalls(world: PayoutWorld, count: number): Promise<void> {
+export async function untilMoreCalls(world: TestWorld, count: number): Promise<void> {
   const before = world.simulator.control.calls().length;
   await eventually(() => world.simulator.control.calls().length >= before + count || undefined);
 }
 
 /** A create that died with its process may be sent again once the provider does not know it. That is not a second payment. */
-export async function allPaidOnce(world: PayoutWorld, refs: readonly PayoutRef[]): Promise<void> {
+export async function allPaidOnce(world: TestWorld, refs: readonly PayoutRef[]): Promise<void> {
   for (const ref of refs) expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   for (const ref of refs) expect(debitsOf(world, ref)).toBe(1);
 }
 
-export function expectAtMost(world: PayoutWorld, limit: number): void {
+export function expectAtMost(world: TestWorld, limit: number): void {
   const { answered429, maxCallsInAnySecond } = world.simulator.control.counts();
   expect(maxCallsInAnySecond).toBeLessThanOrEqual(limit);
   expect(answered429).toBe(0);

@@ -1,23 +1,13 @@
-/** A worker process for the workflows beside this file. `CLOCK_BUNDLE` is a file. */
-import { NativeConnection, Worker } from '@temporalio/worker';
-import { FAILURE_CONVERTER_PATH } from '../../../src/encryption/data-converter.ts';
+/** A worker process for the workflows beside this file. `CLOCK_SCENES`: see `clockWorker`. */
+import { NativeConnection } from '@temporalio/worker';
+import { z } from 'zod';
+import { clockWorker } from './clock-worker.ts';
 
-const {
-  TEMPORAL_ADDRESS = '',
-  TEMPORAL_NAMESPACE = '',
-  CLOCK_QUEUE = '',
-  CLOCK_BUNDLE = '',
-  CLOCK_STICKY_MS,
-} = process.env;
+const { TEMPORAL_ADDRESS: address = '', TEMPORAL_NAMESPACE: namespace = '', CLOCK_SCENES = '' } = process.env;
 
-const worker = await Worker.create({
-  connection: await NativeConnection.connect({ address: TEMPORAL_ADDRESS }),
-  namespace: TEMPORAL_NAMESPACE,
-  taskQueue: CLOCK_QUEUE,
-  workflowBundle: { codePath: CLOCK_BUNDLE },
-  dataConverter: { failureConverterPath: FAILURE_CONVERTER_PATH },
-  stickyQueueScheduleToStartTimeout: Number(CLOCK_STICKY_MS),
-});
-const running = worker.run();
-console.log('clock worker ready');
-await running;
+const connection = await NativeConnection.connect({ address });
+const scenes = z.array(z.object({ queue: z.string(), codePath: z.string() })).parse(JSON.parse(CLOCK_SCENES));
+const workers = await Promise.all(scenes.map((scene) => clockWorker(connection, namespace, scene)));
+const running = workers.map((worker) => worker.run());
+console.log('clock workers ready');
+await Promise.all(running);

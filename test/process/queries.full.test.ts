@@ -2,11 +2,11 @@
  * Status reads while workers die. On the production server, whose workflow queue can be configured by name, also with
  * queries by callers of other languages and the Temporal UI, which bypass the API server:
  *
- *   RAW_QUERIES=1 npm run temporal-server -- npx vitest run test/process/queries.test.ts
+ *   RAW_QUERIES=1 npm run temporal-server -- npx vitest run test/process/queries.full.test.ts
  *
  * With 64 payouts, and a token that expires sooner than a worker dies:
  *
- *   SHORT_TOKENS=1 npm run temporal-server -- npx vitest run test/process/queries.test.ts -t 'by queries'
+ *   SHORT_TOKENS=1 npm run temporal-server -- npx vitest run test/process/queries.full.test.ts -t 'by queries'
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

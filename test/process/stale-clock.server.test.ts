@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { isStaleClock } from '../../src/temporal/queries.ts';
-import { type Played, playStaleClock, TIMER_MS } from '../support/clock/scene.ts';
+import { playStaleClocks, type Scene, TIMER_MS } from '../support/clock/scene.ts';
 
 describe('H52 a worker dies, a timer fires, and a query comes before the next workflow task', () => {
-  let [unguarded, guarded]: Played[] = [];
+  let [unguarded, guarded]: Scene[] = [];
   beforeAll(async () => {
-    [unguarded, guarded] = await Promise.all([playStaleClock(false), playStaleClock(true)]);
+    [unguarded, guarded] = await playStaleClocks();
   });
 
   test('without the guard, the workflow continues with the clock of the previous task, and never replays', () => {

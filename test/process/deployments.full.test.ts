@@ -9,15 +9,10 @@ import { startTemporalServer, type TemporalServer } from '../../scripts/temporal
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { stateQuery } from '../../src/contract/payout-messages.ts';
 import { workerVersions } from '../../src/temporal/worker-versions.ts';
-import { cli } from '../support/cli.ts';
 import { DEPLOYMENT, Deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';
-import { createsOf, debitsOf } from '../support/ledger.ts';
 import { LONG_LOCKS, LONG_PHASES, type OpenPayout, openInEveryPhase } from '../support/open-payouts.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
-
-/** A message arrived while the task completed the run: Temporal makes another task of both. */
-const UNHANDLED_COMMAND = 1;
 
 /** Without a cache, Go builds the server of production, perhaps on a busy machine. */
 const SERVER_BUILD_LIMIT_MS = 65 * 60_000;
@@ -50,12 +45,9 @@ describe.each(SERVERS)('H40 deployments on $name', ({ movesOn }) => {
     await server?.stop();
   });
 
-  /** The version of the payout's newest run. */
-  async function versionOf(ref: PayoutRef): Promise<string | undefined> {
-    const { raw } = await world.payouts.handle(ref).describe();
-    const { versioningInfo } = raw.workflowExecutionInfo ?? {};
-    return versioningInfo?.deploymentVersion?.buildId ?? undefined;
-  }
+  const versionOf = (ref: PayoutRef) => deployment.versionOf(ref);
+  const openOn = (buildId: string) => deployment.openOn(buildId);
+  const expectEnds = (opened: readonly OpenPayout[]) => deployment.expectEnds(opened);
 
   async function untilOn(buildId: string, opened: readonly OpenPayout[]): Promise<void> {
     for (const { ref } of opened)
@@ -79,48 +71,14 @@ describe.each(SERVERS)('H40 deployments on $name', ({ movesOn }) => {
     for (const one of opened) if (!moved.includes(one)) expect(await versionOf(one.ref)).toBe(before);
   }
 
-  /** Lets all payouts end, and checks their outcomes and that no workflow task has failed. */
-  async function expectEnds(opened: readonly OpenPayout[]): Promise<void> {
-    for (const { finish } of opened) await finish();
-    const ends = [];
-    for (const { ref, phase } of opened) {
-      const { outcome } = await world.payouts.result(ref);
-      ends.push({ phase, outcome, creates: createsOf(world, ref).length, debits: debitsOf(world, ref) });
-    }
-    expect(ends).toEqual(
-      opened.map(({ phase, outcome, creates }) => ({ phase, outcome, creates, debits: creates })),
-    );
-    expect(await failedTasks()).toEqual([]);
-  }
-
-  /** Failed workflow tasks of all workflows. */
-  async function failedTasks(): Promise<string[]> {
-    const failed: string[] = [];
-    for await (const { workflowId, runId, type } of world.client.workflow.list()) {
-      const { events } = await world.client.workflow.getHandle(workflowId, runId).fetchHistory();
-      for (const { workflowTaskFailedEventAttributes: task } of events ?? [])
-        if (task && task.cause !== UNHANDLED_COMMAND)
-          failed.push(`${type} ${workflowId}: ${task.failure?.message}`);
-    }
-    return failed;
-  }
-
-  const openOn = async (buildId: string) =>
-    (await workerVersions(world.client)).versions.find((version) => version.buildId === buildId)?.openPayouts;
-
-  const versionsCheck = async () => {
-    const { stdout } = await cli(world.workerEnvironment, ['doctor']);
-    return /worker versions: .*(?:\n {7}.*)?/.exec(stdout)?.[0] ?? stdout;
-  };
-
   test('without a current version, doctor says how to set one', async () => {
     await deployment.start('v1', 'released');
     await eventually(async () => (await workerVersions(world.client)).versions.length > 0 || undefined);
-    expect(await versionsCheck()).toContain(
+    expect(await deployment.doctor()).toContain(
       `set-current-version --deployment-name ${DEPLOYMENT} --build-id v1`,
     );
     await deployment.setCurrent('v1');
-    await eventually(async () => (await versionsCheck()).includes('v1 (current)') || undefined);
+    await eventually(async () => (await deployment.doctor()).includes('v1 (current)') || undefined);
   });
 
   test('rolling: payouts in every phase end well, and doctor says when the old version may go', async () => {
@@ -133,10 +91,10 @@ describe.each(SERVERS)('H40 deployments on $name', ({ movesOn }) => {
     expect(await versionOf(onNext)).toBe('v2');
     await expectMoved(opened, 'v1', 'v2');
     await eventually(async () => (await openOn('v1')) === opened.length - (movesOn ? 6 : 0) || undefined);
-    expect(await versionsCheck()).toMatch(/v1 \(old\): \d open payouts?, keep its workers/);
+    expect(await deployment.doctor()).toMatch(/v1 \(old\): \d open payouts?, keep its workers/);
     await expectEnds(opened);
     await eventually(async () => (await openOn('v1')) === 0 || undefined);
-    expect(await versionsCheck()).toContain('v1 (old): 0 open payouts, its workers may stop');
+    expect(await deployment.doctor()).toContain('v1 (old): 0 open payouts, its workers may stop');
     expect(await deployment.stop('v1')).toBe(0);
   });
 
