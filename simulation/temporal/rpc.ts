@@ -346,6 +346,12 @@ export class Service {
         ),
       ],
       [
+        'executemultioperation',
+        method(api.ExecuteMultiOperationRequest, api.ExecuteMultiOperationResponse, ({ operations }) =>
+          this.updateWithStart(operations),
+        ),
+      ],
+      [
         'pollworkflowexecutionupdate',
         method(api.PollWorkflowExecutionUpdateRequest, api.PollWorkflowExecutionUpdateResponse, (request) =>
           this.pollUpdate(request),
@@ -487,6 +493,17 @@ export class Service {
       identity: meta?.identity ?? '',
     };
     return this.awaitStage(run, this.server.update(run, updateRequest), waitPolicy?.lifecycleStage ?? 0);
+  }
+
+  /** Temporal serves no other pair of operations. */
+  private async updateWithStart([
+    start,
+    update,
+  ]: Api.api.workflowservice.v1.ExecuteMultiOperationRequest.IOperation[]): Promise<object> {
+    if (!start?.startWorkflow || !update?.updateWorkflow)
+      throw grpcError('INVALID_ARGUMENT', 'Operations have to be exactly [Start, Update]');
+    const startWorkflow = this.start(start.startWorkflow);
+    return { responses: [{ startWorkflow }, { updateWorkflow: await this.update(update.updateWorkflow) }] };
   }
 
   private async pollUpdate({

@@ -186,5 +186,5 @@ function isOddNow(order: Order, kind: Oddity['kind'], { clock }: Viewer): boolea
 }
 
 function timestamp(atWallMs: number, settings: Settings): number {
-  return settings.timestampUnit === 's' ? Math.floor(atWallMs / 1000) : atWallMs;
+  return Math.floor(settings.timestampUnit === 's' ? atWallMs / 1000 : atWallMs);
 }

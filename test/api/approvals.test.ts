@@ -7,18 +7,18 @@ import { cli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { createsOf } from '../support/ledger.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let service: TestApiServer;
 let at: string;
 const run = (...args: string[]) => cli(world.workerEnvironment, args);
 
 beforeAll(async () => {
   // Long enough for a create on a busy machine, short enough for a test to wait until it ends.
-  world = await PayoutWorld.start({ env: { PAYMENTS_LOCK_LIFETIME: '5s', PAYOUTS_APPROVAL_EXPIRES: '1h' } });
+  world = await VirtualWorld.start({ env: { PAYMENTS_LOCK_LIFETIME: '5s', PAYOUTS_APPROVAL_EXPIRES: '1h' } });
   service = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop'), callerEntry('desk')]),
   });

@@ -9,13 +9,13 @@ import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
 const EXCEEDED = '/problems/daily-limit-exceeded';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let servers: [TestApiServer, TestApiServer];
 let allowances: Allowances;
 let callers = 0;
@@ -36,7 +36,7 @@ const LIMITED = {
 type Limited = keyof typeof LIMITED | 'free';
 
 beforeAll(async () => {
-  world = await PayoutWorld.start();
+  world = await VirtualWorld.start();
   const entries = Object.entries(LIMITED).map(([name, limits]) => callerEntry(name, limits));
   const file = keysFile([...entries, callerEntry('free')]);
   const start = () => startApiServer(world.client, { PAYOUTS_API_KEYS_FILE: file });

@@ -9,18 +9,18 @@ import { cli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { newKey } from '../support/keys.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
 const VALUE = 'INVOICE-metadata-4711';
 const metadata = { orderRef: VALUE, constructor: 'cost center 7', empty: '' };
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let server: TestApiServer;
 
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: { PAYOUTS_ENCRYPTION_KEYS: newKey('k1') } });
+  world = await VirtualWorld.start({ env: { PAYOUTS_ENCRYPTION_KEYS: newKey('k1') } });
   server = await startApiServer(world.client, { PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop')]) });
 });
 

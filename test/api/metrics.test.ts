@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
@@ -14,11 +14,11 @@ const keys = {
   ]),
 };
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let service: TestApiServer;
 
 beforeAll(async () => {
-  world = await PayoutWorld.start({ idle: true });
+  world = await VirtualWorld.start({ idle: true });
   service = await startApiServer(world.client, keys);
 });
 

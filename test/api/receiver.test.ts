@@ -5,15 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { eventually } from '../support/eventually.ts';
 import { accepted, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 import { NO_POLLS, newPartnerOrderId } from '../support/test-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let service: TestApiServer;
 let address: string;
 
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: NO_POLLS });
+  world = await VirtualWorld.start({ env: NO_POLLS });
   service = await startApiServer(world.client);
   address = `${service.url}/v1/notifications/default`;
 });

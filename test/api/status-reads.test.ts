@@ -1,7 +1,7 @@
 import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { get, getOnce, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
@@ -28,11 +28,11 @@ function counting({ connection, options }: Client): Client {
 }
 
 describe('H62 status reads use few worker queries', () => {
-  let world: PayoutWorld;
+  let world: VirtualWorld;
   let service: TestApiServer;
   let at: string;
   beforeAll(async () => {
-    world = await PayoutWorld.start();
+    world = await VirtualWorld.start();
     service = await startApiServer(counting(world.client));
     at = `${service.url}/v1/payouts`;
   });
@@ -94,7 +94,7 @@ describe('H62 status reads use few worker queries', () => {
 
 describe('H62 more readers than workers can answer', () => {
   test('are rejected in bounded time, with at most ten queries waiting for a worker', async () => {
-    const world = await PayoutWorld.start({ idle: true });
+    const world = await VirtualWorld.start({ idle: true });
     const service = await startApiServer(counting(world.client));
     const ids = Array.from({ length: 14 }, newPartnerOrderId);
     for (const id of ids) await world.payouts.start(payoutRequest(id));
