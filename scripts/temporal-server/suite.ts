@@ -9,7 +9,7 @@ import { startTemporalServer } from '../temporal-server.ts';
 /** By what they use of the server. */
 const PRODUCTION_TESTS = {
   lists: [
-    'test/api/lists.test.ts',
+    'test/api/lists.server.test.ts',
     'test/reconcile/stopped-payouts.test.ts',
     'test/reconcile/report.test.ts',
   ],

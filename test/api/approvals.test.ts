@@ -7,9 +7,9 @@ import { cli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { createsOf } from '../support/ledger.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 let world: VirtualWorld;
 let service: TestApiServer;

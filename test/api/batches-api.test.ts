@@ -3,9 +3,9 @@ import { debitsByRow, manyRows } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 let world: VirtualWorld;
 let service: TestApiServer;

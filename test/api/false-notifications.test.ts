@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
 import { NO_POLLS } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 let world: VirtualWorld;
 let service: TestApiServer;

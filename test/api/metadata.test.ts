@@ -9,9 +9,9 @@ import { cli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { newKey } from '../support/keys.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const VALUE = 'INVOICE-metadata-4711';
 const metadata = { orderRef: VALUE, constructor: 'cost center 7', empty: '' };

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 let world: VirtualWorld;
 let service: TestApiServer;

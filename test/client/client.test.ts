@@ -7,9 +7,9 @@ import { translatedError } from '../../src/client/translated.ts';
 import { eventually } from '../support/eventually.ts';
 import { runExample } from '../support/examples.ts';
 import { newKey } from '../support/keys.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { NO_POLLS, newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 import { type Consumer, installClient } from './installed.ts';
 
 const KEYS = newKey('k1');

@@ -7,11 +7,11 @@ import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
-let world: VirtualWorld;
+let world: PayoutWorld;
 let service: TestApiServer;
 let v1: string;
 let batches: Batches;
@@ -24,7 +24,7 @@ const open: string[] = [];
 let between: string;
 
 beforeAll(async () => {
-  world = await VirtualWorld.start();
+  world = await PayoutWorld.start();
   service = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([
       callerEntry('all'),
