@@ -17,7 +17,7 @@ const PRODUCTION_TESTS = {
   fairness: ['test/batch/fairness.test.ts'],
   resets: ['test/workflows/starts-and-resets.test.ts'],
   updates: ['test/workflows/cancel-and-approve.test.ts', 'test/workflows/decisions.test.ts'],
-  nexus: ['test/nexus/nexus.test.ts'],
+  nexus: ['test/nexus/nexus.server.test.ts'],
   queries: ['test/workflows/polls.test.ts', 'test/temporal/client-errors.test.ts'],
 } as const;
 

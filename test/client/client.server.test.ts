@@ -7,17 +7,17 @@ import { translatedError } from '../../src/client/translated.ts';
 import { eventually } from '../support/eventually.ts';
 import { runExample } from '../support/examples.ts';
 import { newKey } from '../support/keys.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { NO_POLLS, newPartnerOrderId } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
 import { type Consumer, installClient } from './installed.ts';
 
 const KEYS = newKey('k1');
-let world: VirtualWorld;
+let world: PayoutWorld;
 let consumer: Consumer;
 beforeAll(async () => {
   consumer = await installClient();
-  world = await VirtualWorld.start({ env: { ...NO_POLLS, PAYOUTS_ENCRYPTION_KEYS: KEYS } });
+  world = await PayoutWorld.start({ env: { ...NO_POLLS, PAYOUTS_ENCRYPTION_KEYS: KEYS } });
 });
 afterAll(async () => {
   consumer.remove();
