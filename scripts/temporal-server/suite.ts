@@ -9,7 +9,7 @@ import { startTemporalServer } from '../temporal-server.ts';
 /** By what they use of the server. */
 const PRODUCTION_TESTS = {
   lists: [
-    'test/api/lists.test.ts',
+    'test/api/lists.server.test.ts',
     'test/reconcile/stopped-payouts.test.ts',
     'test/reconcile/report.test.ts',
   ],
@@ -17,7 +17,7 @@ const PRODUCTION_TESTS = {
   fairness: ['test/batch/fairness.test.ts'],
   resets: ['test/workflows/starts-and-resets.test.ts'],
   updates: ['test/workflows/cancel-and-approve.test.ts', 'test/workflows/decisions.test.ts'],
-  nexus: ['test/nexus/nexus.test.ts'],
+  nexus: ['test/nexus/nexus.server.test.ts'],
   queries: ['test/workflows/polls.test.ts', 'test/temporal/client-errors.server.test.ts'],
 } as const;
 

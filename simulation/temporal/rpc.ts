@@ -15,7 +15,7 @@ import { clientInterceptors } from '../../src/temporal/queries.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import type { Life } from '../process/life.ts';
 import { type Api, temporal } from '../sdk.ts';
-import { grpcError } from './errors.ts';
+import { grpcError, notFound } from './errors.ts';
 import { type Entry, encodedHistory, exported, isFinal } from './history.ts';
 import type { PendingActivity } from './pending-activity.ts';
 import { id, type Run, type Update } from './run.ts';
@@ -115,14 +115,22 @@ export class Service {
    * request is open.
    */
   outsideConnection(drive: Drive): ConnectionLike {
-    const caller = { connected: async () => undefined, clock: outsideClock(this.server.world) };
-    return this.connection(caller, drive);
+    const { world } = this.server;
+    const connection = this.connection({ connected: async () => undefined, clock: world }, drive);
+    const { withDeadline } = connection;
+    // The requests within one deadline share the virtual time that is left.
+    return {
+      ...connection,
+      withDeadline: (deadline, action) =>
+        withDeadline(world.wallMs() + Number(deadline) - Date.now(), action),
+    };
   }
 
   /** One request of a program outside of the world. `path`: as in gRPC. */
   outsideRequest(path: string, bytes: Uint8Array, withinMs: number | undefined): Promise<Uint8Array> {
-    const caller = { connected: async () => undefined, clock: outsideClock(this.server.world) };
-    const deadline = withinMs === undefined ? undefined : Date.now() + withinMs;
+    const { world } = this.server;
+    const caller = { connected: async () => undefined, clock: world };
+    const deadline = withinMs === undefined ? undefined : world.wallMs() + withinMs;
     return this.withDeadline(caller, deadline, () => this.call(path.split('/').at(-1) ?? '', bytes, caller));
   }
 
@@ -346,6 +354,12 @@ export class Service {
         ),
       ],
       [
+        'executemultioperation',
+        method(api.ExecuteMultiOperationRequest, api.ExecuteMultiOperationResponse, ({ operations }) =>
+          this.updateWithStart(operations),
+        ),
+      ],
+      [
         'pollworkflowexecutionupdate',
         method(api.PollWorkflowExecutionUpdateRequest, api.PollWorkflowExecutionUpdateResponse, (request) =>
           this.pollUpdate(request),
@@ -386,9 +400,10 @@ export class Service {
       ],
       [
         'describenamespace',
-        method(api.DescribeNamespaceRequest, api.DescribeNamespaceResponse, () => ({
-          namespaceInfo: { name: 'default', capabilities: {} },
-        })),
+        method(api.DescribeNamespaceRequest, api.DescribeNamespaceResponse, ({ namespace }) => {
+          if (namespace !== 'default') throw notFound(`namespace ${namespace}`);
+          return { namespaceInfo: { name: 'default', capabilities: {} } };
+        }),
       ],
       [
         'listworkflowexecutions',
@@ -489,6 +504,17 @@ export class Service {
     return this.awaitStage(run, this.server.update(run, updateRequest), waitPolicy?.lifecycleStage ?? 0);
   }
 
+  /** Temporal serves no other pair of operations. */
+  private async updateWithStart([
+    start,
+    update,
+  ]: Api.api.workflowservice.v1.ExecuteMultiOperationRequest.IOperation[]): Promise<object> {
+    if (!start?.startWorkflow || !update?.updateWorkflow)
+      throw grpcError('INVALID_ARGUMENT', 'Operations have to be exactly [Start, Update]');
+    const startWorkflow = this.start(start.startWorkflow);
+    return { responses: [{ startWorkflow }, { updateWorkflow: await this.update(update.updateWorkflow) }] };
+  }
+
   private async pollUpdate({
     updateRef,
     waitPolicy,
@@ -530,14 +556,6 @@ export class Service {
       watchers.push(check);
     });
   }
-}
-
-function outsideClock(world: Clock): Clock {
-  return {
-    nowMs: () => performance.now(),
-    wallMs: () => Date.now(),
-    after: (ms, run) => world.after(ms, run),
-  };
 }
 
 function stageOf({ state }: Update): number {

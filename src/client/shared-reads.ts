@@ -4,6 +4,8 @@
  * most one query at a time to a workflow, shared by all callers, and only a few to all workflows together.
  */
 
+import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
 import { PayoutsError } from './payouts-error.ts';
 
 /** Thrown if too many reads are waiting. Nothing was queried. */
@@ -29,11 +31,13 @@ export interface ReadLimits {
 /** Runs a limited number of reads concurrently, first come, first served. */
 export class ReadSlots {
   private readonly limits: ReadLimits;
+  private readonly clock: Clock;
   private readonly queue = new Set<() => void>();
   private free: number;
 
-  constructor(limits: ReadLimits) {
+  constructor(limits: ReadLimits, clock: Clock) {
     this.limits = limits;
+    this.clock = clock;
     this.free = limits.inFlight;
   }
 
@@ -55,15 +59,15 @@ export class ReadSlots {
     const { waiting, waitMs } = this.limits;
     if (this.queue.size >= waiting) throw new TooManyReadsError();
     await new Promise<void>((resolve, reject) => {
-      const timer = Number.isFinite(waitMs) ? setTimeout(giveUp, waitMs, this.queue) : undefined;
+      const giveUp = () => {
+        this.queue.delete(begin);
+        reject(new TooManyReadsError());
+      };
+      const cancel = Number.isFinite(waitMs) ? this.clock.after(waitMs, giveUp) : undefined;
       const begin = () => {
-        clearTimeout(timer);
+        cancel?.();
         resolve();
       };
-      function giveUp(queue: Set<() => void>) {
-        queue.delete(begin);
-        reject(new TooManyReadsError());
-      }
       this.queue.add(begin);
     });
   }
@@ -85,40 +89,49 @@ export interface ReadSharing {
   slots: ReadSlots;
   /** How long an answer is cached, in milliseconds. 0: only concurrent callers share it. */
   freshMs: number;
+  clock: Clock;
 }
 
 /** For the operator's own programs: no read is rejected, and no answer is cached. */
 export function unlimitedReads(): ReadSharing {
-  const slots = new ReadSlots({
-    inFlight: 10,
-    waiting: Number.POSITIVE_INFINITY,
-    waitMs: Number.POSITIVE_INFINITY,
-  });
-  return { slots, freshMs: 0 };
+  const { clock } = PROCESS_SURROUNDINGS;
+  const unlimited = { waiting: Number.POSITIVE_INFINITY, waitMs: Number.POSITIVE_INFINITY };
+  return { slots: new ReadSlots({ inFlight: 10, ...unlimited }, clock), freshMs: 0, clock };
+}
+
+interface Known<T> {
+  answer: Promise<T>;
+  /** Infinite while the read runs. */
+  untilMs: number;
 }
 
 /** Runs one read per key at a time. Concurrent callers, and callers within `freshMs` after it, share its answer. */
 export class SharedReads<T> {
   private readonly slots: ReadSlots;
   private readonly freshMs: number;
-  private readonly known = new Map<string, Promise<T>>();
+  private readonly clock: Clock;
+  /** In the order of the reads. */
+  private readonly known = new Map<string, Known<T>>();
 
-  constructor({ slots, freshMs }: ReadSharing) {
+  constructor({ slots, freshMs, clock }: ReadSharing) {
     this.slots = slots;
     this.freshMs = freshMs;
+    this.clock = clock;
   }
 
   /** Concurrent callers share a failure, but it is not cached. */
   read(key: string, ask: () => Promise<T>): Promise<T> {
+    this.dropStale();
     const known = this.known.get(key);
-    if (known) return known;
-    const answer = ask();
-    this.known.set(key, answer);
-    answer.then(
-      () => this.keepFresh(key, answer),
-      () => this.drop(key, answer),
+    if (known && this.isFresh(known)) return known.answer;
+    const read = { answer: ask(), untilMs: Number.POSITIVE_INFINITY };
+    this.known.delete(key);
+    this.known.set(key, read);
+    read.answer.then(
+      () => this.keepFresh(key, read),
+      () => this.drop(key, read),
     );
-    return answer;
+    return read.answer;
   }
 
   /** Runs the part of a read that needs a worker. Throws `TooManyReadsError` without calling `ask`. */
@@ -131,13 +144,24 @@ export class SharedReads<T> {
     this.known.delete(key);
   }
 
-  private keepFresh(key: string, answer: Promise<T>): void {
-    if (this.freshMs === 0) this.drop(key, answer);
-    else setTimeout(() => this.drop(key, answer), this.freshMs).unref();
+  private keepFresh(key: string, read: Known<T>): void {
+    read.untilMs = this.clock.nowMs() + this.freshMs;
+    if (this.freshMs === 0) this.drop(key, read);
   }
 
-  private drop(key: string, answer: Promise<T>): void {
-    if (this.known.get(key) === answer) this.known.delete(key);
+  private isFresh({ untilMs }: Known<T>): boolean {
+    return this.clock.nowMs() < untilMs;
+  }
+
+  private dropStale(): void {
+    for (const [key, read] of this.known) {
+      if (this.isFresh(read)) return;
+      this.known.delete(key);
+    }
+  }
+
+  private drop(key: string, read: Known<T>): void {
+    if (this.known.get(key) === read) this.known.delete(key);
   }
 }
 

@@ -9,7 +9,8 @@ import { get, LOOPBACK, post, startApiServer, type TestApiServer } from '../supp
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
-const nowhere = Connection.lazy({ address: '127.0.0.1:9' });
+/** Without the interceptor that tries again. */
+const nowhere = Connection.lazy({ address: '127.0.0.1:9', interceptors: [] });
 const client = new Client({ connection: nowhere });
 const OPERATIONS = operationsOf(clientsOf(client, LOOPBACK));
 let service: TestApiServer;

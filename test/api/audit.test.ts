@@ -2,13 +2,13 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { standInClient } from '../../fuzz/temporal.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, post, postOnce, startApiServer, type TestApiServer } from '../support/http.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const KEYS = keysFile([
   callerEntry('shop'),
@@ -215,12 +215,13 @@ test('a flood of requests without a known key becomes a few lines and a count', 
 describe('the log of the process', () => {
   /** What an API server without Temporal logs during `work`. */
   async function logged(environment: object, work: (url: string) => Promise<unknown>): Promise<string> {
-    const nowhere = Connection.lazy({ address: '127.0.0.1:9' });
+    const world = await VirtualWorld.start({ idle: true });
+    world.system.service.isUnavailable = true;
     const written: string[] = [];
     const write = process.stderr.write;
     process.stderr.write = (chunk: string | Uint8Array) => written.push(String(chunk)) > 0;
     try {
-      const lost = await startApiServer(new Client({ connection: nowhere }), {
+      const lost = await startApiServer(world.client, {
         ...{ PAYOUTS_API_KEYS_FILE: KEYS, PAYOUTS_LOG_LEVEL: 'info' },
         ...environment,
       });
@@ -228,7 +229,7 @@ describe('the log of the process', () => {
       await lost.close();
     } finally {
       process.stderr.write = write;
-      await nowhere.close();
+      await world.stop();
     }
     return written.join('');
   }

@@ -1,21 +1,18 @@
-/** Daily limits of callers over HTTP, with several API servers and real workers. */
+/** Daily limits of callers over HTTP, with several API servers. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Allowances, DailyLimitError } from '../../src/client/allowances.ts';
 import { allowanceWorkflowId } from '../../src/contract/ids.ts';
-import { type DailyLimits, MAX_PAYOUTS_PER_DAY } from '../../src/domain/daily-limits.ts';
-import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { cli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const EXCEEDED = '/problems/daily-limit-exceeded';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let servers: [TestApiServer, TestApiServer];
 let allowances: Allowances;
 let callers = 0;
@@ -31,12 +28,11 @@ const LIMITED = {
   batches: { dailyCount: 4 },
   lines: { dailyAmount: { CNY: '30.00' } },
   dollars: { dailyAmount: { USD: '1000.00' } },
-  shown: { dailyCount: 9 },
 };
 type Limited = keyof typeof LIMITED | 'free';
 
 beforeAll(async () => {
-  world = await PayoutWorld.start();
+  world = await VirtualWorld.start();
   const entries = Object.entries(LIMITED).map(([name, limits]) => callerEntry(name, limits));
   const file = keysFile([...entries, callerEntry('free')]);
   const start = () => startApiServer(world.client, { PAYOUTS_API_KEYS_FILE: file });
@@ -174,19 +170,6 @@ describe('H176 daily limits of a caller', () => {
     const workflow = world.client.workflow.getHandle(allowanceWorkflowId('test', 'free'));
     await expect(workflow.describe()).rejects.toThrow();
   });
-
-  test('are shown by the command line', async () => {
-    const run = (...args: string[]) => cli(world.workerEnvironment, ['allowance', ...args]);
-    expect((await run('shown')).code).toBe(3);
-    await start('shown', body('12.50'));
-    const shown = await run('shown', '--json');
-    const day = new Date().toISOString().slice(0, 10);
-    expect(shown.json()).toEqual({
-      ...{ caller: 'shown', day, count: 1 },
-      sums: [{ currency: 'CNY', amount: '12.50' }],
-    });
-    expect((await run('shown')).stdout).toContain('12.50 CNY');
-  });
 });
 
 test('H178 daily limits hold while their workflow continues as new', async () => {
@@ -214,36 +197,3 @@ test('H178 daily limits hold while their workflow continues as new', async () =>
   const query = `WorkflowId = '${allowanceWorkflowId('test', 'busy')}' AND ExecutionStatus = 'ContinuedAsNew'`;
   await eventually(async () => (await world.client.workflow.count(query)).count > 0 || undefined);
 });
-
-test('H178 the largest batch of the largest amounts is reserved as a whole, and leaves no room', async () => {
-  const limits = { dailyAmount: { CNY: '9999999999999999.99' } };
-  const row = { ...body('0.01'), app: 'default', approval: 'none' as const };
-  const rows = Array.from({ length: MAX_PAYOUTS_PER_DAY }, (_, at) => ({
-    ...row,
-    partnerOrderId: `row-${at}`,
-  }));
-  const largest = { currency: 'CNY', amount: '9999999999999999.99' };
-  await expect(
-    reserveLargest(
-      limits,
-      rows.map((one) => ({ ...one, instructedAmount: largest })),
-    ),
-  ).rejects.toThrow('499999999999999999500.00 CNY more are requested');
-  await reserveLargest(limits, rows);
-  await expect(reserveLargest(limits, [{ ...row, partnerOrderId: 'one more' }])).rejects.toThrow(
-    'at most 50000 payouts per day (UTC): 50000 are reserved, and 1 more are requested',
-  );
-  await reserveLargest(limits, rows.slice(-1));
-  expect(await allowances.state('largest')).toMatchObject({ count: 50_000, sums: [{ amount: '500.00' }] });
-});
-
-/** A busy machine may take longer than the deadline of the update. A repeated call reserves nothing twice. */
-async function reserveLargest(limits: DailyLimits, requests: readonly CheckedPayoutRequest[]): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await allowances.reserve('largest', limits, requests);
-    } catch (error) {
-      if (error instanceof DailyLimitError || tries === 5) throw error;
-    }
-  }
-}

@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { NO_POLLS } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let service: TestApiServer;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: NO_POLLS });
+  world = await VirtualWorld.start({ env: NO_POLLS });
   service = await startApiServer(world.client);
 });
 afterAll(async () => {

@@ -1,10 +1,9 @@
-import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const keys = {
@@ -14,11 +13,11 @@ const keys = {
   ]),
 };
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let service: TestApiServer;
 
 beforeAll(async () => {
-  world = await PayoutWorld.start({ idle: true });
+  world = await VirtualWorld.start({ idle: true });
   service = await startApiServer(world.client, keys);
 });
 
@@ -84,11 +83,11 @@ test('counts an unverified notification as refused', async () => {
 
 test('reports whether Temporal is reachable, also when it is not', async () => {
   expect(value(await scrape(), 'payouts_temporal_reachable')).toBe(1);
-  const connection = Connection.lazy({ address: '127.0.0.1:9' });
-  const lost = await startApiServer(new Client({ connection }), keys);
+  const lost = await startApiServer(world.client, keys);
+  world.system.service.isUnavailable = true;
   expect(value(await scrape(lost), 'payouts_temporal_reachable')).toBe(0);
+  world.system.service.isUnavailable = false;
   await lost.close();
-  await connection.close();
 });
 
 test('requires a key with the verb metrics', async () => {

@@ -16,18 +16,18 @@ import { operationsOf } from '../../src/starters/api/operations.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, LOOPBACK, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const described = z.object({ description: z.string().optional() });
 const parametersSchema = z.array(z.array(described.extend({ name: z.string(), schema: described })));
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let service: TestApiServer;
 
 beforeAll(async () => {
-  world = await PayoutWorld.start();
+  world = await VirtualWorld.start();
   service = await startApiServer(world.client);
 });
 

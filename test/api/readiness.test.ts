@@ -2,11 +2,11 @@ import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Drain } from '../../src/surroundings/drain.ts';
 import { get, getOnce, startApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ idle: true });
+  world = await VirtualWorld.start({ idle: true });
 });
 afterAll(() => world.stop());
 

@@ -1,20 +1,17 @@
-/** Keys that are limited to clients, payers or users, that expire, and that change without a restart. */
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+/** Keys that are limited to clients, payers or users, or that expire. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { eventually } from '../support/eventually.ts';
-import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
-import { type OwnProcess, startProgram } from '../support/processes.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let service: TestApiServer;
 let v1: string;
 
 beforeAll(async () => {
-  world = await PayoutWorld.start();
+  world = await VirtualWorld.start();
   service = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([
       callerEntry('all'),
@@ -108,56 +105,4 @@ test('an expired key is refused under its own type', async () => {
     headers: { 'www-authenticate': 'Bearer' },
   });
   expect((await get(unknown, as('early'))).status).toBe(404);
-});
-
-describe('reload of the keys file', () => {
-  let file: string;
-  let server: OwnProcess;
-  let at: string;
-
-  beforeAll(async () => {
-    file = keysFile([callerEntry('first')]);
-    const environment = {
-      ...world.workerEnvironment,
-      PAYOUTS_API_LISTEN: '127.0.0.1:0',
-      PAYOUTS_API_KEYS_FILE: file,
-    };
-    server = await startProgram('src/starters/api/main.ts', environment, /listening on \S+/);
-    const [, url] = /listening on (\S+)/.exec(server.output()) ?? [];
-    at = `${url}/v1/payouts/${newPartnerOrderId()}`;
-  });
-
-  afterAll(() => server.stop('SIGTERM'));
-
-  const until = (headers: { authorization: string }, status: number): Promise<HttpAnswer> =>
-    eventually(async () => {
-      const answer = await get(at, headers);
-      return answer.status === status ? answer : undefined;
-    });
-  const errors = () => server.output().split('the earlier keys stay valid').length - 1;
-
-  test('a removed key stops working and a new one works, without a restart', async () => {
-    expect((await get(at, as('first'))).status).toBe(404);
-    writeFileSync(file, JSON.stringify([callerEntry('second')]));
-    expect(await until(as('first'), 401)).toMatchObject({ body: { type: '/problems/key-unknown' } });
-    expect((await get(at, as('second'))).status).toBe(404);
-    const next = keysFile([callerEntry('third')]);
-    renameSync(next, file);
-    await until(as('third'), 404);
-    expect((await get(at, as('second'))).status).toBe(401);
-  });
-
-  test('an unusable file is reported once and keeps the keys', async () => {
-    const unusable = ['[{', '[]', JSON.stringify([callerEntry('x', { verbs: ['pay'] })])];
-    for (const [count, content] of [...unusable, undefined].entries()) {
-      if (content === undefined) rmSync(file);
-      else writeFileSync(file, content);
-      await eventually(async () => errors() > count || undefined);
-      expect((await get(at, as('third'))).status).toBe(404);
-    }
-    expect(server.output()).toContain('0.verbs.0');
-    writeFileSync(file, JSON.stringify([callerEntry('fourth')]));
-    await until(as('fourth'), 404);
-    expect(errors()).toBe(4);
-  });
 });

@@ -1,18 +1,17 @@
-import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { payoutBatchWorkflowId } from '../../src/contract/ids.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { get, getOnce, post, postOnce, startApiServer, type TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let service: TestApiServer;
 let at: string;
 
 beforeAll(async () => {
-  world = await PayoutWorld.start({ idle: true });
+  world = await VirtualWorld.start({ idle: true });
   service = await startApiServer(world.client);
   at = `${service.url}/v1/payouts`;
 });
@@ -43,36 +42,35 @@ test('without a worker, starting a payout succeeds; reads and decisions return 5
 
 test('H179 without a worker or Temporal, a caller with daily limits starts nothing and gets 503', async () => {
   const PAYOUTS_API_KEYS_FILE = keysFile([callerEntry('shop', { dailyCount: 5 })]);
-  const nowhere = Connection.lazy({ address: '127.0.0.1:9' });
-  for (const client of [world.client, new Client({ connection: nowhere })]) {
-    const limited = await startApiServer(client, { PAYOUTS_API_KEYS_FILE });
+  const limited = await startApiServer(world.client, { PAYOUTS_API_KEYS_FILE });
+  for (const isUnavailable of [false, true]) {
     const body = payoutRequest(newPartnerOrderId());
     const batch = { batchId: newPartnerOrderId(), payouts: [body] };
+    world.system.service.isUnavailable = isUnavailable;
     const answers = await Promise.all([
       postOnce(`${limited.url}/v1/payouts`, body, as('shop')),
       postOnce(`${limited.url}/v1/payout-batches`, batch, as('shop')),
     ]);
+    world.system.service.isUnavailable = false;
     for (const answer of answers) expect(answer).toMatchObject(AWAY);
-    await limited.close();
     expect((await get(`${at}/${body.partnerOrderId}`)).status).toBe(404);
     await expect(
       world.client.workflow.getHandle(payoutBatchWorkflowId('default', batch.batchId)).describe(),
     ).rejects.toThrow();
   }
-  await nowhere.close();
+  await limited.close();
 });
 
 test('without Temporal, every route returns 503 and accepts nothing', async () => {
-  const nowhere = Connection.lazy({ address: '127.0.0.1:9' });
-  const lost = await startApiServer(new Client({ connection: nowhere }));
   const id = newPartnerOrderId();
+  world.system.service.isUnavailable = true;
   const answers = await Promise.all([
-    postOnce(`${lost.url}/v1/payouts`, payoutRequest(id)),
-    getOnce(`${lost.url}/v1/payouts/${id}`),
-    postOnce(`${lost.url}/v1/payouts/${id}/approve`, ''),
-    postOnce(`${lost.url}/v1/payout-batches`, { batchId: 'b', payouts: [payoutRequest(id)] }),
+    postOnce(at, payoutRequest(id)),
+    getOnce(`${at}/${id}`),
+    postOnce(`${at}/${id}/approve`, ''),
+    postOnce(`${service.url}/v1/payout-batches`, { batchId: 'b', payouts: [payoutRequest(id)] }),
   ]);
+  world.system.service.isUnavailable = false;
   for (const answer of answers) expect(answer).toMatchObject(AWAY);
-  await lost.close();
-  await nowhere.close();
+  expect((await get(`${at}/${id}`)).status).toBe(404);
 });

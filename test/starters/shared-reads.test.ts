@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { ReadSlots, SharedReads, TooManyReadsError, unlimitedReads } from '../../src/client/shared-reads.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 
 /** Reads that are answered when the test says so. */
 function questions() {
@@ -8,13 +9,11 @@ function questions() {
   return { asked, ask };
 }
 
-const soon = () => vi.advanceTimersByTimeAsync(0);
+let clock: FakeClock;
+const soon = () => clock.advance(0);
 
 beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
+  clock = new FakeClock();
 });
 
 describe('H62 status reads of one workflow', () => {
@@ -29,14 +28,14 @@ describe('H62 status reads of one workflow', () => {
   });
 
   test('a fresh answer is reused, a stale one is not', async () => {
-    const reads = new SharedReads<string>({ ...unlimitedReads(), freshMs: 1_000 });
+    const reads = new SharedReads<string>({ ...unlimitedReads(), freshMs: 1_000, clock });
     const { asked, ask } = questions();
     const first = reads.read('a', ask);
     asked[0]?.resolve('old');
     expect(await first).toBe('old');
-    await vi.advanceTimersByTimeAsync(999);
+    await clock.advance(999);
     expect(await reads.read('a', ask)).toBe('old');
-    await vi.advanceTimersByTimeAsync(1);
+    await clock.advance(1);
     void reads.read('a', ask);
     expect(asked).toHaveLength(2);
   });
@@ -53,7 +52,7 @@ describe('H62 status reads of one workflow', () => {
   });
 
   test('a failure reaches all readers that waited for it, and no later one', async () => {
-    const reads = new SharedReads<string>({ ...unlimitedReads(), freshMs: 1_000 });
+    const reads = new SharedReads<string>({ ...unlimitedReads(), freshMs: 1_000, clock });
     const { asked, ask } = questions();
     const both = Promise.allSettled([reads.read('a', ask), reads.read('a', ask)]);
     asked[0]?.reject(new Error('no worker'));
@@ -63,7 +62,7 @@ describe('H62 status reads of one workflow', () => {
   });
 
   test('a read after a change shares neither a cached answer nor an earlier query', async () => {
-    const reads = new SharedReads<string>({ ...unlimitedReads(), freshMs: 1_000 });
+    const reads = new SharedReads<string>({ ...unlimitedReads(), freshMs: 1_000, clock });
     const { asked, ask } = questions();
     const before = reads.read('a', ask);
     reads.forget('a');
@@ -79,7 +78,7 @@ describe('H62 status reads of all workflows', () => {
   const limits = { inFlight: 2, waiting: 2, waitMs: 5_000 };
 
   test('a limited number of queries runs at once; the others follow in order', async () => {
-    const slots = new ReadSlots(limits);
+    const slots = new ReadSlots(limits, clock);
     const { asked, ask } = questions();
     const answers = ['first', 'second', 'third', 'fourth'].map(() => slots.run(ask));
     await soon();
@@ -98,12 +97,12 @@ describe('H62 status reads of all workflows', () => {
   });
 
   test('a read beyond the queue is rejected at once, and one that has waited too long later; neither queries', async () => {
-    const slots = new ReadSlots(limits);
+    const slots = new ReadSlots(limits, clock);
     const { asked, ask } = questions();
     const waiting = [1, 2, 3, 4].map(() => slots.run(ask));
     const ends = Promise.allSettled(waiting);
     await expect(slots.run(ask)).rejects.toBeInstanceOf(TooManyReadsError);
-    await vi.advanceTimersByTimeAsync(5_000);
+    await clock.advance(5_000);
     await expect(waiting[2]).rejects.toBeInstanceOf(TooManyReadsError);
     for (const { resolve } of asked) resolve('late');
     expect((await ends).map(({ status }) => status)).toEqual([

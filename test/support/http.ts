@@ -1,10 +1,11 @@
-/** An API server on a real socket, and helpers to call it. */
+/** An API server on a real socket, by the clock of its Temporal, and helpers to call it. */
 import type { Client } from '@temporalio/client';
 import { request } from 'undici';
 import { z } from 'zod';
 import { apiConfig } from '../../src/config/api-config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { type ApiServerOptions, buildServer } from '../../src/starters/api/server.ts';
+import { virtualClockOf } from './virtual-clocks.ts';
 
 const TEST: Environment = {
   // In virtual time, a test's requests follow one another at once.
@@ -27,7 +28,11 @@ export async function startApiServer(
   environment: Environment = {},
   options: ApiServerOptions = {},
 ): Promise<TestApiServer> {
-  const server = await buildServer(client, apiConfig({ ...TEST, ...environment }), options);
+  const clock = virtualClockOf(client);
+  const server = await buildServer(client, apiConfig({ ...TEST, ...environment }), {
+    ...(clock && { clock }),
+    ...options,
+  });
   const url = await server.listen({ host: '127.0.0.1', port: Number(environment['PORT'] ?? 0) });
   return { url, close: () => server.close() };
 }

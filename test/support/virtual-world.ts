@@ -20,6 +20,7 @@ import type { Clock } from '../../src/surroundings/surroundings.ts';
 import { virtualPauses } from './eventually.ts';
 import { startTemporalFront, type TemporalFront } from './temporal-front.ts';
 import { QUICK, TestWorld } from './test-world.ts';
+import { setVirtualClock } from './virtual-clocks.ts';
 
 /** As the tests with a real server run: payloads are plain unless a test gives keys. */
 const WITHOUT_KEYS: Environment = {
@@ -118,12 +119,14 @@ export class VirtualWorld extends TestWorld {
   speaking(keys: string | undefined): Client {
     const ring = encryptionKeys({ ...this.env, PAYOUTS_ENCRYPTION_KEYS: keys }).payloads;
     const { service, world } = this.system;
-    return new Client({
+    const client = new Client({
       connection: service.outsideConnection((work) => this.driver.drive(work)),
       namespace: this.namespace,
       dataConverter: dataConverter(ring, world.randomness()),
       interceptors: service.interceptors(this.clock),
     });
+    setVirtualClock(client, { nowMs: () => world.nowMs(), wallMs: () => world.wallMs() });
+    return client;
   }
 
   /** The environment for a program that runs as a process of its own. */

@@ -10,6 +10,7 @@ import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { ReadSlots } from '../../client/shared-reads.ts';
 import type { ApiConfig } from '../../config/api-config.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
+import type { Clock } from '../../surroundings/surroundings.ts';
 import { Waits } from './waits.ts';
 
 const TEMPORAL_TIMEOUT_MS = 10_000;
@@ -43,13 +44,14 @@ export interface Clients {
 export function clientsOf(
   client: Client,
   { PAYMENTS_ENVIRONMENT: environment, keys, authorizesUsers }: ClientSettings,
+  clock: Clock = PROCESS_SURROUNDINGS.clock,
 ): Clients {
   const within =
     (ms: number): WithDeadline =>
     (call) =>
       client.withDeadline(Date.now() + ms, call);
   const withTemporalDeadline = within(TEMPORAL_TIMEOUT_MS);
-  const reads = { slots: new ReadSlots(STATUS_READS), freshMs: FRESH_MS };
+  const reads = { slots: new ReadSlots(STATUS_READS, clock), freshMs: FRESH_MS, clock };
   return {
     payouts: new Payouts({ client, environment, reads }),
     batches: new Batches({ client, environment, withDeadline: withTemporalDeadline, reads }),

@@ -36,7 +36,7 @@ const MAX_CONNECTIONS = 5_000;
 
 export interface ApiServerOptions {
   drain?: Drain | undefined;
-  /** Of rate limits and deadlines. Default: that of the process. */
+  /** Of rate limits, deadlines and cached reads. Default: that of the process. */
   clock?: Clock;
   /** The time for a complete request, so that slow clients do not hold connections. Default 10,000. */
   requestTimeoutMs?: number;
@@ -85,7 +85,7 @@ export async function buildServer(
   const receiver = new Receiver(client, { clock });
   server.addHook('onClose', async () => receiver.close());
   metrics.gauge('waiting', () => receiver.waiting);
-  const clients = clientsOf(client, config);
+  const clients = clientsOf(client, config, clock);
   oauthRoutes(server, clients.authorizations, clock);
   // Before the server waits for open requests.
   server.addHook('preClose', async () => clients.waits.close());

@@ -3,6 +3,7 @@ import { request } from 'undici';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
 import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
+import { Drain } from '../../src/surroundings/drain.ts';
 import { rowsOf } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
@@ -138,13 +139,18 @@ test('at most a hundred requests wait; a caller who disconnects releases the pla
 });
 
 test('a server that closes answers its waiting requests with the current state', async () => {
-  const own = await startApiServer(world.client);
+  const drain = new Drain();
+  const own = await startApiServer(world.client, {}, { drain });
   const { ref } = await openPayout();
   const polls = longPolls();
+  const beganMs = performance.now();
   const waiting = get(`${own.url}/v1/payouts/${ref.partnerOrderId}?wait=60s`);
   await eventually(async () => polls.counts.open === 1 || undefined);
+  // As a process that ends does it: otherwise, the client keeps its connection.
+  drain.begin();
   await own.close();
   expect(await waiting).toMatchObject({ status: 200, body: OPEN });
+  expect(performance.now() - beganMs).toBeLessThan(60_000);
   polls.restore();
 });
 
