@@ -4,6 +4,8 @@ import { defineConfig } from 'vitest/config';
 const FAST = ['test/**/*.test.ts'];
 /** The real Temporal server, or processes of its own. */
 const SERVER = ['test/**/*.server.test.ts'];
+/** Also run on the real server, in the full run: the life of a payout. */
+const TWICE = ['test/workflows/*.test.ts'];
 /** What only a long run shows. */
 const FULL = ['test/**/*.full.test.ts'];
 
@@ -23,6 +25,16 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'server', include: SERVER, globalSetup: ['test/support/server-setup.ts'] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'twice',
+          include: TWICE,
+          exclude: SERVER,
+          globalSetup: ['test/support/server-setup.ts'],
+          provide: { worldsOn: 'server' },
+        },
       },
       {
         extends: true,

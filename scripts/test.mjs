@@ -14,7 +14,7 @@ import { findTemporalCli } from './setup/temporal-cli.mjs';
 /** Most server tests wait: for timers, for processes, for Temporal. */
 const SERVER = ['--project', 'server', '--maxWorkers', '6'];
 const FAST = ['--project', 'fast'];
-const FULL = ['--project', 'full', '--maxWorkers', '3'];
+const FULL = ['--project', 'full', '--project', 'twice', '--maxWorkers', '4'];
 
 /** @typedef {import('./setup/checks.mjs').Count} Count */
 /** @type {Readonly<Record<string, (args: string[]) => Promise<Count[]>>>} */

@@ -8,19 +8,19 @@ import { eventually } from '../support/eventually.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { createsOf } from '../support/ledger.ts';
 import { payoutRequest } from '../support/requests.ts';
-import { newPartnerOrderId } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { newPartnerOrderId, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 const POLICY = {
   applications: { default: { CNY: '100.00' } },
   callers: { shop: { CNY: '20.00' }, stall: { USD: '1.00' } },
 };
 
-let world: VirtualWorld;
+let world: TestWorld;
 let server: TestApiServer;
 let at: string;
 beforeAll(async () => {
-  world = await VirtualWorld.start({ env: { PAYOUTS_APPROVALS_FILE: keysFile(POLICY) } });
+  world = await startWorld({ env: { PAYOUTS_APPROVALS_FILE: keysFile(POLICY) } });
   server = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([
       ...['shop', 'stall', 'market', 'desk'].map((name) =>

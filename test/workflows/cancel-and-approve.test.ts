@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { newPartnerOrderId } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { newPartnerOrderId, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
-let world: VirtualWorld;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await VirtualWorld.start({ env: { PAYOUTS_APPROVAL_EXPIRES: '1h' } });
+  world = await startWorld({ env: { PAYOUTS_APPROVAL_EXPIRES: '1h' } });
 });
 afterAll(() => world.stop());
 
@@ -109,7 +109,7 @@ describe('approval', () => {
   });
 
   test('expires as configured', async () => {
-    const quick = await VirtualWorld.start({ env: { PAYOUTS_APPROVAL_EXPIRES: '500ms' } });
+    const quick = await startWorld({ env: { PAYOUTS_APPROVAL_EXPIRES: '500ms' } });
     try {
       const ref = await quick.pay('success', { approval: 'required' });
       expect(await quick.payouts.result(ref)).toMatchObject({

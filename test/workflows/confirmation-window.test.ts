@@ -5,14 +5,15 @@ import type { PayoutRef } from '../../src/client/payouts.ts';
 import { activityTimeoutMs, sendWithinMs } from '../../src/domain/deadlines.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import type { TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 const CALL_TIMEOUT_MS = 1_000;
 const WINDOW_MS = 5_000;
 
-let world: VirtualWorld;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await VirtualWorld.start({
+  world = await startWorld({
     env: {
       PAYMENTS_CALL_TIMEOUT: `${CALL_TIMEOUT_MS}ms`,
       PAYOUTS_CONFIRMATION_WINDOW: `${WINDOW_MS}ms`,

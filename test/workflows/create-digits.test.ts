@@ -1,11 +1,12 @@
 /** The amount in the body of the create as it arrives, character by character. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createsOf } from '../support/ledger.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import type { TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
-let world: VirtualWorld;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await VirtualWorld.start();
+  world = await startWorld();
 });
 afterAll(() => world.stop());
 

@@ -2,21 +2,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import type { TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 /** The confirmation window begins where the create's own deadline ends: with a call timeout of 2 s, after 9 s. */
 const SHORT_WINDOW = { PAYMENTS_CALL_TIMEOUT: '2s', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
 
 // In parallel, because each of them mostly waits.
 describe.concurrent('a create of unknown outcome', () => {
-  let world: VirtualWorld;
+  let world: TestWorld;
   beforeAll(async () => {
-    world = await VirtualWorld.start({ env: SHORT_WINDOW });
+    world = await startWorld({ env: SHORT_WINDOW });
   });
   afterAll(() => world.stop());
 
   test('H134 an answer that takes longer than the heartbeat timeout counts', async () => {
-    const world = await VirtualWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '20s' } });
+    const world = await startWorld({ env: { PAYMENTS_CALL_TIMEOUT: '20s' } });
     try {
       const ref = await world.payWithFault({ kind: 'latency', ms: 15_000, effect: 'after' }, 'success');
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
@@ -32,7 +33,7 @@ describe.concurrent('a create of unknown outcome', () => {
   });
 
   test('H2 an open payout goes to review once PAYMENTS_REPEATED_CREATE=safe is removed', async () => {
-    const world = await VirtualWorld.start({
+    const world = await startWorld({
       env: {
         PAYMENTS_CALL_TIMEOUT: '2s',
         PAYOUTS_CONFIRMATION_WINDOW: '20s',
@@ -52,7 +53,7 @@ describe.concurrent('a create of unknown outcome', () => {
   });
 
   test('H2 only a provider that is known to refuse repeats gets another create without a person', async () => {
-    const world = await VirtualWorld.start({
+    const world = await startWorld({
       env: { ...SHORT_WINDOW, PAYMENTS_REPEATED_CREATE: 'safe' },
       settings: { repeatedCreate: 'refuse' },
     });
@@ -154,17 +155,17 @@ describe.concurrent('a create of unknown outcome', () => {
 });
 
 /** The provider shows the order of the only create, and the payout ends without a person. */
-async function orderAppears(world: VirtualWorld, ref: PayoutRef): Promise<void> {
+async function orderAppears(world: TestWorld, ref: PayoutRef): Promise<void> {
   world.simulator.control.changeOrder(ref.partnerOrderId, { visible: true });
   expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
 }
 
 describe('a create whose outcome is known, or soon found', () => {
-  let world: VirtualWorld;
+  let world: TestWorld;
   beforeAll(async () => {
     // Long timeouts: a hundred payouts at once on a busy machine must not look like an outage.
-    world = await VirtualWorld.start({
+    world = await startWorld({
       env: { PAYMENTS_CALL_TIMEOUT: '20s', PAYOUTS_CONFIRMATION_WINDOW: '5m' },
     });
   });

@@ -6,8 +6,8 @@ import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
 import { payoutRequest } from '../support/requests.ts';
-import { NO_POLLS, newPartnerOrderId } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { NO_POLLS, newPartnerOrderId, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 const by = 'olga';
 const UNREADABLE: FaultInput = { kind: 'envelope', code: 900000 };
@@ -15,13 +15,13 @@ const FORBIDDEN: FaultInput = { kind: 'status', status: 403 };
 const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) => code);
 const isReviewed = ({ phase }: PayoutState) => phase === 'NEEDS_REVIEW';
 
-let world: VirtualWorld;
-let windowed: VirtualWorld;
+let world: TestWorld;
+let windowed: TestWorld;
 beforeAll(async () => {
   // Only a person makes these payouts query the provider, so each test determines the order of events.
-  world = await VirtualWorld.start({ env: NO_POLLS });
+  world = await startWorld({ env: NO_POLLS });
   // The only way to a review without a known order leads through the confirmation window.
-  windowed = await VirtualWorld.start({
+  windowed = await startWorld({
     env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '3s', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
   });
 });

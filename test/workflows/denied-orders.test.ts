@@ -4,17 +4,17 @@ import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { NO_POLLS } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { NO_POLLS, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 const by = 'olga';
 const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) => code);
 const isReviewed = ({ phase }: PayoutState) => phase === 'NEEDS_REVIEW';
 
-let world: VirtualWorld;
+let world: TestWorld;
 beforeAll(async () => {
   // Every answer comes after the confirmation window, and only a person makes these payouts query the provider.
-  world = await VirtualWorld.start({
+  world = await startWorld({
     env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '3s', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
   });
 });

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput, FaultRuleInput } from '../../simulator/index.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { payoutRequest } from '../support/requests.ts';
-import { newPartnerOrderId } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { newPartnerOrderId, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 /**
  * Every documented code at every operation that a payout uses: only bad input fails a workflow. Before any send, a permanent
@@ -12,9 +12,9 @@ import { VirtualWorld } from '../support/virtual-world.ts';
 const CODES = [429, 900000, 900002, 900004];
 const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '200ms', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
 
-let world: VirtualWorld;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await VirtualWorld.start({ env: SHORT_CALLS });
+  world = await startWorld({ env: SHORT_CALLS });
 });
 afterAll(() => world.stop());
 

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { eventually } from '../support/eventually.ts';
 import { debitsOf } from '../support/ledger.ts';
-import { newPartnerOrderId } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { newPartnerOrderId, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 /** In order of arrival. */
-function queriesOf(world: VirtualWorld, { partnerOrderId }: PayoutRef): string[] {
+function queriesOf(world: TestWorld, { partnerOrderId }: PayoutRef): string[] {
   const calls = world.simulator.control.calls({ partnerOrderId });
   return calls.map(({ operation }) => operation).filter((name) => /^query(Result|PayDetail)$/.test(name));
 }
@@ -14,10 +14,10 @@ function queriesOf(world: VirtualWorld, { partnerOrderId }: PayoutRef): string[]
 const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) => code);
 
 describe('a created order is followed to its end', () => {
-  let world: VirtualWorld;
+  let world: TestWorld;
   beforeAll(async () => {
     // Long timeouts: no test here may have calls that repeat because the machine is slow.
-    world = await VirtualWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '20s' } });
+    world = await startWorld({ env: { PAYMENTS_CALL_TIMEOUT: '20s' } });
   });
   afterAll(() => world.stop());
 
@@ -174,7 +174,7 @@ describe('a created order is followed to its end', () => {
   });
 
   test('a call that waits too long for its answer is flagged until the answer comes', async () => {
-    const impatient = await VirtualWorld.start({ env: { PAYOUTS_CALL_WAITS: '1s' } });
+    const impatient = await startWorld({ env: { PAYOUTS_CALL_WAITS: '1s' } });
     try {
       const rule = impatient.simulator.control.addFault({
         operation: 'fee',
@@ -203,7 +203,7 @@ describe('a created order is followed to its end', () => {
   });
 
   test('a payout that stays open for too long is flagged as stuck', async () => {
-    const slow = await VirtualWorld.start({ env: { PAYOUTS_OVERDUE_AFTER: '1s' } });
+    const slow = await startWorld({ env: { PAYOUTS_OVERDUE_AFTER: '1s' } });
     try {
       const ref = await slow.pay('stuck');
       const state = await slow.until(ref, ({ reasons }) => codes(reasons).includes('ORDER_OVERDUE'));

@@ -10,12 +10,12 @@ import {
   recordedHistories,
 } from '../support/histories.ts';
 import { createsOf } from '../support/ledger.ts';
-import { NO_POLLS } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { NO_POLLS, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 describe('H39 the history of a payout that stays open is bounded', () => {
   test('it continues as new below 500 events, and keeps its state', async () => {
-    const world = await VirtualWorld.start({ env: { PAYOUTS_POLL_FIRST: '10ms', PAYOUTS_POLL_MAX: '10ms' } });
+    const world = await startWorld({ env: { PAYOUTS_POLL_FIRST: '10ms', PAYOUTS_POLL_MAX: '10ms' } });
     try {
       const ref = await world.pay('stuck');
       const { runId: first } = await world.payouts.handle(ref).describe();
@@ -36,7 +36,7 @@ describe('H39 the history of a payout that stays open is bounded', () => {
   });
 
   test('also once a person has named its order', async () => {
-    const world = await VirtualWorld.start({
+    const world = await startWorld({
       env: {
         PAYMENTS_CALL_TIMEOUT: '500ms',
         PAYOUTS_CONFIRMATION_WINDOW: '1ms',
@@ -57,7 +57,7 @@ describe('H39 the history of a payout that stays open is bounded', () => {
   });
 
   test('also when only updates make it query: they are answered, and it continues as new', async () => {
-    const world = await VirtualWorld.start({ env: NO_POLLS });
+    const world = await startWorld({ env: NO_POLLS });
     try {
       const ref = await world.pay('slow final=1h');
       await world.until(ref, ({ phase }) => phase === 'PROCESSING');
@@ -76,7 +76,7 @@ describe('H39 the history of a payout that stays open is bounded', () => {
     }
   });
 
-  async function otherRun(world: VirtualWorld, ref: PayoutRef, known: string[]): Promise<string | undefined> {
+  async function otherRun(world: TestWorld, ref: PayoutRef, known: string[]): Promise<string | undefined> {
     const { runId } = await world.payouts.handle(ref).describe();
     return known.includes(runId) ? undefined : runId;
   }

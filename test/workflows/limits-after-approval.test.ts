@@ -3,14 +3,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import type { TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 const LOCK_LIFETIME_MS = 3_000;
 
-let world: VirtualWorld;
-let asFound: ReturnType<VirtualWorld['simulator']['control']['settings']>;
+let world: TestWorld;
+let asFound: ReturnType<TestWorld['simulator']['control']['settings']>;
 beforeAll(async () => {
-  world = await VirtualWorld.start({ env: { PAYMENTS_LOCK_LIFETIME: `${LOCK_LIFETIME_MS}ms` } });
+  world = await startWorld({ env: { PAYMENTS_LOCK_LIFETIME: `${LOCK_LIFETIME_MS}ms` } });
   asFound = world.simulator.control.settings();
 });
 afterEach(() => world.simulator.control.changeSettings({ rates: asFound.rates, feeRate: asFound.feeRate }));

@@ -5,17 +5,17 @@ import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
 import { cli } from '../support/cli.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { NO_POLLS } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { NO_POLLS, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 const by = 'olga';
 const UNREADABLE: FaultInput = { kind: 'envelope', code: 900000 };
 const isReviewed = ({ phase }: PayoutState) => phase === 'NEEDS_REVIEW';
 
-let world: VirtualWorld;
+let world: TestWorld;
 beforeAll(async () => {
   // The confirmation window is as short as the deadline of the create, and no poll repeats a query.
-  world = await VirtualWorld.start({
+  world = await startWorld({
     env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '3s', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
   });
 });

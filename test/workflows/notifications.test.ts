@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { Notification } from '../../src/contract/payout-messages.ts';
 import { createsOf } from '../support/ledger.ts';
-import { NO_POLLS } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { NO_POLLS, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 const hint = (over: Partial<Notification> = {}): Notification => ({
   receivedAt: new Date().toISOString(),
@@ -11,9 +11,9 @@ const hint = (over: Partial<Notification> = {}): Notification => ({
 });
 
 describe('a notification triggers a query and decides nothing', () => {
-  let world: VirtualWorld;
+  let world: TestWorld;
   beforeAll(async () => {
-    world = await VirtualWorld.start({ env: NO_POLLS });
+    world = await startWorld({ env: NO_POLLS });
   });
   afterAll(() => world.stop());
 

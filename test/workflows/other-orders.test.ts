@@ -4,15 +4,15 @@ import type { PayoutRef } from '../../src/client/payouts.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { payoutRequest } from '../support/requests.ts';
-import { newPartnerOrderId } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { newPartnerOrderId, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '500ms', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
 const usd = (amount: number) => ({ currency: 'USD', amount });
 
-let world: VirtualWorld;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await VirtualWorld.start({ env: SHORT_CALLS });
+  world = await startWorld({ env: SHORT_CALLS });
 });
 afterAll(() => world.stop());
 

@@ -3,17 +3,17 @@ import { payoutBatchWorkflowId, tokenWorkflowId } from '../../src/contract/ids.t
 import { renewUpdate } from '../../src/contract/token-messages.ts';
 import { batchesOf, manyRows } from '../support/batches.ts';
 import { eventually } from '../support/eventually.ts';
-import { newPartnerOrderId } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { newPartnerOrderId, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const ENCODED = { encoding: bytes('json/plain') };
 const POISON = [{ metadata: ENCODED, data: bytes('{{{') }];
 
 describe('H35 signals that cannot be decoded', () => {
-  let world: VirtualWorld;
+  let world: TestWorld;
   beforeAll(async () => {
-    world = await VirtualWorld.start();
+    world = await startWorld();
   });
   afterAll(() => world.stop());
 

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import type { CallRecord } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { eventually } from '../support/eventually.ts';
-import { NO_POLLS, newPartnerOrderId } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { NO_POLLS, newPartnerOrderId, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 /** So slow that starting payouts use the whole rate limit for a while. */
 const CALLS_PER_SECOND = 8;
@@ -12,7 +12,7 @@ const CALLS_PER_SECOND = 8;
 const STARTING_PAYOUTS = 60;
 
 test('H38 polls come last, but one that has waited too long runs among starting payouts', async () => {
-  const world = await VirtualWorld.start({
+  const world = await startWorld({
     env: { PAYMENTS_CALLS_PER_SECOND: `${CALLS_PER_SECOND}`, PAYOUTS_CALL_WAITS: '3s' },
     settings: { callsPerSecond: CALLS_PER_SECOND },
   });
@@ -54,7 +54,7 @@ test('H38 polls come last, but one that has waited too long runs among starting 
 });
 
 test('H18 polls are frequent while a final status contradicts the detail, and rare again afterwards', async () => {
-  const world = await VirtualWorld.start({ env: NO_POLLS });
+  const world = await startWorld({ env: NO_POLLS });
   try {
     const ref = await world.pay('sums-wrong final=0s');
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
@@ -81,7 +81,7 @@ function never(): never {
 }
 
 /** The call with the higher priority is in the queue. */
-async function isPromoted(world: VirtualWorld, ref: PayoutRef): Promise<true | undefined> {
+async function isPromoted(world: TestWorld, ref: PayoutRef): Promise<true | undefined> {
   const { events } = await world.history(ref);
   const canceled = events?.findIndex((event) => event.activityTaskCancelRequestedEventAttributes) ?? -1;
   if (canceled < 0) return undefined;

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutState } from '../../src/domain/payout.ts';
 import { cli } from '../support/cli.ts';
 import { createsOf } from '../support/ledger.ts';
-import { NO_POLLS } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { NO_POLLS, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 const by = 'olga';
 /** The confirmation window is over when the first answer comes. */
@@ -13,9 +13,9 @@ const isReviewed = ({ phase }: PayoutState) => phase === 'NEEDS_REVIEW';
 const isStale = { cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/^sends: .* 2 /) } };
 
 describe('H103 a decision that names the sends', () => {
-  let world: VirtualWorld;
+  let world: TestWorld;
   beforeAll(async () => {
-    world = await VirtualWorld.start({ env: NO_WINDOW });
+    world = await startWorld({ env: NO_WINDOW });
   });
   afterAll(() => world.stop());
 

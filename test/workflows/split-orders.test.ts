@@ -3,11 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { addMoney, type Money, sumMoney } from '../../src/domain/money.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import type { TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
-let world: VirtualWorld;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await VirtualWorld.start();
+  world = await startWorld();
 });
 afterAll(() => world.stop());
 

@@ -7,19 +7,19 @@ import { replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
-import { newPartnerOrderId } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { newPartnerOrderId, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
-let world: VirtualWorld;
+let world: TestWorld;
 beforeAll(async () => {
-  world = await VirtualWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '5s' } });
+  world = await startWorld({ env: { PAYMENTS_CALL_TIMEOUT: '5s' } });
 });
 afterAll(() => world.stop());
 
 const bodyOf = (partnerOrderId: string) => payoutRequest(partnerOrderId, { platform: 'sim:success' });
 
 interface ForeignStart {
-  at?: VirtualWorld;
+  at?: TestWorld;
   /** Default: a valid request. */
   argument?: unknown;
   terminateExisting?: boolean;
@@ -40,9 +40,9 @@ function foreignStart(
 
 /** A world whose workers do not run yet, and a new payout. */
 async function beforeWorkers(
-  act: (idle: VirtualWorld, body: ReturnType<typeof bodyOf>) => Promise<void>,
+  act: (idle: TestWorld, body: ReturnType<typeof bodyOf>) => Promise<void>,
 ): Promise<void> {
-  const idle = await VirtualWorld.start({ idle: true });
+  const idle = await startWorld({ idle: true });
   try {
     await act(idle, bodyOf(newPartnerOrderId()));
   } finally {

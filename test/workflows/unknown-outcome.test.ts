@@ -5,8 +5,8 @@ import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { payoutRequest } from '../support/requests.ts';
-import { newPartnerOrderId } from '../support/test-world.ts';
-import { VirtualWorld } from '../support/virtual-world.ts';
+import { newPartnerOrderId, type TestWorld } from '../support/test-world.ts';
+import { startWorld } from '../support/world.ts';
 
 /** The confirmation window begins where the create's own deadline ends: with a call timeout of 2 s, after 9 s. */
 const SHORT_WINDOW = { PAYMENTS_CALL_TIMEOUT: '2s', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
@@ -17,9 +17,9 @@ const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) =
 
 // In parallel, because each of them mostly waits.
 describe.concurrent('H58 after a send of unknown outcome, only a person ends the payout NOT_CREATED', () => {
-  let world: VirtualWorld;
+  let world: TestWorld;
   beforeAll(async () => {
-    world = await VirtualWorld.start({ env: { ...SHORT_WINDOW, PAYMENTS_LOCK_LIFETIME: '3s' } });
+    world = await startWorld({ env: { ...SHORT_WINDOW, PAYMENTS_LOCK_LIFETIME: '3s' } });
   });
   afterAll(() => world.stop());
 
