@@ -9,9 +9,9 @@ import { authorizationWorkflowId, PAYOUTS_TASK_QUEUE } from '../../src/contract/
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';
-import type { PayoutWorld } from './payout-world.ts';
+import type { TestWorld } from './test-world.ts';
 
-export async function authorized(world: PayoutWorld, openId = `user-${randomUUID()}`): Promise<string> {
+export async function authorized(world: TestWorld, openId = `user-${randomUUID()}`): Promise<string> {
   const place = { environment: 'test', app: 'default' };
   const seal = new TokenSeal(
     encryptionKeys(world.workerEnvironment).authorizations,

@@ -25,6 +25,7 @@ const WITHOUT_KEYS: Environment = {
 };
 const DRIVE_LIMIT_MS = 400 * 24 * 3_600_000;
 const SHUTDOWN_LIMIT_MS = 60_000;
+const QUERY_ATTEMPTS = 30;
 
 export interface VirtualWorldOptions {
   env?: Environment;
@@ -33,6 +34,8 @@ export interface VirtualWorldOptions {
   /** Without workers, nothing runs until `startWorkers`. */
   idle?: boolean;
   workers?: number;
+  /** The workers keep the Schedules. Without them, a payout that was stopped waits for `reconcile`. */
+  schedules?: boolean;
   seed?: number;
 }
 
@@ -67,7 +70,9 @@ export class VirtualWorld extends TestWorld {
       env: this.env,
       startsAt: Date.now(),
       idle: options.idle,
+      withoutSchedules: !options.schedules,
     });
+    this.system.service.queryAttempts = QUERY_ATTEMPTS;
     this.driver = new Driver(this.system.world);
     this.clock = drivenClock(this.system.world, this.driver);
     this.client = this.speaking(this.env['PAYOUTS_ENCRYPTION_KEYS']);
