@@ -4,8 +4,12 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { programArguments } from '../../scripts/programs.ts';
 import type { Environment } from '../../src/config/environment.ts';
+import { virtualPauses } from './eventually.ts';
 
 const MAIN = 'src/starters/cli/main.ts';
+/** How much faster than real time virtual time passes while a program runs. */
+const PACE = 10;
+const PACE_MS = 200;
 
 /** Never called. By imports, `npm run test:changed` finds the tests that a change affects. */
 export const program = () => import('../../src/starters/cli/main.ts');
@@ -72,7 +76,12 @@ export async function ended(
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
   });
   child.stdin.end(input);
+  // In virtual time, a program that sleeps would wait in vain.
+  const paces = setInterval(() => {
+    for (const pause of virtualPauses) void pause(PACE_MS);
+  }, PACE_MS / PACE);
   if (onPrinted) child.stdout.on('data', (part: Buffer) => onPrinted(part.toString()));
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  clearInterval(paces);
   return { code: child.exitCode, stdout, stderr, json: () => JSON.parse(stdout) };
 }

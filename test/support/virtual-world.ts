@@ -12,7 +12,7 @@ import { Payouts } from '../../src/client/payouts.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
-import type { Clock } from '../../src/surroundings/surroundings.ts';
+import type { Clock, Surroundings } from '../../src/surroundings/surroundings.ts';
 import { virtualPauses } from './eventually.ts';
 import { startTemporalFront, type TemporalFront } from './temporal-front.ts';
 import { QUICK, TestWorld } from './test-world.ts';
@@ -22,6 +22,8 @@ const WITHOUT_KEYS: Environment = {
   PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
   PAYMENTS_AUTH_URL: 'http://127.0.0.1:9',
   PAYOUTS_ENCRYPTION_KEYS: '',
+  PAYOUTS_TOKEN_KEYS: '',
+  PAYOUTS_AUTHORIZATION_KEYS: '',
 };
 const DRIVE_LIMIT_MS = 400 * 24 * 3_600_000;
 const SHUTDOWN_LIMIT_MS = 60_000;
@@ -40,6 +42,12 @@ export interface VirtualWorldOptions {
 }
 
 let loaded: Promise<Workflows> | undefined;
+
+/** The product's. */
+export function productWorkflows(): Promise<Workflows> {
+  loaded ??= loadWorkflows(inject('workflowBundle'));
+  return loaded;
+}
 
 export class VirtualWorld extends TestWorld {
   readonly namespace = 'default';
@@ -83,8 +91,7 @@ export class VirtualWorld extends TestWorld {
   }
 
   static async start(options: VirtualWorldOptions = {}): Promise<VirtualWorld> {
-    loaded ??= loadWorkflows(inject('workflowBundle'));
-    const workflows = await loaded;
+    const workflows = await productWorkflows();
     const front = await startTemporalFront((...request) =>
       world.drive(world.system.service.outsideRequest(...request)),
     );
@@ -122,6 +129,11 @@ export class VirtualWorld extends TestWorld {
       dataConverter: dataConverter(ring, world.randomness()),
       interceptors: service.interceptors(this.clock),
     });
+  }
+
+  /** For what runs in the test's process. */
+  get surroundings(): Surroundings {
+    return { clock: this.clock, random: this.system.world.randomness() };
   }
 
   /** The environment for a program that runs as a process of its own. */
