@@ -397,9 +397,11 @@ export class Service {
         method(
           api.ListWorkflowExecutionsRequest,
           api.ListWorkflowExecutionsResponse,
-          ({ query, pageSize }) => {
-            const found = this.visibility.find(query);
-            return { executions: found.slice(0, pageSize || found.length).map(({ info }) => info) };
+          ({ query, pageSize, nextPageToken }) => {
+            const found = this.visibility.find(query, Buffer.from(nextPageToken).toString());
+            const page = found.slice(0, pageSize || found.length);
+            const token = page.length < found.length ? (page.at(-1)?.token ?? '') : '';
+            return { executions: page.map(({ info }) => info), nextPageToken: Buffer.from(token) };
           },
         ),
       ],

@@ -17,9 +17,14 @@ type Field = string | number | boolean | undefined | readonly string[];
 type Record = ReadonlyMap<string, Field>;
 type Condition = (record: Record) => boolean;
 
+/** In the year 5138. */
+const LATEST_MS = 1e14;
+
 interface Listed {
   info: ReturnType<typeof infoOf>;
   record: Record;
+  /** Of the page that ends with it. Sorts runs with the newest first. */
+  token: string;
 }
 
 export class Visibility {
@@ -38,7 +43,7 @@ export class Visibility {
       this.due.add(run);
       server.world.at(server.world.random.between(1, this.lagMs), () => {
         if (!this.due.delete(run)) return;
-        this.listed.set(run, { info: listedInfo(run), record: recordOf(run) });
+        this.listed.set(run, { info: listedInfo(run), record: recordOf(run), token: tokenOf(run) });
       });
     });
   }
@@ -48,12 +53,16 @@ export class Visibility {
     this.due.delete(run);
   }
 
-  /** Newest first. Throws INVALID_ARGUMENT for an unsupported query. */
-  find(query: string): Listed[] {
+  /** Newest first, after the page that ended with this token. Throws INVALID_ARGUMENT for an unsupported query. */
+  find(query: string, after = ''): Listed[] {
     const matches = query.trim() ? new Parser(query).parse() : () => true;
-    const found = [...this.listed].filter(([, { record }]) => matches(record));
-    return found.toSorted(([one], [other]) => other.startedAt - one.startedAt).map(([, listed]) => listed);
+    const found = [...this.listed.values()].filter(({ record, token }) => token > after && matches(record));
+    return found.toSorted((one, other) => (one.token < other.token ? -1 : 1));
   }
+}
+
+function tokenOf({ startedAt, runId }: Run): string {
+  return `${(LATEST_MS - startedAt).toFixed(2).padStart(18, '0')} ${runId}`;
 }
 
 /** With single values of attributes that are no lists, in whatever form the workflow sent them. */
