@@ -45,7 +45,7 @@ export const commandShape = {
 
 /** What makes single tests larger, or keeps what they saw. */
 export const testShape = {
-  BATCH_ROWS: count('Rows of the big batch in `test/batch/big.test.ts`.'),
+  BATCH_ROWS: count('Rows of the big batch in `test/batch/big.full.test.ts`.'),
   CANARY_DATABASE: z
     .enum(['postgres'])
     .optional()

@@ -14,7 +14,7 @@ const PRODUCTION_TESTS = {
     'test/reconcile/report.test.ts',
   ],
   priorities: ['test/rate-limit/handover.server.test.ts'],
-  fairness: ['test/batch/fairness.test.ts'],
+  fairness: ['test/batch/fairness.server.test.ts'],
   resets: ['test/workflows/starts-and-resets.test.ts'],
   updates: ['test/workflows/cancel-and-approve.test.ts', 'test/workflows/decisions.test.ts'],
   nexus: ['test/nexus/nexus.server.test.ts'],

@@ -49,6 +49,8 @@ export interface PayoutWorldOptions {
   startsAt?: number | undefined;
   /** No process starts by itself. */
   idle?: boolean | undefined;
+  /** See `WorkerProcessParts`. */
+  withoutSchedules?: boolean | undefined;
 }
 
 export const KEYS = 'simulated:c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=';
@@ -139,7 +141,7 @@ export class PayoutWorld {
     this.wiretap = new Wiretap(world, this.provider);
     const { server, service, wiretap } = this;
     const program = workerProgram({
-      ...{ server, service, provider: wiretap, faults },
+      ...{ server, service, provider: wiretap, faults, withoutSchedules: options.withoutSchedules },
       trip: (process) => trip(world, process),
       written: (process) => {
         for (const listener of this.onWrite) listener(process);

@@ -31,6 +31,8 @@ export interface WorkerProcessParts {
   written?: ((process: string) => void) | undefined;
   faults?: WorkflowTaskFaults | undefined;
   eventTransport?: ((life: Life) => EventTransport) | undefined;
+  /** The Schedules are missing, so nothing reconciles by itself. */
+  withoutSchedules?: boolean | undefined;
 }
 
 export function workerProgram(parts: WorkerProcessParts): Program {
@@ -64,7 +66,7 @@ async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
   life.world.spawn(running);
   life.requestShutdown = () => life.world.spawn(shutDownInOrder(workers, life));
   keepRenewals(client, config, surroundings, NO_LOG);
-  keepSchedules(client, config, life, NO_LOG);
+  if (!parts.withoutSchedules) keepSchedules(client, config, life, NO_LOG);
   keepDeliveries(client, config, life, NO_LOG);
   await running;
   if (!life.hasEnded) life.process.kill();

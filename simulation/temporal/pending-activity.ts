@@ -222,20 +222,25 @@ export class PendingActivity {
     this.isClosed = true;
     this.unplan();
     this.host.activityEnded(this);
-    const { scheduledId, isStarted, attempt, identity, lastFailure } = this;
+    const { scheduledId, isStarted, startedAt, attempt, identity, lastFailure } = this;
     const isResult = true;
     this.run.deliver(
       () => {
         const scheduledEventId = id(scheduledId);
         const started = isStarted
-          ? this.run.write(EventType.EVENT_TYPE_ACTIVITY_TASK_STARTED, {
-              activityTaskStartedEventAttributes: {
-                scheduledEventId,
-                identity,
-                attempt,
-                lastFailure: lastFailure ?? null,
+          ? this.run.write(
+              EventType.EVENT_TYPE_ACTIVITY_TASK_STARTED,
+              {
+                activityTaskStartedEventAttributes: {
+                  scheduledEventId,
+                  identity,
+                  attempt,
+                  lastFailure: lastFailure ?? null,
+                },
               },
-            })
+              undefined,
+              startedAt,
+            )
           : undefined;
         this.run.write(type, attributes({ scheduledEventId, startedEventId: id(started?.id ?? 0) }));
       },

@@ -143,8 +143,9 @@ export class Run {
 
   // ---- history
 
-  write(type: EventType, attributes: Attributes, fingerprint?: Fingerprint): Entry {
-    const entry = newEntry(this.entries.length + 1, this.host.world.now, type, attributes, fingerprint);
+  /** `at`: when it happened, if it is written later. */
+  write(type: EventType, attributes: Attributes, fingerprint?: Fingerprint, at = this.host.world.now): Entry {
+    const entry = newEntry(this.entries.length + 1, at, type, attributes, fingerprint);
     this.entries.push(entry);
     this.host.world.record(this.workflowId, entry.id, type, fingerprint?.bytes ?? '');
     for (const watcher of [...this.watchers]) watcher();

@@ -1,20 +1,30 @@
 /** Visibility: lists and counts, which lag behind events. */
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { temporal } from '../sdk.ts';
+import type { Payload } from './commands.ts';
 import { grpcError } from './errors.ts';
-import { value } from './markers.ts';
+import { payload, value } from './markers.ts';
 import { infoOf } from './rpc.ts';
 import type { Run } from './run.ts';
 import type { Temporal } from './temporal.ts';
 
 const { WorkflowExecutionStatus } = temporal.api.enums.v1;
+const LISTS: ReadonlySet<string> = new Set(
+  Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => (type === 'KeywordList' ? [name] : [])),
+);
 
-type Field = string | number | boolean | undefined;
+type Field = string | number | boolean | undefined | readonly string[];
 type Record = ReadonlyMap<string, Field>;
 type Condition = (record: Record) => boolean;
+
+/** In the year 5138. */
+const LATEST_MS = 1e14;
 
 interface Listed {
   info: ReturnType<typeof infoOf>;
   record: Record;
+  /** Of the page that ends with it. Sorts runs with the newest first. */
+  token: string;
 }
 
 export class Visibility {
@@ -33,7 +43,7 @@ export class Visibility {
       this.due.add(run);
       server.world.at(server.world.random.between(1, this.lagMs), () => {
         if (!this.due.delete(run)) return;
-        this.listed.set(run, { info: infoOf(run), record: recordOf(run) });
+        this.listed.set(run, { info: listedInfo(run), record: recordOf(run), token: tokenOf(run) });
       });
     });
   }
@@ -43,20 +53,36 @@ export class Visibility {
     this.due.delete(run);
   }
 
-  /** Newest first. Throws INVALID_ARGUMENT for an unsupported query. */
-  find(query: string): Listed[] {
+  /** Newest first, after the page that ended with this token. Throws INVALID_ARGUMENT for an unsupported query. */
+  find(query: string, after = ''): Listed[] {
     const matches = query.trim() ? new Parser(query).parse() : () => true;
-    const found = [...this.listed].filter(([, { record }]) => matches(record));
-    return found.toSorted(([one], [other]) => other.startedAt - one.startedAt).map(([, listed]) => listed);
+    const found = [...this.listed.values()].filter(({ record, token }) => token > after && matches(record));
+    return found.toSorted((one, other) => (one.token < other.token ? -1 : 1));
   }
 }
 
+function tokenOf({ startedAt, runId }: Run): string {
+  return `${(LATEST_MS - startedAt).toFixed(2).padStart(18, '0')} ${runId}`;
+}
+
+/** With single values of attributes that are no lists, in whatever form the workflow sent them. */
+function listedInfo(run: Run): ReturnType<typeof infoOf> {
+  const info = infoOf(run);
+  const sent = Object.entries(info.searchAttributes.indexedFields);
+  const indexedFields = Object.fromEntries(
+    sent.map(([name, one]) => [name, { ...one, data: payload(fieldOf(name, one)).data ?? null }]),
+  );
+  return { ...info, searchAttributes: { indexedFields } };
+}
+
+function fieldOf(name: string, sent: Payload): Field {
+  const field = value(sent);
+  const [only] = Array.isArray(field) && !LISTS.has(name) ? field : [field];
+  return only;
+}
+
 function recordOf(run: Run): Record {
-  const fields: [string, Field][] = Object.entries(run.attributes).map(([name, payload]) => {
-    const field = value(payload);
-    const [only] = Array.isArray(field) ? field : [field];
-    return [name, only];
-  });
+  const fields = Object.entries(run.attributes).map(([name, sent]) => [name, fieldOf(name, sent)] as const);
   return new Map<string, Field>([
     ...fields,
     ['WorkflowId', run.workflowId],
@@ -190,7 +216,9 @@ const COMPARISONS = new Map<string, (field: Field, operand: string) => boolean>(
   ['STARTS_WITH', (field, operand) => typeof field === 'string' && field.startsWith(operand)],
 ]);
 
+/** A list equals each of its values. */
 function equal(field: Field, operand: string): boolean {
+  if (Array.isArray(field)) return field.includes(operand);
   return field !== undefined && compare(field, operand) === 0;
 }
 

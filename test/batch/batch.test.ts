@@ -1,16 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
 import { payoutBatchWorkflowId } from '../../src/contract/ids.ts';
+import { fairnessKey } from '../../src/domain/fairness.ts';
 import { batchesOf, debitsByRow, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { terminate, untilStartedAgain } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let batches: Batches;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: { PAYOUTS_RECONCILE_EVERY: '1s' } });
+  world = await VirtualWorld.start({ env: { PAYOUTS_RECONCILE_EVERY: '1s' } });
   batches = batchesOf(world);
 });
 afterAll(() => world.stop());
@@ -91,7 +92,7 @@ describe('a batch pays each of its rows', () => {
   });
 
   test('when canceled: starts no more rows, and lets started ones continue', async () => {
-    const narrow = await PayoutWorld.start({ env: { PAYOUTS_BATCH_WINDOW: '2' } });
+    const narrow = await VirtualWorld.start({ env: { PAYOUTS_BATCH_WINDOW: '2' } });
     try {
       const own = batchesOf(narrow);
       const payouts = manyRows(6);
@@ -128,7 +129,7 @@ describe('bad rows are reported by row and field before anything starts', () => 
       fields: expect.arrayContaining([
         expect.objectContaining({ path: '1.payerId' }),
         expect.objectContaining({ path: '1.receiver.bankName' }),
-        { path: '2.partnerOrderId', message: 'is the same as in row 0' },
+        { path: '2.partnerOrderId', message: 'is the same as in payouts[0]' },
         { path: '3.app', message: 'must be default, the application of the batch' },
         expect.objectContaining({ path: '4' }),
       ]),
@@ -148,4 +149,10 @@ describe('bad rows are reported by row and field before anything starts', () => 
       cause: { type: 'InvalidPayoutRequest', details: [[expect.objectContaining({ path: 'count' })]] },
     });
   });
+});
+
+test('the fairness key is a fingerprint that Temporal accepts, whatever the id of the client', () => {
+  expect(fairnessKey('client-1')).toMatch(/^[0-9a-f]{16}$/);
+  expect(fairnessKey('client-1')).not.toBe(fairnessKey('client-2'));
+  expect(Buffer.byteLength(fairnessKey('卖家'.repeat(32)))).toBe(16);
 });

@@ -5,13 +5,13 @@ import { addedRowsQuery } from '../../src/contract/batch-messages.ts';
 import { batchPartWorkflowId } from '../../src/contract/ids.ts';
 import { batchesOf, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
 import { record, replays } from '../support/histories.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let batches: Batches;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: { PAYOUTS_BATCH_WINDOW: '2' } });
+  world = await VirtualWorld.start({ env: { PAYOUTS_BATCH_WINDOW: '2' } });
   batches = batchesOf(world);
 });
 afterAll(() => world.stop());

@@ -9,13 +9,13 @@ import type { payoutBatch } from '../../src/workflows/batch/payout-batch.ts';
 import { batchesOf, debitsByRow, manyRows, untilBatch } from '../support/batches.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let batches: Batches;
 beforeAll(async () => {
-  world = await PayoutWorld.start();
+  world = await VirtualWorld.start();
   batches = batchesOf(world);
 });
 afterAll(() => world.stop());

@@ -5,14 +5,14 @@ import type { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import type { OpeningRequest } from '../../src/domain/receiving-account.ts';
 import { unsentBackoff } from '../../src/domain/receiving-account-state.ts';
 import { accountsOf, openingRequest, untilOpening } from '../support/openings.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { type Script, type ScriptedProvider, scriptedProvider } from '../support/scripted-openings.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let provider: ScriptedProvider;
 let accounts: ReceivingAccounts;
 beforeAll(async () => {
-  world = await PayoutWorld.start({
+  world = await VirtualWorld.start({
     idle: true,
     env: { PAYMENTS_CALL_TIMEOUT: '10ms', PAYOUTS_CONFIRMATION_WINDOW: '10ms' },
   });
@@ -20,7 +20,7 @@ beforeAll(async () => {
   accounts = accountsOf(world);
 });
 afterAll(async () => {
-  await provider.stop();
+  provider.stop();
   await world.stop();
 });
 

@@ -9,10 +9,10 @@ import type { OpeningRequest } from '../../src/domain/receiving-account.ts';
 import { eventually } from '../support/eventually.ts';
 import { record, replays } from '../support/histories.ts';
 import { accountsOf, openedFor, openingRequest, untilOpening } from '../support/openings.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { resetBefore } from '../support/resets.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let accounts: ReceivingAccounts;
 
 /** What the provider does instead of answering. The account is opened each time. */
@@ -35,7 +35,7 @@ const slow = {
 
 beforeAll(async () => {
   // A call that a busy machine does not finish in time would require a person.
-  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '5s' } });
+  world = await VirtualWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '5s' } });
   accounts = accountsOf(world);
   await begin(slow.undocumented, { kind: 'envelope', code: 31_001 });
   for (const request of slow.unanswered) await begin(request, { kind: 'drop-before' });

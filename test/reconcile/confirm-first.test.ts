@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '10s' } });
+  world = await VirtualWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '10s' } });
 });
 afterAll(() => world.stop());
 

@@ -9,22 +9,21 @@ import { changesQuery } from '../../src/contract/payout-messages.ts';
 import { checkTimeoutMs } from '../../src/domain/follow-up.ts';
 import { APP } from '../../src/temporal/search-keys.ts';
 import type { payoutFollowUp } from '../../src/workflows/aftercare/payout-follow-up.ts';
-import { cli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { record, replays } from '../support/histories.ts';
 import { accepted, startApiServer, type TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const LOOKS = { PAYOUTS_FOLLOW_UP: '1s,1h' };
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let service: TestApiServer;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: LOOKS });
+  world = await VirtualWorld.start({ env: LOOKS });
   service = await startApiServer(world.client);
 });
 afterAll(async () => {
@@ -74,7 +73,7 @@ async function followed(ref: PayoutRef): Promise<void> {
   });
 }
 
-function priorities({ events }: Awaited<ReturnType<PayoutWorld['history']>>): number[] {
+function priorities({ events }: Awaited<ReturnType<VirtualWorld['history']>>): number[] {
   return (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
     scheduled ? [scheduled.priority?.priorityKey ?? 0] : [],
   );
@@ -192,11 +191,8 @@ describe('H22 money that is returned after the end', () => {
     });
     const { memo } = await followUp(ref).describe();
     expect(memo).toMatchObject({ changes: { notChecked: { seenAt: expect.any(String) } } });
-    const listed = await cli(world.workerEnvironment, ['list', '--attention']);
-    expect(listed.stdout).toContain('COULD_NOT_CHECK');
     world.simulator.control.removeFault(rule.id);
-    const asked = await cli(world.workerEnvironment, ['notify', partnerOrderId]);
-    expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining('follow-up') });
+    await notify(ref);
     await eventually(async () => (await changes(ref)).checks > 0 || undefined);
     expect(await changes(ref)).not.toHaveProperty('notChecked');
     await eventually(async () => !(await flagged(ref)) || undefined);
@@ -206,7 +202,7 @@ describe('H22 money that is returned after the end', () => {
     const request = {
       ...{ app: 'default', clientId: 'client-1', payerId: 'payer-1' },
       ...{ outcome: 'SUCCESS' as const, splits: [] },
-      ...{ partnerOrderId: newPartnerOrderId(), endedAtMs: Date.now() - 7_200_000 },
+      ...{ partnerOrderId: newPartnerOrderId(), endedAtMs: world.clock.wallMs() - 7_200_000 },
     };
     const { partnerOrderId } = request;
     const fault = { kind: 'envelope', code: 900_002 } as const;
@@ -307,7 +303,11 @@ describe('H22 money that is returned after the end', () => {
   test('H22 a follow-up whose start seems to be earlier than the end is not notified', async () => {
     const ref = await paid();
     await followed(ref);
-    const search = { environment: 'test', closedAfterMs: Date.now() - 60_000, nowMs: Date.now() };
+    const search = {
+      environment: 'test',
+      closedAfterMs: world.clock.wallMs() - 60_000,
+      nowMs: world.clock.wallMs(),
+    };
     const parts = { environment: 'test', apps: new Set(['default']), firstLookbackMs: 0 };
     await eventually(async () => {
       await startFollowUps({ ...parts, client: world.client }, search);

@@ -8,21 +8,23 @@ import { movedPayouts } from '../../src/activities/batch/watch-payouts.ts';
 import { PayoutConflictError } from '../../src/client/payouts.ts';
 import type { OpenPayouts } from '../../src/domain/batch-record.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { VisibilityLagsError } from '../../src/temporal/decisive-run.ts';
 import { batchesOf, rowsOf } from '../support/batches.ts';
 import { eventually } from '../support/eventually.ts';
 import { record, replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { reconcile, terminate, untilStartedAgain } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+/** Longer than lists lag. */
+const VISIBLE_WITHIN_MS = 1_000;
+
+let world: VirtualWorld;
 beforeAll(async () => {
   // The pause after too many stops is long minChanges for a reconciliation on a busy machine to see it.
-  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '10s', PAYOUTS_RECONCILE_EVERY: '10s' } });
+  world = await VirtualWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '10s', PAYOUTS_RECONCILE_EVERY: '10s' } });
 });
 afterAll(() => world.stop());
 
@@ -126,7 +128,7 @@ test.each([-12, 12])('H10 the clock of a worker, %i hours off, delays no restart
   await world.payouts.start(body);
   await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
   const stopped = await terminate(world, body);
-  const { clock } = PROCESS_SURROUNDINGS;
+  const { clock } = world;
   const reconciler = {
     client: world.client,
     clock: { ...clock, wallMs: () => clock.wallMs() + hours * 3_600_000 },
@@ -136,7 +138,7 @@ test.each([-12, 12])('H10 the clock of a worker, %i hours off, delays no restart
   };
   const query = `RunId = '${stopped}' AND ExecutionStatus = 'Terminated'`;
   await eventually(async () => (await world.client.workflow.count(query)).count > 0 || undefined);
-  await restartStopped(reconciler, { environment: 'test', closedAfterMs: 0, nowMs: Date.now() });
+  await restartStopped(reconciler, { environment: 'test', closedAfterMs: 0, nowMs: world.clock.wallMs() });
   expect((await world.payouts.handle(body).describe()).runId).not.toBe(stopped);
   await world.payouts.cancel(body, { by: 'olga' });
   expect(await outcomeOf(body)).toBe('NOT_CREATED');
@@ -246,7 +248,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     });
     await world.client.workflow.getHandle(`payout:default:${body.partnerOrderId}`).terminate('by a test');
     await world.startWorkers();
-    await failOver(body, {});
+    await visiblyFailed(await failOver(body, {}));
     const { restarted } = await reconcile(world);
     expect(restarted).toBe(0);
     expect((await world.payouts.handle(body).describe()).runId).not.toBe(firstExecutionRunId);
@@ -262,6 +264,10 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     });
     await world.payouts.start(body);
     expect(await outcomeOf(body)).toBe('NOT_CREATED');
+    await eventually(async () => {
+      const query = `WorkflowId = '${world.payouts.handle(body).workflowId}' AND ExecutionStatus = 'Completed'`;
+      return (await world.client.workflow.count(query)).count > 0 || undefined;
+    });
     const last = await failOver(body, {});
     await visiblyFailed(last);
     expect(await reconcile(world)).toMatchObject({ restarted: 0, waiting: 0 });
@@ -282,7 +288,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     }
     const reconciler = {
       client: withoutHistories(gone),
-      clock: PROCESS_SURROUNDINGS.clock,
+      clock: world.clock,
       environment: 'test',
       apps: new Set(['default']),
       reconcileEveryMs: 1_000,
@@ -290,7 +296,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     const { restarted, notReconciled } = await restartStopped(reconciler, {
       environment: 'test',
       closedAfterMs: 0,
-      nowMs: Date.now(),
+      nowMs: world.clock.wallMs(),
     });
     const ids = [known, lost].map(({ partnerOrderId }) => `payout:default:${partnerOrderId}`);
     expect(restarted).toBe(1);
@@ -327,7 +333,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     expect((await batches.result(ref)).outcomes).toMatchObject({ SUCCESS: 2, invalid: 0 });
     expect(createsOf(world, hidden).length).toBe(1);
     // It has two stopped runs, and a lagging list does not show the end of the last one.
-    const engine = { client: withoutEnds(), clock: PROCESS_SURROUNDINGS.clock };
+    const engine = { client: withoutEnds(), clock: world.clock };
     const open: OpenPayouts = {
       phase: 'PROCESSING',
       needsAttention: false,
@@ -386,17 +392,14 @@ describe('reconciliation ignores other workflows', () => {
     const restarted = bodyOf({ notBefore: '2099-01-01T00:00:00Z' });
     await world.payouts.start(restarted);
     await untilStartedAgain(world, restarted, await terminate(world, restarted));
-    const left = await Promise.all([
+    await Promise.all([
       foreign(bodyOf({ clientId: '' })),
       foreign(bodyOf(), { environment: 'production' }),
       foreign(bodyOf({ app: 'nobody' })),
     ]);
     const runs = async () => (await world.client.workflow.count("WorkflowType = 'payout'")).count;
     // Everything that was stopped is visible before the search.
-    await eventually(async () => {
-      const query = "WorkflowType = 'payout' AND ExecutionStatus = 'Failed'";
-      return (await world.client.workflow.count(query)).count >= left.length || undefined;
-    });
+    await world.pass(VISIBLE_WITHIN_MS);
     const before = await runs();
     expect(await reconcile(world)).toMatchObject({ restarted: 0, waiting: 0, notReconciled: [] });
     expect(await runs()).toBe(before);

@@ -4,8 +4,12 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { programArguments } from '../../scripts/programs.ts';
 import type { Environment } from '../../src/config/environment.ts';
+import { virtualPauses } from './eventually.ts';
 
 const MAIN = 'src/starters/cli/main.ts';
+/** How much faster than real time virtual time passes while a program runs. */
+const PACE = 10;
+const STEP_MS = 200;
 
 /** Never called. By imports, `npm run test:changed` finds the tests that a change affects. */
 export const program = () => import('../../src/starters/cli/main.ts');
@@ -58,6 +62,14 @@ function quotedForShell(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
+/** Lets virtual time pass for a program that sleeps in real time. Returns a function that stops it. */
+export function passTime(): () => void {
+  const timer = setInterval(() => {
+    for (const pause of virtualPauses) void pause(STEP_MS);
+  }, STEP_MS / PACE);
+  return () => clearInterval(timer);
+}
+
 /** Runs a program to its end. Passes on no environment of this process except PATH. */
 export async function ended(
   program: string,
@@ -72,7 +84,9 @@ export async function ended(
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
   });
   child.stdin.end(input);
+  const stopTime = passTime();
   if (onPrinted) child.stdout.on('data', (part: Buffer) => onPrinted(part.toString()));
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  stopTime();
   return { code: child.exitCode, stdout, stderr, json: () => JSON.parse(stdout) };
 }

@@ -1,8 +1,6 @@
 /** Openings against a scripted provider: the test determines what happens in which order. */
 
 import { activityInfo } from '@temporalio/activity';
-import { NativeConnection, Worker } from '@temporalio/worker';
-import { inject } from 'vitest';
 import { preparation } from '../../src/activities/shared/preparation.ts';
 import type {
   AccountConfirmation,
@@ -12,8 +10,8 @@ import type {
 } from '../../src/activities/shared/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
-import type { PayoutWorld } from './payout-world.ts';
+import { simulatedWorkers } from './simulated-workers.ts';
+import { productWorkflows, type VirtualWorld } from './virtual-world.ts';
 
 /** What the provider does for one payer. A thrown error is the activity's failure. */
 export interface Script {
@@ -29,12 +27,11 @@ export interface ScriptedProvider {
   follow(payerId: string, script: Script): void;
   /** How often it received a request for the accounts before a send, and one to open an account. */
   counts(payerId: string): { lists: number; sends: number };
-  stop(): Promise<void>;
+  stop(): void;
 }
 
-export async function scriptedProvider(world: PayoutWorld): Promise<ScriptedProvider> {
+export async function scriptedProvider(world: VirtualWorld): Promise<ScriptedProvider> {
   const config = workerConfig(world.workerEnvironment);
-  const connection = await NativeConnection.connect({ address: world.address });
   const scripts = new Map<string, Script>();
   const counted = new Map<string, { lists: number; sends: number }>();
   const known = (payerId: string) => {
@@ -65,27 +62,20 @@ export async function scriptedProvider(world: PayoutWorld): Promise<ScriptedProv
       return script.open(counts.sends);
     },
   };
-  const common = { connection, namespace: world.namespace };
-  const workers = [
-    await Worker.create({
-      ...common,
+  const { stop } = simulatedWorkers(world, await productWorkflows(), [
+    {
       taskQueue: PAYOUTS_TASK_QUEUE,
-      workflowBundle: { codePath: inject('workflowBundle') },
-      activities: { ...preparation(config, PROCESS_SURROUNDINGS.clock) },
-    }),
-    await Worker.create({ ...common, taskQueue: apiTaskQueue('test', 'default'), activities: answers }),
-  ];
-  const done = Promise.all(workers.map((worker) => worker.run()));
+      workflowBundle: { codePath: 'loaded before' },
+      activities: { ...preparation(config, world.clock) },
+    },
+    { taskQueue: apiTaskQueue('test', 'default'), activities: answers },
+  ]);
   return {
     follow: (payerId, script) => {
       scripts.set(payerId, script);
       counted.set(payerId, { lists: 0, sends: 0 });
     },
     counts: (payerId) => known(payerId).counts,
-    async stop() {
-      for (const worker of workers) worker.shutdown();
-      await done;
-      await connection.close();
-    },
+    stop,
   };
 }

@@ -16,7 +16,7 @@ import { Payouts } from '../../src/client/payouts.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
-import type { Clock } from '../../src/surroundings/surroundings.ts';
+import type { Clock, Surroundings } from '../../src/surroundings/surroundings.ts';
 import { virtualPauses } from './eventually.ts';
 import { startTemporalFront, type TemporalFront } from './temporal-front.ts';
 import { QUICK, TestWorld } from './test-world.ts';
@@ -27,9 +27,12 @@ const WITHOUT_KEYS: Environment = {
   PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
   PAYMENTS_AUTH_URL: 'http://127.0.0.1:9',
   PAYOUTS_ENCRYPTION_KEYS: '',
+  PAYOUTS_TOKEN_KEYS: '',
+  PAYOUTS_AUTHORIZATION_KEYS: '',
 };
 const DRIVE_LIMIT_MS = 400 * 24 * 3_600_000;
 const SHUTDOWN_LIMIT_MS = 60_000;
+const QUERY_ATTEMPTS = 30;
 
 export interface VirtualWorldOptions {
   env?: Environment;
@@ -38,12 +41,20 @@ export interface VirtualWorldOptions {
   /** Without workers, nothing runs until `startWorkers`. */
   idle?: boolean;
   workers?: number;
+  /** The workers keep the Schedules. Without them, a payout that was stopped waits for `reconcile`. */
+  schedules?: boolean;
   seed?: number;
   /** The conditions of each call to the provider. */
   trip?: SimulatedWorldOptions['trip'];
 }
 
 let loaded: Promise<Workflows> | undefined;
+
+/** The product's. */
+export function productWorkflows(): Promise<Workflows> {
+  loaded ??= loadWorkflows(inject('workflowBundle'));
+  return loaded;
+}
 
 export class VirtualWorld extends TestWorld {
   readonly namespace = 'default';
@@ -75,7 +86,9 @@ export class VirtualWorld extends TestWorld {
       startsAt: Date.now(),
       idle: options.idle,
       ...(options.trip && { trip: options.trip }),
+      withoutSchedules: !options.schedules,
     });
+    this.system.service.queryAttempts = QUERY_ATTEMPTS;
     this.driver = new Driver(this.system.world);
     this.clock = drivenClock(this.system.world, this.driver);
     this.client = this.speaking(this.env['PAYOUTS_ENCRYPTION_KEYS']);
@@ -86,8 +99,7 @@ export class VirtualWorld extends TestWorld {
   }
 
   static async start(options: VirtualWorldOptions = {}): Promise<VirtualWorld> {
-    loaded ??= loadWorkflows(inject('workflowBundle'));
-    const workflows = await loaded;
+    const workflows = await productWorkflows();
     const front = await startTemporalFront((...request) =>
       world.drive(world.system.service.outsideRequest(...request)),
     );
@@ -127,6 +139,11 @@ export class VirtualWorld extends TestWorld {
     });
     setVirtualClock(client, { nowMs: () => world.nowMs(), wallMs: () => world.wallMs() });
     return client;
+  }
+
+  /** For what runs in the test's process. */
+  get surroundings(): Surroundings {
+    return { clock: this.clock, random: this.system.world.randomness() };
   }
 
   /** The environment for a program that runs as a process of its own. */

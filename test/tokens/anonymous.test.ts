@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { ApplicationFailure, Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { NativeConnection, Worker } from '@temporalio/worker';
 import fastify, { type FastifyInstance } from 'fastify';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { tokenActivities } from '../../src/activities/tokens/token-activities.ts';
 import {
   Authorizations,
@@ -25,18 +24,19 @@ import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';
 import { eventually } from '../support/eventually.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { resetBefore } from '../support/resets.ts';
+import { simulatedWorkers } from '../support/simulated-workers.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { productWorkflows, VirtualWorld } from '../support/virtual-world.ts';
 
 const OWNER = { environment: 'test', app: 'default' };
 const BASE = '/v1/oauth/default';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let server: FastifyInstance;
 let authorizations: Authorizations;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '1m' } });
+  world = await VirtualWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '1m' } });
 });
 afterAll(() => world.stop());
 beforeEach(() => serve());
@@ -79,7 +79,7 @@ const exchanges = () =>
 const started: string[] = [];
 const startedOf = (type: string) => started.filter((one) => one === type).length;
 
-function counted({ client, namespace }: PayoutWorld): Client {
+function counted({ client, namespace }: VirtualWorld): Client {
   const counting: WorkflowClientInterceptor = {
     async startWithDetails(input, next) {
       started.push(input.workflowType);
@@ -175,7 +175,7 @@ describe('H61 a browser waits in bounded time', () => {
   });
 
   test('503 when no worker answers', async () => {
-    const idle = await PayoutWorld.start({ idle: true });
+    const idle = await VirtualWorld.start({ idle: true });
     try {
       const keys = new KeyRing(new Map([['k1', randomBytes(32)]]));
       await server.close();
@@ -246,12 +246,12 @@ describe('H42 tokens from a code, which works only once', () => {
       interceptors: { workflow: [failing] },
     });
     const openId = newPartnerOrderId();
-    const obtainedAtMs = Date.now();
+    const obtainedAtMs = world.clock.wallMs();
     const grant = { access: 'a', fingerprint: 'f', lifetimeMs: 3_600_000, obtainedAtMs, refresh: 'r' };
     const owner = { environment: 'test', app: 'default', openId };
-    await new TokenRenewals(client, PROCESS_SURROUNDINGS).handOver(owner, grant);
+    await new TokenRenewals(client, world.surroundings).handOver(owner, grant);
     // A second handover, as happens when the answer to the first is lost.
-    await new TokenRenewals(client, PROCESS_SURROUNDINGS).handOver(owner, grant);
+    await new TokenRenewals(client, world.surroundings).handOver(owner, grant);
     const state = await eventually(() =>
       world.client.workflow
         .getHandle(tokenWorkflowId('default', openId))
@@ -267,27 +267,22 @@ describe('H42 tokens from a code, which works only once', () => {
     ['SOMETHING_NEW', 'UNCERTAIN'],
     ['REFUSED', 'REFUSED'],
   ])('an exchange that fails as %s is shown as %s', async (type, outcome) => {
-    const idle = await PayoutWorld.start({ idle: true });
-    const connection = await NativeConnection.connect({ address: idle.address });
-    const common = { connection, namespace: idle.namespace };
-    const workers = await Promise.all([
-      Worker.create({
-        ...common,
+    const idle = await VirtualWorld.start({ idle: true });
+    const workers = simulatedWorkers(idle, await productWorkflows(), [
+      {
         taskQueue: PAYOUTS_TASK_QUEUE,
-        workflowBundle: { codePath: inject('workflowBundle') },
+        workflowBundle: { codePath: 'loaded before' },
         activities: { prepareToken: async () => ({ callTimeoutMs: 1_000 }) },
-      }),
-      Worker.create({
-        ...common,
+      },
+      {
         taskQueue: tokenTaskQueue('test', 'default', 'anonymous'),
         activities: {
           exchangeCode: async () => {
             throw ApplicationFailure.create({ type, message: 'as the test wants it' });
           },
         },
-      }),
+      },
     ]);
-    const running = Promise.all(workers.map((worker) => worker.run()));
     try {
       const ended = await idle.client.workflow.execute<typeof userAuthorization>('userAuthorization', {
         taskQueue: PAYOUTS_TASK_QUEUE,
@@ -296,9 +291,7 @@ describe('H42 tokens from a code, which works only once', () => {
       });
       expect(ended.outcome).toBe(outcome);
     } finally {
-      for (const worker of workers) worker.shutdown();
-      await running;
-      await connection.close();
+      workers.stop();
       await idle.stop();
     }
   });

@@ -1,21 +1,19 @@
-import type { Browser } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { tokenStateQuery } from '../../src/contract/token-messages.ts';
-import { launchBrowser, patient } from '../support/browser.ts';
 import { newLink, startApiServer, type TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let service: TestApiServer;
 let base: string;
 
 beforeAll(async () => {
   const [port = 0] = await freePorts(1);
   // A code works once, so an exchange must not time out.
-  world = await PayoutWorld.start({ idle: true, env: { PAYMENTS_CALL_TIMEOUT: '1m' } });
+  world = await VirtualWorld.start({ idle: true, env: { PAYMENTS_CALL_TIMEOUT: '1m' } });
   service = await startApiServer(world.client, { PORT: `${port}` });
   base = `${service.url}/v1/oauth/default`;
   world.simulator.control.changeApp('demo-app', { redirectUri: `${base}/callback` });
@@ -48,37 +46,6 @@ async function requestCallback(query: Record<string, string>, cookie?: string) {
 }
 
 const code = (openId: string) => world.simulator.control.authorize({ appId: 'demo-app', openId }).code;
-
-describe('a person authorizes the application in a real browser', () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser?.close());
-
-  test('grants access: the page says so, and the renewal runs', async () => {
-    const page = await patient(browser.newPage());
-    await page.goto(await newLink(service.url));
-    await page.getByLabel('Sign in as').fill('seller-7');
-    await page.getByRole('button', { name: 'Allow' }).click();
-    await page.getByRole('heading', { name: 'Access granted' }).waitFor();
-    expect(await tokenOf('seller-7')).toMatchObject({ kind: 'user', renewals: 1, needsAttention: false });
-    // Going back and reloading is a replay: the code is not sent again.
-    const before = exchanges();
-    await page.reload();
-    await page.getByRole('heading', { name: 'This link does not work' }).waitFor();
-    expect(exchanges()).toBe(before);
-  });
-
-  test('denies access: the page says so, and no code is exchanged', async () => {
-    const before = exchanges();
-    const page = await patient(browser.newPage());
-    await page.goto(await newLink(service.url));
-    await page.getByRole('button', { name: 'Deny' }).click();
-    await page.getByRole('heading', { name: 'Access not granted' }).waitFor();
-    expect(exchanges()).toBe(before);
-  });
-});
 
 describe('H49 a forged or replayed callback', () => {
   test('the state is unguessable, and the cookie is limited to this flow and inaccessible to scripts', async () => {

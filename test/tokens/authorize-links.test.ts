@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { get, newLink, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { newKey } from '../support/keys.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const PAGE =
   'https://auth.provider.example/entrance/authorization?app_id=a&redirect_uri=https%3A%2F%2Fpayouts.example%2Fpay%2Fv1%2Foauth%2Fdefault%2Fcallback';
@@ -37,10 +37,10 @@ async function open(url: string, method: 'GET' | 'HEAD' = 'GET') {
 }
 
 describe('H159 a link for two API servers', () => {
-  let world: PayoutWorld;
+  let world: VirtualWorld;
   let servers: TestApiServer[];
   beforeAll(async () => {
-    world = await PayoutWorld.start();
+    world = await VirtualWorld.start();
     const keys = { PAYOUTS_AUTHORIZATION_KEYS: newKey('a1') };
     servers = [await startApiServer(world.client, keys), await startApiServer(world.client, keys)];
   });
@@ -211,7 +211,7 @@ describe('H160 the keys of the API server open no token', () => {
 
   test('a user authorizes with one key ring for codes, and another for tokens', async () => {
     const keys = { PAYOUTS_AUTHORIZATION_KEYS: newKey('a1') };
-    const world = await PayoutWorld.start({ env: { ...keys, PAYOUTS_TOKEN_KEYS: newKey('t1') } });
+    const world = await VirtualWorld.start({ env: { ...keys, PAYOUTS_TOKEN_KEYS: newKey('t1') } });
     cleanUps.push(() => world.stop());
     const server = await startApiServer(world.client, keys);
     cleanUps.push(() => server.close());

@@ -4,12 +4,12 @@ import { renewUpdate } from '../../src/contract/token-messages.ts';
 import { authorized } from '../support/authorized.ts';
 import { eventually } from '../support/eventually.ts';
 import { record, replays } from '../support/histories.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 describe('H40 every history of a renewal replays', () => {
-  let world: PayoutWorld;
+  let world: VirtualWorld;
   beforeAll(async () => {
-    world = await PayoutWorld.start({
+    world = await VirtualWorld.start({
       env: { PAYMENTS_CALL_TIMEOUT: '1m' },
       settings: { userTokenSeconds: 3_600, previousRefreshTokenValid: false },
     });

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { type GrantRequest, grantUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
@@ -7,9 +6,8 @@ import { fingerprint, TokenSeal } from '../../src/encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { eventually } from '../support/eventually.ts';
-import { PATIENT } from '../support/patience.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { NO_POLLS } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 /** A token is renewed with at least half of this left, which is more than any machine stalls. */
 const LIFETIME_S = 20;
@@ -17,9 +15,9 @@ const LIFETIME_S = 20;
 const LIFETIMES = Number(process.env['TOKEN_LIVES'] ?? 2);
 
 /** Calls that were sent with a token that the provider rejected. */
-const unauthorized = (world: PayoutWorld) =>
+const unauthorized = (world: VirtualWorld) =>
   world.simulator.control.calls().filter(({ token }) => token !== 'valid' && token !== 'not-needed');
-const tokenCalls = (world: PayoutWorld) =>
+const tokenCalls = (world: VirtualWorld) =>
   world.simulator.control.calls().filter(({ operation }) => operation === 'token').length;
 /** These worlds have no token keys. */
 const accessTokenIn = ({ access }: CurrentGrant) =>
@@ -28,25 +26,25 @@ const accessTokenIn = ({ access }: CurrentGrant) =>
     { environment: 'test', app: 'default' },
     'access',
   );
-const handle = (world: PayoutWorld, openId?: string) =>
+const handle = (world: VirtualWorld, openId?: string) =>
   world.client.workflow.getHandle(tokenWorkflowId('default', openId));
 
 describe('the application token is renewed long before it expires', () => {
-  let world: PayoutWorld;
+  let world: VirtualWorld;
   beforeAll(async () => {
-    world = await PayoutWorld.start({ settings: { applicationTokenSeconds: LIFETIME_S } });
+    world = await VirtualWorld.start({ settings: { applicationTokenSeconds: LIFETIME_S } });
   });
   afterAll(() => world.stop());
 
   test('H44 over several lifetimes, with open payouts: no call is sent with an expired token, one renewal per period', async () => {
-    const begun = performance.now();
+    const begun = world.clock.nowMs();
     const ends: Promise<unknown>[] = [];
     const renewals = async () => (await handle(world).query(tokenStateQuery)).renewals;
     do {
       const ref = await world.pay('slow final=1s');
       ends.push(world.payouts.result(ref));
-      await sleep(1_000);
-    } while (performance.now() - begun < LIFETIMES * LIFETIME_S * 1_000 || (await renewals()) < 3);
+      await world.pass(1_000);
+    } while (world.clock.nowMs() - begun < LIFETIMES * LIFETIME_S * 1_000 || (await renewals()) < 3);
     await Promise.all(ends);
     expect(unauthorized(world)).toEqual([]);
     // One may be in flight: its call has arrived, and the workflow does not have its answer yet.
@@ -55,9 +53,9 @@ describe('the application token is renewed long before it expires', () => {
       const { renewals } = await handle(world).query(tokenStateQuery);
       return tokenCalls(world) - renewals;
     };
-    await expect.poll(unaccounted, PATIENT).toBe(0);
+    await eventually(async () => (await unaccounted()) === 0 || undefined);
     const state = await handle(world).query(tokenStateQuery);
-    const periods = (performance.now() - begun) / (LIFETIME_S * 1_000 * 0.25);
+    const periods = (world.clock.nowMs() - begun) / (LIFETIME_S * 1_000 * 0.25);
     expect(state.renewals).toBeLessThanOrEqual(Math.ceil(periods * 1.1) + 1);
     expect(state.needsAttention).toBe(false);
     const calls = world.simulator.control.calls().length;
@@ -66,7 +64,7 @@ describe('the application token is renewed long before it expires', () => {
 
   test('H43 twenty concurrent requests share one renewal', async () => {
     // In a world without other renewals at that time.
-    const quiet = await PayoutWorld.start();
+    const quiet = await VirtualWorld.start();
     try {
       await quiet.payouts.result(await quiet.pay('success'));
       // Requests beyond five are asked to retry, as a worker does.
@@ -97,10 +95,10 @@ describe('the application token is renewed long before it expires', () => {
 });
 
 test('H44 a renewal with many requests continues as new, with the token and the time of its next renewal', async () => {
-  const world = await PayoutWorld.start();
+  const world = await VirtualWorld.start();
   try {
     await world.payouts.result(await world.pay('success final=0s'));
-    const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
+    const renewals = new TokenRenewals(world.client, world.surroundings);
     const grant = async () => {
       const { grantedAtMs: _now, ...rest } = await renewals.grant({ environment: 'test', app: 'default' });
       return rest;
@@ -119,7 +117,7 @@ test('H44 a renewal with many requests continues as new, with the token and the 
 
 describe('a provider that rejects every token that it grants', () => {
   test('gets no further token requests, and once it recovers, calls continue with the current token', async () => {
-    const world = await PayoutWorld.start({ env: NO_POLLS });
+    const world = await VirtualWorld.start({ env: NO_POLLS });
     try {
       const ref = await world.pay('stuck');
       await world.until(ref, ({ phase }) => phase === 'PROCESSING');
@@ -141,7 +139,7 @@ describe('a provider that rejects every token that it grants', () => {
 describe('the provider is unavailable when the token is due', () => {
   test('for most of the remaining lifetime: payouts continue, and the renewal is flagged meanwhile', async () => {
     // It is flagged with about a third of the lifetime left, which is the time that a payout has.
-    const world = await PayoutWorld.start({ settings: { applicationTokenSeconds: 40 } });
+    const world = await VirtualWorld.start({ settings: { applicationTokenSeconds: 40 } });
     try {
       await world.payouts.result(await world.pay('success'));
       const { id } = world.simulator.control.addFault({

@@ -7,7 +7,7 @@ import { Turns } from '../../src/workers/rate-limit/turns.ts';
 import { authorized } from '../support/authorized.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 describe('H61 token calls pass the calls that wait for them', () => {
   const order = (calls: GatedCall[]) => {
@@ -66,9 +66,9 @@ describe('H61 slots of calls that wait behind creates', () => {
 });
 
 describe('H61 a hanging token endpoint', () => {
-  let world: PayoutWorld;
+  let world: VirtualWorld;
   beforeAll(async () => {
-    world = await PayoutWorld.start({
+    world = await VirtualWorld.start({
       env: { PAYMENTS_CALL_TIMEOUT: '1m' },
       settings: { userTokenSeconds: 3_600 },
     });

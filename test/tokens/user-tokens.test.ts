@@ -5,14 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
 import type { Grant } from '../../src/domain/token-record.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { authorized } from '../support/authorized.ts';
 import { eventually } from '../support/eventually.ts';
-import { PayoutWorld, type WorldOptions } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
 import { NO_POLLS } from '../support/test-world.ts';
+import { VirtualWorld, type VirtualWorldOptions } from '../support/virtual-world.ts';
 
 const grantOf = (name: string, obtainedAtMs: number): Grant => ({
   ...{ access: `${name} access`, fingerprint: name, lifetimeMs: 3_600_000, obtainedAtMs },
@@ -23,16 +22,19 @@ const grantOf = (name: string, obtainedAtMs: number): Grant => ({
 const PATIENT_CALLS = { PAYMENTS_CALL_TIMEOUT: '1m' };
 const USER_TOKENS = { ...PATIENT_CALLS, PAYMENTS_GATEWAY_TOKEN: 'user', PAYMENTS_TRADE_TOKEN: 'user' };
 
-const handle = (world: PayoutWorld, openId: string) =>
+const handle = (world: VirtualWorld, openId: string) =>
   world.client.workflow.getHandle(tokenWorkflowId('default', openId));
-const state = (world: PayoutWorld, openId: string) => handle(world, openId).query(tokenStateQuery);
-const refreshes = (world: PayoutWorld) =>
+const state = (world: VirtualWorld, openId: string) => handle(world, openId).query(tokenStateQuery);
+const refreshes = (world: VirtualWorld) =>
   world.simulator.control.calls().filter(({ operation }) => operation === 'oauthToken').length;
-const unauthorized = (world: PayoutWorld) =>
+const unauthorized = (world: VirtualWorld) =>
   world.simulator.control.calls().filter(({ token }) => token !== 'valid' && token !== 'not-needed');
 
-async function inWorld(options: WorldOptions, work: (world: PayoutWorld) => Promise<void>): Promise<void> {
-  const world = await PayoutWorld.start({ ...options, env: { ...PATIENT_CALLS, ...options.env } });
+async function inWorld(
+  options: VirtualWorldOptions,
+  work: (world: VirtualWorld) => Promise<void>,
+): Promise<void> {
+  const world = await VirtualWorld.start({ ...options, env: { ...PATIENT_CALLS, ...options.env } });
   try {
     await work(world);
   } finally {
@@ -41,9 +43,9 @@ async function inWorld(options: WorldOptions, work: (world: PayoutWorld) => Prom
 }
 
 describe('payouts with the token of a user', () => {
-  let world: PayoutWorld;
+  let world: VirtualWorld;
   beforeAll(async () => {
-    world = await PayoutWorld.start({
+    world = await VirtualWorld.start({
       env: USER_TOKENS,
       // A token is renewed with at least half of this left, which is more than any machine stalls.
       settings: { gatewayToken: 'user', tradeToken: 'user', userTokenSeconds: 20 },
@@ -132,11 +134,8 @@ describe('H42 a handover of tokens', () => {
   test('expires by the time in the grant, not by the time when the workflow sees it', async () => {
     await inWorld({ idle: true }, async (world) => {
       const owner = { environment: 'test', app: 'default', openId: `user-${randomUUID()}` };
-      const obtainedAtMs = Date.now() - 60_000;
-      await new TokenRenewals(world.client, PROCESS_SURROUNDINGS).handOver(
-        owner,
-        grantOf('one', obtainedAtMs),
-      );
+      const obtainedAtMs = world.clock.wallMs() - 60_000;
+      await new TokenRenewals(world.client, world.surroundings).handOver(owner, grantOf('one', obtainedAtMs));
       await world.startWorkers();
       expect(await eventually(() => state(world, owner.openId).catch(() => undefined))).toMatchObject({
         obtainedAt: new Date(obtainedAtMs).toISOString(),
@@ -149,8 +148,8 @@ describe('H42 a handover of tokens', () => {
   test('of an older authorization, or repeated, does not replace a newer one', async () => {
     await inWorld({ idle: true }, async (world) => {
       const owner = { environment: 'test', app: 'default', openId: `user-${randomUUID()}` };
-      const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
-      const now = Date.now();
+      const renewals = new TokenRenewals(world.client, world.surroundings);
+      const now = world.clock.wallMs();
       const [older, newer] = [grantOf('older', now - 60_000), grantOf('newer', now - 30_000)];
       for (const grant of [newer, older, newer]) await renewals.handOver(owner, grant);
       await world.startWorkers();
@@ -171,7 +170,7 @@ describe('H42 a handover of tokens', () => {
         const { obtainedAt = '' } = await state(world, openId);
         await handle(world, openId).executeUpdate(renewUpdate);
         await handle(world, openId).terminate('a mistake in the UI');
-        const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
+        const renewals = new TokenRenewals(world.client, world.surroundings);
         await renewals.ensure(owner);
         await eventually(async () => ((await state(world, openId)).renewals === 1 ? true : undefined));
         await renewals.handOver(owner, grantOf('late', Date.parse(obtainedAt)));
@@ -194,7 +193,7 @@ describe('H42 a handover of tokens', () => {
 });
 
 /** When the activities of this type started, on Temporal's clock. */
-async function activityTimes(world: PayoutWorld, activityType: string): Promise<{ startedAt: string }[]> {
+async function activityTimes(world: VirtualWorld, activityType: string): Promise<{ startedAt: string }[]> {
   const times: { startedAt: string }[] = [];
   for await (const { workflowId, runId } of world.client.workflow.list()) {
     const { events } = await world.client.workflow.getHandle(workflowId, runId).fetchHistory();
@@ -214,7 +213,7 @@ describe('H42 a Workflow Reset of a renewal', () => {
   /** Refreshed twice, then reset to before `activityType` was scheduled for the first time. */
   async function resetWorld(
     activityType: string,
-    work: (world: PayoutWorld, openId: string) => Promise<void>,
+    work: (world: VirtualWorld, openId: string) => Promise<void>,
   ) {
     await inWorld({ settings: STRICT }, async (world) => {
       const openId = await authorized(world);
@@ -227,7 +226,7 @@ describe('H42 a Workflow Reset of a renewal', () => {
   }
 
   /** The provider rejects every refresh token but the newest, which would flag the renewal. */
-  async function renewsWell(world: PayoutWorld, openId: string) {
+  async function renewsWell(world: VirtualWorld, openId: string) {
     await handle(world, openId).executeUpdate(renewUpdate);
     expect(await state(world, openId)).toMatchObject({ needsAuthorization: false, needsAttention: false });
     expect(
@@ -255,7 +254,7 @@ describe('H42 a Workflow Reset of a renewal', () => {
   test('followed by a termination: the next run has the newest token too', async () => {
     await resetWorld('refreshUserToken', async (world, openId) => {
       await handle(world, openId).terminate('a mistake in the UI');
-      await new TokenRenewals(world.client, PROCESS_SURROUNDINGS).ensure({
+      await new TokenRenewals(world.client, world.surroundings).ensure({
         environment: 'test',
         app: 'default',
         openId,
@@ -269,7 +268,7 @@ describe('a terminated renewal', () => {
   test('is started again from its last history', async () => {
     await inWorld({ settings: { userTokenSeconds: 3_600 } }, async (world) => {
       const openId = await authorized(world);
-      const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
+      const renewals = new TokenRenewals(world.client, world.surroundings);
       await handle(world, openId).terminate('a mistake in the UI');
       await eventually(async () => {
         await renewals.restartStopped({ environment: 'test', app: 'default' });
@@ -300,7 +299,7 @@ describe('a terminated renewal', () => {
         interceptors: { workflow: [breaking] },
       });
       await eventually(async () => {
-        const failed = await new TokenRenewals(client, PROCESS_SURROUNDINGS).restartStopped({
+        const failed = await new TokenRenewals(client, world.surroundings).restartStopped({
           environment: 'test',
           app: 'default',
         });
@@ -308,7 +307,7 @@ describe('a terminated renewal', () => {
       });
       const other = broken === tokenWorkflowId('default', one) ? two : one;
       await eventually(async () => {
-        await new TokenRenewals(client, PROCESS_SURROUNDINGS).restartStopped({
+        await new TokenRenewals(client, world.surroundings).restartStopped({
           environment: 'test',
           app: 'default',
         });
@@ -320,8 +319,8 @@ describe('a terminated renewal', () => {
   test('before its first action: the grant that it received is not lost', async () => {
     await inWorld({ idle: true, settings: { userTokenSeconds: 3_600 } }, async (world) => {
       const owner = { environment: 'test', app: 'default', openId: `user-${randomUUID()}` };
-      const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
-      await renewals.handOver(owner, grantOf('sealed', Date.now()));
+      const renewals = new TokenRenewals(world.client, world.surroundings);
+      await renewals.handOver(owner, grantOf('sealed', world.clock.wallMs()));
       await handle(world, owner.openId).terminate('a mistake in the UI');
       await renewals.ensure(owner);
       await world.startWorkers();
@@ -343,7 +342,7 @@ describe('a terminated renewal', () => {
         await eventually(held.arrived);
         await handle(world, openId).terminate('a mistake in the UI');
         held.release();
-        await new TokenRenewals(world.client, PROCESS_SURROUNDINGS).ensure({
+        await new TokenRenewals(world.client, world.surroundings).ensure({
           environment: 'test',
           app: 'default',
           openId,
@@ -359,7 +358,7 @@ describe('a terminated renewal', () => {
       const openId = await authorized(world);
       await handle(world, openId).cancel();
       await handle(world, openId).result();
-      await new TokenRenewals(world.client, PROCESS_SURROUNDINGS).restartStopped({
+      await new TokenRenewals(world.client, world.surroundings).restartStopped({
         environment: 'test',
         app: 'default',
       });

@@ -6,22 +6,22 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { programArguments } from '../../scripts/programs.ts';
-import { CAN_HAVE_TERMINAL, cli, cliOnTerminal } from '../support/cli.ts';
+import { CAN_HAVE_TERMINAL, cli, cliOnTerminal, passTime } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { secretFile } from '../support/secret-file.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const pageSchema = z.object({
   payouts: z.array(z.object({ partnerOrderId: z.string() })),
   nextCursor: z.string().optional(),
 });
-let world: PayoutWorld;
+let world: VirtualWorld;
 const run = (...args: string[]) => cli(world.workerEnvironment, args);
 
 beforeAll(async () => {
-  world = await PayoutWorld.start();
+  world = await VirtualWorld.start();
 });
 
 afterAll(() => world.stop());
@@ -32,7 +32,7 @@ function linesOf(...args: string[]) {
     env: { PATH: process.env['PATH'], ...world.workerEnvironment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const closed = once(child, 'close');
+  const closed = once(child, 'close').finally(passTime());
   return { lines: createInterface({ input: child.stdout }), exitCode: async () => (await closed)[0] };
 }
 

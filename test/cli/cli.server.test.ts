@@ -3,19 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { programArguments } from '../../scripts/programs.ts';
+import { RateLimits } from '../../src/client/rate-limits.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { CAN_HAVE_TERMINAL, cli, cliOnTerminal, ended } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let folder: string;
 const run = (...args: string[]) => cli(world.workerEnvironment, args);
 
 beforeAll(async () => {
-  world = await PayoutWorld.start();
+  world = await VirtualWorld.start();
   folder = mkdtempSync(join(tmpdir(), 'payouts-cli-'));
 });
 
@@ -317,6 +318,8 @@ describe('tokens', () => {
 describe('rate-limit', () => {
   test('shows the lease owner, and changes the rate without a restart', async () => {
     await run('account', '--client-id', 'client-1');
+    const limits = new RateLimits(world.client, 'test');
+    await eventually(async () => (await limits.state('default')).inForce ?? undefined);
     const configured = { callsPerSecond: null, changedBy: null, inForce: 500 };
     expect((await run('rate-limit', '--json')).json()).toMatchObject(configured);
     expect((await run('rate-limit')).stdout).toContain("500, the workers' configuration");

@@ -6,14 +6,14 @@ import { emptyTally } from '../../src/domain/batch.ts';
 import { progressLine } from '../../src/starters/cli/batches.ts';
 import { debitsByRow, manyRows, rowsOf } from '../support/batches.ts';
 import { cli } from '../support/cli.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let folder: string;
 const run = (...args: string[]) => cli(world.workerEnvironment, args);
 
 beforeAll(async () => {
-  world = await PayoutWorld.start();
+  world = await VirtualWorld.start();
   folder = mkdtempSync(join(tmpdir(), 'payouts-batch-cli-'));
 });
 

@@ -5,18 +5,18 @@ import type { Environment } from '../../src/config/environment.ts';
 import { unlessGone } from '../../src/temporal/client-errors.ts';
 import { CAN_HAVE_TERMINAL, cli, cliOnTerminal } from '../support/cli.ts';
 import { newKey } from '../support/keys.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { secretFile } from '../support/secret-file.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const MUCH_LATER = { notBefore: '2099-01-01T00:00:00Z' };
-let world: PayoutWorld;
+let world: VirtualWorld;
 /** Names the file of profiles, and no connection. */
 let environment: Environment;
 
 beforeAll(async () => {
-  world = await PayoutWorld.start({ idle: true });
+  world = await VirtualWorld.start({ idle: true });
   const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, PAYMENTS_BASE_URL } = world.workerEnvironment;
   const connection = { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE };
   const encrypted = { ...connection, PAYOUTS_ENCRYPTION_KEYS: 'env:THE_KEYS' };

@@ -8,17 +8,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { ended } from '../support/cli.ts';
 import { type Installed, installPackage } from '../support/installed-package.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const exec = promisify(execFile);
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let installed: Installed;
 let elsewhere: string;
 
 beforeAll(async () => {
-  world = await PayoutWorld.start();
+  world = await VirtualWorld.start();
   installed = await installPackage(packProject);
   // Only npm knows how it links a bin. All dependencies are there, so it contacts no registry.
   await exec('npm', ['rebuild', 'durable-payouts', '--ignore-scripts', '--offline'], {
