@@ -117,6 +117,19 @@ describe('H103 an order appears', () => {
     asked.release();
   });
 
+  test('a cancellation that still waits for the provider shows as requested', async () => {
+    const body = payoutRequest(newPartnerOrderId());
+    const { partnerOrderId } = body;
+    const asked = world.hold({ operation: 'queryResult', partnerOrderId, times: 1 }, 'before');
+    await startDoubtful(body);
+    await eventually(asked.arrived);
+    const canceled = world.payouts.cancel(body, { by });
+    const { sentence } = await world.until(body, (state) => state.sentence.includes(by));
+    expect(sentence).toMatch(/^Cancellation requested by olga\. It is unknown whether the order exists/);
+    asked.release();
+    expect((await canceled).sentence).toBe('No order was created: canceled by olga.');
+  });
+
   test('an unreadable order counts as a send: nothing is sent while it is invisible again', async () => {
     const { control } = world.simulator;
     const body = payoutRequest(newPartnerOrderId());
