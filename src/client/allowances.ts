@@ -21,7 +21,7 @@ import {
 import { toMinorUnits } from '../domain/money.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
-import { isGone } from '../temporal/client-errors.ts';
+import { isOfEndedRun } from '../temporal/client-errors.ts';
 import { inSlices } from './checked-batch.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 
@@ -177,10 +177,6 @@ function fitting(queue: readonly Waiting[]): number {
     return at > 0 && characters > MAX_CHARACTERS;
   });
   return beyond === -1 ? queue.length : beyond;
-}
-
-function isOfEndedRun(error: unknown): boolean {
-  return isGone(error) || failureIn(error)?.type === 'AcceptedUpdateCompletedWorkflow';
 }
 
 function failureIn(error: unknown): ApplicationFailure | undefined {

@@ -33,15 +33,21 @@ export class Leases {
 
   /** Throws Temporal's `WorkflowNotFoundError` if no worker has ever served the application. */
   async of(app: string): Promise<Lease> {
-    // A name that is not valid could change the meaning of the query.
-    const [lease] = appName.safeParse(app).success ? await this.search(` AND PayoutApp = '${app}'`) : [];
-    if (!lease) throw new WorkflowNotFoundError(`no rate-limit lease of ${app}`, '', undefined);
+    const [lease] = currentOf(await this.search(app));
+    if (!lease) throw noLease(app);
     return lease;
   }
 
+  /** Also those of its earlier `app_id`s, which a process may still own. Throws what `of` throws. */
+  async everyOf(app: string): Promise<Lease[]> {
+    const found = await this.search(app);
+    if (found.length === 0) throw noLease(app);
+    return found;
+  }
+
   /** One of each application. */
-  all(): Promise<Lease[]> {
-    return this.search('');
+  async all(): Promise<Lease[]> {
+    return currentOf(await this.search());
   }
 
   async describe(app: string, workflowId: string): Promise<Lease> {
@@ -56,21 +62,36 @@ export class Leases {
     return this.client.workflow.getHandle<WorkflowSignatures['rateLimitLease']>(workflowId);
   }
 
-  /** After a change of the `app_id`, the application's old lease still exists, without an owner. */
-  private async search(filter: string): Promise<Lease[]> {
+  /** The newest first. */
+  private async search(app?: string): Promise<Lease[]> {
+    // A name that is not valid could change the meaning of the query.
+    if (app !== undefined && !appName.safeParse(app).success) return [];
+    const filter = app === undefined ? '' : ` AND PayoutApp = '${app}'`;
     const query = `WorkflowType = 'rateLimitLease' AND ExecutionStatus = 'Running'${filter}`;
     const runs: ListedRun[] = [];
     for await (const page of listRunPages(this.client, query, PAGE_SIZE)) runs.push(...page);
     runs.sort((one, two) => two.startedMs - one.startedMs);
-    const current = new Map<string, Lease>();
+    const leases: Lease[] = [];
     for (const run of runs) {
       const app = run.attribute('PayoutApp');
       if (typeof app !== 'string' || !run.workflowId.startsWith(leaseWorkflowId(this.environment, '')))
         continue;
-      const lease = await this.describe(app, run.workflowId);
-      const known = current.get(app);
-      if (!known || (known.owner === null && lease.owner !== null)) current.set(app, lease);
+      leases.push(await this.describe(app, run.workflowId));
     }
-    return [...current.values()];
+    return leases;
   }
+}
+
+function noLease(app: string): WorkflowNotFoundError {
+  return new WorkflowNotFoundError(`no rate-limit lease of ${app}`, '', undefined);
+}
+
+/** After a change of the `app_id`, the application's old lease still exists, without an owner. */
+function currentOf(leases: readonly Lease[]): Lease[] {
+  const current = new Map<string, Lease>();
+  for (const lease of leases) {
+    const known = current.get(lease.app);
+    if (!known || (known.owner === null && lease.owner !== null)) current.set(lease.app, lease);
+  }
+  return [...current.values()];
 }

@@ -1,7 +1,7 @@
 /** The stop switch of an application: while it is paused, no call is sent that creates an order or a receiving account. */
 import type { Client } from '@temporalio/client';
 import { pauseUpdate, resumeUpdate } from '../contract/lease-messages.ts';
-import type { Pause, PauseRequest } from '../domain/rate-limit-lease.ts';
+import type { Pause, PauseRequest, RateLimitState } from '../domain/rate-limit-lease.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 import { Leases } from './leases.ts';
 
@@ -32,21 +32,25 @@ export class Pauses {
    * Stops the create calls of an application, in every process. When it resolves, a call that has its turn may still be
    * written for 1.3 s. Needs a running worker. Pausing again changes nothing.
    */
-  async pause(app: string, { by, reason }: PauseRequest): Promise<Pausable> {
-    const { workflowId } = await this.leases.of(app);
-    const { paused } = await retryDroppedUpdate(() =>
-      this.leases.handle(workflowId).executeUpdate(pauseUpdate, { args: [{ by, reason }] }),
-    );
-    return { app, paused };
+  pause(app: string, { by, reason }: PauseRequest): Promise<Pausable> {
+    return this.change(app, (lease) => lease.executeUpdate(pauseUpdate, { args: [{ by, reason }] }));
   }
 
   /** Ends the pause. The payouts that wait for it continue within a minute. */
-  async resume(app: string, { by }: Pick<PauseRequest, 'by'>): Promise<Pausable> {
-    const { workflowId } = await this.leases.of(app);
-    const { paused } = await retryDroppedUpdate(() =>
-      this.leases.handle(workflowId).executeUpdate(resumeUpdate, { args: [{ by }] }),
+  resume(app: string, { by }: Pick<PauseRequest, 'by'>): Promise<Pausable> {
+    return this.change(app, (lease) => lease.executeUpdate(resumeUpdate, { args: [{ by }] }));
+  }
+
+  /** While the `app_id` changes, processes of both serve the application. */
+  private async change(
+    app: string,
+    send: (lease: ReturnType<Leases['handle']>) => Promise<RateLimitState>,
+  ): Promise<Pausable> {
+    const changed = (await this.leases.everyOf(app)).map(({ workflowId }) =>
+      retryDroppedUpdate(() => send(this.leases.handle(workflowId))),
     );
-    return { app, paused };
+    const [state] = await Promise.all(changed);
+    return { app, paused: state?.paused ?? null };
   }
 }
 

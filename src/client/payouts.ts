@@ -1,5 +1,5 @@
 /** Starts, steers and reads payouts. Connects to Temporal only, never to the provider. */
-import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
 import {
@@ -27,6 +27,7 @@ import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../domain/
 import { endedState } from '../domain/payout-state.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
+import { isOfEndedRun } from '../temporal/client-errors.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/search-keys.ts';
 import { acknowledge, withoutAcknowledged } from './acknowledgements.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
@@ -320,7 +321,7 @@ export class Payouts {
    * read. Throws `error` if there is another reason, and Temporal's `WorkflowNotFoundError` if there is no such payout.
    */
   private async endedResult(ref: PayoutRef, error: unknown): Promise<PayoutResult | undefined> {
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
+    if (!isOfEndedRun(error)) throw error;
     await this.handle(ref).describe();
     const seen = await this.look(ref).catch(() => undefined);
     return seen?.result;

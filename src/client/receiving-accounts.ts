@@ -1,5 +1,5 @@
 /** Opens receiving accounts. Connects to Temporal only. Balance and detail are in `reads.ts`. */
-import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import { receivingAccountWorkflowId } from '../contract/ids.ts';
 import {
   checkReceivingAccount,
@@ -18,6 +18,7 @@ import type {
   ReceivingAccountState,
 } from '../domain/receiving-account.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
+import { isOfEndedRun } from '../temporal/client-errors.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 import { requireValid } from './invalid-request.ts';
@@ -135,10 +136,10 @@ export class ReceivingAccounts {
       const update = { args: [resolution] as [OpeningResolution] };
       return await retryDroppedUpdate(() => handle.executeUpdate(resolveOpeningUpdate, update));
     } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      if (!isOfEndedRun(error)) throw error;
       await handle.describe();
-      const ended = await handle.result().catch(() => undefined);
-      throw new EndedError('request', ended?.outcome);
+      const seen = await this.look(ref).catch(() => undefined);
+      throw new EndedError('request', seen?.result?.outcome);
     } finally {
       this.states.forget(handle.workflowId);
     }

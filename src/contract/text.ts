@@ -6,9 +6,12 @@ type Rule = readonly [broken: RegExp, message: string];
 const MAX_TEXT_LENGTH = 256;
 const ENTER_AGAIN = 'format the cells as text and enter the value again';
 
-/** But for joiners and variation selectors where scripts need them to write names. */
+/**
+ * But for joiners and variation selectors where scripts need them to write names. The marks of these scripts take joiners;
+ * accents, which all scripts share, do not. Bengali and Kannada also put a joiner before a virama.
+ */
 const INVISIBLE =
-  /(?!\u200c|\u200d|\p{Variation_Selector})[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]|(?<![\p{Script=Arabic}\p{M}])(?:\u200c|\u200d)|(?<![\p{Script=Han}\p{Extended_Pictographic}])\p{Variation_Selector}/u;
+  /(?!\u200c|\u200d|\p{Variation_Selector})[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]|(?<!\p{Script_Extensions=Arabic}|(?!\p{Script=Inherited})\p{M})(?:\u200c|\u200d)(?![\u09cd\u0ccd])|(?<![\p{Script=Han}\p{Extended_Pictographic}])\p{Variation_Selector}/u;
 /** In English and in other languages: `#REF!`, `#N/A`, `#BEZUG!`, `#NV`, and a column that was too narrow. */
 const ERROR_VALUE = /^(?:#(?:#+|¡?[\p{L}\d/_]+[!?]|N\/[AD]|NV|GETTING_DATA)|Err:\d{3})$/u;
 
@@ -43,7 +46,7 @@ const CODE_RULES: readonly Rule[] = [
   [/^['’`]/, 'must not start with an apostrophe'],
   [/\s/, 'must not contain spaces'],
   [
-    /^\d{1,2}-[a-z]{3}(?:-\d{2,4})?$|^[a-z]{3}-\d{2,4}$/i,
+    /^\d{1,2}-[a-z]{3}(?:-(?:\d{2}){1,2})?$|^[a-z]{3}-(?:\d{2}){1,2}$/i,
     `is a date, into which a spreadsheet has changed it: ${ENTER_AGAIN}`,
   ],
   [/^(?:true|false|null|none|nan|undefined)$/i, `is a word of a program: ${ENTER_AGAIN}`],

@@ -63,7 +63,7 @@ const DECIDED_IN: readonly PayoutPhase[] = ['QUOTING', 'CREATING', 'RECONCILING'
 const DECIDED = {
   approve: 'Approved',
   refuse: 'Refused',
-  cancel: 'Canceled',
+  cancel: 'Cancellation requested',
   resolve: 'Resolved',
 } as const satisfies Record<MadeDecision['action'], string>;
 

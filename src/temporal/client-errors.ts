@@ -1,5 +1,10 @@
 /** Classifies errors of the Temporal client: Temporal itself, or the requested workflow. */
-import { isGrpcServiceError, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  isGrpcServiceError,
+  ServiceError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { isStaleClock } from './queries.ts';
 import { WorkflowStuckError } from './stuck-workflow.ts';
@@ -47,6 +52,12 @@ export async function unlessGone<T>(work: () => Promise<T>): Promise<T | undefin
     if (isGone(error)) return undefined;
     throw error;
   }
+}
+
+/** The run ended before an update could be sent to it, or before it could return. */
+export function isOfEndedRun(error: unknown): boolean {
+  const cause = error instanceof WorkflowUpdateFailedError ? applicationFailure(error.cause) : undefined;
+  return isGone(error) || cause?.type === 'AcceptedUpdateCompletedWorkflow';
 }
 
 /** The failure that a workflow or an activity raised, from the chain of causes. */

@@ -11,6 +11,7 @@ import { Pauses } from '../../src/client/pauses.ts';
 import { RateLimits } from '../../src/client/rate-limits.ts';
 import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
+import { settingsIn } from '../../src/contract/lease-settings.ts';
 import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit-lease.ts';
 import { leaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
 
@@ -193,6 +194,24 @@ describe('H211 a pause lasts until its end', () => {
     });
     await system.end();
   });
+});
+
+test('H210 a pause stops every process of the application, also one with its earlier app_id', async () => {
+  const { system, world, pass, pause, resume } = await scene();
+  const lease = (appId: string) => system.client.workflow.getHandle(leaseWorkflowId('test', appId));
+  const isPaused = async (appId: string) => {
+    const { memo } = await world.finish(lease(appId).describe());
+    return settingsIn(memo).paused !== undefined;
+  };
+  const keeper = leaseKeeper(system.client, { environment: 'test', appId: 'another-app' }, APP, world);
+  keeper.check();
+  await pass(10 * SECOND);
+  keeper.stop();
+  await pause();
+  expect([await isPaused('demo-app'), await isPaused('another-app')]).toEqual([true, true]);
+  await resume();
+  expect([await isPaused('demo-app'), await isPaused('another-app')]).toEqual([false, false]);
+  await system.end();
 });
 
 test('H212 an approval given during a pause covers only its own terms afterwards', async () => {

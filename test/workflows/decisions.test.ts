@@ -22,7 +22,7 @@ beforeAll(async () => {
   world = await startWorld({ env: NO_POLLS });
   // The only way to a review without a known order leads through the confirmation window.
   windowed = await startWorld({
-    env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '3s', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
+    env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '30s', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
   });
 });
 afterAll(async () => {
@@ -101,6 +101,34 @@ describe('H103 an order appears', () => {
       await voided;
     },
   );
+
+  test('a decision about a payout whose workflow is terminated meanwhile is refused as one about an ended payout', async () => {
+    const ref = await windowed.payWithFault({ kind: 'drop-before' }, 'success');
+    await windowed.until(ref, isReviewed);
+    const asked = windowed.hold({ operation: 'queryResult', ...ref, times: 1 }, 'before');
+    const resolved = windowed.payouts.resolve(ref, { by, created: false, then: 'end' });
+    const refused = expect(resolved).rejects.toMatchObject({
+      name: 'EndedError',
+      message: 'the workflow of this payout has ended',
+    });
+    await eventually(asked.arrived);
+    await windowed.payouts.handle(ref).terminate();
+    await refused;
+    asked.release();
+  });
+
+  test('a cancellation that still waits for the provider shows as requested', async () => {
+    const body = payoutRequest(newPartnerOrderId());
+    const { partnerOrderId } = body;
+    const asked = world.hold({ operation: 'queryResult', partnerOrderId, times: 1 }, 'before');
+    await startDoubtful(body);
+    await eventually(asked.arrived);
+    const canceled = world.payouts.cancel(body, { by });
+    const { sentence } = await world.until(body, (state) => state.sentence.includes(by));
+    expect(sentence).toMatch(/^Cancellation requested by olga\. It is unknown whether the order exists/);
+    asked.release();
+    expect((await canceled).sentence).toBe('No order was created: canceled by olga.');
+  });
 
   test('an unreadable order counts as a send: nothing is sent while it is invisible again', async () => {
     const { control } = world.simulator;

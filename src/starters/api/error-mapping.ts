@@ -63,7 +63,7 @@ export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isRetryableTemporalError(error))
     return unavailable(
       'temporal-unavailable',
-      'Temporal or a worker does not respond. It is unknown whether the request was executed: read the state, or send the same request again',
+      'Temporal, a worker or the provider does not respond in time. It is unknown whether the request was executed: read the state, or send the same request again',
     );
   return undefined;
 }

@@ -55,7 +55,7 @@ function unexpected(error: unknown): Failure {
 function unavailableText(error: unknown): string | undefined {
   if (error instanceof TemporalSetupError || error instanceof WorkflowStuckError) return error.message;
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError)
-    return `no worker answered in time, so whether the change was made is unknown. ${ASK_DOCTOR}`;
+    return `neither a worker nor the provider answered in time, so whether the change was made is unknown. ${ASK_DOCTOR}`;
   if (isUnserved(error))
     return `${UNSERVED[grpcStatusOf(error) ?? '']} (${serverMessageOf(error)}). ${ASK_DOCTOR}`;
   if (!(error instanceof ServiceError)) return undefined;
