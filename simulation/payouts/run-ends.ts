@@ -8,7 +8,7 @@ import { isOfStranger } from './strangers.ts';
 
 /** Runs continue as new long before this limit. */
 const MAX_EVENTS = 1_000;
-/** Only strangers start workflows with invalid input, and no workflow has a timeout that can expire. */
+/** Only strangers start workflows with invalid input. */
 const INVALID_ENDS: ReadonlySet<EventType> = new Set([
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT,
@@ -47,8 +47,19 @@ function problemsIn(run: Run): string[] {
   const last = entries.at(-1);
   const name = last ? EventType[last.type].replace('EVENT_TYPE_WORKFLOW_EXECUTION_', '') : '';
   return [
-    last && INVALID_ENDS.has(last.type) && !isOfStranger(run) && `${workflowId} ended ${name}`,
+    last &&
+      INVALID_ENDS.has(last.type) &&
+      !isOfStranger(run) &&
+      !mayTimeOut(run, last.type) &&
+      `${workflowId} ended ${name}`,
     last && isOfStranger(run) && isCompleted(run) && `${workflowId} accepted bad input`,
     entries.length > MAX_EVENTS && `${workflowId} has a history of ${entries.length} events`,
   ].filter((problem) => typeof problem === 'string');
+}
+
+/** Reads and the links of authorizations have a timeout, because a caller waits for them. */
+function mayTimeOut({ started }: Run, end: EventType): boolean {
+  return (
+    end === EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT && started.workflowExecutionTimeout != null
+  );
 }
