@@ -18,10 +18,10 @@ import { type Api, temporal } from '../sdk.ts';
 import { grpcError, notFound } from './errors.ts';
 import { type Entry, encodedHistory, exported, isFinal } from './history.ts';
 import type { PendingActivity } from './pending-activity.ts';
-import { id, type Run, type Update } from './run.ts';
+import { id, type QueryAnswer, type Run, type Update } from './run.ts';
 import { Schedules } from './schedules.ts';
 import type { Temporal } from './temporal.ts';
-import { toStamp } from './time.ts';
+import { durationMs, toStamp } from './time.ts';
 import { Visibility } from './visibility.ts';
 
 const api = temporal.api.workflowservice.v1;
@@ -87,6 +87,8 @@ export class Service {
   losses: Losses | undefined;
   /** Refuses all requests. */
   isUnavailable = false;
+  /** How often a query is dispatched within its time. Core may drop the first one. */
+  queryAttempts = 1;
   private readonly schedules: Schedules;
   private readonly server: Temporal;
   private readonly handlers: ReadonlyMap<string, Handler>;
@@ -410,9 +412,10 @@ export class Service {
         method(
           api.ListWorkflowExecutionsRequest,
           api.ListWorkflowExecutionsResponse,
-          ({ query, pageSize }) => {
-            const found = this.visibility.find(query);
-            return { executions: found.slice(0, pageSize || found.length).map(({ info }) => info) };
+          ({ query, pageSize, nextPageToken }) => {
+            const token = Buffer.from(nextPageToken).toString();
+            const { listed, nextToken } = this.visibility.page(query, pageSize, token);
+            return { executions: listed.map(({ info }) => info), nextPageToken: Buffer.from(nextToken) };
           },
         ),
       ],
@@ -447,9 +450,16 @@ export class Service {
         searchAttributes: request.searchAttributes ?? null,
         identity: request.identity ?? '',
         ...(request.workflowTaskTimeout && { workflowTaskTimeout: request.workflowTaskTimeout }),
+        ...this.expiry(durationMs(request.workflowExecutionTimeout)),
       },
     });
     return { runId: run.runId, started: isNew, status: run.status };
+  }
+
+  private expiry(timeoutMs: number | undefined) {
+    if (!timeoutMs) return {};
+    const workflowExecutionExpirationTime = toStamp(this.server.world.now + timeoutMs);
+    return { workflowExecutionTimeout: toStamp(timeoutMs), workflowExecutionExpirationTime };
   }
 
   /** A page starts after the event id in the token, so an empty long poll resumes at the same place. */
@@ -476,13 +486,13 @@ export class Service {
     const run = this.runOf(request.execution);
     const { queryType, queryArgs } = request.query ?? {};
     const { world } = this.server;
-    const late = new Promise<undefined>((resolve) => {
-      world.at(QUERY_LIMIT_MS, () => resolve(undefined));
-    });
-    const answer = await Promise.race([
-      this.server.query(run, queryType ?? '', queryArgs?.payloads ?? []),
-      late,
-    ]);
+    let answer: QueryAnswer | undefined;
+    for (let left = this.queryAttempts; !answer && left > 0; left -= 1) {
+      const late = new Promise<undefined>((resolve) => {
+        world.at(QUERY_LIMIT_MS / this.queryAttempts, () => resolve(undefined));
+      });
+      answer = await Promise.race([this.server.query(run, queryType ?? '', queryArgs?.payloads ?? []), late]);
+    }
     if (!answer) throw grpcError('DEADLINE_EXCEEDED', 'no worker answered the query');
     if ('failure' in answer) throw grpcError('INVALID_ARGUMENT', answer.failure.message ?? '');
     return { queryResult: { payloads: answer.result ? [answer.result] : [] } };

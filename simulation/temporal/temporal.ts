@@ -175,6 +175,8 @@ export class Temporal implements RunHost {
       workflowExecutionStartedEventAttributes: run.started,
     });
     run.scheduleTask();
+    const { workflowExecutionExpirationTime: expires } = run.started;
+    if (expires) run.plan(toMs(expires) - this.world.now, () => this.timeOut(run));
     return run;
   }
 
@@ -214,6 +216,15 @@ export class Temporal implements RunHost {
       run.write(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED, {
         workflowExecutionCancelRequestedEventAttributes: { cause, identity: 'client' },
       }),
+    );
+  }
+
+  private timeOut(run: Run): void {
+    const retryState = enums.RetryState.RETRY_STATE_TIMEOUT;
+    run.closeNow(
+      STATUS.WORKFLOW_EXECUTION_STATUS_TIMED_OUT,
+      EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT,
+      { workflowExecutionTimedOutEventAttributes: { retryState } },
     );
   }
 

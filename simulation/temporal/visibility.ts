@@ -1,14 +1,19 @@
 /** Visibility: lists and counts, which lag behind events. */
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { temporal } from '../sdk.ts';
+import type { Payload } from './commands.ts';
 import { grpcError } from './errors.ts';
-import { value } from './markers.ts';
+import { payload, value } from './markers.ts';
 import { infoOf } from './rpc.ts';
 import type { Run } from './run.ts';
 import type { Temporal } from './temporal.ts';
 
 const { WorkflowExecutionStatus } = temporal.api.enums.v1;
+const LISTS: ReadonlySet<string> = new Set(
+  Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => (type === 'KeywordList' ? [name] : [])),
+);
 
-type Field = string | number | boolean | undefined;
+type Field = string | number | boolean | undefined | readonly string[];
 type Record = ReadonlyMap<string, Field>;
 type Condition = (record: Record) => boolean;
 
@@ -33,7 +38,7 @@ export class Visibility {
       this.due.add(run);
       server.world.at(server.world.random.between(1, this.lagMs), () => {
         if (!this.due.delete(run)) return;
-        this.listed.set(run, { info: infoOf(run), record: recordOf(run) });
+        this.listed.set(run, { info: listedInfo(run), record: recordOf(run) });
       });
     });
   }
@@ -43,20 +48,47 @@ export class Visibility {
     this.due.delete(run);
   }
 
+  /** A page, and the token of the next one: the place of its last run, which a later change moves no other run across. */
+  page(query: string, size: number, token: string): { listed: Listed[]; nextToken: string } {
+    const [startedAt = '', runId = ''] = token.split(' ');
+    const isAfter = ({ record }: Listed) => {
+      const later = compare(record.get('StartTime'), startedAt);
+      return later < 0 || (later === 0 && String(record.get('RunId')) > runId);
+    };
+    const left = token === '' ? this.find(query) : this.find(query).filter(isAfter);
+    const listed = left.slice(0, size || left.length);
+    const last = listed.length < left.length ? listed.at(-1)?.record : undefined;
+    return { listed, nextToken: last ? `${last.get('StartTime')} ${last.get('RunId')}` : '' };
+  }
+
   /** Newest first. Throws INVALID_ARGUMENT for an unsupported query. */
   find(query: string): Listed[] {
     const matches = query.trim() ? new Parser(query).parse() : () => true;
     const found = [...this.listed].filter(([, { record }]) => matches(record));
-    return found.toSorted(([one], [other]) => other.startedAt - one.startedAt).map(([, listed]) => listed);
+    return found
+      .toSorted(([one], [other]) => other.startedAt - one.startedAt || (one.runId < other.runId ? -1 : 1))
+      .map(([, listed]) => listed);
   }
 }
 
+/** With single values of attributes that are no lists, in whatever form the workflow sent them. */
+function listedInfo(run: Run): ReturnType<typeof infoOf> {
+  const info = infoOf(run);
+  const sent = Object.entries(info.searchAttributes.indexedFields);
+  const indexedFields = Object.fromEntries(
+    sent.map(([name, one]) => [name, { ...one, data: payload(fieldOf(name, one)).data ?? null }]),
+  );
+  return { ...info, searchAttributes: { indexedFields } };
+}
+
+function fieldOf(name: string, sent: Payload): Field {
+  const field = value(sent);
+  const [only] = Array.isArray(field) && !LISTS.has(name) ? field : [field];
+  return only;
+}
+
 function recordOf(run: Run): Record {
-  const fields: [string, Field][] = Object.entries(run.attributes).map(([name, payload]) => {
-    const field = value(payload);
-    const [only] = Array.isArray(field) ? field : [field];
-    return [name, only];
-  });
+  const fields = Object.entries(run.attributes).map(([name, sent]) => [name, fieldOf(name, sent)] as const);
   return new Map<string, Field>([
     ...fields,
     ['WorkflowId', run.workflowId],
@@ -190,7 +222,9 @@ const COMPARISONS = new Map<string, (field: Field, operand: string) => boolean>(
   ['STARTS_WITH', (field, operand) => typeof field === 'string' && field.startsWith(operand)],
 ]);
 
+/** A list equals each of its values. */
 function equal(field: Field, operand: string): boolean {
+  if (Array.isArray(field)) return field.includes(operand);
   return field !== undefined && compare(field, operand) === 0;
 }
 

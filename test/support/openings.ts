@@ -4,8 +4,8 @@ import { ProviderReads } from '../../src/client/reads.ts';
 import { type OpeningRef, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import type { OpeningRequest, ReceivingAccountState } from '../../src/domain/receiving-account.ts';
 import { eventually } from './eventually.ts';
-import type { PayoutWorld } from './payout-world.ts';
-import { newPartnerOrderId } from './test-world.ts';
+
+import { newPartnerOrderId, type TestWorld } from './test-world.ts';
 
 /** Each has its own payer, so that no list contains another's account. */
 export function openingRequest(over: Partial<OpeningRequest> = {}): OpeningRequest {
@@ -13,21 +13,18 @@ export function openingRequest(over: Partial<OpeningRequest> = {}): OpeningReque
   return { requestId: `r-${number}`, payerId: number, currency: 'USD', usages: ['a-market'], ...over };
 }
 
-export function accountsOf(world: PayoutWorld): ReceivingAccounts {
+export function accountsOf(world: TestWorld): ReceivingAccounts {
   return new ReceivingAccounts({ client: world.client, environment: 'test' });
 }
 
 /** The payer's accounts according to the provider. */
-export async function openedFor(
-  world: PayoutWorld,
-  { payerId, currency }: OpeningRequest,
-): Promise<string[]> {
+export async function openedFor(world: TestWorld, { payerId, currency }: OpeningRequest): Promise<string[]> {
   const { accountIds } = await new ProviderReads(world.client).receivingBalance('default', payerId, currency);
   return accountIds;
 }
 
 /** How many requests to open an account have arrived, with any result. */
-export function sendsSeen(world: PayoutWorld): number {
+export function sendsSeen(world: TestWorld): number {
   return world.simulator.control.calls({ operation: 'receivingAccountCreate' }).length;
 }
 

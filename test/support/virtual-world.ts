@@ -17,6 +17,7 @@ import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import type { Clock } from '../../src/surroundings/surroundings.ts';
+import { StandingTransport } from './event-endpoint.ts';
 import { virtualPauses } from './eventually.ts';
 import { startTemporalFront, type TemporalFront } from './temporal-front.ts';
 import { QUICK, TestWorld } from './test-world.ts';
@@ -30,6 +31,7 @@ const WITHOUT_KEYS: Environment = {
 };
 const DRIVE_LIMIT_MS = 400 * 24 * 3_600_000;
 const SHUTDOWN_LIMIT_MS = 60_000;
+const QUERY_ATTEMPTS = 30;
 
 export interface VirtualWorldOptions {
   env?: Environment;
@@ -38,6 +40,8 @@ export interface VirtualWorldOptions {
   /** Without workers, nothing runs until `startWorkers`. */
   idle?: boolean;
   workers?: number;
+  /** The workers keep the Schedules. Without them, a payout that was stopped waits for `reconcile`. */
+  schedules?: boolean;
   seed?: number;
   /** The conditions of each call to the provider. */
   trip?: SimulatedWorldOptions['trip'];
@@ -75,7 +79,10 @@ export class VirtualWorld extends TestWorld {
       startsAt: Date.now(),
       idle: options.idle,
       ...(options.trip && { trip: options.trip }),
+      eventTransport: (world) => new StandingTransport(world),
+      withoutSchedules: !options.schedules,
     });
+    this.system.service.queryAttempts = QUERY_ATTEMPTS;
     this.driver = new Driver(this.system.world);
     this.clock = drivenClock(this.system.world, this.driver);
     this.client = this.speaking(this.env['PAYOUTS_ENCRYPTION_KEYS']);
