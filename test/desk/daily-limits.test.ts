@@ -39,7 +39,9 @@ async function start(user: string, rows: number): Promise<{ status: number; html
 
 /** The cells of the table of daily limits. */
 const limits = (html: string) =>
-  [...html.matchAll(/<t[hd][^>]*>(\d+(?:\.\d+)? (?:payouts|CNY))<\/t[hd]>/g)].map(([, cell]) => cell);
+  [...html.matchAll(/<t[hd][^>]*>(?:<bdi>)?(\d+(?:\.\d+)? (?:payouts|CNY))(?:<\/bdi>)?<\/t[hd]>/g)].map(
+    ([, cell]) => cell,
+  );
 
 test('H176 an uploaded batch counts for the caller, whoever of its users starts it', async () => {
   const first = await start('olga', 2);
