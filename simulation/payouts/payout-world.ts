@@ -15,7 +15,8 @@ import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
 import { parseNotification } from '../../src/payments/index.ts';
 import { Receiver } from '../../src/starters/api/receiver.ts';
-import { Process } from '../process/life.ts';
+import type { EventTransport } from '../../src/webhooks/event-transport.ts';
+import { type Life, Process } from '../process/life.ts';
 import type { Trip } from '../provider/transport.ts';
 import { Wiretap } from '../provider/wiretap.ts';
 import type { Workflows } from '../sdk.ts';
@@ -45,6 +46,8 @@ export interface PayoutWorldOptions {
   trip?: (world: World, process: Process) => Trip;
   /** With endpoints that get events. */
   events?: PlannedEvents | undefined;
+  /** Sends the events of a world without simulated endpoints. Default: over HTTP. */
+  eventTransport?: ((world: World) => EventTransport) | undefined;
   /** Milliseconds since 1970. */
   startsAt?: number | undefined;
   /** No process starts by itself. */
@@ -140,6 +143,8 @@ export class PayoutWorld {
     });
     this.wiretap = new Wiretap(world, this.provider);
     const { server, service, wiretap } = this;
+    const transport = options.eventTransport?.(world);
+    const transportOf = (life: Life) => endpoint?.transportOf(life) ?? transport;
     const program = workerProgram({
       ...{ server, service, provider: wiretap, faults, withoutSchedules: options.withoutSchedules },
       trip: (process) => trip(world, process),
@@ -148,7 +153,7 @@ export class PayoutWorld {
       },
       config: () => this.config,
       workflows: () => this.deployed,
-      eventTransport: endpoint && ((life) => endpoint.transportOf(life)),
+      eventTransport: transportOf,
     });
     this.processes = Array.from(
       { length: workers },

@@ -30,8 +30,8 @@ export interface WorkerProcessParts {
   /** Called with the name of the process that writes a request to the provider. */
   written?: ((process: string) => void) | undefined;
   faults?: WorkflowTaskFaults | undefined;
-  eventTransport?: ((life: Life) => EventTransport) | undefined;
-  /** The Schedules are missing, so nothing reconciles by itself. */
+  eventTransport: (life: Life) => EventTransport | undefined;
+  /** The Schedules are missing, so nothing reconciles by itself, and a delivery starts with its first event. */
   withoutSchedules?: boolean | undefined;
 }
 
@@ -40,10 +40,11 @@ export function workerProgram(parts: WorkerProcessParts): Program {
 }
 
 async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
-  const { server, service, faults, provider, trip, written, eventTransport } = parts;
+  const { server, service, faults, provider, trip, written } = parts;
   const [config, workflows] = [parts.config(), parts.workflows()];
   const surroundings = { clock: life, random: life.random };
   const { payloads } = config.keys;
+  const eventTransport = parts.eventTransport(life);
   const client = service.clientOf(life, {
     dataConverter: remembering(dataConverter(payloads, life.random), payloads),
   });
@@ -60,14 +61,16 @@ async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
       ),
     workflowBundle: { codePath: 'loaded before' },
     transport: (options) => new SimulatedTransport(options, network),
-    ...(eventTransport && { eventTransport: eventTransport(life) }),
+    ...(eventTransport && { eventTransport }),
   });
   const running = runWorkers(workers);
   life.world.spawn(running);
   life.requestShutdown = () => life.world.spawn(shutDownInOrder(workers, life));
   keepRenewals(client, config, surroundings, NO_LOG);
-  if (!parts.withoutSchedules) keepSchedules(client, config, life, NO_LOG);
-  keepDeliveries(client, config, life, NO_LOG);
+  if (!parts.withoutSchedules) {
+    keepSchedules(client, config, life, NO_LOG);
+    keepDeliveries(client, config, life, NO_LOG);
+  }
   await running;
   if (!life.hasEnded) life.process.kill();
 }

@@ -130,7 +130,7 @@ export class Life implements Clock {
   }
 
   wallMs(): number {
-    return this.world.now + this.process.wallClockOffsetMs;
+    return this.world.wallMs() + this.process.wallClockOffsetMs;
   }
 
   /** Timers that expire while the process is frozen run when it is resumed. */

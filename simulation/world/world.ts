@@ -72,7 +72,7 @@ export class World implements Clock {
   }
 
   wallMs(): number {
-    return this.now;
+    return Math.floor(this.now);
   }
 
   after(ms: number, run: () => void): () => void {

@@ -5,15 +5,15 @@ import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { DeskBrowser, startDesk, uploadBatch } from '../support/desk.ts';
 import type { TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let server: TestApiServer;
 
 beforeAll(async () => {
-  world = await PayoutWorld.start();
+  world = await VirtualWorld.start();
   server = await startDesk(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([
       callerEntry('finance', { users: ['olga', 'piet'], dailyCount: 3, dailyAmount: { CNY: '9000.00' } }),
@@ -39,7 +39,9 @@ async function start(user: string, rows: number): Promise<{ status: number; html
 
 /** The cells of the table of daily limits. */
 const limits = (html: string) =>
-  [...html.matchAll(/<t[hd][^>]*>(\d+(?:\.\d+)? (?:payouts|CNY))<\/t[hd]>/g)].map(([, cell]) => cell);
+  [...html.matchAll(/<t[hd][^>]*>(?:<bdi>)?(\d+(?:\.\d+)? (?:payouts|CNY))(?:<\/bdi>)?<\/t[hd]>/g)].map(
+    ([, cell]) => cell,
+  );
 
 test('H176 an uploaded batch counts for the caller, whoever of its users starts it', async () => {
   const first = await start('olga', 2);

@@ -9,12 +9,12 @@ import { cli } from '../support/cli.ts';
 import { DeskBrowser, startDesk } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, post, type TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let server: TestApiServer;
 const run = (...args: string[]) => cli(world.workerEnvironment, args);
 const path = ({ partnerOrderId }: PayoutRef) => `${server.url}/v1/payouts/${partnerOrderId}`;
@@ -22,7 +22,7 @@ const decide = (ref: PayoutRef, verb: string, body: string | object = '', by = '
   post(`${path(ref)}/${verb}`, body, as(by));
 
 beforeAll(async () => {
-  world = await PayoutWorld.start({
+  world = await VirtualWorld.start({
     env: { PAYOUTS_APPROVAL_EXPIRES: '1h', PAYOUTS_FOLLOW_UP: '1s,1h' },
   });
   server = await startDesk(world.client, {
@@ -179,7 +179,8 @@ describe('H206 the flags of a payout that has ended', () => {
     await isListed(ref, false);
     control.changeOrder(ref.partnerOrderId, { splits: [refund(1)] });
     const ended = await endedPayout(world.client, payoutWorkflowId('default', ref.partnerOrderId));
-    if (ended) await notifyFollowUp(world.client, ended, { receivedAt: new Date().toISOString() });
+    if (ended)
+      await notifyFollowUp(world.client, ended, { receivedAt: new Date(world.clock.wallMs()).toISOString() });
     await isListed(ref, true);
   });
 });

@@ -4,16 +4,16 @@ import { callerEntry, keysFile } from '../support/callers.ts';
 import { type DeskAnswer, DeskBrowser, startDesk, uploadBatch } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
 import type { TestApiServer } from '../support/http.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let world: PayoutWorld;
+let world: VirtualWorld;
 let server: TestApiServer;
 
 beforeAll(async () => {
   const approvals = { callers: { finance: { CNY: '50.00' } } };
-  world = await PayoutWorld.start({ env: { PAYOUTS_APPROVALS_FILE: keysFile(approvals) } });
+  world = await VirtualWorld.start({ env: { PAYOUTS_APPROVALS_FILE: keysFile(approvals) } });
   server = await startDesk(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('finance', { users: ['olga', 'piet'] })]),
     PAYOUTS_DESK_USER_HEADER: 'X-Forwarded-User',

@@ -14,16 +14,16 @@ import {
   untilEndpoint,
 } from '../support/event-endpoint.ts';
 import { eventually } from '../support/eventually.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 let endpoint: EventEndpoint;
-let world: PayoutWorld;
+let world: VirtualWorld;
 let events: Events;
 
 beforeEach(async () => {
   endpoint = await EventEndpoint.start();
-  world = await PayoutWorld.start({ env: { PAYOUTS_EVENTS_FILE: eventsFile([{ url: endpoint.url }]) } });
+  world = await VirtualWorld.start({ env: { PAYOUTS_EVENTS_FILE: eventsFile([{ url: endpoint.url }]) } });
   events = new Events({ client: world.client, environment: 'test' });
 });
 afterEach(async () => {
@@ -40,7 +40,7 @@ function queued(source: string, at: number): QueuedEvent {
 }
 
 async function publish(...all: readonly QueuedEvent[]): Promise<void> {
-  await deliveryOf(world.client).signal(publishSignal, { events: [...all], atMs: Date.now() });
+  await deliveryOf(world.client).signal(publishSignal, { events: [...all], atMs: world.clock.wallMs() });
 }
 
 const QUICK = { firstPauseMs: 20, maxPauseMs: 50 };
@@ -84,7 +84,7 @@ describe('H167 an endpoint fails for a while', () => {
     await untilEndpoint(world.client, ({ delivered }) => delivered === 2);
     await deliveryOf(world.client).signal(publishSignal, {
       events: [queued('a', 1)],
-      atMs: Date.now(),
+      atMs: world.clock.wallMs(),
       resend: true,
     });
     await untilEndpoint(world.client, ({ delivered }) => delivered === 3);
@@ -183,7 +183,7 @@ test('a queue with more than a run may hold continues as new, and loses nothing'
 });
 
 test('the events of a payout, and all since a time, are sent again under the same ids', async () => {
-  const since = new Date().toISOString();
+  const since = new Date(world.clock.wallMs()).toISOString();
   const partnerOrderId = newPartnerOrderId();
   await world.pay('success final=0s', { partnerOrderId, approval: 'required' });
   await endpoint.until(partnerOrderId, 'payout.awaiting_approval');
@@ -201,7 +201,7 @@ test('the events of a payout, and all since a time, are sent again under the sam
   expect(resent).toEqual({ events: 2, endpoints: ['shop'] });
   await untilEndpoint(world.client, ({ delivered }) => delivered >= 6);
   expect(new Set(idsOf(endpoint.received))).toEqual(new Set(before));
-  const later = new Date(Date.now() + 60_000).toISOString();
+  const later = new Date(world.clock.wallMs() + 60_000).toISOString();
   expect(await events.resendSince({ endpoint: 'shop' }, later)).toMatchObject({ events: 0 });
   await expect(events.resendSince({ endpoint: 'none' }, since)).rejects.toThrow();
 });

@@ -7,9 +7,9 @@ import { Events } from '../../src/client/events.ts';
 import { eventsQuery } from '../../src/contract/event-messages.ts';
 import { EventEndpoint, eventsFile, hmacSecret, untilEndpoint } from '../support/event-endpoint.ts';
 import { eventually } from '../support/eventually.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
 const secret = hmacSecret();
 /** Of the endpoint `ops`: the private key is that of the file, and the receiver has the public one. */
@@ -17,7 +17,7 @@ const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const seed = privateKey.export({ format: 'jwk' }).d ?? '';
 let endpoint: EventEndpoint;
 let ops: EventEndpoint;
-let world: PayoutWorld;
+let world: VirtualWorld;
 
 beforeAll(async () => {
   [endpoint, ops] = await Promise.all([EventEndpoint.start(), EventEndpoint.start()]);
@@ -28,7 +28,7 @@ beforeAll(async () => {
       secrets: [`whsk_${Buffer.from(seed, 'base64url').toString('base64')}`],
     },
   ]);
-  world = await PayoutWorld.start({ env: { PAYOUTS_EVENTS_FILE: file, PAYOUTS_FOLLOW_UP: '2s' } });
+  world = await VirtualWorld.start({ env: { PAYOUTS_EVENTS_FILE: file, PAYOUTS_FOLLOW_UP: '2s' } });
 });
 afterAll(async () => {
   await world?.stop();
@@ -182,13 +182,13 @@ test('a token publishes that its user must authorize, with no token', async () =
 });
 
 describe('H166 publishing costs a payout nothing', () => {
-  const steps = async (over: PayoutWorld, ref: { partnerOrderId: string }) =>
+  const steps = async (over: VirtualWorld, ref: { partnerOrderId: string }) =>
     ((await over.history(ref)).events ?? []).flatMap(({ activityTaskScheduledEventAttributes: activity }) =>
       activity?.activityType?.name === undefined ? [] : [activity.activityType.name],
     );
 
   test('without an endpoint, its history has no further event', async () => {
-    const plain = await PayoutWorld.start();
+    const plain = await VirtualWorld.start();
     try {
       const ref = await plain.pay('success final=0s');
       await plain.payouts.result(ref);

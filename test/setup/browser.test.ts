@@ -1,8 +1,6 @@
-import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { findBrowser } from '../../scripts/setup/browser.mjs';
-import { launchBrowser, patient } from '../support/browser.ts';
 import { fakeProgram, listener, temporaryFolder } from './fakes.ts';
 
 const VERSION_OUTPUT = 'Chromium 150.0.0.0';
@@ -46,21 +44,5 @@ describe('the browser of the tests', () => {
       executablePath: join(cache, 'chromium'),
       env: { LD_LIBRARY_PATH: join(cache, 'lib') },
     });
-  });
-
-  test('it shows a page, runs its script and clicks', async () => {
-    const page = `<button onclick="document.title = 'clicked'">go</button>`;
-    const server = createServer((_request, response) => {
-      response.setHeader('content-type', 'text/html').end(page);
-    });
-    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    const browser = await launchBrowser();
-    onTestFinished(() => browser.close());
-    const tab = await patient(browser.newPage());
-    const address = server.address();
-    await tab.goto(`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`);
-    await tab.click('button');
-    expect(await tab.title()).toBe('clicked');
   });
 });

@@ -8,8 +8,8 @@ import type { ApiServerOptions } from '../../src/starters/api/server.ts';
 import { launchBrowser, patient } from './browser.ts';
 import { callerEntry, keysFile } from './callers.ts';
 import { startApiServer, type TestApiServer } from './http.ts';
-import { PayoutWorld, type WorldOptions } from './payout-world.ts';
 import { newPartnerOrderId } from './test-world.ts';
+import { VirtualWorld, type VirtualWorldOptions } from './virtual-world.ts';
 
 export function startDesk(
   client: Client,
@@ -108,18 +108,18 @@ export async function uploadBatch(
 
 /** A world with a desk and a browser. Its callers are `desk`, `shop`, and `scoped`, which is limited to `client-2`. */
 export class DeskStage {
-  readonly world: PayoutWorld;
+  readonly world: VirtualWorld;
   readonly server: TestApiServer;
   readonly browser: Browser;
 
-  private constructor(world: PayoutWorld, server: TestApiServer, browser: Browser) {
+  private constructor(world: VirtualWorld, server: TestApiServer, browser: Browser) {
     this.world = world;
     this.server = server;
     this.browser = browser;
   }
 
-  static async start(options: WorldOptions = {}): Promise<DeskStage> {
-    const world = await PayoutWorld.start(options);
+  static async start(options: VirtualWorldOptions = {}): Promise<DeskStage> {
+    const world = await VirtualWorld.start(options);
     const callers = ['desk', 'shop'].map((name) => callerEntry(name));
     const server = await startDesk(world.client, {
       PAYOUTS_API_KEYS_FILE: keysFile([...callers, callerEntry('scoped', { clientIds: ['client-2'] })]),

@@ -1,9 +1,11 @@
 /** A receiver of events on a real socket, and the file that names it to workers. */
 import { randomBytes } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
+import type { World } from '../../simulation/world/world.ts';
 import { deliveryOptions } from '../../src/client/event-queues.ts';
 import { endpointStateQuery } from '../../src/contract/event-messages.ts';
 import { anyEventSchema } from '../../src/contract/events.ts';
@@ -13,6 +15,12 @@ import {
   type EndpointState,
   newDeliveryRecord,
 } from '../../src/domain/event-delivery.ts';
+import {
+  type EventAnswer,
+  type EventRequest,
+  type EventTransport,
+  HttpEventTransport,
+} from '../../src/webhooks/event-transport.ts';
 import type { eventDelivery } from '../../src/workflows/events/event-delivery.ts';
 import { eventually } from './eventually.ts';
 import { secretFile } from './secret-file.ts';
@@ -26,6 +34,27 @@ export interface ReceivedEvent {
 
 /** What the receiver answers; `never`: nothing. */
 type Answer = number | 'never';
+
+/** Emits the id of each event that an endpoint received and never answers. */
+const neverAnswered = new EventEmitter();
+
+/** Sends over HTTP, and stops the clock of a virtual world until the endpoint has decided on its answer. */
+export class StandingTransport implements EventTransport {
+  private readonly http = new HttpEventTransport();
+  private readonly world: World;
+
+  constructor(world: World) {
+    this.world = world;
+  }
+
+  async post(request: EventRequest): Promise<EventAnswer> {
+    const decided = new AbortController();
+    const answer = this.http.post(request).finally(() => decided.abort());
+    const never = once(neverAnswered, request.headers['webhook-id'] ?? '', { signal: decided.signal });
+    await this.world.withClockStopped(Promise.race([answer, never.catch(() => undefined)]));
+    return answer;
+  }
+}
 
 export class EventEndpoint {
   readonly url: string;
@@ -44,7 +73,7 @@ export class EventEndpoint {
       void read(request).then((event) => {
         endpoint.received.push(event);
         const answer = endpoint.answer(event);
-        if (answer === 'never') return;
+        if (answer === 'never') return void neverAnswered.emit(event.id);
         // Whoever follows it would be seen on the same socket.
         response.writeHead(answer, answer >= 300 && answer < 400 ? { location: endpoint.url } : {}).end('ok');
       });

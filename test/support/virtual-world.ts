@@ -17,6 +17,7 @@ import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import type { Clock, Surroundings } from '../../src/surroundings/surroundings.ts';
+import { StandingTransport } from './event-endpoint.ts';
 import { virtualPauses } from './eventually.ts';
 import { startTemporalFront, type TemporalFront } from './temporal-front.ts';
 import { QUICK, TestWorld } from './test-world.ts';
@@ -86,6 +87,7 @@ export class VirtualWorld extends TestWorld {
       startsAt: Date.now(),
       idle: options.idle,
       ...(options.trip && { trip: options.trip }),
+      eventTransport: (world) => new StandingTransport(world),
       withoutSchedules: !options.schedules,
     });
     this.system.service.queryAttempts = QUERY_ATTEMPTS;

@@ -3,6 +3,8 @@ import type { Client } from '@temporalio/client';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Drain } from '../../surroundings/drain.ts';
+import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
+import type { Clock } from '../../surroundings/surroundings.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import type { AuditLog } from './audit.ts';
 import { callerOf, requireVerb } from './callers.ts';
@@ -69,15 +71,19 @@ export function failingWorkflowCount(client: Client, environment: string): () =>
 /**
  * Shares a call among all who ask meanwhile, and its result for `freshMs` after it. A failure is not kept.
  */
-export function cached<T>(read: () => Promise<T>, freshMs: (result: T) => number): () => Promise<T> {
+export function cached<T>(
+  read: () => Promise<T>,
+  freshMs: (result: T) => number,
+  clock: Clock = PROCESS_SURROUNDINGS.clock,
+): () => Promise<T> {
   let last: { result: Promise<T>; untilMs: number } | undefined;
   return () => {
-    if (last && performance.now() < last.untilMs) return last.result;
+    if (last && clock.nowMs() < last.untilMs) return last.result;
     const next = { result: read(), untilMs: Number.POSITIVE_INFINITY };
     last = next;
     next.result.then(
       (result) => {
-        next.untilMs = performance.now() + freshMs(result);
+        next.untilMs = clock.nowMs() + freshMs(result);
       },
       () => {
         next.untilMs = 0;

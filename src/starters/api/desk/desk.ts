@@ -56,6 +56,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     findings: cached(
       () => clients.withTemporalDeadline(() => findingsOf(client, config.PAYMENTS_ENVIRONMENT)),
       () => FINDINGS_FRESH_MS,
+      surroundings.clock,
     ),
     pauses: cached(
       () => clients.withTemporalDeadline(() => clients.pauses.list()),

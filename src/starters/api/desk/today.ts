@@ -31,6 +31,7 @@ export function todayRoutes(scope: FastifyInstance, desk: Desk, environment: str
       cached(
         () => figuresOf({ ...desk, environment }, apps, desk.clock.wallMs()),
         () => FRESH_MS,
+        desk.clock,
       );
     if (readers.size >= MAX_CACHED) readers.clear();
     readers.set(key, read);

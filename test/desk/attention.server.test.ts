@@ -8,6 +8,8 @@ import { reconcile } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
+const FINDINGS_FRESH_MS = 15_000;
+
 let stage: DeskStage;
 let endpoint: EventEndpoint;
 afterAll(async () => {
@@ -23,6 +25,7 @@ beforeAll(async () => {
 
 /** The card with this heading, once the inbox has it. */
 async function cardText(heading: string): Promise<string> {
+  await stage.world.pass(FINDINGS_FRESH_MS);
   const page = await stage.signedIn();
   const card = page
     .getByRole('region', { name: 'Needs attention' })

@@ -81,13 +81,3 @@ test(
   },
   LIMIT_MS,
 );
-
-test('rejects an unknown part and an invalid size before anything starts', async () => {
-  for (const args of [
-    ['--only', 'budgets'],
-    ['--scale', 'big'],
-  ]) {
-    const [code] = await once(bench(...args), 'exit');
-    expect(code).toBe(1);
-  }
-});

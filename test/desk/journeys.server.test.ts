@@ -1,4 +1,4 @@
-/** People use the desk in a real browser without JavaScript, against a real Temporal and the simulator. */
+/** People use the desk in a real browser without JavaScript, against a simulated Temporal and provider. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
@@ -7,12 +7,12 @@ import { patient } from '../support/browser.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { DeskStage, startDesk, textOf } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
-import type { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import type { VirtualWorld } from '../support/virtual-world.ts';
 
 let stage: DeskStage;
-let world: PayoutWorld;
+let world: VirtualWorld;
 
 beforeAll(async () => {
   stage = await DeskStage.start();
@@ -234,7 +234,7 @@ describe('a person who searches', () => {
   });
 
   test('cancels a payout that waits, with a reason, and asks for a poll', async () => {
-    const notBefore = new Date(Date.now() + 3_600_000).toISOString();
+    const notBefore = new Date(world.clock.wallMs() + 3_600_000).toISOString();
     const ref = await world.pay('success', { notBefore });
     await world.until(ref, ({ phase }) => phase === 'SCHEDULED');
     const page = await stage.signedIn();

@@ -1,85 +1,29 @@
-/** Batches on the desk: a file is shown before anything starts, in a real browser without JavaScript. */
-import type { Page } from 'playwright-core';
+/** The files of batches that the desk takes, and their previews, over HTTP as a browser sends them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Batches } from '../../src/client/batches.ts';
 import { checkedBatch } from '../../src/client/checked-batch.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { BatchFile } from '../../src/starters/batch-file/batch-file.ts';
-import { DeskBrowser, DeskStage, textOf } from '../support/desk.ts';
+import { callerEntry, keysFile } from '../support/callers.ts';
+import { DeskBrowser, startDesk } from '../support/desk.ts';
 import { encoded } from '../support/encodings.ts';
 import { eventually } from '../support/eventually.ts';
+import type { TestApiServer } from '../support/http.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { sheetOf } from '../support/spreadsheets.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
 
-let stage: DeskStage;
-let batches: Batches;
+let world: VirtualWorld;
+let server: TestApiServer;
 
 beforeAll(async () => {
-  stage = await DeskStage.start();
-  batches = new Batches({ client: stage.world.client, environment: 'test' });
+  world = await VirtualWorld.start();
+  server = await startDesk(world.client, { PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('desk')]) });
 });
-afterAll(() => stage?.stop());
-
-const COLUMNS = [
-  ...[
-    'partnerOrderId',
-    'clientId',
-    'payerId',
-    'type',
-    'instructedAmount.currency',
-    'instructedAmount.amount',
-  ],
-  ...['originCurrency', 'targetCurrency', 'remittancePurposeCode', 'platform', 'notBefore'],
-  ...[
-    'receiver.bankCountry',
-    'receiver.bankName',
-    'receiver.bankAccountCurrency',
-    'receiver.bankAccountNumber',
-  ],
-  ...['receiver.bankAccountName', 'receiver.idCardNumber', 'receiver.cardHoldType'],
-];
-
-interface Row {
-  id: string;
-  amount?: string;
-  name?: string;
-  notBefore?: string;
-}
-
-/** As a spreadsheet saves it: with a byte order mark, CR LF, and quoted cells. */
-function csv(rows: readonly Row[]): string {
-  const lines = rows.map(({ id, amount = '10.00', name = 'Zhang, "San"', notBefore = '' }) => [
-    ...[
-      id,
-      'client-1',
-      'payer-1',
-      'WITHDRAW',
-      'CNY',
-      amount,
-      'USD',
-      'CNY',
-      'GOODS',
-      'sim:success',
-      notBefore,
-    ],
-    ...['CN', 'Example Bank', 'CNY', '6222020000000000', `"${name.replaceAll('"', '""')}"`],
-    ...['110101199003070000', 'Personal'],
-  ]);
-  return `\uFEFF${[COLUMNS, ...lines].map((line) => `${line.join(',')}\r\n`).join('')}`;
-}
-
-const newBatchId = () => `b-${newPartnerOrderId()}`;
-const payoutIds = (count: number) => Array.from({ length: count }, newPartnerOrderId);
-
-async function upload(page: Page, batchId: string, name: string, content: string): Promise<void> {
-  await page.goto('/desk/batches');
-  await page.getByLabel('Batch id').fill(batchId);
-  const file = { name, mimeType: 'text/csv', buffer: Buffer.from(content) };
-  await page.getByLabel('File').setInputFiles(file);
-  await page.getByRole('button', { name: 'Preview' }).click();
-  await page.getByRole('heading', { name: `Preview of batch ${batchId}` }).waitFor();
-}
+afterAll(async () => {
+  await server?.close();
+  await world?.stop();
+});
 
 test('H182 a file with far too many rows is read up to the row limit', async () => {
   const lines = 200_000;
@@ -88,81 +32,6 @@ test('H182 a file with far too many rows is read up to the row limit', async () 
     await expect(checkedBatch({ batchId: 'b', payouts, lines: payouts.lines })).rejects.toThrow();
     expect(payouts.lines.length).toBeLessThanOrEqual(50_001);
   }
-});
-
-const isStarted = (batchId: string) =>
-  batches.state({ batchId }).then(
-    () => true,
-    () => false,
-  );
-
-describe('the upload of a batch', () => {
-  test('with errors lists each with its line and field, and starts nothing', async () => {
-    const [page, batchId, ids] = [await stage.signedIn(), newBatchId(), payoutIds(2)];
-    const [first = '', second = ''] = ids;
-    const rows = [
-      { id: first },
-      { id: second, amount: '1.234' },
-      { id: first },
-      { id: 'one more', name: '' },
-    ];
-    await upload(page, batchId, 'payouts.csv', csv(rows));
-    const text = await textOf(page.getByRole('main'));
-    expect(text).toContain('Nothing was started: the file has 3 errors.');
-    expect(text).toMatch(/3\s+instructedAmount\.amount\s+must be digits with at most two decimals/);
-    expect(text).toMatch(/4\s+partnerOrderId\s+is the same as in line 2/);
-    expect(text).toMatch(/5\s+receiver\.bankAccountName/);
-    expect(await page.getByRole('button', { name: /^Start/ }).count()).toBe(0);
-    expect(await isStarted(batchId)).toBe(false);
-  });
-
-  test('without errors shows the rows and the sum, starts once confirmed, and shows the progress', async () => {
-    const [page, batchId, ids] = [await stage.signedIn(), newBatchId(), payoutIds(3)];
-    await upload(page, batchId, 'payouts.csv', csv(ids.map((id) => ({ id }))));
-    const text = await textOf(page.getByRole('main'));
-    expect(text).toContain('3 payouts, 30.00 CNY');
-    expect(text).toContain('Zhang, "San"');
-    expect(await isStarted(batchId)).toBe(false);
-    await page.getByRole('button', { name: 'Start 3 payouts' }).click();
-    await page.getByRole('heading', { name: `Batch ${batchId}` }).waitFor();
-    // The page loads itself again until the end.
-    await page.getByText('All 3 rows have ended.').waitFor();
-    expect(await textOf(page.getByRole('main'))).toMatch(/Ended: Success\s+3/);
-    for (const partnerOrderId of ids)
-      expect((await stage.world.payouts.startDetails({ partnerOrderId })).startedBy).toBe('desk');
-    await eventually(async () => {
-      await page.goto('/desk/batches');
-      return (await page.getByRole('link', { name: batchId }).count()) > 0 || undefined;
-    });
-  });
-
-  test('takes NDJSON; a batch that waits is canceled', async () => {
-    const [page, batchId] = [await stage.signedIn(), newBatchId()];
-    const notBefore = new Date(Date.now() + 3_600_000).toISOString();
-    const rows = payoutIds(2).map((id) => JSON.stringify(payoutRequest(id, { notBefore })));
-    await upload(page, batchId, 'payouts.ndjson', rows.join('\n\n'));
-    await page.getByRole('button', { name: 'Start 2 payouts' }).click();
-    await page.getByText('This page loads again').waitFor();
-    await page.getByRole('link', { name: 'Stop that' }).click();
-    await page.getByRole('link', { name: 'Follow the progress' }).waitFor();
-    await page.getByRole('button', { name: 'Cancel the batch' }).click();
-    await page
-      .getByRole('status')
-      .filter({ hasText: `Canceled ${batchId}` })
-      .waitFor();
-    expect((await batches.state({ batchId })).canceled).toBe(true);
-  });
-
-  test('with a row outside the scope, or above the largest amount, starts nothing', async () => {
-    const [scoped, desk] = [await stage.signedIn('scoped'), await stage.signedIn()];
-    await upload(scoped, newBatchId(), 'payouts.csv', csv([{ id: newPartnerOrderId() }]));
-    await scoped
-      .getByRole('alert')
-      .filter({ hasText: 'line 2: this key does not include that clientId' })
-      .waitFor();
-    await upload(desk, newBatchId(), 'payouts.csv', csv([{ id: newPartnerOrderId(), amount: '100.01' }]));
-    await desk.getByRole('alert').filter({ hasText: 'line 2: this key allows at most 100.00 CNY' }).waitFor();
-  });
 });
 
 describe('a file', () => {
@@ -192,10 +61,10 @@ describe('a file', () => {
   test('is kept for its session only', async () => {
     const preview = await sent('clientId\n1');
     const path = String(preview.path);
-    const other = new DeskBrowser(stage.server.url);
+    const other = new DeskBrowser(server.url);
     await other.signIn('key-of-desk');
     expect((await other.get(path)).status).toBe(404);
-    const start = { upload: new URL(path, stage.server.url).searchParams.get('upload') ?? '' };
+    const start = { upload: new URL(path, server.url).searchParams.get('upload') ?? '' };
     expect((await other.post('/desk/batches/start', start)).status).toBe(404);
   });
 });
@@ -245,9 +114,9 @@ describe('a preview', () => {
   });
 
   test('H198 shows rows that look like each other, and ids that exist already', async () => {
-    const ids = payoutIds(3);
+    const ids = [1, 2, 3].map(newPartnerOrderId);
     const [one = '', two = '', three = ''] = ids;
-    await stage.world.payouts.start(body(two));
+    await world.payouts.start(body(two));
     const rows = [
       body(one),
       body(two, { bankAccountName: 'ZHANG SAN' }),
@@ -266,8 +135,8 @@ describe('a preview', () => {
 
   test('H196 the page of a payout has the account in a row of its own, and isolates each value', async () => {
     const id = newPartnerOrderId();
-    await stage.world.payouts.start(body(id, { bankAccountName: 'דוד לוי', bankName: 'בנק 40' }));
-    const browser = new DeskBrowser(stage.server.url);
+    await world.payouts.start(body(id, { bankAccountName: 'דוד לוי', bankName: 'בנק 40' }));
+    const browser = new DeskBrowser(server.url);
     await browser.signIn('key-of-desk');
     const { html } = await browser.get(`/desk/payout?partnerOrderId=${id}`);
     for (const [name, value] of [
@@ -282,18 +151,18 @@ describe('a preview', () => {
 
 /** The answer to the upload, or the preview to which it leads. */
 async function sent(content: string | Buffer): Promise<{ status: number; html: string; path?: unknown }> {
-  const browser = new DeskBrowser(stage.server.url);
+  const browser = new DeskBrowser(server.url);
   await browser.signIn('key-of-desk');
   await browser.get('/desk/batches');
   const form = new FormData();
   form.set('formToken', browser.formToken);
-  form.set('batchId', newBatchId());
+  form.set('batchId', `b-${newPartnerOrderId()}`);
   form.set('file', new Blob([Buffer.from(content)]), 'payouts.csv');
   const multipart = new Response(form);
   const answer = await browser.send(
     'POST',
     '/desk/batches/preview',
-    { 'content-type': multipart.headers.get('content-type') ?? '', origin: stage.server.url },
+    { 'content-type': multipart.headers.get('content-type') ?? '', origin: server.url },
     new Uint8Array(await multipart.arrayBuffer()),
   );
   const path = answer.headers['location'];

@@ -35,7 +35,7 @@ beforeAll(async () => {
   refs.partial = await world.pay('partial splits=3 failed=1');
   refs.slow = await world.pay('slow final=1h');
   batchId = `b-${newPartnerOrderId()}`;
-  const notBefore = new Date(Date.now() + 3_600_000).toISOString();
+  const notBefore = new Date(world.clock.wallMs() + 3_600_000).toISOString();
   const payouts = [payoutRequest(newPartnerOrderId(), { notBefore })];
   await new Batches({ client: world.client, environment: 'test' }).start({
     batchId,
