@@ -42,8 +42,8 @@ describe('create activity: sends only when no earlier run or attempt can have se
     const tokens = { token: async () => (await client.applicationToken()).accessToken };
     client = await providerClient(config, application, {
       tokens,
-      gate: realLimiter(20),
-      callsPerSecond: 20,
+      gate: realLimiter(500),
+      callsPerSecond: 500,
       surroundings,
     });
   });
@@ -214,8 +214,8 @@ describe('create activity: sends only when no earlier run or attempt can have se
     if (!application) throw new Error('no application');
     const lost = await providerClient(config, application, {
       tokens: { token: async () => 'any' },
-      gate: realLimiter(20),
-      callsPerSecond: 20,
+      gate: realLimiter(500),
+      callsPerSecond: 500,
       surroundings,
     });
     const environment = new MockActivityEnvironment({

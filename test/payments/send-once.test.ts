@@ -6,7 +6,7 @@ import { PATIENT } from '../support/patience.ts';
 import { standingClock } from '../support/standing-clock.ts';
 import { clientFor, failureOf } from './support/client.ts';
 import { callOf, successBody } from './support/samples.ts';
-import { answers, deadOrigin, type Script, startServer } from './support/server.ts';
+import { answers, deadOrigin, type Script, type ScriptedServer, startServer } from './support/server.ts';
 
 const NAMES = Object.keys(OPERATIONS).filter((name): name is ApiOperation => name in OPERATIONS);
 const isRead = (operation: ApiOperation) => OPERATIONS[operation].effect === 'read';
@@ -57,7 +57,7 @@ describe('a request is sent once', () => {
       () => undefined,
       (_request, response) => response.writeHead(200, { 'content-length': '500' }).write('{"code":0'),
     ];
-    for (const script of scripts) {
+    const lost = async (script: Script) => {
       const server = await startServer(answers(200, successBody('createPayout')));
       const client = clientFor(server.origin, { timeouts: { totalMs: 1000 } });
       // On an open connection, a request is written before any timer can fire.
@@ -67,7 +67,8 @@ describe('a request is sent once', () => {
       const error = await failureOf(callOf(client, 'createPayout'));
       expect([error.code, error.mayHaveTakenEffect]).toEqual(['AMBIGUOUS', true]);
       await expect.poll(() => server.seen.length, PATIENT).toBe(before + 1);
-    }
+    };
+    await Promise.all(scripts.map(lost));
   });
 
   test('H1 the timeouts for headers and body also end a create as ambiguous', async () => {
@@ -75,12 +76,13 @@ describe('a request is sent once', () => {
     const stalled = await startServer((_request, response) => {
       response.writeHead(200, { 'content-length': '500' }).write('{"code":0');
     });
-    for (const server of [silent, stalled]) {
+    const late = async (server: ScriptedServer) => {
       const client = clientFor(server.origin, { timeouts: { headersMs: 200, bodyMs: 200 } });
       const error = await failureOf(callOf(client, 'createPayout'));
       expect(error.code).toBe('AMBIGUOUS');
       await expect.poll(() => server.seen.length, PATIENT).toBe(1);
-    }
+    };
+    await Promise.all([late(silent), late(stalled)]);
   });
 
   test('stops reading an answer at the size limit', async () => {

@@ -114,7 +114,7 @@ describe('H37 no second has more arrivals than the limit', () => {
         const arrivals = await arrivalsAt(drawn, 150, seeded(seed));
         expect(mostInOneSecond(arrivals)).toBeLessThanOrEqual(LIMIT);
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 
@@ -132,7 +132,7 @@ describe('H37 no second has more arrivals than the limit', () => {
         const arrivals = await arrivalsAt(drawn, 100, seeded(seed));
         expect(mostInOneSecond(arrivals)).toBeLessThanOrEqual(LIMIT);
       }),
-      { numRuns: 10 },
+      { numRuns: 5 },
     );
   });
 

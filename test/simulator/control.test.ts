@@ -5,7 +5,6 @@ import { RingLog } from '../../simulator/state/ring-log.ts';
 import { newPartnerOrderId, SimulatorClient, valueAt } from './support/simulator-client.ts';
 
 const REFUSED = [
-  [{ SIMULATOR_LISTEN: 'nowhere' }, /host:port/],
   [{ SIMULATOR_LISTEN: '127.0.0.1:0', SIMULATOR_SETTINGS: '{"speed":1}' }, /speed/],
   [{ SIMULATOR_LISTEN: '127.0.0.1:0', SIMULATOR_APPS: '{' }, /SIMULATOR_APPS/],
 ] as const;

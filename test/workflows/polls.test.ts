@@ -9,7 +9,7 @@ import { VirtualWorld } from '../support/virtual-world.ts';
 /** So slow that starting payouts use the whole rate limit for a while. */
 const CALLS_PER_SECOND = 8;
 /** Started twice: the second group starts once the poll has been promoted. */
-const STARTING_PAYOUTS = 60;
+const STARTING_PAYOUTS = 40;
 
 test('H38 polls come last, but one that has waited too long runs among starting payouts', async () => {
   const world = await VirtualWorld.start({
