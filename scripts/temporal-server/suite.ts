@@ -18,7 +18,7 @@ const PRODUCTION_TESTS = {
   resets: ['test/workflows/starts-and-resets.test.ts'],
   updates: ['test/workflows/cancel-and-approve.test.ts', 'test/workflows/decisions.test.ts'],
   nexus: ['test/nexus/nexus.server.test.ts'],
-  queries: ['test/workflows/polls.test.ts', 'test/temporal/client-errors.server.test.ts'],
+  queries: ['test/temporal/client-errors.server.test.ts'],
 } as const;
 
 try {
