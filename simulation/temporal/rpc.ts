@@ -120,11 +120,11 @@ export class Service {
     const { world } = this.server;
     const connection = this.connection({ connected: async () => undefined, clock: world }, drive);
     const { withDeadline } = connection;
-    // The requests within one deadline share the virtual time that is left.
+    // Requests within one deadline share the virtual time that is left. The deadline is by either clock, of which one lags.
+    const nowMs = () => Math.min(Date.now(), world.wallMs());
     return {
       ...connection,
-      withDeadline: (deadline, action) =>
-        withDeadline(world.wallMs() + Number(deadline) - Date.now(), action),
+      withDeadline: (deadline, action) => withDeadline(world.wallMs() + Number(deadline) - nowMs(), action),
     };
   }
 

@@ -70,7 +70,7 @@ describe('scope of a key', () => {
   test('one row of another client refuses the batch; the batch of another caller cannot be read', async () => {
     const rows = [request({ platform: 'sim:success' }), request({ clientId: 'client-2' })];
     const mixed = await post(`${v1}/payout-batches`, { batchId: 'mixed', payouts: rows }, as('one'));
-    expect(mixed).toMatchObject({ ...CLIENT, body: { detail: expect.stringContaining('row 1') } });
+    expect(mixed).toMatchObject({ ...CLIENT, body: { detail: expect.stringContaining('payouts[1]') } });
     const own = { batchId: 'own', payouts: rows.slice(0, 1) };
     expect((await post(`${v1}/payout-batches`, own, as('one'))).status).toBe(202);
     expect((await get(`${v1}/payout-batches/own`, as('one'))).status).toBe(200);
