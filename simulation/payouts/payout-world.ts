@@ -195,7 +195,7 @@ export class PayoutWorld {
     restore(server, snapshot);
     this.config = {
       ...this.config,
-      env: { ...this.config.env, PAYOUTS_TEMPORAL_RECOVERED_AT: Math.ceil(world.now) },
+      env: { ...this.config.env, PAYOUTS_TEMPORAL_RECOVERED_AT: Math.floor(world.now) },
     };
     for (const process of processes) process.start();
   }
