@@ -1,6 +1,5 @@
 /** The ids that callers choose: every way in refuses what may look like another id, and names the field. */
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +7,6 @@ import { batchId, checkRows } from '../../src/contract/payout-batch.ts';
 import { appName, checkPayoutRequest } from '../../src/contract/payout-request.ts';
 import { checkReceivingAccount } from '../../src/contract/receiving-account.ts';
 import { openApiDocument } from '../../src/starters/api/openapi.ts';
-import { cli } from '../support/cli.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const RULE =
@@ -93,21 +91,6 @@ describe('H155 ids that callers choose', () => {
       for (const id of ACCEPTED) expect(accepts(bodyOf(id)), id).toBe(true);
       for (const [what, id] of REFUSED) expect(accepts(bodyOf(id)), what).toBe(false);
       expect(JSON.stringify(schema)).toContain('1 to 64 printable ASCII characters');
-    }
-  });
-
-  test('the CLI names the field of a file, and rejects such an id before it connects', async () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'payouts-ids-')), 'payout.json');
-    writeFileSync(file, JSON.stringify(payoutRequest('\u0440ayday-1')));
-    const environment = { TEMPORAL_ADDRESS: '127.0.0.1:9' };
-    const start = await cli(environment, ['start', file]);
-    expect([start.code, start.stderr]).toEqual([2, expect.stringContaining(`partnerOrderId ${RULE}`)]);
-    for (const args of [['status'], ['approve', '--by', 'olga'], ['account', 'status']]) {
-      const [verb = '', ...rest] = args;
-      const id = '\u0440ayday-1';
-      const given = verb === 'account' ? [verb, ...rest, id] : [verb, id, ...rest];
-      const refused = await cli(environment, given);
-      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(`the id ${RULE}`)]);
     }
   });
 });
