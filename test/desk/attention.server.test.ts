@@ -107,7 +107,7 @@ describe('what needs attention', () => {
     });
     expect(text).toMatch(new RegExp(`a worker does not respond:\\s+${flagged.partnerOrderId}`));
     await page.getByRole('link', { name: flagged.partnerOrderId }).first().click();
-    await page.getByRole('alert').filter({ hasText: 'a worker does not respond' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'a worker or the provider does not respond' }).waitFor();
   });
 
   test('an application token that the provider refuses, also in the figures of today', async () => {
