@@ -41,7 +41,7 @@ export class PendingActivity {
   isStarted = false;
   isClosed = false;
   cancelRequested = false;
-  private heartbeatDetails: readonly Payload[] = [];
+  heartbeatDetails: readonly Payload[] = [];
   lastHeartbeatAt: number | undefined;
   private readonly host: ActivityHost;
   /** The worker of the current or the last attempt. */

@@ -583,7 +583,7 @@ function described(run: Run, activities: readonly PendingActivity[]): object {
   return {
     workflowExecutionInfo: infoOf(run),
     pendingActivities: activities.map(
-      ({ attributes, attempt, isStarted, startedAt, lastHeartbeatAt, identity }) => ({
+      ({ attributes, attempt, isStarted, startedAt, lastHeartbeatAt, heartbeatDetails, identity }) => ({
         activityId: attributes.activityId ?? '',
         activityType: { name: attributes.activityType ?? '' },
         attempt,
@@ -592,6 +592,7 @@ function described(run: Run, activities: readonly PendingActivity[]): object {
           : PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED,
         ...(startedAt !== undefined && { lastStartedTime: toStamp(startedAt) }),
         lastWorkerIdentity: identity,
+        heartbeatDetails: { payloads: [...heartbeatDetails] },
         lastHeartbeatTime: lastHeartbeatAt === undefined ? null : toStamp(lastHeartbeatAt),
       }),
     ),
