@@ -82,7 +82,8 @@ async function allRuns(client: Client, { workflowId, latest, clock }: Search): P
   for (let left = VISIBILITY_TRIES; left > 0; left -= 1) {
     const runs = await listRunsOf(client, workflowId);
     if (runs.some(({ runId }) => runId === latest.runId))
-      return runs.sort((a, b) => b.startedMs - a.startedMs);
+      // A reset may give a run the start time of its base.
+      return runs.sort((a, b) => b.startedMs - a.startedMs || (a.runId === latest.runId ? -1 : 1));
     await sleep(clock, VISIBILITY_PAUSE_MS);
   }
   throw new VisibilityLagsError('visibility does not list the latest run yet');
