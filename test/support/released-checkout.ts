@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** 1.0.0. The commit, because a clone may have no tags. */
-const COMMIT = 'e65bdad0be2654fc1e567cbe11b7ec65a7f4fb4a';
+/** The commit of the recorded corpus, because a clone may have no tags. */
+const COMMIT = 'd63e910a67c5dc5cc69a2482c7cc88a87f8908d9';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
