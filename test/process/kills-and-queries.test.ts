@@ -26,6 +26,7 @@ const UNHANDLED_COMMAND = 1;
 test('H52 H62 workers are killed while every workflow is queried twice a second: no task fails, all replay, all end', async () => {
   const world = await VirtualWorld.start({
     workers: 2,
+    schedules: true,
     env: {
       // A worker that is killed during a create would leave a payout in review.
       PAYMENTS_REPEATED_CREATE: 'safe',
