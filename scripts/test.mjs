@@ -13,7 +13,7 @@ import { findTemporalCli } from './setup/temporal-cli.mjs';
 
 /** Most server tests wait: for timers, for processes, for Temporal. */
 const SERVER = ['--project', 'server', '--maxWorkers', '6'];
-const FAST = ['--project', 'fast'];
+const FAST = ['--project', 'fast', '--maxWorkers', '100%'];
 const FULL = ['--project', 'full', '--project', 'twice', '--maxWorkers', '4'];
 
 /** @typedef {import('./setup/checks.mjs').Count} Count */
