@@ -54,7 +54,7 @@ describe('H40 a new history replays', () => {
   const lost = (kind: 'drop-before' | 'drop-after') => world.payWithFault({ kind }, 'success');
 
   const CASES: Record<string, () => Promise<PayoutRef>> = {
-    polled: () => world.pay('success'),
+    polled: () => world.pay('success final=0s'),
     'partly-failed': () => world.pay('partial splits=3 failed=1'),
     'sent-back-for-material': () => world.pay('returned final=2s'),
     'sums-wrong-for-a-while': () => world.pay('sums-wrong answers=4'),
@@ -78,7 +78,7 @@ describe('H40 a new history replays', () => {
       return ref;
     },
     async approved() {
-      const ref = await world.pay('success', { approval: 'required' });
+      const ref = await world.pay('success final=0s', { approval: 'required' });
       await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
       await world.payouts.approve(ref, { by: 'olga' });
       return ref;
