@@ -8,7 +8,7 @@ import { virtualPauses } from './eventually.ts';
 
 const MAIN = 'src/starters/cli/main.ts';
 /** How much faster than real time virtual time passes while a program runs. */
-const PACE = 10;
+const PACE = 2;
 const STEP_MS = 200;
 
 /** Never called. By imports, `npm run test:changed` finds the tests that a change affects. */
