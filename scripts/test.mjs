@@ -21,6 +21,8 @@ const FULL = ['--project', 'full', '--project', 'twice', '--maxWorkers', '4'];
 const PARTS = {
   async default(args) {
     const temporal = temporalEnvironment();
+    // It is reported where it is awaited, after the tests that need no server.
+    temporal.catch(() => undefined);
     if (args.length > 0) return [...(await runChecks()), await runVitest(args, await temporal)];
     const browser = getBrowserReady();
     const [checks, fast] = [await runChecks(), await runVitest(FAST)];

@@ -8,11 +8,7 @@ import { startTemporalServer } from '../temporal-server.ts';
 
 /** By what they use of the server. */
 const PRODUCTION_TESTS = {
-  lists: [
-    'test/api/lists.server.test.ts',
-    'test/reconcile/stopped-payouts.test.ts',
-    'test/reconcile/report.test.ts',
-  ],
+  lists: ['test/api/lists.server.test.ts', 'test/reconcile/schedule.server.test.ts'],
   priorities: ['test/rate-limit/handover.server.test.ts'],
   fairness: ['test/batch/fairness.server.test.ts'],
   resets: ['test/workflows/starts-and-resets.test.ts'],
@@ -25,10 +21,16 @@ try {
   const server = await startTemporalServer();
   try {
     const files = Object.values(PRODUCTION_TESTS).flat();
-    process.exitCode = await runAttached('npx', ['vitest', 'run', ...files, ...process.argv.slice(2)], {
-      ...process.env,
-      TEMPORAL_ADDRESS: server.address,
-    });
+    // In these projects, each file runs on the real server.
+    const projects = ['--project', 'server', '--project', 'twice'];
+    process.exitCode = await runAttached(
+      'npx',
+      ['vitest', 'run', ...projects, ...files, ...process.argv.slice(2)],
+      {
+        ...process.env,
+        TEMPORAL_ADDRESS: server.address,
+      },
+    );
   } finally {
     await server.stop();
   }
