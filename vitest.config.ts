@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 /** The suffix of a test file tells what it needs. */
 const FAST = ['test/**/*.test.ts'];
+/** Seconds of computing, and nothing else. */
+const SLOW = ['test/**/*.slow.test.ts'];
 /** The real Temporal server, or processes of its own. */
 const SERVER = ['test/**/*.server.test.ts'];
 /** Also run on the real server, in the full run: the life of a payout. */
@@ -21,7 +23,8 @@ export default defineConfig({
     hookTimeout: 600_000,
     globalSetup: ['test/support/temporary-folder.ts', 'test/support/bundle-setup.ts'],
     projects: [
-      { extends: true, test: { name: 'fast', include: FAST, exclude: [...SERVER, ...FULL] } },
+      { extends: true, test: { name: 'fast', include: FAST, exclude: [...SLOW, ...SERVER, ...FULL] } },
+      { extends: true, test: { name: 'slow', include: SLOW } },
       {
         extends: true,
         test: { name: 'server', include: SERVER, globalSetup: ['test/support/server-setup.ts'] },

@@ -11,9 +11,9 @@ import { buildExamples } from './setup/examples.mjs';
 import { projectRoot } from './setup/paths.mjs';
 import { findTemporalCli } from './setup/temporal-cli.mjs';
 
-/** Most server tests wait: for timers, for processes, for Temporal. */
-const SERVER = ['--project', 'server', '--maxWorkers', '6'];
-const FAST = ['--project', 'fast', '--maxWorkers', '100%'];
+/** Most server tests wait: for timers, for processes, for Temporal. The slow ones compute meanwhile. */
+const OTHERS = ['--project', 'server', '--project', 'slow', '--maxWorkers', '6'];
+const FAST = ['--project', 'fast', '--maxWorkers', '150%'];
 const FULL = ['--project', 'full', '--project', 'twice', '--maxWorkers', '4'];
 
 /** @typedef {import('./setup/checks.mjs').Count} Count */
@@ -27,7 +27,7 @@ const PARTS = {
     const browser = getBrowserReady();
     const [checks, fast] = [await runChecks(), await runVitest(FAST)];
     await browser;
-    return [...checks, fast, await runVitest(SERVER, await temporal)];
+    return [...checks, fast, await runVitest(OTHERS, await temporal)];
   },
   check: () => runChecks(),
   async fast(args) {
@@ -36,8 +36,8 @@ const PARTS = {
   async changed(args) {
     const files = changedFiles(args[0]);
     if (files.length === 0) return [];
-    const projects = ['--project', 'fast', '--project', 'server', '--passWithNoTests'];
-    return [await runVitest([...projects, ...files], process.env, 'related')];
+    const projects = ['fast', 'slow', 'server'].flatMap((name) => ['--project', name]);
+    return [await runVitest([...projects, '--passWithNoTests', ...files], process.env, 'related')];
   },
   async full(args) {
     const [temporal] = await Promise.all([temporalEnvironment(), getBrowserReady(), buildExamples()]);

@@ -21,8 +21,8 @@ afterAll(() => world.stop());
 async function waiting(limits: PayoutRequest['limits']) {
   const ref = await world.pay('success', { approval: 'required', ...(limits && { limits }) });
   const { quote } = await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
-  const over = Date.now() + LOCK_LIFETIME_MS;
-  await eventually(() => Date.now() > over || undefined);
+  const over = world.clock.wallMs() + LOCK_LIFETIME_MS;
+  await eventually(() => world.clock.wallMs() > over || undefined);
   return { ref, quote };
 }
 
