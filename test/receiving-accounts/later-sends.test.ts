@@ -145,6 +145,21 @@ describe.concurrent('H115 no answer fails an opening', () => {
     await accounts.resolve(request, { by, created: false, then: 'end' });
     expect((await accounts.result(request)).outcome).toBe('NOT_OPENED');
   });
+
+  test('a decision to send again is refused if the provider does not answer the question before it', async () => {
+    let isSilent = false;
+    const look = () => {
+      if (isSilent) throw ApplicationFailure.retryable('no answer', 'UNAVAILABLE');
+      return [];
+    };
+    const request = await begin({ look, open: inTurn(lost) });
+    await reviewed(request);
+    isSilent = true;
+    await expect(accounts.resolve(request, { by, created: false, then: 'retry' })).rejects.toMatchObject({
+      cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/did not answer/) },
+    });
+    expect((await accounts.state(request)).phase).toBe('NEEDS_REVIEW');
+  });
 });
 
 describe.concurrent('H115 what cannot be sent is retried with growing pauses', () => {

@@ -5,7 +5,7 @@ import { activityTimeoutMs } from '../../domain/deadlines.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
 import { candidateAccounts, noteListed } from '../../domain/receiving-account-state.ts';
-import { untilAnswered } from '../shared/calls.ts';
+import { asked, untilAnswered } from '../shared/calls.ts';
 import { windowAfterOthers } from '../shared/run-facts.ts';
 import type { OpeningRun } from './opening-run.ts';
 import { refused, type UnknownOutcome } from './send.ts';
@@ -13,6 +13,7 @@ import { refused, type UnknownOutcome } from './send.ts';
 /** The end of the opening, or the clearance to send again. */
 type Confirmed = { result: ReceivingAccountResult } | { cleared: Clearance };
 
+const SUMMARY = 'confirms whether the account was opened';
 const MAX_WAIT_MS = 60_000;
 /** After this many `busy` answers, a person decides. */
 const MAX_BUSY_ANSWERS = 3;
@@ -26,7 +27,8 @@ export async function confirmOpening(run: OpeningRun, unknown: UnknownOutcome): 
   run.enter('RECONCILING');
   for (let wait = 1_000; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
     const queriedAtMs = Date.now();
-    const confirmed = await judge(run, unknown, await confirmAccount(run), queriedAtMs);
+    const answer = await confirmAccount(run, untilAnswered(run.calls, 'account', SUMMARY));
+    const confirmed = await judge(run, unknown, answer, queriedAtMs);
     if (confirmed) return confirmed;
     const left = record.confirmUntilMs - Date.now();
     await sleep(Math.max(1, Math.min(wait, left)), { summary: 'confirms again' });
@@ -111,8 +113,9 @@ async function confirmBeforeRetry(
 ): Promise<Confirmed | undefined> {
   const shown = candidateAccounts(run.record);
   const queriedAtMs = Date.now();
-  const answer = await confirmAccount(run);
+  const answer = await confirmAccount(run, asked(run.calls, 'beginning', SUMMARY));
   run.resolution = undefined;
+  if (!isAnswered(answer)) return voided(run, resolution, 'the provider did not answer: resolve again later');
   // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
   if (queriedAtMs < windowAfterOthers(answer, run.settings))
     return voided(run, resolution, 'another run may have sent the request recently: resolve again later');
@@ -130,8 +133,10 @@ function voided(run: OpeningRun, resolution: NonNullable<OpeningRun['resolution'
   run.show();
 }
 
-async function confirmAccount(run: OpeningRun): Promise<AccountConfirmation> {
-  const calls = untilAnswered(run.calls, 'account', 'confirms whether the account was opened');
+async function confirmAccount(
+  run: OpeningRun,
+  calls: ReturnType<typeof asked>,
+): Promise<AccountConfirmation> {
   const { workflowId } = workflowInfo();
   const { startedAtMs } = run.record;
   const answer = await run
@@ -143,6 +148,10 @@ async function confirmAccount(run: OpeningRun): Promise<AccountConfirmation> {
 
 function clearanceOf({ runId, recoveredAtMs }: AccountConfirmation): Clearance {
   return { runId, recoveredAtMs };
+}
+
+function isAnswered({ runId }: AccountConfirmation): boolean {
+  return runId !== '';
 }
 
 /** A failed read clears no send: no run has an empty id. */
