@@ -122,7 +122,7 @@ export const apiShape = {
   }),
   PAYMENTS_NOTIFICATION_RECEIPT: receipt.optional().meta({
     description:
-      'The response that the provider takes for the receipt of a notification: status, and after a space the body, such as `200 SUCCESS` or `200 {"code":0}`. Without it, 202 and what became of the notification, as JSON. Spec: Events 4.',
+      'The response that the provider takes for the receipt of a notification: a status from 200 to 299 and, after a space, a body of one line and at most 1,000 characters, such as `200 SUCCESS` or `200 {"code":0}`; 204 and 205 have no body. The type is `application/json` if the body is JSON, else `text/plain`. Refusals keep their status. Without it, 202 and what became of the notification, as JSON. Spec: Events 4.',
     valueType: 'status and body',
   }),
   PAYOUTS_API_PROXIES: proxies('Requests without a key are'),

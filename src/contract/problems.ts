@@ -25,7 +25,7 @@ export const PROBLEMS = {
     status: 400,
     title: 'Malformed request',
     meaning: 'The URL or the body cannot be parsed. Nothing was done.',
-    action: 'Correct the request: the body is JSON in UTF-8, without duplicate keys.',
+    action: 'Correct what `detail` names. A JSON body is UTF-8, without duplicate keys.',
   },
   'ambiguous-request': {
     status: 400,

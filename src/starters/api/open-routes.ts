@@ -69,7 +69,7 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
     problems: {
       400: 'no notification, or the query names an application',
       401: 'not verified',
-      404: NO_APPLICATION,
+      404: 'not a valid application name',
       408: 'the request did not arrive within 10 s',
       413: 'the body exceeds 64 KiB',
       429: 'too many from this address, or about this order',
