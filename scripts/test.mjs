@@ -14,6 +14,7 @@ import { findTemporalCli } from './setup/temporal-cli.mjs';
 /** Most server tests wait: for timers, for processes, for Temporal. The slow ones compute meanwhile. */
 const OTHERS = ['--project', 'server', '--project', 'slow', '--maxWorkers', '6'];
 const FAST = ['--project', 'fast', '--maxWorkers', '150%'];
+const ALL = ['fast', 'slow', 'server', 'full'].flatMap((name) => ['--project', name]);
 const FULL = ['--project', 'full', '--project', 'twice', '--maxWorkers', '4'];
 
 /** @typedef {import('./setup/checks.mjs').Count} Count */
@@ -23,7 +24,7 @@ const PARTS = {
     const temporal = temporalEnvironment();
     // It is reported where it is awaited, after the tests that need no server.
     temporal.catch(() => undefined);
-    if (args.length > 0) return [...(await runChecks()), await runVitest(args, await temporal)];
+    if (args.length > 0) return [...(await runChecks()), await runVitest([...ALL, ...args], await temporal)];
     const browser = getBrowserReady();
     const [checks, fast] = [await runChecks(), await runVitest(FAST)];
     await browser;
