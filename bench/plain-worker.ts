@@ -4,6 +4,7 @@
  */
 
 import { Worker } from '@temporalio/worker';
+import { temporalClientPairs } from '../src/activities/payout/client-pairs.ts';
 import { temporalHistories } from '../src/activities/payout/earlier-runs.ts';
 import type { Claim } from '../src/activities/payout/send-once.ts';
 import { preparation } from '../src/activities/shared/preparation.ts';
@@ -63,7 +64,13 @@ const workers = await Promise.all([
   Worker.create({
     ...common,
     taskQueue: apiTaskQueue(place.environment, place.app),
-    activities: { ...providerActivities({ ...shared, histories: temporalHistories(client) }) },
+    activities: {
+      ...providerActivities({
+        ...shared,
+        histories: temporalHistories(client),
+        pairs: temporalClientPairs(client),
+      }),
+    },
     maxTaskQueueActivitiesPerSecond: limit,
   }),
   Worker.create({

@@ -35,6 +35,7 @@ resource "temporalcloud_namespace_search_attribute" "payouts" {
     PayoutApp            = "keyword"
     PayoutOrderId        = "keyword"
     PayoutAuditStatus    = "keyword"
+    PayoutPair           = "keyword"
     PayoutNeedsAttention = "bool"
     PayoutReasons        = "keyword_list"
   }

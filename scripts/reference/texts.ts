@@ -182,6 +182,8 @@ export const SEARCH_ATTRIBUTE_MEANINGS: Readonly<Record<keyof typeof SEARCH_ATTR
   PayoutOrderId: "The provider's `orderId`. Absent without an order.",
   PayoutAuditStatus:
     'The [audit status](#audit-statuses). Absent while the provider reports none that is known.',
+  PayoutPair:
+    'A hash of environment, application, `clientId` and `payerId`: finds out whether [the pair has ever had an order](how-it-works.md#what-a-confirmation-proves).',
   PayoutNeedsAttention:
     'Whether a person should look. Also on follow-ups, receiving accounts, token renewals, event endpoints and reconciliations. Absent means no.',
   PayoutReasons: 'The [attention codes](#attention-codes) of a flagged workflow. Absent means none.',

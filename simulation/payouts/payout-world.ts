@@ -74,6 +74,7 @@ export const REQUIRED_ENV: Environment = {
   PAYMENTS_AUTH_URL: 'https://provider.invalid',
   PAYMENTS_APP_ID: 'demo-app',
   PAYMENTS_APP_SECRET: APP_SECRET,
+  PAYMENTS_CLIENT_PAIRS: 'trusted',
   PAYMENTS_REDIRECT_URI: 'https://receiver.invalid/v1/oauth/default/callback',
   PAYOUTS_TOKEN_KEYS: KEYS,
   PAYOUTS_AUTHORIZATION_KEYS: KEYS,

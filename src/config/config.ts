@@ -16,15 +16,16 @@ import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
 import { publishedProblems } from './published-secrets.ts';
 import * as value from './values.ts';
 
-const CREATE_MEANINGS = ['refused', 'lock-expired', 'insufficient', 'busy'] as const;
+const CREATE_MEANINGS = ['refused', 'lock-expired', 'insufficient', 'busy', 'duplicate'] as const;
 
+/** After a server error, a gateway may have passed the call on: only a status from 400 to 499 can be listed. */
 const createCodes = z.string().transform((text, context) => {
-  const message = `must be code:meaning pairs, meaning one of ${CREATE_MEANINGS}`;
+  const message = `must be code:meaning or http:4NN:meaning, meaning one of ${CREATE_MEANINGS}`;
   const codes = new Map<string, CreateMeaning>();
   for (const entry of value.partsOf(text)) {
-    const [code = '', meaning = ''] = entry.split(':').map((part) => part.trim());
+    const [, code = '', meaning] = /^(http:4\d\d|\w{1,32})\s*:\s*([a-z-]+)$/.exec(entry) ?? [];
     const known = CREATE_MEANINGS.find((candidate) => candidate === meaning);
-    if (known !== undefined && /^\w{1,32}$/.test(code)) codes.set(code, known);
+    if (known !== undefined) codes.set(code, known);
     else context.addIssue({ code: 'custom', message });
   }
   return codes;
@@ -96,12 +97,16 @@ export const workerShape = {
   ),
   PAYMENTS_CREATE_CODES: createCodes.prefault('429:busy').meta({
     description:
-      'What the provider states that its codes for a create mean. `refused`, `lock-expired`, `insufficient`: no order was created. `busy`: the call was not served, which is no proof, so the payout confirms over the confirmation window and then sends again without review. Any other code is an unknown outcome. Spec: Errors.',
+      'What the provider states that its codes for a create call mean. `refused`, `lock-expired`, `insufficient`: no order was created; counts once a trade query after it says so too. `busy`: the call was not served, which is no proof, so the payout confirms over the confirmation window and then sends again without review. `duplicate`: the `outOrderId` was used, so the payout confirms over the confirmation window, and then goes to review. `http:401:busy` lists an HTTP status from 400 to 499; it counts for a response whose body has no code of its own. Any other code is an unknown outcome. Spec: Errors.',
     valueType: '`code:meaning[,…]`',
   }),
   PAYMENTS_REPEATED_CREATE: value.choice(
     ['review', 'safe'],
     'What happens to a payout whose order may exist after the confirmation window. `review`: a person decides. `safe`: the create is sent again; set it only if the provider refuses a second create with the same `outOrderId`.',
+  ),
+  PAYMENTS_CLIENT_PAIRS: value.choice(
+    ['learned', 'trusted'],
+    'Which pairs of `clientId` and `payerId` confirmations count for ([what a confirmation proves](how-it-works.md#what-a-confirmation-proves)). `learned`: those of which a payout has ended with an order, within the retention of the namespace; others go to review. `trusted`: all; set it if the trade queries ignore the client, or if callers cannot send a wrong pair. Spec: Query payout trade result.',
   ),
   PAYOUTS_CONFIRMATION_WINDOW: value.durationOf(
     '10m',
@@ -246,6 +251,7 @@ export function sendPolicy(env: WorkerEnvironment): SendPolicy {
   return {
     createCheck: env.PAYOUTS_CREATE_CHECK,
     repeatedCreate: env.PAYMENTS_REPEATED_CREATE,
+    clientPairs: env.PAYMENTS_CLIENT_PAIRS,
     recoveredAtMs: env.PAYOUTS_TEMPORAL_RECOVERED_AT,
     visibleWithinMs: activityTimeoutMs(env.PAYMENTS_CALL_TIMEOUT) + env.PAYOUTS_CONFIRMATION_WINDOW,
   };

@@ -10,8 +10,7 @@ export function quoteMismatches(order: PayoutOrder, quote: AgreedQuote): Attenti
   const found = [
     order.lockRateId !== quote.lockRateId &&
       `its lock is ${order.lockRateId ?? 'absent'}, not ${quote.lockRateId}`,
-    order.exchangeRate !== undefined &&
-      compareDecimals(order.exchangeRate, quote.exchangeRate) !== 0 &&
+    ratesDiffer(order.exchangeRate, quote.exchangeRate) &&
       `its rate is ${order.exchangeRate}, not ${quote.exchangeRate}`,
     moneyMismatch('the payer pays', order.pay, quote.pay),
     moneyMismatch('the receiver gets', order.target, quote.target),
@@ -86,6 +85,15 @@ export function statusContradiction(orderStatus: string | undefined, trade: Trad
       message: `the order query said ${orderStatus}, the trade query says ${trade.status}; the trade query takes precedence`,
     },
   ];
+}
+
+/** A rate of zero is none: the money is compared anyway. */
+function ratesDiffer(found: string | undefined, expected: string): boolean {
+  return [found ?? '0', expected].every(isRate) && compareDecimals(found ?? '0', expected) !== 0;
+}
+
+function isRate(decimal: string): boolean {
+  return /[1-9]/.test(decimal);
 }
 
 function moneyMismatch(what: string, found: Money, expected: Money): string | false {

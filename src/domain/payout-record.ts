@@ -10,6 +10,7 @@ import type {
   PayoutPhase,
   PayoutResult,
   PayoutSettings,
+  Reason,
 } from './payout.ts';
 import type { TradeResult } from './provider-records.ts';
 
@@ -19,6 +20,10 @@ export type UnknownCause =
   | 'unanswered'
   /** The provider answered a code that means "not served", but it may have served the create anyway (H4). */
   | 'busy'
+  /** The provider answered that this number was used: for an order of ours, or of another system (H236). */
+  | 'duplicate'
+  /** The provider refused the create with a listed code, and has not confirmed yet that there is no order (H230). */
+  | 'refused'
   /** This run did not send it, but an earlier run or start may have (H6, H7). */
   | 'earlier-run'
   /** The payout started before Temporal was restored to an earlier state, so its history may lack a create (H53). */
@@ -34,7 +39,14 @@ export type Creation =
   /** No create is under way. Whether an earlier one has an unknown outcome is in `unknownSend`. */
   | { stage: 'quoting' }
   | { stage: 'sending' }
-  | { stage: 'confirming'; cause: UnknownCause; untilMs: number; queries: number }
+  | {
+      stage: 'confirming';
+      cause: UnknownCause;
+      untilMs: number;
+      queries: number;
+      /** With the cause `refused`: the end, once no order is confirmed. Without it, the payout starts over. */
+      end?: Reason | undefined;
+    }
   /** A person decides. `reason` says what blocks the payout. */
   | { stage: 'review'; reason: string }
   | { stage: 'created' };

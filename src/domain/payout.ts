@@ -233,6 +233,8 @@ export interface SendPolicy {
   createCheck: 'doubtful' | 'always';
   /** `PAYMENTS_REPEATED_CREATE` */
   repeatedCreate: 'review' | 'safe';
+  /** `PAYMENTS_CLIENT_PAIRS` */
+  clientPairs: 'learned' | 'trusted';
   /** `PAYOUTS_TEMPORAL_RECOVERED_AT`. Unix milliseconds. */
   recoveredAtMs?: number | undefined;
   /** How long an order that was created before the restore may stay invisible to queries after it. */

@@ -27,8 +27,15 @@ export interface CreatePayoutRequest
   lockRateId: string;
 }
 
-/** The meaning of a code of `createCnyOrder`, as the provider states it. Every meaning is a kind of "not created". */
-export type CreateMeaning = 'refused' | 'lock-expired' | 'insufficient' | 'busy';
+/** The meaning of a code of `createCnyOrder`, as the provider states it. Each one is confirmed before it counts (H230). */
+export type CreateMeaning =
+  | 'refused'
+  | 'lock-expired'
+  | 'insufficient'
+  /** The call was not served. */
+  | 'busy'
+  /** The `outOrderId` was used before. */
+  | 'duplicate';
 
 /** The data of the create and of `GET /v2/b2b/currents/queryDetail/{orderId}` (spec: Payout order). */
 export interface PayoutOrder {

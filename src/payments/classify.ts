@@ -20,14 +20,15 @@ export type Verdict =
   | 'ambiguous'
   | { createRefused: CreateMeaning };
 
-/** `failed`: 5xx, and every status that HTTP does not define. */
-type StatusClass = 'ok' | 'redirect' | 'unauthorized' | 'limited' | 'rejected' | 'failed';
+/** `created`: 201, which contradicts any error code. `failed`: 5xx, and every status that HTTP does not define. */
+type StatusClass = 'ok' | 'created' | 'redirect' | 'unauthorized' | 'limited' | 'rejected' | 'failed';
 
 type Row = Readonly<Record<AnswerKind, Exclude<Verdict, object>>>;
 
 function statusClass(status: number): StatusClass {
   if (status === 401 || status === 403) return 'unauthorized';
   if (status === 429) return 'limited';
+  if (status === 201) return 'created';
   if (status >= 200 && status < 300) return 'ok';
   if (status >= 300 && status < 400) return 'redirect';
   return status >= 400 && status < 500 ? 'rejected' : 'failed';
@@ -43,27 +44,33 @@ export function classify(
   const status = statusClass(httpStatus);
   if (effect === 'read') return READ[status][answer.kind];
   if (effect === 'once') return ONCE[status][answer.kind];
-  return classifyCreate(status, answer, createCodes);
+  if ((status === 'ok' || status === 'created') && answer.kind === 'success') return 'success';
+  return classifyFailedCreate(httpStatus, answer, createCodes);
 }
 
-/** A create succeeded, was refused with a code of known meaning, or has an unknown outcome. */
-function classifyCreate(
-  status: StatusClass,
+/** The create was refused with a code of known meaning, or has an unknown outcome. */
+function classifyFailedCreate(
+  httpStatus: number,
   answer: Answer,
   createCodes: ReadonlyMap<string, CreateMeaning>,
 ): Verdict {
-  if (status === 'ok' && answer.kind === 'success') return 'success';
-  const code = provenFailure(status, answer);
-  const meaning = code === undefined ? undefined : createCodes.get(code);
+  const meanings = provenCodes(httpStatus, answer).map((code) => createCodes.get(code));
+  const meaning = meanings.find((known) => known !== undefined);
   return meaning === undefined ? 'ambiguous' : { createRefused: meaning };
 }
 
-/** The error code, if HTTP status and envelope agree on it. */
-function provenFailure(status: StatusClass, answer: Answer): string | undefined {
-  if (answer.kind === 'success' || answer.kind === 'doubtful' || answer.kind === 'broken') return undefined;
-  if (status === 'redirect' || status === 'failed') return undefined;
-  if (status !== 'limited') return answer.serviceCode;
-  return (answer.serviceCode ?? '429') === '429' ? '429' : undefined;
+/**
+ * The error codes on which HTTP status and envelope agree. The status alone is one, as `http:401`, if the envelope has no
+ * code of its own.
+ */
+function provenCodes(httpStatus: number, { kind, serviceCode }: Answer): string[] {
+  const status = statusClass(httpStatus);
+  if (kind === 'success' || kind === 'doubtful' || kind === 'broken') return [];
+  if (status === 'created' || status === 'redirect' || status === 'failed') return [];
+  const ofStatus = String(httpStatus);
+  const code = serviceCode ?? ofStatus;
+  if (code === ofStatus) return [...(serviceCode !== undefined || status === 'limited' ? [code] : []), `http:${code}`];
+  return status === 'limited' ? [] : [code];
 }
 
 /** By code, for status classes that do not contradict the code. */
@@ -84,6 +91,7 @@ const BY_CODE: Row = {
 /** A read may be repeated, so the likeliest cause is reported. Only "order not exist" needs proof. */
 const READ: Readonly<Record<StatusClass, Row>> = {
   ok: BY_CODE,
+  created: BY_CODE,
   redirect: all('malformed'),
   unauthorized: { ...all('unauthorized'), limited: 'rate-limited' },
   limited: all('rate-limited'),
@@ -94,6 +102,7 @@ const READ: Readonly<Record<StatusClass, Row>> = {
 /** A call that must not be repeated has failed only if status and code agree that nothing was done. */
 const ONCE: Readonly<Record<StatusClass, Row>> = {
   ok: { ...agreedFailures(), success: 'success' },
+  created: { ...all('ambiguous'), success: 'success' },
   redirect: all('ambiguous'),
   unauthorized: {
     ...all('unauthorized'),

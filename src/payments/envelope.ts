@@ -4,9 +4,9 @@ import { exactNumberText, hasKey, isJsonObject, NotJsonError, readExactJson } fr
 import type { EnvelopeStyle } from './operations.ts';
 
 /**
- * `empty`: no body. `unreadable`: not the provider's JSON, such as a gateway's HTML page. `doubtful`: truncated JSON, the
- * success code of another envelope style, or "order not exist" with an order. `broken`: the connection ended within the
- * body. The other kinds follow from the envelope's code.
+ * `empty`: no body. `unreadable`: not the provider's JSON, such as a gateway's HTML page. `doubtful`: truncated JSON, a code
+ * that means success elsewhere, or "order not exist" with an order. `broken`: the connection ended within the body. The
+ * other kinds follow from the envelope's code.
  */
 export type AnswerKind =
   | 'success'
@@ -36,6 +36,9 @@ const SUCCESS_CODES: Record<EnvelopeStyle, readonly string[]> = {
   B: ['200'],
   plain: ['0', '200'],
 };
+
+/** Success in another envelope style, or in the words of HTTP: it proves no refusal (H232). */
+const SUCCESS_ELSEWHERE = /^(?:0|2\d\d|ok|success)$/i;
 
 /** The spec lists the 900… codes for the trade endpoints. We assume the same meaning for the other endpoints. */
 const NAMED_CODES: Readonly<Record<string, AnswerKind>> = {
@@ -76,7 +79,7 @@ function isOrder(data: unknown): boolean {
 
 function kindOf(style: EnvelopeStyle, code: string): AnswerKind {
   if (SUCCESS_CODES[style].includes(code)) return 'success';
-  if (SUCCESS_CODES.plain.includes(code)) return 'doubtful';
+  if (SUCCESS_ELSEWHERE.test(code)) return 'doubtful';
   return Object.hasOwn(NAMED_CODES, code) ? (NAMED_CODES[code] ?? 'other-code') : 'other-code';
 }
 

@@ -11,6 +11,7 @@ export const SEARCH_ATTRIBUTES = {
   PayoutApp: 'Keyword',
   PayoutOrderId: 'Keyword',
   PayoutAuditStatus: 'Keyword',
+  PayoutPair: 'Keyword',
   PayoutNeedsAttention: 'Bool',
   PayoutReasons: 'KeywordList',
 } as const;

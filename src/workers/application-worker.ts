@@ -1,4 +1,5 @@
 /** Runs one application in one process, and serves its calls while this process owns its rate-limit lease. */
+import { temporalClientPairs } from '../activities/payout/client-pairs.ts';
 import { temporalHistories } from '../activities/payout/earlier-runs.ts';
 import type { Claim } from '../activities/payout/send-once.ts';
 import { providerActivities } from '../activities/shared/provider-activities.ts';
@@ -120,6 +121,7 @@ async function providerCalls(
         ...common,
         policy: sendPolicy(env),
         histories: temporalHistories(client),
+        pairs: temporalClientPairs(client),
       }),
       token: tokenActivities({
         ...common,

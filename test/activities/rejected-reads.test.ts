@@ -30,9 +30,10 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
       lastDeadlineMs: async () => undefined,
       argumentOf: async () => undefined,
     },
+    pairs: { isKnown: async () => false },
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
-    policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0 },
+    policy: { createCheck: 'doubtful', repeatedCreate: 'review', clientPairs: 'learned', visibleWithinMs: 0 },
   });
   await expect(new MockActivityEnvironment().run(() => fetchOrder(CALLER, 'an order'))).rejects.toMatchObject(
     { type: 'UNAUTHORIZED' },

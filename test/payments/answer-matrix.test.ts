@@ -62,6 +62,8 @@ function expectedOfCreate(status: number, says: string): string {
   if (good && says === 'success') return 'OK';
   if (status === 429)
     return ['429', 'empty', 'unreadable'].includes(says) ? 'CREATE_REFUSED busy' : 'AMBIGUOUS';
+  // 201 Created contradicts every error code (H232).
+  if (status === 201) return 'AMBIGUOUS';
   if ((good || bad) && says === '429') return 'CREATE_REFUSED busy';
   if ((good || bad) && says === 'LOCK_GONE') return 'CREATE_REFUSED lock-expired';
   return 'AMBIGUOUS';
@@ -70,6 +72,7 @@ function expectedOfCreate(status: number, says: string): string {
 function expectedOfOnce(operation: ApiOperation, status: number, says: string): string {
   if (status >= 500 || (status >= 300 && status < 400)) return 'AMBIGUOUS';
   if (status === 429) return expectedOfOnceLimited(operation, says);
+  if (status === 201 && says !== 'success') return 'AMBIGUOUS';
   if (says === '429') return 'RATE_LIMITED';
   if (['cut', 'cut-json', 'null-data', 'foreign', '900000'].includes(says)) return 'AMBIGUOUS';
   if (says === 'success') return expectedOfOnceSuccess(operation, status);

@@ -29,6 +29,22 @@ describe('H26 single answers', () => {
     ['quote', 200, '{"code":0,"message":"ok","data":{}}', 'MALFORMED_ANSWER'],
   ];
 
+  const createdRows: [ApiOperation, number, string, string][] = [
+    ['openReceivingAccount', 201, '{"code":201,"message":"Created","data":{"id":"acc-1"}}', 'AMBIGUOUS'],
+    ['openReceivingAccount', 201, '{"code":77001,"message":"no"}', 'AMBIGUOUS'],
+    ['openReceivingAccount', 200, '{"code":201,"message":"Created","data":{"id":"acc-1"}}', 'AMBIGUOUS'],
+    ['openReceivingAccount', 200, '{"code":"SUCCESS","data":{"id":"acc-1"}}', 'AMBIGUOUS'],
+    ['openReceivingAccount', 201, '{"code":0,"message":"OK","data":{"id":"acc-1"}}', 'OK'],
+    ['openReceivingAccount', 400, '{"code":77001,"message":"no"}', 'REFUSED'],
+    ['createPayout', 201, '{"code":429}', 'AMBIGUOUS'],
+  ];
+
+  test.each(createdRows)('H232 %s: HTTP %i with %s is %s', async (operation, status, body, code) => {
+    const server = await startServer((_request, response) => response.writeHead(status).end(body));
+    const [got] = await settle(callOf(clientFor(server.origin), operation));
+    expect(got.split(' ')[0]).toBe(code);
+  });
+
   test.each(rows)('H26 %s: HTTP %i with %s is %s', async (operation, status, body, code) => {
     const server = await startServer((_request, response) => response.writeHead(status).end(body));
     const [got] = await settle(callOf(clientFor(server.origin), operation));

@@ -65,8 +65,6 @@ describe('H14 money is exact on the wire', () => {
     '1.005',
     '-1',
     '-0',
-    '1e3',
-    '1E-2',
     '"1,000.00"',
     '" 1"',
     '"+1"',
@@ -77,13 +75,30 @@ describe('H14 money is exact on the wire', () => {
     '{}',
   ])('H14 rejects the amount %s', (written) => expect(() => parsedAmount(`{"a":${written}}`)).toThrow());
 
+  test.each([
+    ['1.0E7', '10000000.00'],
+    ['1E+7', '10000000.00'],
+    ['1.005E3', '1005.00'],
+    ['1.23456789E7', '12345678.90'],
+    ['"2.5e1"', '25.00'],
+    ['1E-2', '0.01'],
+    ['0E0', '0.00'],
+  ])('H231 reads the exponent of %s exactly', (written, meant) => {
+    expect(parsedAmount(`{"a":${written}}`)).toBe(meant);
+  });
+
+  test.each(['1.0051E1', '1E-3', '1E16', '1e99', '-1E2', '1.23456789012345678E15', '1.2345678901234567E13'])(
+    'H231 rejects %s, which is not exact to two decimals',
+    (written) => expect(() => parsedAmount(`{"a":${written}}`)).toThrow(),
+  );
+
   test('H14 rejects more digits than the spec allows instead of rounding', () => {
     expect(() => parsedAmount('{"a":10000000000000000.00}')).toThrow();
     expect(() => parsedAmount('{"a":1.0000000000000000000000001}')).toThrow();
   });
 
   test('H14 names the field of a bad amount in an answer', async () => {
-    for (const bad of ['-1', '1e3', '0.001', '"abc"', 'null']) {
+    for (const bad of ['-1', '1e-3', '0.001', '"abc"', 'null']) {
       const body = successBody('tradeResult').replace(
         '"receive_target_amount":700.00',
         `"receive_target_amount":${bad}`,
@@ -116,7 +131,19 @@ describe('H14 money is exact on the wire', () => {
     expect(rate.parse(member(`{"a":${written}}`))).toBe(meant);
   });
 
-  test.each(['0', '0.000', '-1', '"x"', '1e99', 'null'])('rejects the rate %s', (written) => {
+  test.each(['0', '0.000', '"0"', '0E0'])('H231 reads the rate %s as none', (written) => {
+    expect(rate.parse(member(`{"a":${written}}`))).toBe('0');
+  });
+
+  test.each(['0', '-1', '"n/a"', 'null'])('H231 an order with the rate %s can be read', async (written) => {
+    const body = successBody('payoutOrder').replace('"exchangeRate":"7.0"', `"exchangeRate":${written}`);
+    expect(body).toContain(`"exchangeRate":${written}`);
+    const server = await startServer(answers(200, body));
+    const order = await callOf(clientFor(server.origin), 'payoutOrder');
+    expect(order).toMatchObject({ target: { currency: 'CNY' } });
+  });
+
+  test.each(['-1', '"x"', '1e99', 'null'])('rejects the rate %s', (written) => {
     expect(rate.safeParse(member(`{"a":${written}}`)).success).toBe(false);
   });
 });

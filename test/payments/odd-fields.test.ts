@@ -132,7 +132,8 @@ describe('H25 times are read by magnitude and never hide a result', () => {
     ['1700000000123', '2023-11-14T22:13:20.123Z'],
     ['"1700000000"', '2023-11-14T22:13:20.000Z'],
     ['" 1700000000123 "', '2023-11-14T22:13:20.123Z'],
-    ...['""', 'null', '0', '-5', '1.5', '"soon"', 'true', '{}', '[]', '1e12', '9999999999999999'].map(
+    ['1.7E12', '2023-11-14T22:13:20.000Z'],
+    ...['""', 'null', '0', '-5', '1.5', '"soon"', 'true', '{}', '[]', '1e16', '9999999999999999'].map(
       (written): [string, undefined] => [written, undefined],
     ),
   ])('H25 create_time %s', async (written, meant) => {

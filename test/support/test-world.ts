@@ -17,6 +17,8 @@ export const QUICK: Environment = {
   PAYMENTS_REDIRECT_URI: 'http://127.0.0.1:9/v1/oauth/default/callback',
   PAYMENTS_CALL_TIMEOUT: '2s',
   PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
+  // The simulator's trade queries ignore the client, unless a test says otherwise.
+  PAYMENTS_CLIENT_PAIRS: 'trusted',
   PAYOUTS_CONFIRMATION_WINDOW: '1s',
   PAYOUTS_POLL_FIRST: '200ms',
   PAYOUTS_POLL_MAX: '1s',

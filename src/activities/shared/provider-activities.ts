@@ -1,6 +1,7 @@
 /** The calls to the provider as activities. Two calls in one only where the second follows from the first. */
 import { activityInfo } from '@temporalio/activity';
 import { accountProblem } from '../../domain/account-check.ts';
+import { clientPair } from '../../domain/client-pair.ts';
 import type { QuoteSent } from '../../domain/deadlines.ts';
 import type { Quote, QuoteRequest, TradeKey } from '../../domain/provider-records.ts';
 import { finalStatus } from '../../domain/trade-verdict.ts';
@@ -10,6 +11,7 @@ import {
   RefusedError,
   UnauthorizedError,
 } from '../../payments/index.ts';
+import type { ClientPairs } from '../payout/client-pairs.ts';
 import { type CreateDependencies, createPayout } from '../payout/create-payout.ts';
 import { type RunHistories, runsThatMayHaveSent, sendsOf, sentAnotherBody } from '../payout/earlier-runs.ts';
 import * as receiving from '../receiving-account/open-receiving-account.ts';
@@ -23,10 +25,11 @@ export interface ProviderDependencies extends CreateDependencies {
   environment: string;
   app: string;
   histories: RunHistories;
+  pairs: ClientPairs;
 }
 
 export function providerActivities(dependencies: ProviderDependencies): ProviderActivities {
-  const { environment, app, client, histories, policy, surroundings } = dependencies;
+  const { environment, app, client, histories, pairs, policy, surroundings } = dependencies;
   const { clock, random } = surroundings;
   const here = (caller: Caller) =>
     requireHere({ environment, app }, { environment: caller.environment, app: caller.app });
@@ -77,7 +80,10 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
           const otherBody = await sentAnotherBody(histories, workflowId, senders, request);
           return { exists: true, trade, otherBody, ...sends, runId };
         }
-        return { exists: false, mayRepeat: repeatedCreate === 'safe', recoveredAtMs, ...sends, runId };
+        const mayRepeat = repeatedCreate === 'safe';
+        const isPairKnown =
+          policy.clientPairs === 'trusted' || (await pairs.isKnown(clientPair(environment, request)));
+        return { exists: false, isPairKnown, mayRepeat, recoveredAtMs, ...sends, runId };
       }),
     fetchOrder: (caller, orderId) => read(caller, (options) => client.payoutOrder(orderId, options)),
     probeProvider: (caller, target) => call(caller, () => probeProvider(client, target, surroundings)),

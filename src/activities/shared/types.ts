@@ -110,6 +110,8 @@ export type Confirmation = EarlierSends & { runId: string } & (
       }
     | {
         exists: false;
+        /** A trade query under this client can show an order of this payer, so "order not exist" means something (H235). */
+        isPairKnown: boolean;
         /** The provider is known to refuse a repeated create (`PAYMENTS_REPEATED_CREATE=safe`). */
         mayRepeat: boolean;
         recoveredAtMs?: number | undefined;

@@ -37,7 +37,8 @@ export const quoteAnswer: z.ZodType<Quote> = z
 const exchange = z.object({
   originCurrency: orAbsent(currency()),
   targetCurrency: orAbsent(currency()),
-  exchangeRate: orAbsent(rate),
+  // The money is compared too: a rate that cannot be read must not hide the order (H231).
+  exchangeRate: rate.optional().catch(undefined),
 });
 
 const receiver = z.object({

@@ -81,8 +81,18 @@ export function entries<T>(schema: z.ZodType<T>): z.ZodType<T[]> {
   return z.unknown().optional().transform(asList).pipe(z.array(schema));
 }
 
-/** The digits of a JSON number, or the text itself. */
+/**
+ * The digits of a JSON number, or the text itself. Writers of doubles use an exponent for large and small numbers, such as
+ * `1.0E7`: it is read as `10000000` (H231).
+ */
 function numericText(value: unknown): string | undefined {
+  const written = writtenText(value);
+  const [, whole, fraction = '', exponent] =
+    /^(\d{1,18})(?:\.(\d{1,24}))?[eE]([+-]?\d{1,2})$/.exec(written ?? '') ?? [];
+  return whole === undefined ? written : movePoint(whole, fraction, Number(exponent));
+}
+
+function writtenText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : exactNumberText(value);
 }
 
@@ -110,11 +120,23 @@ export function timestampToIso(value: unknown): string | undefined {
   return milliseconds > MAX_MILLISECONDS ? undefined : new Date(milliseconds).toISOString();
 }
 
-/** Spec: decimal(18,2), as a JSON number or text (H14). Zeros after the second decimal are dropped. */
+/**
+ * Spec: decimal(18,2), as a JSON number or text (H14). Zeros after the second decimal are dropped. A number with an
+ * exponent was a double, which is exact up to 15 digits: with more, it may not be the amount that was meant.
+ */
 export const amount: z.ZodType<string> = parsedBy((value) => {
-  const written = /^(\d{1,16})(?:\.(\d{1,2})0{0,16})?$/.exec(numericText(value) ?? '');
-  return written ? normalizeAmount([written[1], written[2]].filter(Boolean).join('.')) : undefined;
+  const digits = numericText(value) ?? '';
+  const written = /^(\d{1,16})(?:\.(\d{1,2})0{0,16})?$/.exec(digits);
+  if (!written || (digits !== writtenText(value) && significantDigits(digits) > EXACT_DIGITS))
+    return undefined;
+  return normalizeAmount([written[1], written[2]].filter(Boolean).join('.'));
 }, 'an amount of at most 16 digits and 2 decimals');
+
+const EXACT_DIGITS = 15;
+
+function significantDigits(decimal: string): number {
+  return decimal.replace('.', '').replace(/^0+/, '').replace(/0+$/, '').length;
+}
 
 /** A currency code: the spec lists none, so up to 8 letters or digits (the length of `pay_currency`) are accepted. */
 export function currency(max = 8): z.ZodType<string> {
@@ -131,14 +153,15 @@ export function isCurrency(code: string, max = 8): boolean {
 /** Spec: `{currency: string, amount: number}`. */
 export const money: z.ZodType<Money> = z.object({ currency: currency(), amount });
 
-/** An exchange rate above zero, as decimal text. Accepts exponents such as `2.8e-4`, and keeps all digits. */
+/**
+ * An exchange rate as decimal text, with all its digits. Zero is no rate: the provider names none, as for equal currencies
+ * (H231).
+ */
 export const rate: z.ZodType<string> = parsedBy((value) => {
-  const written = /^(\d{1,18})(?:\.(\d{1,24}))?(?:[eE]([+-]?\d{1,2}))?$/.exec(numericText(value) ?? '');
-  if (!written) return undefined;
-  const [, whole = '0', fraction = '', exponent = '0'] = written;
-  const text = movePoint(whole, fraction, Number(exponent));
-  return text !== undefined && /[1-9]/.test(text) ? text : undefined;
-}, 'a rate above zero');
+  const digits = numericText(value) ?? '';
+  if (!/^\d{1,43}(?:\.\d{1,48})?$/.test(digits)) return undefined;
+  return /[1-9]/.test(digits) ? digits : '0';
+}, 'a rate');
 
 function movePoint(whole: string, fraction: string, exponent: number): string | undefined {
   if (exponent === 0) return fraction === '' ? whole : `${whole}.${fraction}`;

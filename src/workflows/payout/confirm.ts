@@ -13,7 +13,7 @@ import { asked, polled, untilAnswered } from '../shared/calls.ts';
 import { isDoubtfulStart, windowAfterOthers } from '../shared/run-facts.ts';
 import { adoptFound, isOrderReadable } from './adopt-order.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
-import { confirmFirst, enterReview, noteUnknownSend, startOver } from './stages.ts';
+import { confirmFirst, enterReview, noteUnknownSend, requote, startOver } from './stages.ts';
 import { query, spread, waitForNotificationOrPoll } from './wait.ts';
 
 type NotFound = Confirmation & { exists: false };
@@ -25,6 +25,10 @@ const STOPS_BEFORE_FLAG = 3;
 const WAIT_SUMMARY = 'confirms again whether the order exists';
 const SUMMARY = 'confirms whether the order exists';
 const NOT_FOUND = 'a create was sent, or may have been, and the provider knows no order';
+const NUMBER_USED =
+  'the provider says that this partnerOrderId was used before, and the trade query knows no order under it';
+const PAIR_UNKNOWN =
+  'that proves little, because no payout of this clientId and payerId has ended with an order yet: check that they belong together';
 const SENT_RECENTLY =
   'another run of this payout may have sent a create so recently that its order can still appear: resolve again later';
 const NOT_SENT_AGAIN =
@@ -60,20 +64,15 @@ export async function confirm(run: PayoutRun): Promise<void> {
   if (answer) creation.untilMs = Math.max(creation.untilMs, windowAfterOthers(answer, run.settings));
   if (answer?.exists) {
     if (await adoptFound(run, answer)) return;
-  } else if (answer && maySendAgain(run, creation, answer, queriedAtMs)) {
-    sendAgain(run, clearanceBy(run, creation, answer, queriedAtMs));
+  } else if (answer && provesNoOrder(run, creation, answer, queriedAtMs)) {
+    if (creation.cause === 'refused') acceptRefusal(run, creation, answer);
+    else sendAgain(run, clearanceBy(run, creation, answer, queriedAtMs));
     return;
   }
   if (record.creation.stage !== 'confirming') return;
   // Only the answer to a query at its end closes the window. Without an answer, nothing is known.
   if (answer && queriedAtMs >= creation.untilMs) {
-    const [unread] = undisprovedOrders(record);
-    enterReview(
-      run,
-      unread === undefined
-        ? NOT_FOUND
-        : `order ${unread} was found under this partnerOrderId, but could not be read to compare it`,
-    );
+    enterReview(run, whyReview(record, creation, !answer.exists && !answer.isPairKnown));
     return;
   }
   const pause = nextPauseMs(run, creation);
@@ -81,16 +80,32 @@ export async function confirm(run: PayoutRun): Promise<void> {
   await waitForNotificationOrPoll(run, pause, WAIT_SUMMARY);
 }
 
-/**
- * This run refused to send a create, because an earlier run may have sent. The next run would take the refused create for
- * an earlier send, and one answer ends the doubt.
- */
+function whyReview(record: PayoutRecord, { cause }: Confirming, isPairUnknown: boolean): string {
+  const [unread] = undisprovedOrders(record);
+  if (unread !== undefined)
+    return `order ${unread} was found under this partnerOrderId, but could not be read to compare it`;
+  const what = cause === 'duplicate' ? NUMBER_USED : NOT_FOUND;
+  return isPairUnknown ? `${what}; ${PAIR_UNKNOWN}` : what;
+}
+
+/** The create was refused, and the provider knew no order after that: the payout ends, or starts over. */
+function acceptRefusal(run: PayoutRun, { end }: Confirming, { runId }: NotFound): void {
+  // This run has confirmed that no order exists, so it need not confirm again before it ends.
+  run.cleared ??= { runId };
+  if (!end) return requote(run);
+  run.record.creation = { stage: 'quoting' };
+  throw new NotCreated(end);
+}
+
+/** This run refused to send a create, because an earlier run may have sent. */
 function isDoubtOnly({ record }: PayoutRun, { cause }: Confirming): boolean {
   return cause === 'earlier-run' && !record.unknownSend;
 }
 
+/** The next run would take the create of this one for an earlier send, although one answer ends the doubt. */
 function mayContinueAsNew(run: PayoutRun, creation: Confirming): boolean {
-  return !isDoubtOnly(run, creation) || workflowInfo().continueAsNewSuggested;
+  const isBrief = isDoubtOnly(run, creation) || creation.cause === 'refused';
+  return !isBrief || workflowInfo().continueAsNewSuggested;
 }
 
 function nextPauseMs(run: PayoutRun, creation: Confirming): number {
@@ -118,13 +133,16 @@ function clearanceBy(
 }
 
 /**
- * Whether the payout may send again without a person, given that the provider knew no order at that time. The
- * answer may have waited for this workflow, even until the window was over, so the time of the query counts.
+ * Whether the payout may go on without a person, given that the provider knew no order at that time. The answer may have
+ * waited for this workflow, even until the window was over, so the time of the query counts.
  */
-function maySendAgain(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtMs: number): boolean {
+function provesNoOrder(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtMs: number): boolean {
   if (undisprovedOrders(run.record).length > 0) return false;
   // No other run has begun to send, so no order can still appear.
   if (isDoubtOnly(run, creation)) return true;
+  if (!answer.isPairKnown) return false;
+  // The provider has refused this send too (H230).
+  if (creation.cause === 'refused') return true;
   if (creation.cause === 'restored' || queriedAtMs < creation.untilMs) return false;
   if (creation.cause === 'lost-run') return isOnlyForgotten(run, creation);
   if (creation.cause === 'busy') return true;

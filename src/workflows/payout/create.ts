@@ -13,7 +13,7 @@
 import type { CreateAnswer, NothingSent } from '../../activities/shared/types.ts';
 import { type LockBudget, lockBudget } from '../../domain/deadlines.ts';
 import { formatMoney } from '../../domain/money.ts';
-import type { AgreedQuote, Reason } from '../../domain/payout.ts';
+import type { AgreedQuote } from '../../domain/payout.ts';
 import type { Creation, KnownOrder } from '../../domain/payout-record.ts';
 import { provesNothingSent } from '../shared/call-failures.ts';
 import { checks, findEarlierSend, once } from '../shared/calls.ts';
@@ -78,7 +78,7 @@ export async function sendCreate(run: PayoutRun, quote: AgreedQuote): Promise<vo
     run.record.sentQuotes.push(quote);
   }
   if (answer.kind === 'not-sent') await notSent(run, answer.cause);
-  else if (answer.kind === 'invalid') refused(run, answer.message);
+  else if (answer.kind === 'invalid') invalid(run, answer.message);
   else if (answer.kind === 'created') adoptCreated(run, answer.order, quote);
   else if (answer.kind === 'not-created') notCreated(run, answer);
   else markOutcomeUnknown(run, 'unanswered');
@@ -156,21 +156,19 @@ async function untilResumed(run: PayoutRun): Promise<void> {
   }
 }
 
+/** A code alone proves nothing: the provider must also know no order after it (H230). */
 function notCreated(run: PayoutRun, { meaning, message }: CreateAnswer & { kind: 'not-created' }): void {
-  if (meaning === 'refused') refused(run, message);
-  else if (meaning === 'insufficient') endNow(run, 'INSUFFICIENT_BALANCE', message);
-  else if (meaning === 'busy') markOutcomeUnknown(run, meaning);
-  else if (meaning === 'lock-expired') requote(run);
-  else markOutcomeUnknown(run, 'unanswered');
+  if (meaning === 'refused') confirmFirst(run, 'refused', { code: 'REFUSED_BY_PROVIDER', message });
+  else if (meaning === 'insufficient')
+    confirmFirst(run, 'refused', { code: 'INSUFFICIENT_BALANCE', message });
+  else if (meaning === 'lock-expired') confirmFirst(run, 'refused');
+  else markOutcomeUnknown(run, meaning === 'busy' || meaning === 'duplicate' ? meaning : 'unanswered');
 }
 
-function refused(run: PayoutRun, message: string): never {
-  return endNow(run, 'REFUSED_BY_PROVIDER', message);
-}
-
-function endNow(run: PayoutRun, code: Reason['code'], message: string): never {
+/** Our own check refused the body. Nothing was sent. */
+function invalid(run: PayoutRun, message: string): never {
   run.record.creation = { stage: 'quoting' };
-  throw new NotCreated({ code, message });
+  throw new NotCreated({ code: 'REFUSED_BY_PROVIDER', message });
 }
 
 /** Waits longer before each restart; after the last one, a person decides. False if there is no attempt now. */

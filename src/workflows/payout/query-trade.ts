@@ -128,7 +128,7 @@ async function notFound(run: PayoutRun, { orderId }: KnownOrder, queriedAtMs: nu
   run.flag('ORDER_NOT_FOUND', message);
   if (!isMissing) return;
   if (await isOrderReadable(run, orderId))
-    run.flag('ORDER_NOT_FOUND', `${message}; the order query knows it`);
+    run.flag('ORDER_NOT_FOUND', `${message}; the order query knows it: check the clientId`);
   else reviewMissing(run, `order ${orderId} was created, but the provider does not know it`);
 }
 

@@ -7,6 +7,7 @@ import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@tempor
 import type { Prepared } from '../../activities/shared/types.ts';
 import { ownIdOf } from '../../contract/ids.ts';
 import type { NotCreatedResolution } from '../../contract/payout-messages.ts';
+import { clientPair } from '../../domain/client-pair.ts';
 import { publishPayout } from '../../domain/events.ts';
 import { formatMoney } from '../../domain/money.ts';
 import type { CheckedPayoutRequest, PayoutState } from '../../domain/payout.ts';
@@ -41,10 +42,11 @@ export function stateOf(run: ShownRun): PayoutState {
 }
 
 /** No personal data here: ids and statuses only. */
-function attributeChanges(run: ShownRun, state: PayoutState): Record<string, [string]> {
+function attributeChanges({ prepared }: ShownRun, state: PayoutState): Record<string, [string]> {
   const shown = workflowInfo().searchAttributes;
   const wanted: Record<string, string | undefined> = {
-    PayoutApp: run.prepared?.request.app,
+    PayoutApp: prepared?.request.app,
+    PayoutPair: prepared && clientPair(prepared.settings.environment, prepared.request),
     PayoutPhase: state.phase,
     PayoutOutcome: state.outcome,
     PayoutOrderId: state.orderId,

@@ -1,6 +1,7 @@
 /** The transitions between the stages of the creation (see `create.ts`). */
 import { upsertMemo } from '@temporalio/workflow';
 import { activityTimeoutMs } from '../../domain/deadlines.ts';
+import type { Reason } from '../../domain/payout.ts';
 import type { UnknownCause } from '../../domain/payout-record.ts';
 import type { PayoutRun } from './run.ts';
 
@@ -18,9 +19,9 @@ export function noteUnknownSend(run: PayoutRun, cause: UnknownCause): void {
 }
 
 /** The confirmation window begins when the create's deadline ends: until then it may still be on its way (H6). */
-export function confirmFirst({ record, settings }: PayoutRun, cause: UnknownCause): void {
+export function confirmFirst({ record, settings }: PayoutRun, cause: UnknownCause, end?: Reason): void {
   const untilMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
-  record.creation = { stage: 'confirming', cause, untilMs, queries: 0 };
+  record.creation = { stage: 'confirming', cause, untilMs, queries: 0, end };
 }
 
 export function enterReview({ record }: PayoutRun, reason: string): void {
