@@ -61,6 +61,16 @@ export const settingsSchema = z.strictObject({
   /** Whether `/v1/accounts` and `/v1/payments` wrap their answers. The spec names no envelope for them. */
   v1Envelope: z.enum(['A', 'bare']).default('A'),
 
+  // How true answers are written
+  /** Amounts as digits, or as Java writes a double: `1.0E7`. */
+  numberStyle: z.enum(['plain', 'exponent']).default('plain'),
+  /** The beneficiary is masked; or beneficiary and ids are in upper case, without dashes, dots and spaces. */
+  echo: z.enum(['exact', 'masked', 'normalized']).default('exact'),
+  /** Whether `order_id` of the trade queries is the order's `orderId`, or a number of its own. */
+  tradeOrderId: z.enum(['same', 'own']).default('same'),
+  /** The `client_id` under which trade queries show the orders of a payer. Of other payers, any client shows them. */
+  clientOfPayer: z.record(z.string(), z.string()).default({}),
+
   // Creation
   repeatedCreate: z.enum(['pay-again', 'refuse']).default('pay-again'),
   lockExpiredCode: z.number().int().default(30001),

@@ -210,6 +210,7 @@ async function open(): Promise<Judge<Input>> {
     tokens: { token: async () => 'fuzz-token' },
     ...{ gatewayToken: 'application', tradeToken: 'application', tradeAuthScheme: 'Bearer' },
     signer: { sign: () => ({}) },
+    echo: 'visible',
     createCodes: new Map([['429', 'busy']]),
     surroundings: PROCESS_SURROUNDINGS,
     transport: () => transport,

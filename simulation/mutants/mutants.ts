@@ -168,8 +168,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'other-beneficiary-adopted',
     what: 'An order for another beneficiary counts as the payout: no person is asked.',
     file: 'src/domain/order-check.ts',
-    find: 'identityMismatch(order, request) ?? beneficiaryMismatch(order, request)',
-    replace: 'identityMismatch(order, request)',
+    find: 'identityMismatch(order, request, echo) ?? beneficiaryMismatch(order, request, echo)',
+    replace: 'identityMismatch(order, request, echo)',
   },
   {
     name: 'approval-not-needed',

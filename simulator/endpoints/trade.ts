@@ -35,13 +35,14 @@ export const queryPayDetail: Operation = {
   },
 };
 
-/** The create names no client, so any `client_id` finds the order. Answers echo it. */
+/** The create names no client, so any `client_id` finds the order unless the settings say otherwise. Answers echo it. */
 function tradeOf(received: Received): { order: Order; clientId: string } {
   const key = readBody(received.rawBody, tradeKey);
-  const { orders, clock } = received.world;
+  const { orders, clock, settings } = received.world;
+  const isOfClient = ({ payerId }: Order) => (settings.clientOfPayer[payerId] ?? key.client_id) === key.client_id;
   const order = orders
     .byPartnerOrderId(key.partner_order_id)
-    .find((candidate) => candidate.visibleAtMs <= clock.nowMs());
+    .find((candidate) => candidate.visibleAtMs <= clock.nowMs() && isOfClient(candidate));
   if (!order) throw new Refusal(ORDER_NOT_EXIST, 'order not exist');
   return { order, clientId: key.client_id };
 }

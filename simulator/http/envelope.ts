@@ -1,6 +1,7 @@
 /** Envelopes of answers: code 0/OK under /v2 and /v3, code 200/SUCCESS under /v1/mid-open-api. */
 import { writeJson } from '../json.ts';
 import type { Settings } from '../settings.ts';
+import { inDialect } from './dialect.ts';
 
 /** `V1`: /v1/accounts and /v1/payments, where the spec shows no envelope and a setting decides. */
 export type Style = 'A' | 'B' | 'V1';
@@ -42,7 +43,8 @@ export function jsonAnswer(status: number, body: unknown, code: Code | null): An
   return { status, contentType: 'application/json; charset=utf-8', text: writeJson(body), code };
 }
 
-export function success(style: Style, data: unknown, status: number, settings: Settings): Answer {
+export function success(style: Style, record: unknown, status: number, settings: Settings): Answer {
+  const data = inDialect(record, settings);
   if (style === 'V1' && settings.v1Envelope === 'bare') return jsonAnswer(status, data, null);
   return style === 'B' ? envelope(status, 200, 'SUCCESS', data) : envelope(status, 0, 'OK', data);
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { ApprovalPolicy } from '../domain/approval-policy.ts';
 import { activityTimeoutMs } from '../domain/deadlines.ts';
+import { ECHOES } from '../domain/echo.ts';
 import type { PayoutSettings, SendPolicy } from '../domain/payout.ts';
 import type { Permissions } from '../domain/permissions.ts';
 import type { CreateMeaning } from '../domain/provider-records.ts';
@@ -103,6 +104,14 @@ export const workerShape = {
   PAYMENTS_REPEATED_CREATE: value.choice(
     ['review', 'safe'],
     'What happens to a payout whose order may exist after the confirmation window. `review`: a person decides. `safe`: the create is sent again; set it only if the provider refuses a second create with the same `outOrderId`.',
+  ),
+  PAYMENTS_TRADE_ORDER_ID: value.choice(
+    ['same', 'own'],
+    "Whether the `order_id` of the trade queries is the order's `orderId`. `own`: it is another number, which a payout learns from the first trade query after its create; an order that only a trade query has named cannot be read, so a person names its `orderId`. Spec: Payout trade result.",
+  ),
+  PAYMENTS_ECHO: value.choice(
+    ECHOES,
+    'How the provider repeats what it was sent. `visible`: it may mask the beneficiary with `*`, `•`, `●` or `#`, and write it with other letter case, spaces and punctuation; what is visible is compared. `exact`: a mask or other punctuation is a difference, which leads to review. `normalized`: as `visible`, and ids too may have other letter case and punctuation; ids that differ in nothing else must not be in use. Spec: Payout order.',
   ),
   PAYMENTS_CLIENT_PAIRS: value.choice(
     ['learned', 'trusted'],
@@ -238,6 +247,8 @@ export function payoutSettings(env: WorkerEnvironment, apiQueue: string): Payout
     callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT,
     lockLifetimeMs: env.PAYMENTS_LOCK_LIFETIME,
     confirmationWindowMs: env.PAYOUTS_CONFIRMATION_WINDOW,
+    tradeOrderId: env.PAYMENTS_TRADE_ORDER_ID,
+    echo: env.PAYMENTS_ECHO,
     pollFirstMs: env.PAYOUTS_POLL_FIRST,
     pollMaxMs: env.PAYOUTS_POLL_MAX,
     approvalExpiresMs: env.PAYOUTS_APPROVAL_EXPIRES,

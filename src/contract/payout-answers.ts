@@ -63,6 +63,10 @@ const decision = z.strictObject({
   lockRateId: z.string().exactOptional().describe('of an approval: the quote that it counts for'),
   created: z.boolean().exactOptional().describe('of a resolution: whether the order exists'),
   orderId: z.string().exactOptional().describe('of a resolution: the order that the person named'),
+  tradeOrderId: z
+    .string()
+    .exactOptional()
+    .describe('of a resolution: the number that the trade queries have for the order'),
   then: z.enum(['end', 'retry']).exactOptional().describe('of a resolution: what the person chose'),
   sends: z
     .int()

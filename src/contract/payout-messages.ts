@@ -32,7 +32,15 @@ export interface CancelRequest {
 }
 
 /** The argument of `resolve`: a person's decision about an order of unknown existence. */
-export type Resolution = { by: string; created: true; orderId: string } | NotCreatedResolution;
+export type Resolution = CreatedResolution | NotCreatedResolution;
+
+export interface CreatedResolution {
+  by: string;
+  created: true;
+  orderId: string;
+  /** One of the `reviewedOrderIds`: the trade queries have this number for the order (H233). */
+  tradeOrderId?: string | undefined;
+}
 
 export interface NotCreatedResolution {
   by: string;

@@ -13,6 +13,7 @@ export interface MadeDecision {
   /** Of a resolution: what the person found out, and what they chose. */
   created?: boolean;
   orderId?: string;
+  tradeOrderId?: string;
   then?: 'end' | 'retry';
   /** Of a resolution: how many creates had been sent, or may have been. */
   sends?: number;
@@ -44,6 +45,7 @@ export function repeatsLast(
     isSameIfSent('lockRateId') &&
     isSame('created') &&
     isSame('orderId') &&
+    isSame('tradeOrderId') &&
     isSame('then') &&
     isSameIfSent('sends')
   );

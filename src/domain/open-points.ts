@@ -58,6 +58,30 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     probe: 'with `--order` and `--client-id`: the trade query finds an order that was created under this id',
   },
   {
+    id: 'trade-order-id',
+    open: "whether `order_id` of the trade queries is the order's `orderId`",
+    assumption:
+      'yes: a trade query that names another order than the tracked one sets the attention flag, and leads to review after the confirmation window',
+    setting: '`PAYMENTS_TRADE_ORDER_ID=own`',
+    probe: 'with `--order` and `--client-id`: the order query knows the order under the id that the trade query names',
+  },
+  {
+    id: 'client-of-payer',
+    open: 'whether the trade queries show an order only under the `client_id` of its payer: the create call carries none',
+    assumption:
+      'yes, so 900004 proves nothing for a `clientId` under which no order of the `payerId` was ever shown: instead of sending again or ending, a payout goes to review',
+    setting: '`PAYMENTS_CLIENT_PAIRS=trusted`',
+    probe: 'with `--order` and `--client-id`: the trade query does not show that order under another `client_id`',
+  },
+  {
+    id: 'echo',
+    open: 'whether the provider repeats ids and the beneficiary as they were sent',
+    assumption:
+      'ids as sent; the beneficiary possibly masked, or with other letter case, spaces and punctuation. What is visible is compared: a difference leads to review',
+    setting: '`PAYMENTS_ECHO=exact`, `PAYMENTS_ECHO=normalized`',
+    probe: 'with `--order` and `--client-id`: the ids of that order are as sent; the finding says what is masked',
+  },
+  {
     id: 'timestamps',
     open: 'the unit of `create_time` and `finish_time`',
     assumption:
@@ -97,17 +121,17 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
   },
   {
     id: 'create-codes',
-    open: 'which codes of a create mean that no order was created',
+    open: 'which codes and HTTP statuses of a create call mean that no order was created',
     assumption:
-      'only 429 (`busy`), which is no proof: the payout confirms over the confirmation window, then sends again; any other code is an unknown outcome',
+      'only 429 (`busy`), which is no proof: the payout confirms over the confirmation window, then sends again; any other code is an unknown outcome. A listed code counts only once a trade query after it answers 900004',
     setting: '`PAYMENTS_CREATE_CODES`',
     probe: '',
   },
   {
     id: 'repeated-create',
-    open: 'whether a second create with the same `outOrderId` is refused',
+    open: 'whether a second create with the same `outOrderId` is refused, and with which code',
     assumption: 'it is not: a create of unknown outcome is confirmed, then a person decides',
-    setting: '`PAYMENTS_REPEATED_CREATE=safe`',
+    setting: '`PAYMENTS_REPEATED_CREATE=safe`; `PAYMENTS_CREATE_CODES=CODE:duplicate`',
     probe: '',
   },
   {

@@ -1,8 +1,8 @@
 /** Checks that an order belongs to this payout (H54) and has the terms of its quote (H13). */
 
+import { type Echo, idDiffers, textDiffers } from './echo.ts';
 import { compareDecimals, formatMoney, type Money, sameMoney } from './money.ts';
 import type { AgreedQuote, Attention, CheckedPayoutRequest } from './payout.ts';
-import { plainText } from './plain-text.ts';
 import type { PayoutOrder, TradeResult } from './provider-records.ts';
 
 /** Lists how the terms of `order` differ from the quote that it was created with; empty if they match. */
@@ -23,17 +23,25 @@ export function quoteMismatches(order: PayoutOrder, quote: AgreedQuote): Attenti
 }
 
 /**
- * Why `order` is not the order of this payout, or undefined if every field that the provider returns matches the
- * request. An absent field proves nothing either way. The message contains no personal data.
+ * Why `order` is not the order of this payout, or undefined if what every returned field shows matches the request. An
+ * absent field proves nothing either way. The message contains no personal data.
  */
-export function orderMismatch(order: PayoutOrder, request: CheckedPayoutRequest): string | undefined {
-  return identityMismatch(order, request) ?? beneficiaryMismatch(order, request);
+export function orderMismatch(
+  order: PayoutOrder,
+  request: CheckedPayoutRequest,
+  echo: Echo,
+): string | undefined {
+  return identityMismatch(order, request, echo) ?? beneficiaryMismatch(order, request, echo);
 }
 
 /** The mismatches that a person's decision cannot override: `partnerOrderId`, currencies and amount. */
-export function identityMismatch(order: PayoutOrder, request: CheckedPayoutRequest): string | undefined {
+export function identityMismatch(
+  order: PayoutOrder,
+  request: CheckedPayoutRequest,
+  echo: Echo,
+): string | undefined {
   const { partnerOrderId, instructedAmount, originCurrency, targetCurrency } = request;
-  if (order.partnerOrderId !== undefined && order.partnerOrderId !== partnerOrderId)
+  if (order.partnerOrderId !== undefined && idDiffers(echo, order.partnerOrderId, partnerOrderId))
     return `its partnerOrderId is ${order.partnerOrderId}, not ${partnerOrderId}`;
   return (
     currencyMismatch('origin currency', order.originCurrency, originCurrency) ??
@@ -50,23 +58,23 @@ function amountMismatch(order: PayoutOrder, instructed: Money, targetCurrency: s
   return moneyMismatch('the receiver gets', order.target, instructed) || undefined;
 }
 
-function beneficiaryMismatch(order: PayoutOrder, { receiver }: CheckedPayoutRequest): string | undefined {
-  const { bankAccountNumber, bankAccountName, bankName } = order;
-  const different = [
-    textDiffers(bankAccountNumber, receiver.bankAccountNumber) && 'account number',
-    textDiffers(bankAccountName, receiver.bankAccountName) && 'account name',
-    textDiffers(bankName, receiver.bankName) && 'bank name',
-  ].filter((field) => typeof field === 'string');
-  return different.length === 0 ? undefined : `its beneficiary has a different ${different.join(' and ')}`;
-}
+const BENEFICIARY = [
+  ['bankAccountNumber', 'account number'],
+  ['bankAccountName', 'account name'],
+  ['bankName', 'bank name'],
+] as const;
 
-/** Compares without whitespace, letter case, and what the provider's text never has. */
-function textDiffers(found: string | undefined, expected: string): boolean {
-  return found !== undefined && normalizeText(found) !== normalizeText(expected);
-}
-
-function normalizeText(text: string): string {
-  return plainText(text).normalize('NFKC').replace(/\s+/g, '').toLowerCase();
+function beneficiaryMismatch(
+  order: PayoutOrder,
+  { receiver }: CheckedPayoutRequest,
+  echo: Echo,
+): string | undefined {
+  const different = BENEFICIARY.filter(([field]) => {
+    const found = order[field];
+    return found !== undefined && textDiffers(echo, found, receiver[field]);
+  });
+  if (different.length === 0) return undefined;
+  return `its beneficiary has a different ${different.map(([, what]) => what).join(' and ')}`;
 }
 
 function currencyMismatch(what: string, found: string | undefined, expected: string): string | undefined {

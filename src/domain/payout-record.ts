@@ -61,6 +61,8 @@ export interface Clearance {
 /** The order that the payout tracks, as the provider described it. */
 export interface KnownOrder {
   orderId: string;
+  /** The `order_id` of its trade queries, if it is known to be another number (H233). */
+  tradeOrderId?: string | undefined;
   status: string;
   target?: Money | undefined;
   /** The quote that it was created with. */
@@ -166,6 +168,16 @@ export function newRecord(startedAtMs: number): PayoutRecord {
     hintAllowedAtMs: 0,
     log: newEventLog(),
   };
+}
+
+/** Whether a trade query names this order. With an id of its own, the first trade of the order has it. */
+export function isTradeOf(
+  { orderId, tradeOrderId }: KnownOrder,
+  trade: Pick<TradeResult, 'orderId'>,
+  ids: PayoutSettings['tradeOrderId'],
+): boolean {
+  const expected = tradeOrderId ?? (ids === 'same' ? orderId : trade.orderId);
+  return trade.orderId === expected;
 }
 
 export function foundOrderIds({ foundOrders }: PayoutRecord): string[] {

@@ -1,6 +1,7 @@
 /** The public types of a payout: the request, the result and the state. */
 import type { AttentionOf, PayoutAttentionCode } from './attention-codes.ts';
 import type { MadeDecision } from './decisions.ts';
+import type { Echo } from './echo.ts';
 import type { EventType } from './event-log.ts';
 import type { Money } from './money.ts';
 
@@ -212,6 +213,9 @@ export interface PayoutSettings {
   callTimeoutMs: number;
   lockLifetimeMs: number;
   confirmationWindowMs: number;
+  /** `PAYMENTS_TRADE_ORDER_ID` */
+  tradeOrderId: 'same' | 'own';
+  echo: Echo;
   pollFirstMs: number;
   pollMaxMs: number;
   approvalExpiresMs: number;

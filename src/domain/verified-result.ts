@@ -1,6 +1,7 @@
 /** Builds the result of a payout that the provider has ended, from records that agree with each other. */
 
-import type { AgreedQuote, PayoutResult, Split } from './payout.ts';
+import type { PayoutResult, Split } from './payout.ts';
+import type { KnownOrder } from './payout-record.ts';
 import type { TradeDetail, TradeResult, TradeSplit } from './provider-records.ts';
 import { auditStatusOf, type FinalStatus } from './trade-verdict.ts';
 
@@ -8,12 +9,13 @@ interface VerifiedPayout {
   status: FinalStatus;
   trade: TradeResult;
   detail: TradeDetail;
-  quote: AgreedQuote | undefined;
+  order: Pick<KnownOrder, 'orderId' | 'quote'>;
   learnedBy: 'notification' | 'poll';
 }
 
 export function verifiedResult(partnerOrderId: string, settled: VerifiedPayout): PayoutResult {
-  const { status, trade, detail, quote, learnedBy } = settled;
+  const { status, trade, detail, learnedBy } = settled;
+  const { orderId, quote } = settled.order;
   const auditStatus = auditStatusOf(trade.auditStatus);
   return {
     partnerOrderId,
@@ -21,7 +23,7 @@ export function verifiedResult(partnerOrderId: string, settled: VerifiedPayout):
     ...(status === 'FAILED' && {
       reason: { code: 'PROVIDER_FAILED', message: failureMessage(trade, detail) },
     }),
-    orderId: trade.orderId,
+    orderId,
     ...(quote && { quote }),
     received: trade.received,
     failed: trade.failed,

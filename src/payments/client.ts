@@ -1,6 +1,7 @@
 /** The provider's API: one method per operation of the spec. */
 
 import { z } from 'zod';
+import { idDiffers } from '../domain/echo.ts';
 import type {
   ApplicationToken,
   ClientAccounts,
@@ -150,8 +151,9 @@ export class PaymentsClient {
   async createPayout(request: CreatePayoutRequest, call?: CallOptions): Promise<PayoutOrder> {
     const operation = 'createPayout';
     const sent = checked(operation, requests.createPayoutRequest, request);
+    const { echo } = this.#sender.options;
     const mismatch = ({ partnerOrderId }: PayoutOrder) =>
-      partnerOrderId !== undefined && partnerOrderId !== sent.partnerOrderId
+      partnerOrderId !== undefined && idDiffers(echo, partnerOrderId, sent.partnerOrderId)
         ? 'receiver.outOrderId'
         : undefined;
     const path = '/v2/b2b/currents/createCnyOrder';
@@ -173,13 +175,13 @@ export class PaymentsClient {
    * the provider's reads may lag (H2).
    */
   async tradeResult(key: TradeKey, call?: CallOptions): Promise<TradeResult> {
-    const query = tradeQuery('tradeResult', 'queryResult', key);
+    const query = this.#tradeQuery('tradeResult', 'queryResult', key);
     return this.#sender.send({ ...query, schema: tradeResultAnswer }, call);
   }
 
   /** Spec: Query payout trade detail. Throws `OrderNotExistError`, as `tradeResult` does. */
   async tradeDetail(key: TradeKey, call?: CallOptions): Promise<TradeDetail> {
-    const query = tradeQuery('tradeDetail', 'queryPayDetail', key);
+    const query = this.#tradeQuery('tradeDetail', 'queryPayDetail', key);
     return this.#sender.send({ ...query, schema: tradeDetailAnswer }, call);
   }
 
@@ -187,26 +189,28 @@ export class PaymentsClient {
   async accounts(request: requests.AccountsRequest, call?: CallOptions): Promise<ClientAccounts | null> {
     const operation = 'accounts';
     const asked = checked(operation, requests.accountsRequest, request);
+    const { echo } = this.#sender.options;
     const mismatch = (answer: ClientAccounts | null) =>
-      answer !== null && answer.clientId !== asked.clientId ? 'client_id' : undefined;
+      answer !== null && idDiffers(echo, answer.clientId, asked.clientId) ? 'client_id' : undefined;
     const path = '/v1/mid-open-api/account/query';
     const body = requests.snakeKeys(asked);
     return this.#sender.send({ operation, path, body, schema: accountsAnswer, mismatch }, call);
+  }
+
+  /** An answer about another trade or client is not accepted (H15). */
+  #tradeQuery(operation: 'tradeResult' | 'tradeDetail', name: string, key: TradeKey) {
+    const asked = checked(operation, requests.tradeKey, key);
+    const { echo } = this.#sender.options;
+    const mismatch = (answer: TradeKey) => {
+      if (idDiffers(echo, answer.clientId, asked.clientId)) return 'client_id';
+      return idDiffers(echo, answer.partnerOrderId, asked.partnerOrderId) ? 'partner_order_id' : undefined;
+    };
+    const path = `/v1/mid-open-api/trade/payout/${name}`;
+    return { operation, path, body: requests.snakeKeys(asked), mismatch };
   }
 
   /** Waits for running calls. Later calls reject with `NotSentError`. */
   close(): Promise<void> {
     return this.#sender.close();
   }
-}
-
-/** An answer about another trade or client is not accepted (H15). */
-function tradeQuery(operation: 'tradeResult' | 'tradeDetail', name: string, key: TradeKey) {
-  const asked = checked(operation, requests.tradeKey, key);
-  const mismatch = (answer: TradeKey) => {
-    if (answer.clientId !== asked.clientId) return 'client_id';
-    return answer.partnerOrderId === asked.partnerOrderId ? undefined : 'partner_order_id';
-  };
-  const path = `/v1/mid-open-api/trade/payout/${name}`;
-  return { operation, path, body: requests.snakeKeys(asked), mismatch };
 }

@@ -1,4 +1,5 @@
 /** The options of the client and of each call. Durations are milliseconds. */
+import type { Echo } from '../domain/echo.ts';
 import type { CreateMeaning } from '../domain/provider-records.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
 import type { ApiOperation, OperationName } from './operations.ts';
@@ -77,7 +78,9 @@ export interface PaymentsClientOptions {
   /** The `Authorization` header of the trade endpoints: `Bearer <token>` or the bare token. */
   tradeAuthScheme: 'Bearer' | 'none';
   signer: RequestSigner;
-  /** The only codes that prove that a create created nothing. */
+  /** How ids in answers are compared with those of the request. */
+  echo: Echo;
+  /** The codes with which a create is answered, and `http:STATUS`. Only these have a known meaning. */
   createCodes: ReadonlyMap<string, CreateMeaning>;
   gate?: CallGate;
   timeouts?: Partial<Timeouts>;

@@ -34,6 +34,7 @@ export async function providerClient(
     tradeToken: env.PAYMENTS_TRADE_TOKEN,
     tradeAuthScheme: env.PAYMENTS_TRADE_AUTH_SCHEME,
     signer: await createSigner(env.PAYMENTS_SIGNER, env.PAYMENTS_SIGNING_KEY),
+    echo: env.PAYMENTS_ECHO,
     createCodes: env.PAYMENTS_CREATE_CODES,
     // No step of an exchange may take longer than the whole.
     timeouts: { connectMs: totalMs / 2, headersMs: totalMs, bodyMs: totalMs, totalMs },

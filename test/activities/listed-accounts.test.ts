@@ -39,6 +39,7 @@ function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<strin
     ...CALLER,
     client: clientFor(server.origin),
     histories,
+    pairs: { isKnown: async () => false },
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
     policy: { createCheck: 'doubtful', repeatedCreate: 'review', clientPairs: 'learned', visibleWithinMs: 0, recoveredAtMs },

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { SettingsChange } from '../../simulator/index.ts';
 import { ProviderReads } from '../../src/client/reads.ts';
 import type { ProbeFinding } from '../../src/domain/open-points.ts';
 import { OPEN_POINTS } from '../../src/domain/open-points.ts';
@@ -8,7 +9,10 @@ describe('doctor probes the open points through a worker', () => {
   let world: VirtualWorld;
   let reads: ProviderReads;
   beforeAll(async () => {
-    world = await VirtualWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '20s' } });
+    world = await VirtualWorld.start({
+      env: { PAYMENTS_CALL_TIMEOUT: '20s' },
+      settings: { clientOfPayer: { 'payer-1': 'client-1' } },
+    });
     reads = new ProviderReads(world.client);
   });
   afterAll(() => world.stop());
@@ -36,6 +40,9 @@ describe('doctor probes the open points through a worker', () => {
       'signature',
       'unknown-order',
       'partner-number',
+      'trade-order-id',
+      'client-of-payer',
+      'echo',
       'timestamps',
       'audit-status',
       'lock-field',
@@ -43,6 +50,25 @@ describe('doctor probes the open points through a worker', () => {
     ]);
     expect(findings.some((one) => one.verdict === 'does not hold')).toBe(false);
     expect(world.simulator.control.ledger().orders).toHaveLength(before);
+  });
+
+  test.each<[string, SettingsChange, string, string]>([
+    ['H233 trade queries have ids of their own', { tradeOrderId: 'own' }, 'trade-order-id', 'does not hold'],
+    ['H234 ids are written in another way', { echo: 'normalized' }, 'echo', 'does not hold'],
+    ['H234 the beneficiary is masked', { echo: 'masked' }, 'echo', 'holds'],
+    ['H235 trade queries ignore the client', { clientOfPayer: {} }, 'client-of-payer', 'does not hold'],
+  ])('reports that %s', async (_what, settings, id, expected) => {
+    const ref = await world.pay('success');
+    await world.payouts.result(ref);
+    const { control } = world.simulator;
+    control.changeSettings(settings);
+    const findings = await probe({ clientId: 'client-1', ...ref });
+    control.changeSettings({
+      tradeOrderId: 'same',
+      echo: 'exact',
+      clientOfPayer: { 'payer-1': 'client-1' },
+    });
+    expect(verdict(findings, id)).toBe(expected);
   });
 
   test('reports that trade queries require the user token', async () => {

@@ -33,7 +33,8 @@ function workerWith(provider: InProcessOptions) {
       argumentOf: async () => undefined,
     },
     claim: async () => void claims.push(clock.nowMs() - beganMs),
-    policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0 },
+    pairs: { isKnown: async () => false },
+    policy: { createCheck: 'doubtful', repeatedCreate: 'review', clientPairs: 'learned', visibleWithinMs: 0 },
   });
   const environment = new MockActivityEnvironment({
     attempt: 1,

@@ -39,14 +39,17 @@ function judge({ result, detail, order, quote }: Drawn, targetCurrency: string):
   const agreed = agreedQuote(quote);
   tradeAttention(result);
   statusContradiction(order.status, result);
-  orderMismatch(order, request);
+  orderMismatch(order, request, 'visible');
   quoteMismatches(order, agreed);
   payoutState({ ...newRecord(0), trade: result, quote: agreed }, { partnerOrderId: 'p-1' });
   const status = finalStatus(result);
   const why = disagreement(result, detail, { targetCurrency, target: order.target });
   if (!status) return;
   finalAttention(status, detail, agreed);
-  const settled = verifiedResult('p-1', { status, trade: result, detail, quote: agreed, learnedBy: 'poll' });
+  const settled = verifiedResult('p-1', {
+    ...{ status, trade: result, detail, learnedBy: 'poll' },
+    order: { orderId: result.orderId, quote: agreed },
+  });
   if (why !== undefined) return;
   if (status === 'FAILED') expect(Number(settled.received?.amount)).toBe(0);
   if (status === 'SUCCESS') expect(Number(settled.failed?.amount)).toBe(0);

@@ -1,9 +1,10 @@
 /** Checks the open points of the specification with harmless reads. No answer of the provider makes it throw. */
 import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
+import { isMasked } from '../../domain/echo.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
-import type { TradeKey, TradeResult } from '../../domain/provider-records.ts';
+import type { PayoutOrder, TradeKey, TradeResult } from '../../domain/provider-records.ts';
 import { type ClockOffset, clockOffset } from '../../domain/time.ts';
-import { type PaymentsClient, PaymentsError } from '../../payments/index.ts';
+import { MalformedAnswerError, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Clock, Random, Surroundings } from '../../surroundings/surroundings.ts';
 
 /** The calls that a probe may use. They change nothing, except that a quote creates a lock, which expires. */
@@ -27,7 +28,7 @@ export async function probeProvider(
   const [gateway, unknown, existing, quoted] = await Promise.all([
     answerTo(() => pingWithClock(client, clock, (offset) => (read = offset))),
     answerTo(() => client.tradeResult(unusedKey(target, random))),
-    existingOrder(client, target, clock),
+    existingOrder(client, target, { clock, random }),
     probeQuote(client, target.payerId),
   ]);
   const findings: Record<string, Finding> = {
@@ -122,18 +123,56 @@ function unknownOrder(answer: Answer): Finding {
 async function existingOrder(
   client: Probed,
   { clientId, partnerOrderId }: ProbeTarget,
-  clock: Clock,
+  { clock, random }: Surroundings,
 ): Promise<Record<string, Finding> | undefined> {
   if (clientId === undefined || partnerOrderId === undefined) return undefined;
   const answer = await answerTo(() => client.tradeResult({ clientId, partnerOrderId }));
-  if (!('value' in answer)) return { 'partner-number': judged(answer.error, ['ORDER_NOT_EXIST']) };
+  if (!('value' in answer)) return notFound(answer.error);
   const trade = answer.value;
+  const [order, ofOther] = await Promise.all([
+    answerTo(() => client.payoutOrder(trade.orderId)),
+    answerTo(() => client.tradeResult({ clientId: otherClient(random), partnerOrderId })),
+  ]);
   return {
     'partner-number': holds('the trade query found the order by its partnerOrderId'),
+    'trade-order-id': accepted(order, 'the order query knows the id of the trade query', ['ORDER_NOT_EXIST']),
+    'client-of-payer': filtersByClient(ofOther),
+    echo: echoed(order),
     timestamps: plausibleTimes(trade, clock),
     'audit-status': knownAudit(trade),
-    'lock-field': await namesLock(client, trade.orderId),
+    'lock-field': namesLock(order),
   };
+}
+
+/** A provider that writes ids in its own way answers, but not as the client accepts it. */
+function notFound(error: PaymentsError): Record<string, Finding> {
+  const isOtherId = error instanceof MalformedAnswerError && error.field?.endsWith('_id') === true;
+  return {
+    'partner-number': judged(error, ['ORDER_NOT_EXIST']),
+    ...(isOtherId && { echo: refuted(`the trade query repeats another ${error.field}`) }),
+  };
+}
+
+/** No client has it. */
+function otherClient(random: Random): string {
+  return `doctor-${random.uuid()}`;
+}
+
+function filtersByClient(answer: Answer): Finding {
+  if ('value' in answer) return refuted('the trade query shows the order under a client_id that does not exist');
+  return PROCESSED.includes(answer.error.code)
+    ? holds('the trade query does not show the order under another client_id')
+    : judged(answer.error, []);
+}
+
+function echoed(answer: Answer<PayoutOrder>): Finding {
+  if (!('value' in answer)) return judged(answer.error, []);
+  const { bankAccountNumber = '', bankAccountName = '', bankName = '' } = answer.value;
+  const hidden = Object.entries({ bankAccountNumber, bankAccountName, bankName })
+    .filter(([, text]) => isMasked(text))
+    .map(([field]) => field);
+  const what = hidden.length === 0 ? 'nothing is masked' : `masked: ${hidden.join(', ')}`;
+  return holds(`the ids agree; ${what}`);
 }
 
 function plausibleTimes({ createdAt, finishedAt }: TradeResult, clock: Clock): Finding {
@@ -149,8 +188,7 @@ function knownAudit({ auditStatus }: TradeResult): Finding {
   return (KNOWN_AUDITS.includes(auditStatus) ? holds : refuted)(`it is ${auditStatus}`);
 }
 
-async function namesLock(client: Probed, orderId: string): Promise<Finding> {
-  const answer = await answerTo(() => client.payoutOrder(orderId));
+function namesLock(answer: Answer<PayoutOrder>): Finding {
   if (!('value' in answer)) return judged(answer.error, []);
   return answer.value.lockRateId === undefined
     ? refuted('the order has no lock id: compare rate and amounts by hand')

@@ -32,7 +32,13 @@ const approval = z
 const cancellation = z.strictObject({ reason: text().optional() }).optional();
 const acknowledgement = z.strictObject({ note: text().optional() }).optional();
 const resolution = z.discriminatedUnion('created', [
-  z.strictObject({ created: z.literal(true), orderId: text(128) }),
+  z.strictObject({
+    created: z.literal(true),
+    orderId: text(128),
+    tradeOrderId: text(128)
+      .optional()
+      .describe('one of the reviewedOrderIds: the trade queries have this number for the order'),
+  }),
   z.strictObject({
     created: z.literal(false),
     then: z.enum(['end', 'retry']),

@@ -164,6 +164,7 @@ verb<Common & Confirmable & ResolveOptions>('resolve <id>', 'resolve a payout in
   .option(...YES)
   .requiredOption(...DECIDED_BY)
   .option('--created <orderId>', 'the order exists; ids and amounts are compared first')
+  .option('--trade-order-id <orderId>', 'an order to review: the number of this order in the trade queries')
   .option('--not-created <then>', 'no order exists: end, or retry (confirm once more, then send again)')
   .option(
     '--reviewed-order-id <orderId>',

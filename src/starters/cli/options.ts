@@ -55,6 +55,8 @@ export interface ResolveOptions {
   notCreated?: string | undefined;
   sends?: string | undefined;
   /** Of a payout. */
+  tradeOrderId?: string | undefined;
+  /** Of a payout. */
   reviewedOrderId?: string[] | undefined;
   /** Of a receiving account. */
   candidate?: string[] | undefined;
@@ -161,10 +163,13 @@ export function checkedReason(reason: string | undefined): string | undefined {
 
 export function payoutResolution({ by, ...options }: ResolveOptions): Resolution {
   const decision = checkedResolution(options, 'ORDER_ID');
-  const { reviewedOrderId: reviewedOrderIds } = options;
-  if (!decision.created) return { by, ...decision, ...(reviewedOrderIds && { reviewedOrderIds }) };
-  if (reviewedOrderIds) throw new UsageError('--reviewed-order-id requires --not-created');
-  return { by, created: true, orderId: decision.id };
+  const { reviewedOrderId: reviewedOrderIds, tradeOrderId } = options;
+  if (decision.created) {
+    if (reviewedOrderIds) throw new UsageError('--reviewed-order-id requires --not-created');
+    return { by, created: true, orderId: decision.id, ...(tradeOrderId !== undefined && { tradeOrderId }) };
+  }
+  if (tradeOrderId !== undefined) throw new UsageError('--trade-order-id requires --created');
+  return { by, ...decision, ...(reviewedOrderIds && { reviewedOrderIds }) };
 }
 
 export function openingResolution({ by, ...options }: ResolveOptions): OpeningResolution {

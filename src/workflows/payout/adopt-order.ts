@@ -5,7 +5,7 @@
 import type { Confirmation } from '../../activities/shared/types.ts';
 import { identityMismatch, orderMismatch, quoteMismatches } from '../../domain/order-check.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
-import { foundOrderIds, type KnownOrder, type PayoutRecord } from '../../domain/payout-record.ts';
+import { foundOrderIds, isTradeOf, type KnownOrder, type PayoutRecord } from '../../domain/payout-record.ts';
 import type { PayoutOrder } from '../../domain/provider-records.ts';
 import { polled } from '../shared/calls.ts';
 import type { PayoutRun } from './run.ts';
@@ -13,7 +13,7 @@ import { enterReview, markOutcomeUnknown, noteUnknownSend } from './stages.ts';
 
 /** Flags terms that differ from the quote (H13). An order of another payout is no answer to the create (H54). */
 export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQuote): void {
-  const problem = orderMismatch(order, run.request);
+  const problem = orderMismatch(order, run.request, run.settings.echo);
   if (problem) {
     run.flag(
       'ORDER_DIFFERS_FROM_REQUEST',
@@ -33,7 +33,7 @@ export async function adoptFound(
   { trade, otherBody }: Confirmation & { exists: true },
 ): Promise<boolean> {
   const known = run.record.order;
-  if (known?.orderId === trade.orderId && !otherBody) {
+  if (known && isTradeOf(known, trade, run.settings.tradeOrderId) && !otherBody) {
     // The payout tracked this order before, so it was already compared.
     adopt(run, known, known.quote);
     return true;
@@ -51,7 +51,7 @@ export async function adoptFound(
   const quote = quoteOf(run, order);
   const problem = otherBody
     ? 'an earlier start under this partnerOrderId had another body'
-    : (orderMismatch(order, run.request) ?? (quote && termsProblem(order, quote)));
+    : (orderMismatch(order, run.request, run.settings.echo) ?? (quote && termsProblem(order, quote)));
   if (problem) {
     run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} was found and differs: ${problem}`);
     noteUnknownSend(run, 'unanswered');
@@ -103,7 +103,7 @@ export async function readOrder(run: PayoutRun, orderId: string): Promise<Payout
   const order = await run.call(() => calls.fetchOrder(run.caller, orderId)).catch(() => undefined);
   if (order?.orderId !== orderId) return undefined;
   for (const found of run.record.foundOrders)
-    if (found.orderId === orderId) found.differs = orderMismatch(order, run.request) !== undefined;
+    if (found.orderId === orderId) found.differs = orderMismatch(order, run.request, run.settings.echo) !== undefined;
   return order;
 }
 
@@ -113,23 +113,29 @@ export async function readOrder(run: PayoutRun, orderId: string): Promise<Payout
  */
 export async function isOrderReadable(run: PayoutRun, orderId: string): Promise<boolean> {
   const order = await readOrder(run, orderId);
-  return order !== undefined && orderMismatch(order, run.request) === undefined;
+  return order !== undefined && orderMismatch(order, run.request, run.settings.echo) === undefined;
 }
 
-/** Adopts the order that a person named. If its ids or amounts differ, returns why it is not accepted. */
-export async function adoptNamed(run: PayoutRun, orderId: string): Promise<string | undefined> {
+/**
+ * Adopts the order that a person named, and the trade that they say is its. If its ids or amounts differ, returns why it is
+ * not accepted.
+ */
+export async function adoptNamed(
+  run: PayoutRun,
+  { orderId, tradeOrderId }: Pick<KnownOrder, 'orderId' | 'tradeOrderId'>,
+): Promise<string | undefined> {
   const order = await readOrder(run, orderId);
   if (!order) return `order ${orderId} could not be read from the provider`;
-  const problem = identityMismatch(order, run.request);
+  const problem = identityMismatch(order, run.request, run.settings.echo);
   if (problem) return `order ${orderId} is not this payout's: ${problem}`;
   if (run.record.creation.stage !== 'review') return 'the payout is no longer in review';
-  adopt(run, order, quoteOf(run, order) ?? termsOf(order));
+  adopt(run, { ...order, tradeOrderId }, quoteOf(run, order) ?? termsOf(order));
   return undefined;
 }
 
 function adopt(
   run: PayoutRun,
-  { orderId, status, target }: Pick<KnownOrder, 'orderId' | 'status' | 'target'>,
+  { orderId, tradeOrderId, status, target }: Omit<KnownOrder, 'quote'>,
   quote: AgreedQuote | undefined,
 ): void {
   const { record } = run;
@@ -141,12 +147,14 @@ function adopt(
     record.orderReplaced = true;
     noteFound(run, record.order.orderId);
   }
-  record.order = { orderId, status, target, quote };
+  record.order = { orderId, tradeOrderId, status, target, quote };
   record.quote = quote;
   record.creation = { stage: 'created' };
   run.enter('PROCESSING');
   record.unknownSend = undefined;
-  record.foundOrders = record.foundOrders.filter((found) => found.orderId !== orderId);
+  record.foundOrders = record.foundOrders.filter(
+    (found) => found.orderId !== orderId && found.orderId !== tradeOrderId,
+  );
   record.createdAtMs = Date.now();
   record.lastConfirmedAtMs = record.lastAskedAtMs;
   beginTracking(record);

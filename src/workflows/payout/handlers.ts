@@ -105,9 +105,9 @@ function acceptHint(run: PayoutRun, notification: unknown): void {
 function isForAnother(run: PayoutRun, notification: Record<string, unknown>): boolean {
   const { orderId, partnerOrderId } = notification;
   const ours = run.prepared?.request.partnerOrderId;
-  const ourOrder = run.record.order?.orderId;
+  const { order } = run.record;
   if (typeof partnerOrderId === 'string' && ours !== undefined) return partnerOrderId !== ours;
-  return typeof orderId === 'string' && ourOrder !== undefined && orderId !== ourOrder;
+  return typeof orderId === 'string' && !!order && ![order.orderId, order.tradeOrderId].includes(orderId);
 }
 
 function approve(run: PayoutRun, { by, note }: Decision): void {
@@ -195,9 +195,10 @@ async function resolve(run: PayoutRun, resolution: Resolution): Promise<void> {
   }
   run.isResolving = true;
   try {
-    const problem = await adoptNamed(run, resolution.orderId);
+    const { orderId, tradeOrderId } = resolution;
+    const problem = await adoptNamed(run, { orderId, tradeOrderId });
     if (problem) throw notAccepted(problem);
-    run.keep({ ...common, created: true, orderId: resolution.orderId });
+    run.keep({ ...common, created: true, orderId, ...(tradeOrderId !== undefined && { tradeOrderId }) });
   } finally {
     run.isResolving = false;
   }
@@ -217,11 +218,19 @@ function resolveProblem(run: PayoutRun, resolution: Resolution): string | undefi
   );
 }
 
-/** A decision that no order was created must name an order that may be this payout's. */
+/**
+ * A decision that no order was created must name an order that may be this payout's. A trade belongs to the order only if
+ * the provider has named it.
+ */
 function reviewedOrdersProblem(record: PayoutRecord, resolution: Resolution): string | undefined {
-  if (resolution.created) return undefined;
-  const { reviewedOrderIds } = resolution;
   const shown = foundOrderIds(record);
+  if (resolution.created) {
+    const { tradeOrderId } = resolution;
+    return tradeOrderId === undefined || shown.includes(tradeOrderId)
+      ? undefined
+      : `tradeOrderId: the review shows ${shown.join(', ') || 'no order'}: read the state again`;
+  }
+  const { reviewedOrderIds } = resolution;
   if (reviewedOrderIds !== undefined && !isSameSet(reviewedOrderIds, shown))
     return `reviewedOrderIds: the review shows ${shown.join(', ') || 'no order'}: read the state again`;
   const [unread] = reviewedOrderIds === undefined ? undisprovedOrders(record) : [];

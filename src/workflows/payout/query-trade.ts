@@ -2,7 +2,7 @@
 import type { TradeAnswer } from '../../activities/shared/types.ts';
 import { orderMismatch, statusContradiction } from '../../domain/order-check.ts';
 import type { Attention } from '../../domain/payout.ts';
-import type { KnownOrder } from '../../domain/payout-record.ts';
+import { isTradeOf, type KnownOrder } from '../../domain/payout-record.ts';
 import type { TradeResult } from '../../domain/provider-records.ts';
 import { finalStatus, tradeAttention } from '../../domain/trade-verdict.ts';
 import { causeOf, refusalIn } from '../shared/call-failures.ts';
@@ -49,7 +49,8 @@ export async function queryTrade(
     return undefined;
   }
   const { trade, detail } = answer;
-  if (trade?.orderId !== order.orderId) run.record.missingSinceMs ??= Date.now();
+  if (!trade || !isTradeOf(order, trade, run.settings.tradeOrderId))
+    run.record.missingSinceMs ??= Date.now();
   if (trade === null) return notFound(run, order, queriedAtMs);
   const tracked = await orderOfTrade(run, order, trade);
   if (!tracked) {
@@ -74,9 +75,10 @@ async function orderOfTrade(
   known: KnownOrder,
   trade: TradeResult,
 ): Promise<KnownOrder | undefined> {
-  const { record, request } = run;
-  if (known.orderId === trade.orderId) {
+  const { record, request, settings } = run;
+  if (isTradeOf(known, trade, settings.tradeOrderId)) {
     if (!record.orderReplaced) run.unflag('SEVERAL_ORDERS');
+    if (settings.tradeOrderId === 'own') known.tradeOrderId = trade.orderId;
     return known;
   }
   run.flag(
@@ -85,7 +87,7 @@ async function orderOfTrade(
   );
   noteFound(run, trade.orderId);
   const found = await readOrder(run, trade.orderId);
-  if (!found || orderMismatch(found, request) !== undefined) return undefined;
+  if (!found || orderMismatch(found, request, settings.echo) !== undefined) return undefined;
   const { orderId, status, target } = found;
   noteFound(run, known.orderId);
   record.order = { orderId, status, target, quote: known.quote };

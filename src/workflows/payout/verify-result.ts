@@ -30,7 +30,7 @@ export async function verifyResult(run: PayoutRun, final: FinalTrade): Promise<P
     run.unflag('DETAIL_MISSING', 'DETAIL_DISAGREES');
     if (!debitsAreConfirmed(run, finalAttention(status, detail, order.quote))) return undefined;
     const { partnerOrderId } = request;
-    return verifiedResult(partnerOrderId, { status, trade, detail, quote: order.quote, learnedBy });
+    return verifiedResult(partnerOrderId, { status, order, trade, detail, learnedBy });
   }
   if (record.disagreements >= PATIENCE)
     run.flag(!detail || isDetailMissing(trade, detail) ? 'DETAIL_MISSING' : 'DETAIL_DISAGREES', why ?? '');

@@ -19,6 +19,7 @@ export function clientFor(origin: string, options: Partial<PaymentsClientOptions
     tradeAuthScheme: 'Bearer',
     signer: { sign: () => ({}) },
     surroundings: PROCESS_SURROUNDINGS,
+    echo: 'visible',
     createCodes: new Map([['429', 'busy']]),
     ...options,
   });

@@ -47,7 +47,12 @@ export function reviewForm({ formToken }: Visit, { app, partnerOrderId, state }:
 <label for="orderId">Order id</label>
 <input id="orderId" name="orderId" maxlength="128" autocomplete="off"${
     reviewedOrderIds.length === 1 && html` value="${reviewedOrderIds[0]}"`
-  }>
+  }>${
+    reviewedOrderIds.length > 0 &&
+    html`
+<label for="tradeOrderId">Its number in the trade queries, if that is another one of these orders <span class="faint">(optional)</span></label>
+<input id="tradeOrderId" name="tradeOrderId" maxlength="128" autocomplete="off">`
+  }
 <label class="choice"><input type="radio" name="decision" value="end" required> No. End the payout without an order.</label>
 <label class="choice"><input type="radio" name="decision" value="retry" required> No. Create the order again.</label>
 </fieldset>

@@ -34,8 +34,8 @@ export function decisionRoutes(scope: FastifyInstance, desk: Desk): void {
 }
 
 function resolution(fields: Fields): object {
-  const { decision, orderId, sends } = filledIn(fields, 'decision', 'orderId', 'sends');
-  if (decision === 'created') return { created: true, ...(orderId !== undefined && { orderId }) };
+  const { decision, sends, ...ids } = filledIn(fields, 'decision', 'orderId', 'tradeOrderId', 'sends');
+  if (decision === 'created') return { created: true, ...ids };
   const reviewedOrderIds = reviewedIn(fields);
   return {
     ...{ created: false, then: decision },

@@ -44,6 +44,7 @@ const decision = z.object({
   reason: z.string().optional(),
   created: z.boolean().optional(),
   orderId: z.string().optional(),
+  tradeOrderId: z.string().optional(),
   then: z.string().optional(),
 });
 
@@ -156,10 +157,10 @@ function decisionStep(name: string, argument: unknown): Found {
   const done = DECIDED[name] ?? label(name);
   const read = decision.safeParse(argument);
   if (!read.success) return { what: `${done}.` };
-  const { by, note, reason, created, orderId, then } = read.data;
+  const { by, note, reason, created, orderId, tradeOrderId, then } = read.data;
   const said = [
     note ?? reason,
-    created === true && `The order is ${orderId}.`,
+    created === true && `The order is ${orderId}${tradeOrderId ? ` (${tradeOrderId} in trade queries)` : ''}.`,
     created === false && `No order was created; then: ${then}.`,
   ].filter((part) => typeof part === 'string');
   return { what: `${done} by ${by}.`, ...(said.length > 0 && { detail: said.join(' ') }) };

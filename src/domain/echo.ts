@@ -1,0 +1,49 @@
+/**
+ * Compares what the provider echoes with what it was sent. It may mask an account or a name, and may write it in a form of
+ * its own: what is visible must be the same (H234).
+ */
+
+/** `PAYMENTS_ECHO` */
+export const ECHOES = ['visible', 'exact', 'normalized'] as const;
+export type Echo = (typeof ECHOES)[number];
+
+const MASKS = /[*•●#]+/gu;
+const NOT_COMPARED = /[^\p{L}\p{N}\p{M}*]/gu;
+
+/** Whether an id names another payout or client. */
+export function idDiffers(echo: Echo, found: string, sent: string): boolean {
+  return found !== sent && (echo !== 'normalized' || lettersAndDigits(found) !== lettersAndDigits(sent));
+}
+
+/** Whether a text about the beneficiary is visibly different, without regard to spaces, letter case and punctuation. */
+export function textDiffers(echo: Echo, found: string, sent: string): boolean {
+  if (withoutSpaces(found) === withoutSpaces(sent)) return false;
+  return echo === 'exact' || !shows(lettersAndDigits(found.replace(MASKS, '*')), lettersAndDigits(sent));
+}
+
+export function isMasked(text: string): boolean {
+  return text.search(MASKS) >= 0;
+}
+
+function withoutSpaces(text: string): string {
+  return text.normalize('NFKC').replace(/\s+/g, '').toLowerCase();
+}
+
+function lettersAndDigits(text: string): string {
+  return text.normalize('NFKC').replace(NOT_COMPARED, '').toLowerCase();
+}
+
+/** Each `*` in `masked` stands for at least one character of `whole`. In linear time: the provider may send any text. */
+function shows(masked: string, whole: string): boolean {
+  const parts = masked.split('*');
+  const [first = '', last = ''] = [parts[0], parts.at(-1)];
+  if (parts.length === 1) return masked === whole;
+  if (!whole.startsWith(first)) return false;
+  let at = first.length + 1;
+  for (const part of parts.slice(1, -1)) {
+    const found = whole.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length + 1;
+  }
+  return whole.endsWith(last) && whole.length - last.length >= at;
+}
