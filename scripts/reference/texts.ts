@@ -183,7 +183,7 @@ export const SEARCH_ATTRIBUTE_MEANINGS: Readonly<Record<keyof typeof SEARCH_ATTR
   PayoutAuditStatus:
     'The [audit status](#audit-statuses). Absent while the provider reports none that is known.',
   PayoutPair:
-    'A hash of environment, application, `clientId` and `payerId`: finds out whether [the pair has ever had an order](how-it-works.md#what-a-confirmation-proves).',
+    'A hash of environment, application, `clientId` and `payerId` of a payout that ended with an order: [this pair works](how-it-works.md#what-a-confirmation-proves).',
   PayoutNeedsAttention:
     'Whether a person should look. Also on follow-ups, receiving accounts, token renewals, event endpoints and reconciliations. Absent means no.',
   PayoutReasons: 'The [attention codes](#attention-codes) of a flagged workflow. Absent means none.',

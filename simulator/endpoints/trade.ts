@@ -39,7 +39,8 @@ export const queryPayDetail: Operation = {
 function tradeOf(received: Received): { order: Order; clientId: string } {
   const key = readBody(received.rawBody, tradeKey);
   const { orders, clock, settings } = received.world;
-  const isOfClient = ({ payerId }: Order) => (settings.clientOfPayer[payerId] ?? key.client_id) === key.client_id;
+  const isOfClient = ({ payerId }: Order) =>
+    (settings.clientOfPayer[payerId] ?? key.client_id) === key.client_id;
   const order = orders
     .byPartnerOrderId(key.partner_order_id)
     .find((candidate) => candidate.visibleAtMs <= clock.nowMs() && isOfClient(candidate));

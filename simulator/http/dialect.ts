@@ -44,7 +44,8 @@ function withExponent(decimal: string): string {
   const [whole = '0', fraction = ''] = decimal.split('.');
   const digits = `${whole}${fraction}`.replace(/^0+(?=\d)/, '').replace(/0+$/, '');
   if (digits === '') return '0.0';
-  const exponent = whole === '0' ? -(fraction.length - fraction.replace(/^0+/, '').length) - 1 : whole.length - 1;
+  const exponent =
+    whole === '0' ? -(fraction.length - fraction.replace(/^0+/, '').length) - 1 : whole.length - 1;
   return `${digits.slice(0, 1)}.${digits.slice(1) || '0'}E${exponent}`;
 }
 

@@ -7,9 +7,6 @@
 export const ECHOES = ['visible', 'exact', 'normalized'] as const;
 export type Echo = (typeof ECHOES)[number];
 
-const MASKS = /[*•●#]+/gu;
-const NOT_COMPARED = /[^\p{L}\p{N}\p{M}*]/gu;
-
 /** Whether an id names another payout or client. */
 export function idDiffers(echo: Echo, found: string, sent: string): boolean {
   return found !== sent && (echo !== 'normalized' || lettersAndDigits(found) !== lettersAndDigits(sent));
@@ -18,11 +15,13 @@ export function idDiffers(echo: Echo, found: string, sent: string): boolean {
 /** Whether a text about the beneficiary is visibly different, without regard to spaces, letter case and punctuation. */
 export function textDiffers(echo: Echo, found: string, sent: string): boolean {
   if (withoutSpaces(found) === withoutSpaces(sent)) return false;
-  return echo === 'exact' || !shows(lettersAndDigits(found.replace(MASKS, '*')), lettersAndDigits(sent));
+  return (
+    echo === 'exact' || !shows(lettersAndDigits(found.replace(/[*•●#]+/gu, '*')), lettersAndDigits(sent))
+  );
 }
 
 export function isMasked(text: string): boolean {
-  return text.search(MASKS) >= 0;
+  return /[*•●#]/u.test(text);
 }
 
 function withoutSpaces(text: string): string {
@@ -30,7 +29,10 @@ function withoutSpaces(text: string): string {
 }
 
 function lettersAndDigits(text: string): string {
-  return text.normalize('NFKC').replace(NOT_COMPARED, '').toLowerCase();
+  return text
+    .normalize('NFKC')
+    .replace(/[^\p{L}\p{N}\p{M}*]/gu, '')
+    .toLowerCase();
 }
 
 /** Each `*` in `masked` stands for at least one character of `whole`. In linear time: the provider may send any text. */

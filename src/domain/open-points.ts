@@ -63,7 +63,8 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     assumption:
       'yes: a trade query that names another order than the tracked one sets the attention flag, and leads to review after the confirmation window',
     setting: '`PAYMENTS_TRADE_ORDER_ID=own`',
-    probe: 'with `--order` and `--client-id`: the order query knows the order under the id that the trade query names',
+    probe:
+      'with `--order` and `--client-id`: the order query knows the order under the id that the trade query names',
   },
   {
     id: 'client-of-payer',
@@ -71,7 +72,8 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     assumption:
       'yes, so 900004 proves nothing for a `clientId` under which no order of the `payerId` was ever shown: instead of sending again or ending, a payout goes to review',
     setting: '`PAYMENTS_CLIENT_PAIRS=trusted`',
-    probe: 'with `--order` and `--client-id`: the trade query does not show that order under another `client_id`',
+    probe:
+      'with `--order` and `--client-id`: the trade query does not show that order under another `client_id`',
   },
   {
     id: 'echo',
@@ -79,7 +81,8 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     assumption:
       'ids as sent; the beneficiary possibly masked, or with other letter case, spaces and punctuation. What is visible is compared: a difference leads to review',
     setting: '`PAYMENTS_ECHO=exact`, `PAYMENTS_ECHO=normalized`',
-    probe: 'with `--order` and `--client-id`: the ids of that order are as sent; the finding says what is masked',
+    probe:
+      'with `--order` and `--client-id`: the ids of that order are as sent; the finding says what is masked',
   },
   {
     id: 'timestamps',

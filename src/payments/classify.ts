@@ -69,7 +69,8 @@ function provenCodes(httpStatus: number, { kind, serviceCode }: Answer): string[
   if (status === 'created' || status === 'redirect' || status === 'failed') return [];
   const ofStatus = String(httpStatus);
   const code = serviceCode ?? ofStatus;
-  if (code === ofStatus) return [...(serviceCode !== undefined || status === 'limited' ? [code] : []), `http:${code}`];
+  if (code === ofStatus)
+    return [...(serviceCode !== undefined || status === 'limited' ? [code] : []), `http:${code}`];
   return status === 'limited' ? [] : [code];
 }
 

@@ -42,7 +42,13 @@ function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<strin
     pairs: { isKnown: async () => false },
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
-    policy: { createCheck: 'doubtful', repeatedCreate: 'review', clientPairs: 'learned', visibleWithinMs: 0, recoveredAtMs },
+    policy: {
+      createCheck: 'doubtful',
+      repeatedCreate: 'review',
+      clientPairs: 'learned',
+      visibleWithinMs: 0,
+      recoveredAtMs,
+    },
   });
   const info = { workflowExecution: OWN, ...(maximumAttempts && { retryPolicy: { maximumAttempts } }) };
   const key = { payerId: 'payer-1', currency: 'USD' };

@@ -189,7 +189,11 @@ describe('H54 an order belongs to this payout only when every returned field mat
     expect(orderMismatch(order({ ...whole, ...over }), request, 'visible')).toMatch(why);
   });
   test('H46 the message contains no account and no name', () => {
-    const told = orderMismatch(order({ bankAccountName: 'Erika Muster', bankAccountNumber: '42' }), request, 'visible');
+    const told = orderMismatch(
+      order({ bankAccountName: 'Erika Muster', bankAccountNumber: '42' }),
+      request,
+      'visible',
+    );
     expect(told).not.toMatch(/Erika|42/);
   });
 });

@@ -61,19 +61,10 @@ describe('H14 money is exact on the wire', () => {
     expect(parsedAmount(`{"a":${written}}`)).toBe(meant);
   });
 
-  test.each([
-    '1.005',
-    '-1',
-    '-0',
-    '"1,000.00"',
-    '" 1"',
-    '"+1"',
-    '""',
-    'null',
-    'true',
-    '[1]',
-    '{}',
-  ])('H14 rejects the amount %s', (written) => expect(() => parsedAmount(`{"a":${written}}`)).toThrow());
+  test.each(['1.005', '-1', '-0', '"1,000.00"', '" 1"', '"+1"', '""', 'null', 'true', '[1]', '{}'])(
+    'H14 rejects the amount %s',
+    (written) => expect(() => parsedAmount(`{"a":${written}}`)).toThrow(),
+  );
 
   test.each([
     ['1.0E7', '10000000.00'],

@@ -29,8 +29,13 @@ describe('H6 a create that an earlier attempt of its activity may have sent', ()
         return { kind: 'quote', quote, sentAtMs: Date.now(), answeredWithinMs: 1 };
       },
       createPayout: async () => ({ kind: 'not-sent', cause: 'may-have-been-sent' }),
-      confirmOrder: async () => ({ exists: false,
-        isPairKnown: true, mayRepeat: false, earlierSend: false, runId: '' }),
+      confirmOrder: async () => ({
+        exists: false,
+        isPairKnown: true,
+        mayRepeat: false,
+        earlierSend: false,
+        runId: '',
+      }),
     };
     const common = { connection: world.native, namespace: world.namespace };
     const workers = [

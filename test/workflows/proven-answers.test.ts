@@ -36,12 +36,15 @@ function plant(world: TestWorld, partnerOrderId: string, bankAccountNumber?: str
 }
 
 describe('a listed code of a create', () => {
-  test.each([30005, 30002, 30001])('H230 %d to a create that took effect: its order is paid once', async (code) => {
-    const world = await worldWith();
-    const ref = await world.payWithFault({ kind: 'envelope', code, effect: 'commit' }, 'success');
-    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
-    expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
-  });
+  test.each([30005, 30002, 30001])(
+    'H230 %d to a create that took effect: its order is paid once',
+    async (code) => {
+      const world = await worldWith();
+      const ref = await world.payWithFault({ kind: 'envelope', code, effect: 'commit' }, 'success');
+      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+      expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
+    },
+  );
 
   test('H230 a refusal ends the payout only after a trade query that knows no order', async () => {
     const world = await worldWith({ PAYOUTS_CONFIRMATION_WINDOW: '10m' });
@@ -225,7 +228,9 @@ describe('H235 "order not exist" for a pair of client and payer', () => {
     const ref = await world.pay('success', { clientId: 'client-2' });
     const flagged = await world.until(ref, (state) => codesOf(state).includes('ORDER_NOT_FOUND'));
     expect(flagged.outcome).toBeUndefined();
-    await world.until(ref, ({ reasons }) => reasons.some(({ message }) => message.includes('check the clientId')));
+    await world.until(ref, ({ reasons }) =>
+      reasons.some(({ message }) => message.includes('check the clientId')),
+    );
   });
 });
 
@@ -235,6 +240,7 @@ test('H231 amounts with exponents, and a rate of zero, are read', async () => {
   const result = await world.payouts.result(ref);
   expect(result).toMatchObject({ outcome: 'SUCCESS', received: { amount: '10000000.00' } });
   const second = await world.payWithFault({ kind: 'drop-after' }, 'success readLag=1h');
+  await world.until(second, ({ phase }) => phase === 'RECONCILING');
   world.simulator.control.changeOrder(second.partnerOrderId, {
     visible: true,
     answers: { queryDetail: { exchange: { exchangeRate: 0 } } },

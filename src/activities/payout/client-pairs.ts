@@ -6,7 +6,6 @@ export interface ClientPairs {
   isKnown(pair: string): Promise<boolean>;
 }
 
-const WITH_ORDER = "PayoutOutcome IN ('SUCCESS', 'PARTIAL_SUCCESS', 'FAILED')";
 const MAX_REMEMBERED = 10_000;
 
 /** A pair that is known stays known, so only the others are looked up again. */
@@ -15,8 +14,7 @@ export function temporalClientPairs(client: Client): ClientPairs {
   return {
     async isKnown(pair) {
       if (known.has(pair)) return true;
-      const query = `WorkflowType = 'payout' AND PayoutPair = '${pair}' AND ${WITH_ORDER}`;
-      const { runs } = await listRunPage(client, query, 1);
+      const { runs } = await listRunPage(client, `WorkflowType = 'payout' AND PayoutPair = '${pair}'`, 1);
       if (runs.length === 0) return false;
       if (known.size >= MAX_REMEMBERED) known.clear();
       known.add(pair);

@@ -159,7 +159,8 @@ function otherClient(random: Random): string {
 }
 
 function filtersByClient(answer: Answer): Finding {
-  if ('value' in answer) return refuted('the trade query shows the order under a client_id that does not exist');
+  if ('value' in answer)
+    return refuted('the trade query shows the order under a client_id that does not exist');
   return PROCESSED.includes(answer.error.code)
     ? holds('the trade query does not show the order under another client_id')
     : judged(answer.error, []);

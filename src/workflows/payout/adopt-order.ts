@@ -103,7 +103,8 @@ export async function readOrder(run: PayoutRun, orderId: string): Promise<Payout
   const order = await run.call(() => calls.fetchOrder(run.caller, orderId)).catch(() => undefined);
   if (order?.orderId !== orderId) return undefined;
   for (const found of run.record.foundOrders)
-    if (found.orderId === orderId) found.differs = orderMismatch(order, run.request, run.settings.echo) !== undefined;
+    if (found.orderId === orderId)
+      found.differs = orderMismatch(order, run.request, run.settings.echo) !== undefined;
   return order;
 }
 

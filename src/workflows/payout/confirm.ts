@@ -65,14 +65,13 @@ export async function confirm(run: PayoutRun): Promise<void> {
   if (answer?.exists) {
     if (await adoptFound(run, answer)) return;
   } else if (answer && provesNoOrder(run, creation, answer, queriedAtMs)) {
-    if (creation.cause === 'refused') acceptRefusal(run, creation, answer);
-    else sendAgain(run, clearanceBy(run, creation, answer, queriedAtMs));
+    goOn(run, creation, answer, queriedAtMs);
     return;
   }
   if (record.creation.stage !== 'confirming') return;
   // Only the answer to a query at its end closes the window. Without an answer, nothing is known.
   if (answer && queriedAtMs >= creation.untilMs) {
-    enterReview(run, whyReview(record, creation, !answer.exists && !answer.isPairKnown));
+    enterReview(run, whyReview(record, creation, answer));
     return;
   }
   const pause = nextPauseMs(run, creation);
@@ -80,19 +79,27 @@ export async function confirm(run: PayoutRun): Promise<void> {
   await waitForNotificationOrPoll(run, pause, WAIT_SUMMARY);
 }
 
-function whyReview(record: PayoutRecord, { cause }: Confirming, isPairUnknown: boolean): string {
+function whyReview(record: PayoutRecord, { cause }: Confirming, answer: Confirmation): string {
   const [unread] = undisprovedOrders(record);
   if (unread !== undefined)
     return `order ${unread} was found under this partnerOrderId, but could not be read to compare it`;
   const what = cause === 'duplicate' ? NUMBER_USED : NOT_FOUND;
-  return isPairUnknown ? `${what}; ${PAIR_UNKNOWN}` : what;
+  return answer.exists || answer.isPairKnown ? what : `${what}; ${PAIR_UNKNOWN}`;
 }
 
-/** The create was refused, and the provider knew no order after that: the payout ends, or starts over. */
-function acceptRefusal(run: PayoutRun, { end }: Confirming, { runId }: NotFound): void {
+/** No order exists. After a refusal, the payout ends, or starts over. */
+function goOn(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtMs: number): void {
+  const { cause, end } = creation;
+  if (cause !== 'refused') {
+    sendAgain(run, clearanceBy(run, creation, answer, queriedAtMs));
+    return;
+  }
   // This run has confirmed that no order exists, so it need not confirm again before it ends.
-  run.cleared ??= { runId };
-  if (!end) return requote(run);
+  run.cleared ??= { runId: answer.runId };
+  if (!end) {
+    requote(run);
+    return;
+  }
   run.record.creation = { stage: 'quoting' };
   throw new NotCreated(end);
 }

@@ -49,8 +49,7 @@ export async function queryTrade(
     return undefined;
   }
   const { trade, detail } = answer;
-  if (!trade || !isTradeOf(order, trade, run.settings.tradeOrderId))
-    run.record.missingSinceMs ??= Date.now();
+  if (!trade || !isTradeOf(order, trade, run.settings.tradeOrderId)) run.record.missingSinceMs ??= Date.now();
   if (trade === null) return notFound(run, order, queriedAtMs);
   const tracked = await orderOfTrade(run, order, trade);
   if (!tracked) {

@@ -46,9 +46,9 @@ function attributeChanges({ prepared }: ShownRun, state: PayoutState): Record<st
   const shown = workflowInfo().searchAttributes;
   const wanted: Record<string, string | undefined> = {
     PayoutApp: prepared?.request.app,
-    PayoutPair: prepared && clientPair(prepared.settings.environment, prepared.request),
     PayoutPhase: state.phase,
     PayoutOutcome: state.outcome,
+    PayoutPair: shownPair(prepared, state),
     PayoutOrderId: state.orderId,
     PayoutAuditStatus: state.auditStatus,
   };
@@ -57,6 +57,12 @@ function attributeChanges({ prepared }: ShownRun, state: PayoutState): Record<st
       value === undefined || value === '' || shown[name]?.[0] === value ? [] : [[name, [value]]],
     ),
   );
+}
+
+/** A payout that has ended with an order shows that its pair works. No event of its own: it is written with the outcome. */
+function shownPair(prepared: ShownRun['prepared'], { outcome }: PayoutState): string | undefined {
+  if (!prepared || outcome === undefined || outcome === 'NOT_CREATED') return undefined;
+  return clientPair(prepared.settings.environment, prepared.request);
 }
 
 /** Amounts, and what the payout waits for and until when. */

@@ -160,7 +160,8 @@ function decisionStep(name: string, argument: unknown): Found {
   const { by, note, reason, created, orderId, tradeOrderId, then } = read.data;
   const said = [
     note ?? reason,
-    created === true && `The order is ${orderId}${tradeOrderId ? ` (${tradeOrderId} in trade queries)` : ''}.`,
+    created === true &&
+      `The order is ${orderId}${tradeOrderId ? ` (${tradeOrderId} in trade queries)` : ''}.`,
     created === false && `No order was created; then: ${then}.`,
   ].filter((part) => typeof part === 'string');
   return { what: `${done} by ${by}.`, ...(said.length > 0 && { detail: said.join(' ') }) };
