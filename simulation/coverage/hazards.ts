@@ -17,6 +17,7 @@ const NO_ORDER = 900_004;
 const ILLEGAL = 900_002;
 const UNDOCUMENTED = 12_345;
 const BUSY = 429;
+const REFUSALS = [30_001, 30_002, 30_005];
 
 type Predicate = (world: World) => boolean;
 
@@ -147,6 +148,9 @@ export const HAZARDS: Readonly<Record<string, Predicate>> = {
     'cut-off',
     'application: terminate of the lease',
     'application: reset of the lease',
+  ),
+  H230: somePayout(({ creates }) =>
+    creates.some(({ code, effect }) => REFUSALS.includes(Number(code)) && effect === 'committed'),
   ),
 };
 

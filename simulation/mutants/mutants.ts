@@ -32,8 +32,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'busy-means-not-served',
     what: 'A create answered with 429 is sent again at once, although it may have been executed: a second payment.',
     file: 'src/workflows/payout/create.ts',
-    find: "meaning === 'busy') markOutcomeUnknown(run, meaning);",
-    replace: "meaning === 'busy') requote(run);",
+    find: "else markOutcomeUnknown(run, meaning === 'busy'",
+    replace: "else if (meaning === 'busy') requote(run);\n  else markOutcomeUnknown(run, meaning === 'busy'",
   },
   {
     name: 'window-skipped',
@@ -106,7 +106,21 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'Any error code of a create counts as a refusal: NOT_CREATED, although the money has left.',
     file: 'src/payments/classify.ts',
     find: "return meaning === undefined ? 'ambiguous' : { createRefused: meaning };",
-    replace: "return code === undefined ? 'ambiguous' : { createRefused: meaning ?? 'refused' };",
+    replace: "return meanings.length === 0 ? 'ambiguous' : { createRefused: meaning ?? 'refused' };",
+  },
+  {
+    name: 'listed-code-trusted',
+    what: 'A listed code of a create ends the payout without a trade query: NOT_CREATED, although the money has left.',
+    file: 'src/workflows/payout/create.ts',
+    find: "if (meaning === 'refused') confirmFirst(run, 'refused', { code: 'REFUSED_BY_PROVIDER', message });",
+    replace: "if (meaning === 'refused') invalid(run, message);",
+  },
+  {
+    name: 'lock-expired-trusted',
+    what: 'After a code for an expired lock, the create is sent again without a trade query: a second payment.',
+    file: 'src/workflows/payout/create.ts',
+    find: "else if (meaning === 'lock-expired') confirmFirst(run, 'refused');",
+    replace: "else if (meaning === 'lock-expired') requote(run);",
   },
   {
     name: 'not-created-after-unknown-send',

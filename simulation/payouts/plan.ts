@@ -204,6 +204,11 @@ const CREATE_REFUSALS: readonly FaultInput[] = [
   { kind: 'envelope', code: 30002 },
   { kind: 'envelope', code: 30005 },
 ];
+const LYING_CODES: readonly FaultInput[] = [30001, 30002, 30005].map((code) => ({
+  kind: 'envelope',
+  code,
+  effect: 'commit',
+}));
 const CREATE_FAULTS: readonly FaultInput[] = [
   { kind: 'rate-limited-but-executes' },
   { kind: 'rate-limited-but-executes', showAfterMs: 3_000 },
@@ -226,13 +231,15 @@ const SECOND_APP_PROBABILITY = 0.15;
 const SLOW_CONNECTS_PROBABILITY = 0.2;
 const LONG_CALL_MS = 20_000;
 const REFUSED_REPEATS_PROBABILITY = 0.04;
+const LYING_CODES_PROBABILITY = 0.05;
 const ODD_TEXT_PROBABILITY = 0.1;
 
 export function planOf(seed: number): Plan {
   const base = basePlan(seed);
   const old = maybeWithOldAnswers(new Random(seed ^ 0x51c6), base);
   // The first rule for creates would hide the second one.
-  const faulty = old === base ? maybeWithRefusedRepeats(new Random(seed ^ 0x4ef5), base) : old;
+  const repeats = old === base ? maybeWithRefusedRepeats(new Random(seed ^ 0x4ef5), base) : old;
+  const faulty = repeats === base ? maybeWithLyingCodes(new Random(seed ^ 0x11e5), base) : repeats;
   const plan = maybeWithOddText(new Random(seed ^ 0x0dd7), maybeFaultFree(new Random(seed ^ 0xca13), faulty));
   if (plan.isFaultFree) return plan;
   const users = planUsers(new Random(seed ^ 0x05e5), plan.faultPhaseMs);
@@ -280,6 +287,24 @@ function maybeWithRefusedRepeats(random: Random, plan: Plan): Plan {
     // The next create comes only after the confirmation window.
     faultPhaseMs: Math.max(180_000, plan.faultPhaseMs),
     faults: [{ operation: 'createCnyOrder', seed: plan.seed, probability: 0.7, kinds }, ...plan.faults],
+  };
+}
+
+/**
+ * With some probability, lets listed codes lie: the create took effect. Only the trade query after it shows the order, so
+ * queries tell the truth at once (H230).
+ */
+function maybeWithLyingCodes(random: Random, plan: Plan): Plan {
+  if (!random.chance(LYING_CODES_PROBABILITY)) return plan;
+  const isTrue = ({ operation, fault }: FaultRuleInput) =>
+    operation !== 'queryResult' || fault?.kind !== 'random-answer';
+  return {
+    ...plan,
+    settings: { ...plan.settings, readLagMs: 0 },
+    faults: [
+      { operation: 'createCnyOrder', seed: plan.seed, probability: 0.5, kinds: [...LYING_CODES] },
+      ...plan.faults.filter(isTrue),
+    ],
   };
 }
 

@@ -51,6 +51,9 @@ describe('the environment is read once, and every bad variable is named', () => 
     expect([...env.PAYMENTS_CREATE_CODES]).toEqual([['429', 'busy']]);
     expect(env.PAYMENTS_REPEATED_CREATE).toBe('review');
     expect(env.PAYOUTS_CREATE_CHECK).toBe('doubtful');
+    expect(env.PAYMENTS_CLIENT_PAIRS).toBe('learned');
+    expect(env.PAYMENTS_TRADE_ORDER_ID).toBe('same');
+    expect(env.PAYMENTS_ECHO).toBe('visible');
   });
 
   test('H53 requires an ISO 8601 instant in the past for the recovery', () => {
@@ -127,14 +130,25 @@ describe('the environment is read once, and every bad variable is named', () => 
     expect(workerConfig({ ...good, PAYOUTS_POLL_MAX: text }).env.PAYOUTS_POLL_MAX).toBe(ms);
   });
 
-  test('accepts exactly the four meanings of create codes', () => {
+  test('accepts exactly the five meanings of create codes, and of HTTP statuses from 400 to 499', () => {
     const { env } = workerConfig({
       ...good,
-      PAYMENTS_CREATE_CODES: '429:busy, 30001:lock-expired,30002:insufficient,30009:refused',
+      PAYMENTS_CREATE_CODES:
+        '429:busy, 30001:lock-expired,30002:insufficient,30009:refused,30003:duplicate,http:401:busy',
     });
     expect(env.PAYMENTS_CREATE_CODES.get('30001')).toBe('lock-expired');
-    expect(problems({ ...good, PAYMENTS_CREATE_CODES: '30001:maybe' })[0]).toMatch(/PAYMENTS_CREATE_CODES/);
+    expect(env.PAYMENTS_CREATE_CODES.get('30003')).toBe('duplicate');
+    expect(env.PAYMENTS_CREATE_CODES.get('http:401')).toBe('busy');
+    for (const wrong of ['30001:maybe', 'http:503:busy', 'http:200:refused', 'http:401', '1:2:busy'])
+      expect(problems({ ...good, PAYMENTS_CREATE_CODES: wrong })[0]).toMatch(/PAYMENTS_CREATE_CODES/);
   });
+
+  test.each(['PAYMENTS_CLIENT_PAIRS', 'PAYMENTS_TRADE_ORDER_ID', 'PAYMENTS_ECHO'])(
+    '%s has few values',
+    (name) => {
+      expect(problems({ ...good, [name]: 'maybe' })[0]).toContain(name);
+    },
+  );
 
   test('H46 without encryption keys, starts only in the test environment against loopback, and names what is missing', () => {
     const elsewhere: Environment[] = [

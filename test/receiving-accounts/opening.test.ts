@@ -22,6 +22,7 @@ const LOST: readonly [string, FaultInput][] = [
   ['an unreadable answer', { kind: 'garbage', effect: 'commit' }],
   ['a 429 that took effect', { kind: 'rate-limited-but-executes' }],
   ['an undocumented code, and it took effect', { kind: 'envelope', code: 7, effect: 'commit' }],
+  ['201 under HTTP 201, and it took effect', { kind: 'envelope', code: 201, status: 201, effect: 'commit' }],
 ];
 
 /** Those that take a confirmation window: started one after the other, so that their windows run in parallel. */
