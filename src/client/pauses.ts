@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { pauseUpdate, resumeUpdate } from '../contract/lease-messages.ts';
 import type { Pause, PauseRequest, RateLimitState } from '../domain/rate-limit-lease.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
-import { Leases } from './leases.ts';
+import { type Lease, Leases } from './leases.ts';
 
 export interface Pausable {
   app: string;
@@ -46,20 +46,20 @@ export class Pauses {
     app: string,
     send: (lease: ReturnType<Leases['handle']>) => Promise<RateLimitState>,
   ): Promise<Pausable> {
-    const changed = (await this.leases.everyOf(app)).map(({ workflowId }) =>
+    const leases = await this.leases.everyOf(app);
+    const changed = leases.map(({ workflowId }) =>
       retryDroppedUpdate(() => send(this.leases.handle(workflowId))),
     );
-    const [state] = await Promise.all(changed);
-    return { app, paused: state?.paused ?? null };
+    const [[state], [lease]] = [await Promise.all(changed), leases];
+    if (!lease) return { app, paused: state?.paused ?? null };
+    return pausable({ ...lease, settings: { ...lease.settings, paused: state?.paused ?? undefined } });
   }
 }
 
-function pausable({
-  app,
-  settings: { paused },
-}: {
-  app: string;
-  settings: { paused?: Pause | undefined };
-}): Pausable {
-  return { app, paused: paused ?? null };
+const MISSING = 'nobody has set its shared settings: payouts settings';
+
+/** Without shared settings, nothing is sent either. */
+function pausable({ app, settings, startedAt }: Lease): Pausable {
+  if (settings.paused || settings.shared) return { app, paused: settings.paused ?? null };
+  return { app, paused: { by: 'durable payouts', at: startedAt, reason: MISSING } };
 }

@@ -1,4 +1,5 @@
 /** The public types of a payout: the request, the result and the state. */
+import type { ApprovalPolicy } from './approval-policy.ts';
 import type { AttentionOf, PayoutAttentionCode } from './attention-codes.ts';
 import type { MadeDecision } from './decisions.ts';
 import type { EventType } from './event-log.ts';
@@ -227,14 +228,15 @@ export interface PayoutSettings {
   requires?: string[];
 }
 
-/** The worker's configuration for sending a create, read at each send. */
+/** What decides whether a create may be sent, read at each send. The last two are shared settings. */
 export interface SendPolicy {
   /** `PAYOUTS_CREATE_CHECK` */
   createCheck: 'doubtful' | 'always';
   /** `PAYMENTS_REPEATED_CREATE` */
   repeatedCreate: 'review' | 'safe';
-  /** `PAYOUTS_TEMPORAL_RECOVERED_AT`. Unix milliseconds. */
-  recoveredAtMs?: number | undefined;
   /** How long an order that was created before the restore may stay invisible to queries after it. */
   visibleWithinMs: number;
+  /** When Temporal last lost something. Unix milliseconds. */
+  recoveredAtMs?: number | undefined;
+  approvals: ApprovalPolicy;
 }

@@ -5,6 +5,7 @@ import { createPayout } from '../../src/activities/payout/create-payout.ts';
 import type { Claim } from '../../src/activities/payout/send-once.ts';
 import type { CreateOrder } from '../../src/activities/shared/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
+import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import type { SendPolicy } from '../../src/domain/payout.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
@@ -21,7 +22,7 @@ const RECOVERED = { recoveredAtMs: STARTED_AT_MS + 1 };
 /** Orders created before the restore become visible within a minute after it. */
 const SETTLING = { ...RECOVERED, visibleWithinMs: 60_000 };
 const SOON_AFTER = RECOVERED.recoveredAtMs + 59_999;
-const POLICY: SendPolicy = { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0 };
+const POLICY: SendPolicy = { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0, approvals: NO_APPROVAL_POLICY };
 const caller = { environment: 'test', app: 'default' };
 const ours: Claim = async () => undefined;
 
@@ -59,6 +60,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
     create = {
       order: { ...request, receiver, lockRateId: quote.lockRateId },
       clientId: request.clientId,
+      isApproved: false,
       firstRunId: RUN,
       isDoubtful: false,
       startedAtMs: STARTED_AT_MS,

@@ -2,6 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunHistories } from '../../src/activities/payout/earlier-runs.ts';
 import { providerActivities } from '../../src/activities/shared/provider-activities.ts';
+import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
@@ -41,7 +42,7 @@ function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<strin
     histories,
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
-    policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0, recoveredAtMs },
+    policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0, recoveredAtMs, approvals: NO_APPROVAL_POLICY },
   });
   const info = { workflowExecution: OWN, ...(maximumAttempts && { retryPolicy: { maximumAttempts } }) };
   const key = { payerId: 'payer-1', currency: 'USD' };

@@ -1,6 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
 import { providerActivities } from '../../src/activities/shared/provider-activities.ts';
+import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
@@ -32,7 +33,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     },
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
-    policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0 },
+    policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0, approvals: NO_APPROVAL_POLICY },
   });
   await expect(new MockActivityEnvironment().run(() => fetchOrder(CALLER, 'an order'))).rejects.toMatchObject(
     { type: 'UNAUTHORIZED' },

@@ -18,12 +18,14 @@ import {
 } from '../../domain/rate-limit-lease.ts';
 import { type Clock, repeat } from '../../surroundings/surroundings.ts';
 import { wholeHistory } from '../../temporal/histories.ts';
+import { failoverVersionOf } from '../../temporal/namespace.ts';
 import { Fence } from './fence.ts';
 import { type Predecessor, predecessor } from './predecessor.ts';
 import { type Ending, keepRenewing, renewLease } from './renewals.ts';
 
 /** The SDK abandons an activity without heartbeats through the SDK, which the renewals bypass. */
 const SDK_HEARTBEAT_EVERY_MS = 2_000;
+const CHECK_FAILOVER_EVERY_MS = 10_000;
 
 export interface LeaseOwner {
   /** The application's name in this process's configuration. */
@@ -43,18 +45,13 @@ export interface LeaseParts {
   owner: LeaseOwner;
   client: Client;
   clock: Clock;
-  /** `PAYOUTS_TEMPORAL_RECOVERED_AT`. Unix milliseconds. */
-  recoveredAtMs: number | undefined;
 }
 
 export function leaseActivities(parts: LeaseParts): LeaseActivities {
   return { holdLease: (term) => holdLease(parts, term) };
 }
 
-async function holdLease(
-  { owner, client, clock, recoveredAtMs }: LeaseParts,
-  term: LeaseTerm,
-): Promise<ReleasedLease> {
+async function holdLease({ owner, client, clock }: LeaseParts, term: LeaseTerm): Promise<ReleasedLease> {
   const { taskToken, attempt, heartbeatDetails: details, workflowExecution, ...times } = activityInfo();
   const afterFirstMs = times.currentAttemptScheduledTimestampMs - times.scheduledTimestampMs;
   const runId = workflowExecution?.runId ?? '';
@@ -64,7 +61,6 @@ async function holdLease(
   const before = predecessor({
     before: term.previousOwner,
     runId,
-    recoveredAtMs,
     attempt,
     afterFirstMs,
     details,
@@ -72,6 +68,8 @@ async function holdLease(
   // This process may have been frozen since it received the task, so Temporal must confirm it first.
   await renewLease(renewal);
   await refuseOutdated(client, term);
+  const failoverVersion = await failoverVersionOf(client);
+  const settings = inForce(term, failoverVersion);
   if (term.app !== app) updateName(client, app);
   const stopping = new AbortController();
   let stopRenewals: () => void = () => undefined;
@@ -79,10 +77,13 @@ async function holdLease(
   let ending: Ending;
   try {
     const ended = untilEnd(owner, clock, stopping.signal, (onEnd) => {
-      stopRenewals = keepRenewing(renewal, onEnd);
+      const stops = [keepRenewing(renewal, onEnd), watchFailover(client, clock, failoverVersion, onEnd)];
+      stopRenewals = () => {
+        for (const stop of stops) stop();
+      };
     });
     logEvent(log, 'lease.taken', { app, silentMs: before.silentMs });
-    await owner.begin(fence, before, term.settings);
+    await owner.begin(fence, before, settings);
     ending = await ended;
     // Meanwhile the lease is renewed.
     if (ending === 'released') await owner.drain();
@@ -95,7 +96,29 @@ async function holdLease(
   logEvent(log, 'lease.ended', { app, ending });
   if (ending === 'lost')
     throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'another process may own the lease' });
-  return { ...released, runId, recoveredAtMs };
+  return { ...released, runId };
+}
+
+/** After a failover, settings from before it do not count: Temporal may have lost sends. */
+function inForce({ app, settings }: LeaseTerm, failoverVersion: string): LeaseSettings {
+  if (settings.shared?.failoverVersion === failoverVersion) return settings;
+  log.error('no create call is sent: nobody has set the shared settings: npm run payouts -- settings', { app });
+  return { ...settings, shared: undefined };
+}
+
+/** A term ends soon after a failover. Each send looks for itself. */
+function watchFailover(
+  client: Client,
+  clock: Clock,
+  failoverVersion: string,
+  onEnd: (ending: Ending) => void,
+): () => void {
+  return repeat(clock, CHECK_FAILOVER_EVERY_MS, () => {
+    failoverVersionOf(client).then(
+      (now) => now !== failoverVersion && onEnd('released'),
+      () => undefined,
+    );
+  });
 }
 
 /**
