@@ -1,7 +1,8 @@
 /** The stop switch of an application: while it is paused, no call is sent that creates an order or a receiving account. */
 import type { Client } from '@temporalio/client';
 import { pauseUpdate, resumeUpdate } from '../contract/lease-messages.ts';
-import type { Pause, PauseRequest, RateLimitState } from '../domain/rate-limit-lease.ts';
+import { inForce, type Pause, type PauseRequest, type RateLimitState } from '../domain/rate-limit-lease.ts';
+import { failoverVersionOf } from '../temporal/namespace.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 import { type Lease, Leases } from './leases.ts';
 
@@ -12,20 +13,27 @@ export interface Pausable {
 }
 
 export class Pauses {
+  private readonly client: Client;
   private readonly leases: Leases;
 
   constructor({ client, environment = 'test' }: { client: Client; environment?: string | undefined }) {
+    this.client = client;
     this.leases = new Leases(client, environment);
   }
 
   /** Needs no worker. Throws Temporal's `WorkflowNotFoundError` if no worker has ever served the application. */
   async state(app: string): Promise<Pausable> {
-    return pausable(await this.leases.of(app));
+    const [failoverVersion, lease] = await Promise.all([
+      failoverVersionOf(this.client),
+      this.leases.of(app),
+    ]);
+    return pausable(lease, failoverVersion);
   }
 
   /** Every application that a worker has served. A new one may be missing for some seconds. */
   async list(): Promise<Pausable[]> {
-    return (await this.leases.all()).map(pausable);
+    const failoverVersion = await failoverVersionOf(this.client);
+    return (await this.leases.all()).map((lease) => pausable(lease, failoverVersion));
   }
 
   /**
@@ -52,14 +60,16 @@ export class Pauses {
     );
     const [[state], [lease]] = [await Promise.all(changed), leases];
     if (!lease) return { app, paused: state?.paused ?? null };
-    return pausable({ ...lease, settings: { ...lease.settings, paused: state?.paused ?? undefined } });
+    const settings = { ...lease.settings, paused: state?.paused ?? undefined };
+    return pausable({ ...lease, settings }, await failoverVersionOf(this.client));
   }
 }
 
-const MISSING = 'nobody has set its shared settings: payouts settings';
+const MISSING = 'its shared settings are missing, or from before a failover: payouts settings';
 
 /** Without shared settings, nothing is sent either. */
-function pausable({ app, settings, startedAt }: Lease): Pausable {
-  if (settings.paused || settings.shared) return { app, paused: settings.paused ?? null };
+function pausable({ app, settings, startedAt }: Lease, failoverVersion: string): Pausable {
+  const { paused, shared } = inForce(settings, failoverVersion);
+  if (paused || shared) return { app, paused: paused ?? null };
   return { app, paused: { by: 'durable payouts', at: startedAt, reason: MISSING } };
 }

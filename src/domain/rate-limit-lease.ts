@@ -103,6 +103,11 @@ export interface SharedSettings {
   failoverVersion: string;
 }
 
+/** Without shared settings from before a failover: Temporal may have lost sends since. */
+export function inForce(settings: LeaseSettings, failoverVersion: string): LeaseSettings {
+  return settings.shared?.failoverVersion === failoverVersion ? settings : { ...settings, shared: undefined };
+}
+
 /** Why no call that creates something is sent; undefined if it is. */
 export function holdOf({ paused, shared }: LeaseSettings): 'paused' | 'no-settings' | undefined {
   if (!shared) return 'no-settings';

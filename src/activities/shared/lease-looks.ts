@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { leaseWorkflowId } from '../../contract/ids.ts';
 import { settingsIn } from '../../contract/lease-settings.ts';
-import type { LeaseSettings, SharedSettings } from '../../domain/rate-limit-lease.ts';
+import { inForce, type LeaseSettings, type SharedSettings } from '../../domain/rate-limit-lease.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { failoverVersionOf } from '../../temporal/namespace.ts';
@@ -35,17 +35,18 @@ export class LeaseLooks {
 
   /** Throws a retryable failure while they are missing, and after a failover. */
   async current(appId: string): Promise<SharedSettings> {
-    const [failoverVersion, { shared }] = await Promise.all([
-      failoverVersionOf(this.client),
-      this.now(appId),
-    ]);
-    if (shared?.failoverVersion !== failoverVersion) throw settingsMissing();
+    const { shared } = await this.now(appId);
+    if (!shared) throw settingsMissing();
     return shared;
   }
 
   private async now(appId: string): Promise<LeaseSettings> {
     const handle = this.client.workflow.getHandle(leaseWorkflowId(this.environment, appId));
-    return settingsIn((await unlessGone(() => handle.describe()))?.memo);
+    const [failoverVersion, lease] = await Promise.all([
+      failoverVersionOf(this.client),
+      unlessGone(() => handle.describe()),
+    ]);
+    return inForce(settingsIn(lease?.memo), failoverVersion);
   }
 }
 

@@ -9,6 +9,7 @@ import { appRenamedSignal } from '../../contract/lease-messages.ts';
 import { leaseSettingsSchema } from '../../contract/lease-settings.ts';
 import { logEvent } from '../../domain/business-events.ts';
 import {
+  inForce,
   type LeaseHandover,
   type LeaseHeartbeat,
   type LeaseSettings,
@@ -69,7 +70,8 @@ async function holdLease({ owner, client, clock }: LeaseParts, term: LeaseTerm):
   await renewLease(renewal);
   await refuseOutdated(client, term);
   const failoverVersion = await failoverVersionOf(client);
-  const settings = inForce(term, failoverVersion);
+  const settings = inForce(term.settings, failoverVersion);
+  if (!settings.shared) log.error('no create call is sent: npm run payouts -- settings', { app });
   if (term.app !== app) updateName(client, app);
   const stopping = new AbortController();
   let stopRenewals: () => void = () => undefined;
@@ -97,13 +99,6 @@ async function holdLease({ owner, client, clock }: LeaseParts, term: LeaseTerm):
   if (ending === 'lost')
     throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'another process may own the lease' });
   return { ...released, runId };
-}
-
-/** After a failover, settings from before it do not count: Temporal may have lost sends. */
-function inForce({ app, settings }: LeaseTerm, failoverVersion: string): LeaseSettings {
-  if (settings.shared?.failoverVersion === failoverVersion) return settings;
-  log.error('no create call is sent: nobody has set the shared settings: npm run payouts -- settings', { app });
-  return { ...settings, shared: undefined };
 }
 
 /** A term ends soon after a failover. Each send looks for itself. */
