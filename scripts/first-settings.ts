@@ -15,5 +15,6 @@ export async function setFirstSettings(
   if (!applications.ok) return;
   const settings = new SharedSettingsOf(client, env['PAYMENTS_ENVIRONMENT'] ?? 'test');
   const change = { by: 'operator', reason: 'the first settings', recoveredAt: null, approvals };
-  for (const { name, appId } of applications.value.values()) await settings.changeOne(name, appId, change, true);
+  for (const { name, appId } of applications.value.values())
+    await settings.changeOne(name, appId, change, true);
 }

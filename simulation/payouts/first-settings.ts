@@ -5,10 +5,7 @@ import { leaseSettingsSchema } from '../../src/contract/lease-settings.ts';
 import { type ApprovalPolicy, NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import type { SharedSettings } from '../../src/domain/rate-limit-lease.ts';
 
-export function firstSettings(
-  at: string,
-  approvals: ApprovalPolicy = NO_APPROVAL_POLICY,
-): SharedSettings {
+export function firstSettings(at: string, approvals: ApprovalPolicy = NO_APPROVAL_POLICY): SharedSettings {
   const about = { version: 1, by: 'operator', at, reason: 'the first settings' };
   return { ...about, recoveredAt: null, approvals, failoverVersion: '1' };
 }
@@ -25,7 +22,11 @@ export function withFirstSettings(
       const [key, term] = input.options.args;
       const known = leaseSettingsSchema.parse(input.options.memo?.['settings']);
       const all = { shared, ...known };
-      const options = { ...input.options, memo: { settings: all }, args: [key, { ...z.looseObject({}).parse(term), settings: all }] };
+      const options = {
+        ...input.options,
+        memo: { settings: all },
+        args: [key, { ...z.looseObject({}).parse(term), settings: all }],
+      };
       return next({ ...input, options });
     },
   };

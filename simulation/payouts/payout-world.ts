@@ -120,7 +120,8 @@ export class PayoutWorld {
     if (options.events) this.config = { ...this.config, events: simulatedEndpoints() };
     this.world = new World({ seed, startsAt: options.startsAt });
     const { world } = this;
-    const first = options.shared === undefined ? firstSettings(new Date(world.now).toISOString()) : options.shared;
+    const first =
+      options.shared === undefined ? firstSettings(new Date(world.now).toISOString()) : options.shared;
     this.shared = first ?? undefined;
     const endpoint = options.events && new SimulatedEndpoint(world, options.events);
     this.endpoint = endpoint;
@@ -217,15 +218,23 @@ export class PayoutWorld {
     this.server.failoverVersion += 10;
   }
 
-  /** Repeats what Temporal did not answer. Visibility may not be restored yet. */
-  async setRecovered(): Promise<void> {
+  /** `atMs`: when Temporal has lost something. */
+  setRecovered(atMs = this.world.now): Promise<void> {
+    return this.setShared({ recoveredAt: new Date(Math.floor(atMs)).toISOString() });
+  }
+
+  /**
+   * As an operator does, who names both values each time: the restored ones may be older. Repeats what Temporal did not
+   * answer. Visibility may not be restored yet.
+   */
+  async setShared(changed: Partial<Pick<SharedSettings, 'recoveredAt' | 'approvals'>>): Promise<void> {
     const { world, client } = this;
-    const { approvals } = this.shared ?? {};
-    const recoveredAt = new Date(Math.floor(world.now)).toISOString();
-    const change = { by: 'operator', reason: 'Temporal has lost something', recoveredAt, approvals };
+    this.shared = this.shared && { ...this.shared, ...changed };
     const settings = new SharedSettingsOf(client, 'test');
     for (const { name, appId } of this.config.applications.values())
       for (let isSet = false; !isSet; ) {
+        const { recoveredAt = null, approvals } = { ...this.shared, ...changed };
+        const change = { by: 'operator', reason: 'a change', recoveredAt, approvals };
         isSet = await settings.changeOne(name, appId, change).then(
           () => true,
           () => world.sleep(1_000).then(() => false),

@@ -36,14 +36,16 @@ export class Leases {
 
   /** Throws Temporal's `WorkflowNotFoundError` if no worker has ever served the application. */
   async of(app: string): Promise<Lease> {
-    const [lease] = currentOf(await this.search(app));
+    const [lease] = currentOf(await this.everyOf(app));
     if (!lease) throw noLease(app);
     return lease;
   }
 
   /** Also those of its earlier `app_id`s, which a process may still own. Throws what `of` throws. */
   async everyOf(app: string): Promise<Lease[]> {
-    const found = await this.search(app);
+    const running = await this.search(app);
+    // While its workflow continues as new or is started again, none may be listed as running.
+    const found = running.length > 0 ? running : await this.stored(app);
     if (found.length === 0) throw noLease(app);
     return found;
   }

@@ -23,10 +23,7 @@ export class Pauses {
 
   /** Needs no worker. Throws Temporal's `WorkflowNotFoundError` if no worker has ever served the application. */
   async state(app: string): Promise<Pausable> {
-    const [failoverVersion, lease] = await Promise.all([
-      failoverVersionOf(this.client),
-      this.leases.of(app),
-    ]);
+    const [failoverVersion, lease] = await Promise.all([failoverVersionOf(this.client), this.leases.of(app)]);
     return pausable(lease, failoverVersion);
   }
 

@@ -97,7 +97,11 @@ export class SharedSettingsOf {
     return this.changeLease(app, workflowId, change);
   }
 
-  private async changeLease(app: string, workflowId: string, change: SettingsChange): Promise<ListedSettings> {
+  private async changeLease(
+    app: string,
+    workflowId: string,
+    change: SettingsChange,
+  ): Promise<ListedSettings> {
     const failoverVersion = await failoverVersionOf(this.client);
     await this.replace(app, workflowId, change, failoverVersion);
     return this.listed(await this.leases.describe(app, workflowId), failoverVersion);

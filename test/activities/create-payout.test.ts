@@ -22,7 +22,12 @@ const RECOVERED = { recoveredAtMs: STARTED_AT_MS + 1 };
 /** Orders created before the restore become visible within a minute after it. */
 const SETTLING = { ...RECOVERED, visibleWithinMs: 60_000 };
 const SOON_AFTER = RECOVERED.recoveredAtMs + 59_999;
-const POLICY: SendPolicy = { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0, approvals: NO_APPROVAL_POLICY };
+const POLICY: SendPolicy = {
+  createCheck: 'doubtful',
+  repeatedCreate: 'review',
+  visibleWithinMs: 0,
+  approvals: NO_APPROVAL_POLICY,
+};
 const caller = { environment: 'test', app: 'default' };
 const ours: Claim = async () => undefined;
 

@@ -42,7 +42,13 @@ function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<strin
     histories,
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
-    policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0, recoveredAtMs, approvals: NO_APPROVAL_POLICY },
+    policy: {
+      createCheck: 'doubtful',
+      repeatedCreate: 'review',
+      visibleWithinMs: 0,
+      recoveredAtMs,
+      approvals: NO_APPROVAL_POLICY,
+    },
   });
   const info = { workflowExecution: OWN, ...(maximumAttempts && { retryPolicy: { maximumAttempts } }) };
   const key = { payerId: 'payer-1', currency: 'USD' };

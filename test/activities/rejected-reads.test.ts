@@ -33,7 +33,12 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     },
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
-    policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0, approvals: NO_APPROVAL_POLICY },
+    policy: {
+      createCheck: 'doubtful',
+      repeatedCreate: 'review',
+      visibleWithinMs: 0,
+      approvals: NO_APPROVAL_POLICY,
+    },
   });
   await expect(new MockActivityEnvironment().run(() => fetchOrder(CALLER, 'an order'))).rejects.toMatchObject(
     { type: 'UNAUTHORIZED' },

@@ -34,7 +34,12 @@ function workerWith(provider: InProcessOptions) {
       argumentOf: async () => undefined,
     },
     claim: async () => void claims.push(clock.nowMs() - beganMs),
-    policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0, approvals: NO_APPROVAL_POLICY },
+    policy: {
+      createCheck: 'doubtful',
+      repeatedCreate: 'review',
+      visibleWithinMs: 0,
+      approvals: NO_APPROVAL_POLICY,
+    },
   });
   const environment = new MockActivityEnvironment({
     attempt: 1,

@@ -73,7 +73,12 @@ describe('H191 what a newer 1.x version has written', () => {
   test('a create that requires what the sender does not know is not sent', async () => {
     const client = clientFor('http://127.0.0.1:9');
     const claim = () => Promise.reject(new Error('must not be sent'));
-    const policy = { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0, approvals: NO_APPROVAL_POLICY } as const;
+    const policy = {
+      createCheck: 'doubtful',
+      repeatedCreate: 'review',
+      visibleWithinMs: 0,
+      approvals: NO_APPROVAL_POLICY,
+    } as const;
     const answer = await createPayout(
       { client, claim, policy, surroundings: PROCESS_SURROUNDINGS },
       { environment: 'test', app: 'default', openId: undefined },

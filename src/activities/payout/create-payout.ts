@@ -33,7 +33,10 @@ export async function createPayout(
   if (create.requires && create.requires.length > 0) return { kind: 'not-sent', cause: 'unreachable' };
   if (!policy) return { kind: 'not-sent', cause: 'paused' };
   const held =
-    mustNotSend(create, policy) ?? unapproved(create, policy) ?? lockOver(create) ?? (await confirmNow(client, policy, caller, create));
+    mustNotSend(create, policy) ??
+    unapproved(create, policy) ??
+    lockOver(create) ??
+    (await confirmNow(client, policy, caller, create));
   if (held) return held;
   try {
     const order = await whileClaimed(claim, clock, (beforeSend) =>

@@ -53,6 +53,7 @@ export class LeaseLooks {
 export function settingsMissing(): ApplicationFailure {
   return ApplicationFailure.create({
     type: 'SETTINGS_MISSING',
-    message: 'the shared settings of the application are missing, or from before a failover: payouts settings',
+    message:
+      'the shared settings of the application are missing, or from before a failover: payouts settings',
   });
 }

@@ -66,7 +66,8 @@ export function preparation(
       const { appId } = applicationOf(config, { environment: env.PAYMENTS_ENVIRONMENT, app: request.app });
       const { shared } = await looks.recent(appId);
       // Without settings, or with later ones, the lease owner asks for the approval when it should send.
-      const mustBeApproved = shared && requiresApproval(shared.approvals, request.instructedAmount, startedBy);
+      const mustBeApproved =
+        shared && requiresApproval(shared.approvals, request.instructedAmount, startedBy);
       return {
         request: { ...request, ...(mustBeApproved && { approval: 'required' }) },
         settings: { ...settings, ...eventTypesOf(config, request.app) },

@@ -94,9 +94,13 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
     openReceivingAccount: (caller, open) =>
       call(caller, (options) => receiving.openReceivingAccount(dependencies, options, open)),
     listReceivingAccounts: (caller, which) =>
-      read(caller, (options) => receiving.listReceivingAccounts({ client, policy: known(policy) }, histories, options, which)),
+      read(caller, (options) =>
+        receiving.listReceivingAccounts({ client, policy: known(policy) }, histories, options, which),
+      ),
     confirmAccount: (caller, which) =>
-      read(caller, (options) => receiving.confirmAccount({ client, policy: known(policy) }, histories, options, which)),
+      read(caller, (options) =>
+        receiving.confirmAccount({ client, policy: known(policy) }, histories, options, which),
+      ),
     fetchReceivingBalance: (caller, { payerId, currency }) =>
       read(caller, (options) => client.receivingAccountBalance(payerId, currency, options)),
     fetchReceivingDetail: (caller, accountId) =>

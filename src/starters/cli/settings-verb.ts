@@ -1,5 +1,9 @@
 /** `settings`: shows and changes what all processes of an application share. */
-import { IncompleteSettingsError, type ListedSettings, SharedSettingsOf } from '../../client/shared-settings.ts';
+import {
+  IncompleteSettingsError,
+  type ListedSettings,
+  SharedSettingsOf,
+} from '../../client/shared-settings.ts';
 import type { ApprovalsFile } from '../../config/approvals.ts';
 import { type ApprovalPolicy, NO_APPROVAL_POLICY } from '../../domain/approval-policy.ts';
 import { type Answer, EXIT, UsageError } from './answer.ts';
@@ -66,13 +70,24 @@ function row({ app, shared, hasFailedOver }: ListedSettings): string[] {
   if (!shared) return [app, '', '', '', '', colors.red(wrap(MISSING))];
   const { version, by, at, reason, recoveredAt, approvals } = shared;
   const state = hasFailedOver ? colors.red(wrap(FAILED_OVER)) : 'in force';
-  return [app, `${version}`, wrap(`${by}, ${at}: ${reason}`), recoveredAt ?? 'never', approvalsText(approvals), state];
+  return [
+    app,
+    `${version}`,
+    wrap(`${by}, ${at}: ${reason}`),
+    recoveredAt ?? 'never',
+    approvalsText(approvals),
+    state,
+  ];
 }
 
 function approvalsText({ above, callers }: ApprovalPolicy): string {
   const lines = [...(above ? [['all', above] as const] : []), ...Object.entries(callers)].map(
     ([who, limits]) =>
-      `${who}: above ${Object.entries(limits).map(([currency, amount]) => `${amount} ${currency}`).join(', ') || '0'}`,
+      `${who}: above ${
+        Object.entries(limits)
+          .map(([currency, amount]) => `${amount} ${currency}`)
+          .join(', ') || '0'
+      }`,
   );
   return lines.length === 0 ? 'only by request' : lines.join('\n');
 }

@@ -59,19 +59,15 @@ async function holdLease({ owner, client, clock }: LeaseParts, term: LeaseTerm):
   const { app } = owner;
   const fence = new Fence(clock);
   const renewal = { client, taskToken, fence, clock, heartbeat: () => owner.heartbeat() };
-  const before = predecessor({
-    before: term.previousOwner,
-    runId,
-    attempt,
-    afterFirstMs,
-    details,
-  });
   // This process may have been frozen since it received the task, so Temporal must confirm it first.
   await renewLease(renewal);
   await refuseOutdated(client, term);
   const failoverVersion = await failoverVersionOf(client);
   const settings = inForce(term.settings, failoverVersion);
   if (!settings.shared) log.error('no create call is sent: npm run payouts -- settings', { app });
+  // After a failover, Temporal may have forgotten the last owner.
+  const last = settings.shared ? { before: term.previousOwner, details } : { before: 'unknown' as const };
+  const before = predecessor({ ...last, runId, attempt, afterFirstMs });
   if (term.app !== app) updateName(client, app);
   const stopping = new AbortController();
   let stopRenewals: () => void = () => undefined;

@@ -23,7 +23,7 @@ export interface TermStart {
   /** How long after the first attempt this one was scheduled. */
   afterFirstMs: number;
   /** The last heartbeat of earlier attempts; undefined in the first attempt. */
-  details: unknown;
+  details?: unknown;
 }
 
 /** How late a call of an ended process may arrive. */

@@ -9,7 +9,11 @@ const CHECK = 'shared settings';
 const HANDOVER_MS = 10_000;
 const POLL_INTERVAL_MS = 500;
 
-export async function checkSharedSettings(session: Session, environment: string, app: string): Promise<Check> {
+export async function checkSharedSettings(
+  session: Session,
+  environment: string,
+  app: string,
+): Promise<Check> {
   const { client, withDeadline } = session;
   const known = new SharedSettingsOf(client, environment);
   const look = () => withDeadline(() => known.list());
@@ -43,7 +47,8 @@ function verdictOf(own: readonly ListedSettings[], all: readonly ListedSettings[
   const times = new Map(all.map(({ app, shared }) => [app, shared?.recoveredAt ?? 'never']));
   if (new Set(times.values()).size > 1) {
     const texts = [...times].map(([app, time]) => `${app}: ${time}`).join(', ');
-    const advice = 'a restore concerns every application: settings --recovered-at TIME --by NAME --reason TEXT';
+    const advice =
+      'a restore concerns every application: settings --recovered-at TIME --by NAME --reason TEXT';
     return problem(CHECK, `the applications differ in when Temporal recovered (${texts})`, advice);
   }
   const { version, by, at, recoveredAt } = current.shared ?? {};
