@@ -59,7 +59,11 @@ function policyOf(
 function answer(found: ListedSettings[]): Answer {
   const head = ['application', 'version', 'set by', 'Temporal recovered at', 'approvals', 'state'];
   const text = found.length === 0 ? NONE_YET : grid(head, found.map(row));
-  return { json: found, text, exitCode: found.every(isInForce) ? EXIT.ok : EXIT.unexpected };
+  return {
+    json: found,
+    text,
+    exitCode: found.length > 0 && found.every(isInForce) ? EXIT.ok : EXIT.unexpected,
+  };
 }
 
 function isInForce({ shared, hasFailedOver }: ListedSettings): boolean {

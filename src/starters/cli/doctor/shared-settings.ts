@@ -10,7 +10,7 @@ const HANDOVER_MS = 10_000;
 const POLL_INTERVAL_MS = 500;
 
 export async function checkSharedSettings(
-  session: Session,
+  session: Pick<Session, 'client' | 'withDeadline'>,
   environment: string,
   app: string,
 ): Promise<Check> {
@@ -18,16 +18,26 @@ export async function checkSharedSettings(
   const known = new SharedSettingsOf(client, environment);
   const look = () => withDeadline(() => known.list());
   return checkOrUnknown(CHECK, 'payouts settings', async () => {
-    const isCurrent = async () => {
+    const settled = async () => {
       const found = await look();
-      return found.some((one) => one.app === app && one.inForce === one.shared?.version) ? found : undefined;
+      const own = found.filter((one) => one.app === app);
+      return own.length === 0 || own.some(isCurrent) || own.some(isUseless) ? found : undefined;
     };
-    const found = (await until(isCurrent, POLL_INTERVAL_MS, HANDOVER_MS)) ?? (await look());
+    const found = (await until(settled, POLL_INTERVAL_MS, HANDOVER_MS)) ?? (await look());
     return verdictOf(
       found.filter((one) => one.app === app),
       found,
     );
   });
+}
+
+/** The lease owner works with what was set last. */
+function isCurrent({ shared, inForce }: ListedSettings): boolean {
+  return shared !== null && inForce === shared.version;
+}
+
+function isUseless({ shared, hasFailedOver }: ListedSettings): boolean {
+  return !shared || hasFailedOver;
 }
 
 /** An earlier `app_id` of the application has its own lease, which no process may own. */
@@ -36,7 +46,7 @@ function verdictOf(own: readonly ListedSettings[], all: readonly ListedSettings[
   if (missing || own.length === 0) return problem(CHECK, 'nobody has set them', MISSING);
   if (own.some(({ hasFailedOver }) => hasFailedOver))
     return problem(CHECK, 'the namespace has failed over since they were set', FAILED_OVER);
-  const [current] = own.filter(({ shared, inForce }) => inForce === shared?.version);
+  const [current] = own.filter(isCurrent);
   const [stored] = own;
   if (!current)
     return problem(
