@@ -12,7 +12,9 @@ import { providerActivities } from '../src/activities/shared/provider-activities
 import { tokenActivities } from '../src/activities/tokens/token-activities.ts';
 import { sendPolicy, workerConfig } from '../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE, tokenTaskQueue } from '../src/contract/ids.ts';
+import { NO_APPROVAL_POLICY } from '../src/domain/approval-policy.ts';
 import { sendWithinMs } from '../src/domain/deadlines.ts';
+import type { SharedSettings } from '../src/domain/rate-limit-lease.ts';
 import { dataConverter } from '../src/encryption/data-converter.ts';
 import { TokenSeal } from '../src/encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
@@ -43,8 +45,11 @@ const service = await providerClient(config, application, {
   surroundings,
 });
 const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
-const shared = { ...place, client: service, claim, policy: sendPolicy(config.env), surroundings };
-const prepared = preparation(config, surroundings.clock);
+const about = { version: 1, by: 'bench', at: '', reason: 'no lease', failoverVersion: '0' };
+const settings: SharedSettings = { ...about, recoveredAt: null, approvals: NO_APPROVAL_POLICY };
+const shared = { ...place, client: service, claim, policy: sendPolicy(config.env, settings), surroundings };
+const looks = { recent: async () => ({ shared: settings }), current: async () => settings };
+const prepared = preparation(config, looks, surroundings.clock);
 const common = { connection, namespace, dataConverter: dataConverter(undefined, surroundings.random) };
 
 const workers = await Promise.all([

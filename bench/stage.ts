@@ -12,6 +12,7 @@ import { type Elsewhere, endProcess, startProgram } from '../scripts/child-proce
 import { freePorts } from '../scripts/dev-server/ports.ts';
 import { killWithParent } from '../scripts/dev-server/watchdog.ts';
 import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
+import { setFirstSettings } from '../scripts/first-settings.ts';
 import { bundledWorkflows, compilePrograms } from '../scripts/programs.ts';
 import { type SimulatorControlClient, simulatorControl } from '../simulator/control-client.ts';
 import { Payouts } from '../src/client/payouts.ts';
@@ -146,18 +147,23 @@ async function startStage(options: StageOptions, folder: string): Promise<BenchS
     ...applications(apps, folder),
     ...options.env,
   };
-  const startWorker = (
+  const connection = await Connection.connect({ address: temporal.address });
+  cleanups.push(() => connection.close());
+  const client = new Client({ connection, interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock) });
+  const startWorker = async (
     program: string | Elsewhere = options.program ?? 'src/workers/main.ts',
     env: Record<string, string> = {},
-  ) => runProgram(folder, program, { ...environment, ...env });
+  ) => {
+    const worker = await runProgram(folder, program, { ...environment, ...env });
+    // The plain worker has no lease.
+    if (options.program === undefined) await setFirstSettings(client, environment);
+    return worker;
+  };
   const workers = await Promise.all(Array.from({ length: options.workers }, () => startWorker()));
   const startApiServer = () => runProgram(folder, 'src/starters/api/main.ts', environment);
   const apiServer = await startApiServer();
-  const connection = await Connection.connect({ address: temporal.address });
-  cleanups.push(() => connection.close());
   const { serverVersion } = await connection.workflowService.getSystemInfo({});
   if (serverVersion) version = serverVersion;
-  const client = new Client({ connection, interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock) });
   return {
     temporal,
     client,

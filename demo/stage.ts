@@ -4,9 +4,15 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
 import { endProcess, startProgram } from '../scripts/child-process.ts';
 import { freePorts } from '../scripts/dev-server/ports.ts';
 import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
+import { setFirstSettings } from '../scripts/first-settings.ts';
+import { encryptionKeys } from '../src/config/encryption.ts';
+import type { Environment } from '../src/config/environment.ts';
+import { dataConverter } from '../src/encryption/data-converter.ts';
+import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
 
 export interface Stage {
   temporal: DevServer;
@@ -57,6 +63,7 @@ export async function startStage(say: (line: string) => void): Promise<Stage> {
       ]),
     });
     await run('worker', 'src/workers/main.ts');
+    await setSettings(temporal, environment);
     // Only workers have token keys, and the codec server no authorization keys either.
     await run('API server', 'src/starters/api/main.ts', { PAYOUTS_TOKEN_KEYS: '' });
     await run('codec server', 'src/codec-server/main.ts', {
@@ -69,6 +76,14 @@ export async function startStage(say: (line: string) => void): Promise<Stage> {
     throw error;
   }
   return { temporal, simulatorUrl, apiUrl, codecUrl, folder, environment, stop };
+}
+
+/** As an operator does once for a new application: `payouts settings`. */
+async function setSettings({ address, namespace }: DevServer, environment: Environment): Promise<void> {
+  const connection = await Connection.connect({ address });
+  const converter = dataConverter(encryptionKeys(environment).payloads, PROCESS_SURROUNDINGS.random);
+  await setFirstSettings(new Client({ connection, namespace, dataConverter: converter }), environment);
+  await connection.close();
 }
 
 /** Short waits, so that the demo takes seconds. The create codes are the simulator's. */

@@ -14,6 +14,7 @@ import { dataConverter } from '../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
 import { clientInterceptors } from '../src/temporal/queries.ts';
 import { freePorts, loopback } from './dev-server/ports.ts';
+import { setFirstSettings } from './first-settings.ts';
 import { bundledWorkflows, compilePrograms } from './programs.ts';
 import { findTemporalServer, findTemporalUi } from './setup/temporal-server.mjs';
 import { PORT_VARIABLES, type Role } from './temporal-server/environment.ts';
@@ -189,6 +190,7 @@ export class Topology {
     const metricsPorts = await freePorts(OUR_PROGRAMS.worker);
     for (const [at, port] of metricsPorts.entries())
       await start(processes.workerCommand(places, at + 1, port), this.options.workerEnvironment);
+    await setFirstSettings(await this.connectClient(), processes.workerCommand(places, 1, 0).env);
     for (const [at, port] of this.apiPorts.entries()) await start(processes.apiCommand(places, at + 1, port));
     await start(processes.codecCommand(places));
     await start(processes.uiCommand(places, ui));

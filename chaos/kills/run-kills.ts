@@ -200,7 +200,6 @@ process on a busy machine: an idle one is faster. \`npm run topology -- --kills 
 writes nothing.
 
 A synchronous standby has every transaction that Temporal acknowledged. An asynchronous one may lack the last ones: then, set
-\`PAYOUTS_TEMPORAL_RECOVERED_AT\` before the workers start ([Temporal's database was
-restored](operations.md#temporals-database-was-restored)).
+when that was before the workers start ([Temporal's database was restored](operations.md#temporals-database-was-restored)).
 `;
 }

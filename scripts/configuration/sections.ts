@@ -3,7 +3,7 @@
 import { simulatorShape } from '../../simulator/environment.ts';
 import { apiShape } from '../../src/config/api-config.ts';
 import { applicationEntry, applicationShape } from '../../src/config/applications.ts';
-import { approvalsFile, approvalsShape } from '../../src/config/approvals.ts';
+import { approvalsFile } from '../../src/config/approvals.ts';
 import { callerSchema } from '../../src/config/callers.ts';
 import { clientShape, cliShape } from '../../src/config/client-config.ts';
 import { codecShape } from '../../src/config/codec-config.ts';
@@ -39,7 +39,6 @@ const wholeWorkerShape: Shape = {
   PAYMENTS_AUTH_URL,
   PAYMENTS_ALLOWED_HOSTS,
   ...applicationShape,
-  ...approvalsShape,
   ...nexusShape,
   ...eventsShape,
   ...furtherWorkerShape,
@@ -70,7 +69,7 @@ export const APPLICATIONS_EXAMPLE = `{
   }
 }`;
 
-/** Content of `PAYOUTS_APPROVALS_FILE`. */
+/** Content of the file of `payouts settings --approvals`. */
 export const APPROVALS_EXAMPLE = `{
   "applications": { "east": { "CNY": "100000.00", "USD": "15000.00" } },
   "callers": { "shop": { "CNY": "5000.00" } }
@@ -173,8 +172,8 @@ export const SECTIONS: readonly Section[] = [
     tables: [{ head: 'Field', shape: applicationEntry.shape, after: json(APPLICATIONS_EXAMPLE) }],
   },
   {
-    title: 'PAYOUTS_APPROVALS_FILE',
-    text: 'A JSON object: which payouts require an [approval](how-it-works.md#approvals), whatever their request says. Workers read it once, at startup, and enforce it for every payout that starts from then on. The stricter of the two limits counts. An unknown application or field stops the worker.',
+    title: 'The approvals file',
+    text: 'A JSON object for `payouts settings --approvals FILE`: which payouts require an [approval](how-it-works.md#approvals), whatever their request says. It is stored in Temporal, with the [shared settings](operations.md#shared-settings), and counts for every create that is sent from then on. The stricter of the two limits counts. An unknown application or field is refused.',
     tables: [{ head: 'Field', shape: approvalsFile.shape, after: json(APPROVALS_EXAMPLE) }],
   },
   {

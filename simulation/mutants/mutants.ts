@@ -469,7 +469,30 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'A terminated lease is started again without the pause: create calls are sent.',
     file: 'src/workers/rate-limit/keep-lease.ts',
     find: 'settings: settingsIn(memo)',
-    replace: 'settings: memo ? {} : settingsIn(memo)',
+    replace: 'settings: { ...settingsIn(memo), paused: undefined }',
+  },
+
+  // ---- shared settings
+  {
+    name: 'policy-of-the-start',
+    what: 'Only the start reads the approval policy: a payout that runs already is paid without the approval.',
+    file: 'src/activities/payout/create-payout.ts',
+    find: '!isApproved && requiresApproval(',
+    replace: 'isApproved && requiresApproval(',
+  },
+  {
+    name: 'old-settings-after-a-failover',
+    what: 'Settings from before a failover count: a create that Temporal has lost is sent again.',
+    file: 'src/domain/rate-limit-lease.ts',
+    find: 'settings.shared?.failoverVersion === failoverVersion ?',
+    replace: 'failoverVersion ?',
+  },
+  {
+    name: 'recovery-not-set',
+    what: 'The time of the restore is not recorded: payouts from before it send again.',
+    file: 'src/client/shared-settings.ts',
+    find: "recoveredAt: recoveredAt === 'now' ? now : recoveredAt,",
+    replace: "recoveredAt: recoveredAt === 'now' ? now : (before?.recoveredAt ?? null),",
   },
 
   // ---- restore

@@ -6,11 +6,13 @@ import type { Client } from '@temporalio/client';
 import type { DataConverter, PayloadCodec } from '@temporalio/common';
 import { type InProcessSimulator, type SettingsChange, simulatorInProcess } from '../../simulator/index.ts';
 import { Payouts } from '../../src/client/payouts.ts';
+import { SharedSettingsOf } from '../../src/client/shared-settings.ts';
 import { type WorkerConfig, workerConfig } from '../../src/config/config.ts';
 import { encryptionKeys, type Keys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
+import type { SharedSettings } from '../../src/domain/rate-limit-lease.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
 import { parseNotification } from '../../src/payments/index.ts';
@@ -27,6 +29,7 @@ import { Temporal } from '../temporal/temporal.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import { World } from '../world/world.ts';
 import { type PlannedEvents, SimulatedEndpoint, simulatedEndpoints } from './events.ts';
+import { firstSettings } from './first-settings.ts';
 import { rememberingCodec } from './remembering-codec.ts';
 import { workerProgram } from './worker-process.ts';
 
@@ -54,6 +57,8 @@ export interface PayoutWorldOptions {
   idle?: boolean | undefined;
   /** See `WorkerProcessParts`. */
   withoutSchedules?: boolean | undefined;
+  /** Of every application. Null: nobody has set any. Default: Temporal has lost nothing, and no approvals. */
+  shared?: SharedSettings | null | undefined;
 }
 
 export const KEYS = 'simulated:c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=';
@@ -100,6 +105,8 @@ export class PayoutWorld {
   readonly runsOnlyNewest: boolean;
   /** Called with the name of the process that writes a request to the provider. */
   readonly onWrite: ((process: string) => void)[] = [];
+  private shared: SharedSettings | undefined;
+  private recovering: Promise<void> = Promise.resolve();
   private config: WorkerConfig;
   private deployed: Workflows;
   private readonly newest: Workflows;
@@ -114,6 +121,9 @@ export class PayoutWorld {
     if (options.events) this.config = { ...this.config, events: simulatedEndpoints() };
     this.world = new World({ seed, startsAt: options.startsAt });
     const { world } = this;
+    const first =
+      options.shared === undefined ? firstSettings(new Date(world.now).toISOString()) : options.shared;
+    this.shared = first ?? undefined;
     const endpoint = options.events && new SimulatedEndpoint(world, options.events);
     this.endpoint = endpoint;
     this.server = new Temporal(world);
@@ -154,6 +164,8 @@ export class PayoutWorld {
       },
       config: () => this.config,
       workflows: () => this.deployed,
+      ready: () => this.recovering,
+      firstSettings: () => this.shared,
       eventTransport: transportOf,
     });
     this.processes = Array.from(
@@ -189,16 +201,46 @@ export class PayoutWorld {
       );
   }
 
-  /** Follows the runbook: stop the workers, restore Temporal, set the variable, start the workers. */
+  /** Follows the runbook: stop the workers, restore Temporal, set when it was, start the workers. */
   restore(snapshot: Snapshot): void {
-    const { world, processes, server } = this;
+    const { processes, server } = this;
     for (const process of processes) process.kill();
     restore(server, snapshot);
-    this.config = {
-      ...this.config,
-      env: { ...this.config.env, PAYOUTS_TEMPORAL_RECOVERED_AT: Math.floor(world.now) },
-    };
+    this.recovering = this.setRecovered();
     for (const process of processes) process.start();
+  }
+
+  /**
+   * The namespace fails over by itself to a region that lacks what has happened since the snapshot. Processes continue,
+   * and nobody knows of it until `setRecovered`.
+   */
+  failOver(snapshot: Snapshot): void {
+    restore(this.server, snapshot);
+    this.server.failoverVersion += 10;
+  }
+
+  /** `atMs`: when Temporal has lost something. */
+  setRecovered(atMs = this.world.now): Promise<void> {
+    return this.setShared({ recoveredAt: new Date(Math.floor(atMs)).toISOString() });
+  }
+
+  /**
+   * As an operator does, who names both values each time: the restored ones may be older. Repeats what Temporal did not
+   * answer. Visibility may not be restored yet.
+   */
+  async setShared(changed: Partial<Pick<SharedSettings, 'recoveredAt' | 'approvals'>>): Promise<void> {
+    const { world, client } = this;
+    this.shared = this.shared && { ...this.shared, ...changed };
+    const settings = new SharedSettingsOf(client, 'test');
+    for (const { name, appId } of this.config.applications.values())
+      for (let isSet = false; !isSet; ) {
+        const { recoveredAt = null, approvals } = { ...this.shared, ...changed };
+        const change = { by: 'operator', reason: 'a change', recoveredAt, approvals };
+        isSet = await settings.changeOne(name, appId, change).then(
+          () => true,
+          () => world.sleep(1_000).then(() => false),
+        );
+      }
   }
 
   /** Shuts down each process in turn and starts it with the new keys. */

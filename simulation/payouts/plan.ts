@@ -14,6 +14,7 @@ import { type PlannedOpening, planOpenings } from './openings.ts';
 import { type PlannedOperationOutage, planOperationOutage } from './operation-outage.ts';
 import { type PlannedPause, planPause } from './pauses.ts';
 import { payoutRequest, SECOND_APP_FROM } from './payout-world.ts';
+import { type PlannedPolicy, planPolicy } from './policies.ts';
 import { TOKENS } from './secrets.ts';
 import { type PlannedStranger, planStrangers } from './strangers.ts';
 import { type PlannedUpgrade, planUpgrade } from './upgrade.ts';
@@ -72,6 +73,8 @@ export interface Plan {
   isFaultFree: boolean;
   /** When an operator pauses the application. */
   pause: PlannedPause | undefined;
+  /** When an operator sets a policy that requires approvals. */
+  policy: PlannedPolicy | undefined;
   /** When the keys are replaced. */
   rotation: PlannedRotation | undefined;
   /** When the processes change to the newest code. */
@@ -100,6 +103,8 @@ export interface Plan {
    * Temporal is restored to its state at `toMs`. With `forgets`, that state lacks a payout that may have been sent.
    */
   restored: { toMs: number; atMs: number; forgets: boolean } | undefined;
+  /** The restore is a failover: processes continue, and an operator notices it only later. */
+  failover: { noticedAfterMs: number } | undefined;
   /** The world continues until every order has a follow-up. */
   awaitsFollowUps: boolean;
   /** When the provider revokes all tokens. */
@@ -399,6 +404,8 @@ function basePlan(seed: number): Plan {
     ...{ users: undefined, isFaultFree: false, operationOutage, strangers: [], slowConnects: 0 },
     ...(operationOutage && { faultPhaseMs: operationOutage.atMs + operationOutage.lastsMs }),
     pause: planPause(new Random(seed ^ 0x9a05), faultPhaseMs),
+    policy: planPolicy(new Random(seed ^ 0xa11c), faultPhaseMs),
+    failover: planFailover(new Random(seed ^ 0xfa11)),
     rotation: planRotation(new Random(seed ^ 0x4e75), faultPhaseMs),
     upgrade: planUpgrade(new Random(seed ^ 0x0b9d), faultPhaseMs),
     events: planEvents(new Random(seed ^ 0xe7e25), faultPhaseMs),
@@ -452,6 +459,10 @@ function planRestore(random: Random, faultPhaseMs: number, payouts: PlannedPayou
   }
   const toMs = random.between(0.1, 0.8) * faultPhaseMs;
   return { toMs, atMs: toMs + random.between(0.05, 0.5) * faultPhaseMs, forgets: false };
+}
+
+function planFailover(random: Random): Plan['failover'] {
+  return random.chance(0.4) ? { noticedAfterMs: random.between(0, 120_000) } : undefined;
 }
 
 function planTemporalOutage(random: Random, faultPhaseMs: number): Plan['temporalOutage'] {

@@ -38,6 +38,7 @@ import {
   planOf,
   tripOf,
 } from './plan.ts';
+import { Policies } from './policies.ts';
 import { QueueOrder } from './queue-order.ts';
 import { RunEnds } from './run-ends.ts';
 import { type Feature, Scene } from './scene.ts';
@@ -90,7 +91,7 @@ const SLOW_CONNECT_CUT_MS = 6_000;
 const OPERATOR = 'operator';
 
 const FEATURES: readonly (new (scene: Scene) => Feature)[] = [
-  ...[Batches, Openings, Users, Strangers, KeyRotation, Upgrade, OperationOutage, Pauses],
+  ...[Batches, Openings, Users, Strangers, KeyRotation, Upgrade, OperationOutage, Pauses, Policies],
   ...[Orders, Decisions, QueueOrder, LeaseOwners, RunEnds, Events, Secrets, FaultFree],
 ];
 
@@ -268,8 +269,14 @@ class SeededWorld {
       world.at(atMs - toMs, () => {
         this.scene.note('Temporal', `is restored to its state ${((atMs - toMs) / 1_000).toFixed(3)} s ago`);
         world.occurred.add('restore');
-        this.scene.restoredAtMs = world.now;
-        this.system.restore(snapshot);
+        const restoredAtMs = world.now;
+        this.scene.restoredAtMs = restoredAtMs;
+        const { failover } = this.plan;
+        if (failover) {
+          world.occurred.add('failover');
+          this.system.failOver(snapshot);
+          world.at(failover.noticedAfterMs, () => world.spawn(this.system.setRecovered(restoredAtMs)));
+        } else this.system.restore(snapshot);
         this.afterRestore();
       });
     });

@@ -1,6 +1,7 @@
 /** The product's worker process, assembled as in `src/workers/main.ts`, in one lifetime of a simulated process. */
 import type { InProcessSimulator } from '../../simulator/index.ts';
 import type { WorkerConfig } from '../../src/config/config.ts';
+import type { SharedSettings } from '../../src/domain/rate-limit-lease.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import type { EventTransport } from '../../src/webhooks/event-transport.ts';
 import { keepDeliveries } from '../../src/workers/deliveries.ts';
@@ -14,6 +15,7 @@ import type { Service } from '../temporal/rpc.ts';
 import type { Temporal } from '../temporal/temporal.ts';
 import { SimulatedWorker } from '../temporal/worker.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
+import { withFirstSettings } from './first-settings.ts';
 import { remembering } from './remembering-codec.ts';
 
 /** What cannot be done yet is done later, and no check reads it. */
@@ -31,6 +33,10 @@ export interface WorkerProcessParts {
   written?: ((process: string) => void) | undefined;
   faults?: WorkflowTaskFaults | undefined;
   eventTransport: (life: Life) => EventTransport | undefined;
+  /** Resolves when processes may start. */
+  ready?: (() => Promise<void>) | undefined;
+  /** Of an application without a lease. Undefined: none. */
+  firstSettings: () => SharedSettings | undefined;
   /** The Schedules are missing, so nothing reconciles by itself, and a delivery starts with its first event. */
   withoutSchedules?: boolean | undefined;
 }
@@ -40,6 +46,8 @@ export function workerProgram(parts: WorkerProcessParts): Program {
 }
 
 async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
+  await parts.ready?.();
+  if (life.hasEnded) return;
   const { server, service, faults, provider, trip, written } = parts;
   const [config, workflows] = [parts.config(), parts.workflows()];
   const surroundings = { clock: life, random: life.random };
@@ -47,6 +55,7 @@ async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
   const eventTransport = parts.eventTransport(life);
   const client = service.clientOf(life, {
     dataConverter: remembering(dataConverter(payloads, life.random), payloads),
+    interceptors: withFirstSettings(service.interceptors(life), parts.firstSettings),
   });
   const network = {
     ...{ provider, world: life.world, trip: () => trip(life.process), written: () => written?.(life.name) },

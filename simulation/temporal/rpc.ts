@@ -404,7 +404,8 @@ export class Service {
         'describenamespace',
         method(api.DescribeNamespaceRequest, api.DescribeNamespaceResponse, ({ namespace }) => {
           if (namespace !== 'default') throw notFound(`namespace ${namespace}`);
-          return { namespaceInfo: { name: 'default', capabilities: {} } };
+          const failoverVersion = id(this.server.failoverVersion);
+          return { namespaceInfo: { name: 'default', capabilities: {} }, failoverVersion };
         }),
       ],
       [

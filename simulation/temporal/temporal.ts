@@ -77,6 +77,8 @@ export class Temporal implements RunHost {
   readonly onDispatch: ((activity: PendingActivity, waiting: readonly PendingActivity[]) => void)[] = [];
   /** Called when all runs are dropped. */
   readonly onForget: (() => void)[] = [];
+  /** Grows with each failover of the namespace. */
+  failoverVersion = 1;
   private readonly chains = new Map<string, Run[]>();
   private readonly byRunId = new Map<string, Run>();
   private readonly pending = new Map<string, PendingActivity>();

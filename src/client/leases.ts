@@ -1,11 +1,12 @@
 /** Finds the rate-limit leases by the names of their applications, because only workers know the `app_id` in their ids. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import type { Payload } from '@temporalio/common';
-import { leaseWorkflowId } from '../contract/ids.ts';
+import { type Payload, TypedSearchAttributes } from '@temporalio/common';
+import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import { settingsIn } from '../contract/lease-settings.ts';
 import { appName } from '../contract/payout-request.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type { LeaseSettings } from '../domain/rate-limit-lease.ts';
+import type { LeaseKey, LeaseSettings, LeaseTerm } from '../domain/rate-limit-lease.ts';
+import { APP } from '../temporal/search-keys.ts';
 import { type ListedRun, listRunPages } from '../temporal/visibility.ts';
 
 export interface Lease {
@@ -16,6 +17,8 @@ export interface Lease {
   /** The last heartbeat of the owner. */
   heartbeat: Payload[];
   settings: LeaseSettings;
+  /** When its run was started. ISO 8601. */
+  startedAt: string;
 }
 
 /** `PENDING_ACTIVITY_STATE_STARTED` */
@@ -33,14 +36,16 @@ export class Leases {
 
   /** Throws Temporal's `WorkflowNotFoundError` if no worker has ever served the application. */
   async of(app: string): Promise<Lease> {
-    const [lease] = currentOf(await this.search(app));
+    const [lease] = currentOf(await this.everyOf(app));
     if (!lease) throw noLease(app);
     return lease;
   }
 
   /** Also those of its earlier `app_id`s, which a process may still own. Throws what `of` throws. */
   async everyOf(app: string): Promise<Lease[]> {
-    const found = await this.search(app);
+    const running = await this.search(app);
+    // While its workflow continues as new or is started again, none may be listed as running.
+    const found = running.length > 0 ? running : await this.stored(app);
     if (found.length === 0) throw noLease(app);
     return found;
   }
@@ -51,34 +56,39 @@ export class Leases {
   }
 
   async describe(app: string, workflowId: string): Promise<Lease> {
-    const { raw, memo } = await this.handle(workflowId).describe();
+    const { raw, memo, startTime } = await this.handle(workflowId).describe();
     const [held] = raw.pendingActivities ?? [];
     const owner = (held?.state === STARTED && held.lastWorkerIdentity) || null;
     const heartbeat = (owner !== null && held?.heartbeatDetails?.payloads) || [];
-    return { app, workflowId, owner, heartbeat, settings: settingsIn(memo) };
+    const startedAt = startTime.toISOString();
+    return { app, workflowId, owner, heartbeat, settings: settingsIn(memo), startedAt };
   }
 
   handle(workflowId: string) {
     return this.client.workflow.getHandle<WorkflowSignatures['rateLimitLease']>(workflowId);
   }
 
+  /** Also those whose workflow was stopped: their settings stay in force. The newest first. */
+  async stored(app?: string): Promise<Lease[]> {
+    return this.search(app, '');
+  }
+
   /** The newest first. */
-  private async search(app?: string): Promise<Lease[]> {
+  private async search(app?: string, status = " AND ExecutionStatus = 'Running'"): Promise<Lease[]> {
     // A name that is not valid could change the meaning of the query.
     if (app !== undefined && !appName.safeParse(app).success) return [];
     const filter = app === undefined ? '' : ` AND PayoutApp = '${app}'`;
-    const query = `WorkflowType = 'rateLimitLease' AND ExecutionStatus = 'Running'${filter}`;
+    const query = `WorkflowType = 'rateLimitLease'${status}${filter}`;
     const runs: ListedRun[] = [];
     for await (const page of listRunPages(this.client, query, PAGE_SIZE)) runs.push(...page);
     runs.sort((one, two) => two.startedMs - one.startedMs);
-    const leases: Lease[] = [];
-    for (const run of runs) {
-      const app = run.attribute('PayoutApp');
-      if (typeof app !== 'string' || !run.workflowId.startsWith(leaseWorkflowId(this.environment, '')))
-        continue;
-      leases.push(await this.describe(app, run.workflowId));
+    const leases = new Map<string, Lease>();
+    for (const { workflowId, attribute } of runs) {
+      const app = attribute('PayoutApp');
+      if (typeof app !== 'string' || !workflowId.startsWith(leaseWorkflowId(this.environment, ''))) continue;
+      if (!leases.has(workflowId)) leases.set(workflowId, await this.describe(app, workflowId));
     }
-    return leases;
+    return [...leases.values()];
   }
 }
 
@@ -94,4 +104,23 @@ function currentOf(leases: readonly Lease[]): Lease[] {
     if (!known || (known.owner === null && lease.owner !== null)) current.set(lease.app, lease);
   }
   return [...current.values()];
+}
+
+/** Starts the workflow of a lease, which needs no worker. `FAIL`: throws if it runs. */
+export async function startLease(
+  client: Client,
+  { environment, appId }: LeaseKey,
+  term: LeaseTerm,
+  workflowIdConflictPolicy: 'FAIL' | 'USE_EXISTING',
+): Promise<void> {
+  const { app, settings } = term;
+  await client.workflow.start<WorkflowSignatures['rateLimitLease']>('rateLimitLease', {
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowId: leaseWorkflowId(environment, appId),
+    workflowIdConflictPolicy,
+    args: [{ environment, appId }, term],
+    memo: { settings },
+    typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
+    staticSummary: `rate limit of ${app}`,
+  });
 }

@@ -1,9 +1,10 @@
 /** The stop switch of an application: while it is paused, no call is sent that creates an order or a receiving account. */
 import type { Client } from '@temporalio/client';
 import { pauseUpdate, resumeUpdate } from '../contract/lease-messages.ts';
-import type { Pause, PauseRequest, RateLimitState } from '../domain/rate-limit-lease.ts';
+import { inForce, type Pause, type PauseRequest, type RateLimitState } from '../domain/rate-limit-lease.ts';
+import { failoverVersionOf } from '../temporal/namespace.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
-import { Leases } from './leases.ts';
+import { type Lease, Leases } from './leases.ts';
 
 export interface Pausable {
   app: string;
@@ -12,20 +13,24 @@ export interface Pausable {
 }
 
 export class Pauses {
+  private readonly client: Client;
   private readonly leases: Leases;
 
   constructor({ client, environment = 'test' }: { client: Client; environment?: string | undefined }) {
+    this.client = client;
     this.leases = new Leases(client, environment);
   }
 
   /** Needs no worker. Throws Temporal's `WorkflowNotFoundError` if no worker has ever served the application. */
   async state(app: string): Promise<Pausable> {
-    return pausable(await this.leases.of(app));
+    const [failoverVersion, lease] = await Promise.all([failoverVersionOf(this.client), this.leases.of(app)]);
+    return pausable(lease, failoverVersion);
   }
 
   /** Every application that a worker has served. A new one may be missing for some seconds. */
   async list(): Promise<Pausable[]> {
-    return (await this.leases.all()).map(pausable);
+    const failoverVersion = await failoverVersionOf(this.client);
+    return (await this.leases.all()).map((lease) => pausable(lease, failoverVersion));
   }
 
   /**
@@ -46,20 +51,22 @@ export class Pauses {
     app: string,
     send: (lease: ReturnType<Leases['handle']>) => Promise<RateLimitState>,
   ): Promise<Pausable> {
-    const changed = (await this.leases.everyOf(app)).map(({ workflowId }) =>
+    const leases = await this.leases.everyOf(app);
+    const changed = leases.map(({ workflowId }) =>
       retryDroppedUpdate(() => send(this.leases.handle(workflowId))),
     );
-    const [state] = await Promise.all(changed);
-    return { app, paused: state?.paused ?? null };
+    const [[state], [lease]] = [await Promise.all(changed), leases];
+    if (!lease) return { app, paused: state?.paused ?? null };
+    const settings = { ...lease.settings, paused: state?.paused ?? undefined };
+    return pausable({ ...lease, settings }, await failoverVersionOf(this.client));
   }
 }
 
-function pausable({
-  app,
-  settings: { paused },
-}: {
-  app: string;
-  settings: { paused?: Pause | undefined };
-}): Pausable {
-  return { app, paused: paused ?? null };
+const MISSING = 'its shared settings are missing, or from before a failover: payouts settings';
+
+/** Without shared settings, nothing is sent either. */
+function pausable({ app, settings, startedAt }: Lease, failoverVersion: string): Pausable {
+  const { paused, shared } = inForce(settings, failoverVersion);
+  if (paused || shared) return { app, paused: paused ?? null };
+  return { app, paused: { by: 'durable payouts', at: startedAt, reason: MISSING } };
 }

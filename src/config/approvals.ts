@@ -1,19 +1,8 @@
-/** `PAYOUTS_APPROVALS_FILE`: which payouts require an approval. Workers enforce it, whoever starts a payout. */
+/** The file of `payouts settings --approvals`: which payouts require an approval. Workers enforce it, whoever starts a payout. */
 import { z } from 'zod';
 import { amount, appName, currency } from '../contract/payout-request.ts';
-import { type ApprovalPolicy, NO_APPROVAL_POLICY } from '../domain/approval-policy.ts';
-import type { Environment, Read } from './environment.ts';
+import type { Read } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
-import { optionalText } from './values.ts';
-
-const FILE = 'PAYOUTS_APPROVALS_FILE';
-
-export const approvalsShape = {
-  [FILE]: optionalText(
-    'A JSON file of the amounts above which a payout requires an approval: see [PAYOUTS_APPROVALS_FILE](#payouts_approvals_file). Give all workers the same. Without it, only the request decides.',
-    'path',
-  ),
-};
 
 const limits = z.record(currency(), amount);
 const callerName = z.string().min(1).max(128);
@@ -31,23 +20,8 @@ export const approvalsFile = z.strictObject({
   }),
 });
 
-/** Refuses names that no application of this worker has: they are typing errors. */
-export function readApprovals(
-  environment: Environment,
-  applications: ReadonlyMap<string, unknown> | undefined,
-): Read<ApprovalPolicy> {
-  const { [FILE]: path } = environment;
-  if (!path) return { ok: true, value: NO_APPROVAL_POLICY };
-  const file = readJsonFile(FILE, path, approvalsFile);
-  if (!file.ok) return file;
-  const unknown = Object.keys(file.value.applications).filter((name) => applications?.has(name) === false);
-  if (unknown.length > 0)
-    return { ok: false, problems: unknown.map((name) => `${FILE}: applications.${name} is not configured`) };
-  return {
-    ok: true,
-    value: {
-      applications: new Map(Object.entries(file.value.applications)),
-      callers: new Map(Object.entries(file.value.callers)),
-    },
-  };
+export type ApprovalsFile = z.output<typeof approvalsFile>;
+
+export function readApprovals(path: string): Read<ApprovalsFile> {
+  return readJsonFile('--approvals', path, approvalsFile);
 }

@@ -1,13 +1,12 @@
 /** Variables of a worker, parsed once at its start. An invalid or missing variable stops the process. */
 import { z } from 'zod';
-import type { ApprovalPolicy } from '../domain/approval-policy.ts';
 import { activityTimeoutMs } from '../domain/deadlines.ts';
 import { ECHOES } from '../domain/echo.ts';
 import type { PayoutSettings, SendPolicy } from '../domain/payout.ts';
 import type { Permissions } from '../domain/permissions.ts';
 import type { CreateMeaning } from '../domain/provider-records.ts';
+import type { SharedSettings } from '../domain/rate-limit-lease.ts';
 import { type Application, readApplications } from './applications.ts';
-import { readApprovals } from './approvals.ts';
 import { deploymentShape, isVersionNamed } from './deployment.ts';
 import { type Keys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
@@ -31,13 +30,6 @@ const createCodes = z.string().transform((text, context) => {
   }
   return codes;
 });
-
-/** Unix milliseconds. An instant in the future would make every payout confirm first, so it is rejected. */
-const recoveredAt = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 instant, such as 2026-01-31T08:00:00Z' })
-  .transform((text) => Date.parse(text))
-  .refine((ms) => ms <= Date.now(), 'must not be in the future')
-  .optional();
 
 const TOKENS = ['application', 'user'] as const;
 
@@ -125,11 +117,6 @@ export const workerShape = {
     ['doubtful', 'always'],
     'When to confirm before a create is sent: for doubtful starts, or always. The retention of the namespace must exceed the time in which callers repeat a start. Otherwise set `always`, which helps only as long as the provider remembers the order ([decision 2](decisions/0002-histories-as-evidence.md)).',
   ),
-  PAYOUTS_TEMPORAL_RECOVERED_AT: recoveredAt.meta({
-    description:
-      "Set it after Temporal's database was restored to an earlier state ([what to do](operations.md#temporals-database-was-restored)). Payouts that started before it, or within about one confirmation window after it, are confirmed over the confirmation window before a create is sent.",
-    valueType: 'ISO 8601 instant in the past',
-  }),
   PAYOUTS_POLL_FIRST: value.durationOf(
     '30s',
     'The first wait between two polls of an order. Each further wait doubles. Spec: Events 2.',
@@ -197,7 +184,6 @@ export interface WorkerConfig {
   env: WorkerEnvironment;
   keys: Keys;
   applications: ReadonlyMap<string, Application>;
-  approvals: ApprovalPolicy;
   /** By the name of the application. */
   nexus: ReadonlyMap<string, Permissions>;
   events: EventEndpoints;
@@ -207,7 +193,6 @@ export interface WorkerConfig {
 export function workerConfig(environment: Environment): WorkerConfig {
   const env = readVariables(workerSchema, environment);
   const applications = readApplications(environment);
-  const approvals = readApprovals(environment, applications.ok ? applications.value : undefined);
   const nexus = readNexus(environment, applications.ok ? applications.value : undefined);
   const events = readEvents(environment, applications.ok ? applications.value : undefined);
   const authorizesUsers =
@@ -218,24 +203,15 @@ export function workerConfig(environment: Environment): WorkerConfig {
   ]);
   const signingKey = env.ok ? env.value.PAYMENTS_SIGNING_KEY : undefined;
   const problems = [
-    ...problemsOf(env, applications, approvals, nexus, events, keys),
+    ...problemsOf(env, applications, nexus, events, keys),
     ...addressProblems(environment, ['PAYMENTS_BASE_URL', 'PAYMENTS_AUTH_URL']),
     ...publishedProblems(environment, 'PAYMENTS_SIGNING_KEY', signingKey === undefined ? [] : [signingKey]),
   ];
-  if (
-    !env.ok ||
-    !applications.ok ||
-    !approvals.ok ||
-    !nexus.ok ||
-    !events.ok ||
-    !keys.ok ||
-    problems.length > 0
-  )
+  if (!env.ok || !applications.ok || !nexus.ok || !events.ok || !keys.ok || problems.length > 0)
     throw new ConfigError(problems);
   return {
     ...{ env: env.value, keys: keys.value },
-    ...{ applications: applications.value, approvals: approvals.value, nexus: nexus.value },
-    events: events.value,
+    ...{ applications: applications.value, nexus: nexus.value, events: events.value },
   };
 }
 
@@ -258,12 +234,13 @@ export function payoutSettings(env: WorkerEnvironment, apiQueue: string): Payout
 }
 
 /** The settings that activities read at each send, so that a change applies to open payouts too. */
-export function sendPolicy(env: WorkerEnvironment): SendPolicy {
+export function sendPolicy(env: WorkerEnvironment, { recoveredAt, approvals }: SharedSettings): SendPolicy {
   return {
     createCheck: env.PAYOUTS_CREATE_CHECK,
     repeatedCreate: env.PAYMENTS_REPEATED_CREATE,
     clientPairs: env.PAYMENTS_CLIENT_PAIRS,
-    recoveredAtMs: env.PAYOUTS_TEMPORAL_RECOVERED_AT,
     visibleWithinMs: activityTimeoutMs(env.PAYMENTS_CALL_TIMEOUT) + env.PAYOUTS_CONFIRMATION_WINDOW,
+    recoveredAtMs: recoveredAt === null ? undefined : Date.parse(recoveredAt),
+    approvals,
   };
 }

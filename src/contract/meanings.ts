@@ -33,7 +33,7 @@ export const PHASE_MEANINGS: Readonly<Record<PayoutPhase, Explained>> = {
   },
   PAUSED: {
     meaning:
-      'An operator has [paused the application](operations.md#stop-all-create-calls), so the create call is not sent.',
+      'An operator has [paused the application](operations.md#stop-all-create-calls), or its [shared settings](operations.md#shared-settings) are missing, so the create call is not sent.',
     action: 'Nothing. It can be canceled, unless a create was sent before.',
   },
   CREATING: {
@@ -140,7 +140,7 @@ export const OPENING_PHASE_MEANINGS: Readonly<Record<OpeningPhase, Explained>> =
   CHECKING: { meaning: "The payer's accounts in this currency are listed.", action: 'Nothing.' },
   PAUSED: {
     meaning:
-      'An operator has [paused the application](operations.md#stop-all-create-calls), so the account is not requested.',
+      'An operator has [paused the application](operations.md#stop-all-create-calls), or its [shared settings](operations.md#shared-settings) are missing, so the account is not requested.',
     action: 'Nothing.',
   },
   OPENING: { meaning: 'The account is requested.', action: 'Nothing.' },

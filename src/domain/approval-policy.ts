@@ -1,4 +1,4 @@
-/** Which payouts require an approval, whatever their request says. */
+/** Which payouts of an application require an approval, whatever their request says. */
 import { compareMoney, type Money } from './money.ts';
 import { namesOf } from './starter.ts';
 
@@ -6,25 +6,27 @@ import { namesOf } from './starter.ts';
 export type ApprovalAbove = Readonly<Record<string, string>>;
 
 export interface ApprovalPolicy {
-  /** By the name of the application, and by that of the caller who started the payout. */
-  applications: ReadonlyMap<string, ApprovalAbove>;
-  callers: ReadonlyMap<string, ApprovalAbove>;
+  /** Absent: the application requires none. */
+  above?: ApprovalAbove | undefined;
+  /** By the name of the caller who started the payout. */
+  callers: Readonly<Record<string, ApprovalAbove>>;
 }
 
-export const NO_APPROVAL_POLICY: ApprovalPolicy = { applications: new Map(), callers: new Map() };
+export const NO_APPROVAL_POLICY: ApprovalPolicy = { callers: {} };
 
 /** `startedBy`: the recorded name of the caller, if there is one. */
 export function requiresApproval(
-  { applications, callers }: ApprovalPolicy,
-  { app, instructedAmount }: { app: string; instructedAmount: Money },
+  { above, callers }: ApprovalPolicy,
+  instructedAmount: Money,
   startedBy: unknown,
 ): boolean {
-  const starters = typeof startedBy === 'string' ? namesOf(startedBy).map((name) => callers.get(name)) : [];
-  return [applications.get(app), ...starters].some((above) => above && exceeds(instructedAmount, above));
+  const byName = new Map(Object.entries(callers));
+  const starters = typeof startedBy === 'string' ? namesOf(startedBy).map((name) => byName.get(name)) : [];
+  return [above, ...starters].some((limits) => limits && exceeds(instructedAmount, limits));
 }
 
 function exceeds(amount: Money, above: ApprovalAbove): boolean {
   const { currency } = amount;
-  const largest = above[currency];
+  const largest = new Map(Object.entries(above)).get(currency);
   return largest === undefined || compareMoney(amount, { currency, amount: largest }) > 0;
 }

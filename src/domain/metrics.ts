@@ -137,7 +137,8 @@ export const WORKER_METRICS = {
     kind: 'gauge',
     unit: 'application',
     labels: ['app'],
-    meaning: 'Whether an operator has paused the application, so that no create call is sent: 1 or 0',
+    meaning:
+      'Whether an operator has paused the application, or its shared settings are missing, so that no create call is sent: 1 or 0',
     action: 'When it is 1 for longer than intended: [the application is paused](alerts.md#payoutspaused).',
   },
   payouts_lease_owner: {

@@ -54,7 +54,7 @@ export type Creation =
 /** Tells the create activity that the run `runId` has confirmed that no order exists. */
 export interface Clearance {
   runId: string;
-  /** The value of `PAYOUTS_TEMPORAL_RECOVERED_AT` when a person or a whole confirmation window cleared the send. */
+  /** When Temporal had last lost something, by the shared settings, when a person or a whole confirmation window cleared the send. */
   recoveredAtMs?: number | undefined;
 }
 

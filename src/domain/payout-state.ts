@@ -104,7 +104,7 @@ const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {
       'Approve, refuse or cancel. If the lock expires before the approval, the payout is requoted first.',
   }),
   PAUSED: ({ unknownSend }) => ({
-    sentence: 'The application is paused: no create call is sent.',
+    sentence: 'The application is paused or has no shared settings: no create call is sent.',
     nextStep: `The payout continues within a minute after the pause ends, with a new quote if its lock has expired. ${
       unknownSend ? 'A create was already sent, so the payout cannot be canceled.' : 'It can be canceled.'
     }`,

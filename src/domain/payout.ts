@@ -1,4 +1,5 @@
 /** The public types of a payout: the request, the result and the state. */
+import type { ApprovalPolicy } from './approval-policy.ts';
 import type { AttentionOf, PayoutAttentionCode } from './attention-codes.ts';
 import type { MadeDecision } from './decisions.ts';
 import type { Echo } from './echo.ts';
@@ -231,7 +232,7 @@ export interface PayoutSettings {
   requires?: string[];
 }
 
-/** The worker's configuration for sending a create, read at each send. */
+/** What decides whether a create may be sent, read at each send. The last two are shared settings. */
 export interface SendPolicy {
   /** `PAYOUTS_CREATE_CHECK` */
   createCheck: 'doubtful' | 'always';
@@ -239,8 +240,9 @@ export interface SendPolicy {
   repeatedCreate: 'review' | 'safe';
   /** `PAYMENTS_CLIENT_PAIRS` */
   clientPairs: 'learned' | 'trusted';
-  /** `PAYOUTS_TEMPORAL_RECOVERED_AT`. Unix milliseconds. */
-  recoveredAtMs?: number | undefined;
   /** How long an order that was created before the restore may stay invisible to queries after it. */
   visibleWithinMs: number;
+  /** When Temporal last lost something. Unix milliseconds. */
+  recoveredAtMs?: number | undefined;
+  approvals: ApprovalPolicy;
 }

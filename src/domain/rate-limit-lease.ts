@@ -3,6 +3,8 @@
  * durations, so that clocks of two processes are never compared.
  */
 
+import type { ApprovalPolicy } from './approval-policy.ts';
+
 /** The provider counts calls in a sliding window of one second. */
 export const WINDOW_MS = 1_000;
 /** An owner that does not heartbeat for this long loses the lease. */
@@ -37,18 +39,13 @@ export interface LeaseHandover {
   unreachedTerms: number;
 }
 
-/** A handover, and the run and setting in which it is valid. */
+/** A handover, and the run in which it is valid. */
 export interface ReleasedLease extends LeaseHandover {
   /**
    * The run of the lease workflow in which the process owned the lease. In any other run, the handover may be outdated:
-   * a Workflow Reset replays it while a later owner still sends.
+   * a Workflow Reset replays it while a later owner still sends, and so may a restored Temporal.
    */
   runId: string;
-  /**
-   * The `PAYOUTS_TEMPORAL_RECOVERED_AT` of the process, in Unix milliseconds. Under another value, the handover may be
-   * outdated: a restored Temporal knows nothing about later owners.
-   */
-  recoveredAtMs?: number | undefined;
 }
 
 /** The heartbeat details of an owner, for its successor if it crashes. */
@@ -58,6 +55,8 @@ export interface LeaseHeartbeat {
   alone: boolean;
   /** For operators: the rate of this term. */
   callsPerSecond?: number;
+  /** For operators: the version of the shared settings of this term. */
+  settingsVersion?: number;
 }
 
 /** The owner before this term's first attempt. An `unknown` owner may still be sending. */
@@ -82,6 +81,37 @@ export interface LeaseSettings {
   changedBy?: string | undefined;
   /** While it is set, the owner sends no call that creates something at the provider. */
   paused?: Pause | undefined;
+  /** While it is missing, the owner sends no such call either. */
+  shared?: SharedSettings | undefined;
+}
+
+/**
+ * What decides whether a create may be sent, for all processes of an application. Nobody knows a value by default: a
+ * person sets it, also for a new application.
+ */
+export interface SharedSettings {
+  /** One more with each change. */
+  version: number;
+  by: string;
+  /** ISO 8601. */
+  at: string;
+  reason: string;
+  /** When Temporal last lost something: a restore, or a failover to another region. ISO 8601. Null: never. */
+  recoveredAt: string | null;
+  approvals: ApprovalPolicy;
+  /** Of the namespace when the settings were set. After a failover they no longer count: Temporal may have lost sends. */
+  failoverVersion: string;
+}
+
+/** Without shared settings from before a failover: Temporal may have lost sends since. */
+export function inForce(settings: LeaseSettings, failoverVersion: string): LeaseSettings {
+  return settings.shared?.failoverVersion === failoverVersion ? settings : { ...settings, shared: undefined };
+}
+
+/** Why no call that creates something is sent; undefined if it is. */
+export function holdOf({ paused, shared }: LeaseSettings): 'paused' | 'no-settings' | undefined {
+  if (!shared) return 'no-settings';
+  return paused && 'paused';
 }
 
 /** What an owner needs to know. It is also the state of the lease workflow, which survives continue-as-new. */
@@ -121,6 +151,13 @@ export function changeProblem(change: unknown): string | undefined {
   return byProblem(change);
 }
 
+export function reasonProblem(reason: string): string | undefined {
+  const { length } = reason;
+  return length > 0 && length <= MAX_REASON_LENGTH
+    ? undefined
+    : `reason must be a text of 1 to ${MAX_REASON_LENGTH} characters`;
+}
+
 /** Of a pause, and of its end. */
 export function pauseProblem(request: unknown): string | undefined {
   if (typeof request !== 'object' || request === null) return 'must be an object';
@@ -130,7 +167,7 @@ export function pauseProblem(request: unknown): string | undefined {
   return byProblem(request);
 }
 
-function byProblem(change: object): string | undefined {
+export function byProblem(change: object): string | undefined {
   const by = 'by' in change ? change.by : undefined;
   if (typeof by !== 'string' || by === '' || by.length > 64)
     return 'by must be 1 to 64 characters that name who makes the change';

@@ -85,7 +85,7 @@ const STATE_TEXTS: Record<OpeningPhase, (record: OpeningRecord) => StateText> = 
     nextStep: 'The request for the account is sent next.',
   }),
   PAUSED: () => ({
-    sentence: 'The application is paused: the request for the account is not sent.',
+    sentence: 'The application is paused or has no shared settings: the request for the account is not sent.',
     nextStep: 'The request is sent within a minute after the pause ends.',
   }),
   OPENING: () => ({

@@ -1,4 +1,5 @@
 /** Runs one application in one process, and serves its calls while this process owns its rate-limit lease. */
+import type { Client } from '@temporalio/client';
 import { temporalClientPairs } from '../activities/payout/client-pairs.ts';
 import { temporalHistories } from '../activities/payout/earlier-runs.ts';
 import type { Claim } from '../activities/payout/send-once.ts';
@@ -9,6 +10,7 @@ import { sendPolicy } from '../config/config.ts';
 import { sendWithinMs } from '../domain/deadlines.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
 import { repeat } from '../surroundings/surroundings.ts';
+import { failoverVersionOf, NEVER_FAILS_OVER } from '../temporal/namespace.ts';
 import { type ApplicationParts, activityWorker, type Runnable, shutDown } from './activity-worker.ts';
 import { type Collection, collectorOf } from './collector.ts';
 import { callObserver } from './observe-calls.ts';
@@ -16,7 +18,7 @@ import { providerClient } from './provider-client.ts';
 import { leaseKeeper } from './rate-limit/keep-lease.ts';
 import { leaseActivities } from './rate-limit/lease.ts';
 import { RateLimiter } from './rate-limit/limiter.ts';
-import { OwnedQueues } from './rate-limit/owned-queues.ts';
+import { OwnedQueues, type OwnedTerm } from './rate-limit/owned-queues.ts';
 import type { Ownership } from './rate-limit/ownership.ts';
 import { leaseSlot } from './rate-limit/slots.ts';
 import { callQueues, leaseQueue, type ProviderCalls } from './task-queues.ts';
@@ -43,15 +45,15 @@ export async function applicationWorker(
     maxLateMs: env.PAYMENTS_ARRIVAL_JITTER,
     callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT,
   });
-  const { calls, warmUp, tokens } = await providerCalls(parts, application, limiter, callsPerSecond);
+  const { callsIn, warmUp, tokens } = await providerCalls(parts, application, limiter, callsPerSecond);
   const collector = collection && collectorOf(collection, { app, limiter, tokens });
   const keeper = leaseKeeper(client, key, app, clock);
   const owner = new OwnedQueues({
     ...{ app, key, limiter, ownership, clock, callsPerSecond },
-    createWorkers: (rate, term) =>
+    createWorkers: (term) =>
       Promise.all(
-        callQueues(parts, app, calls, limiter, rate).map((queue) =>
-          activityWorker(parts, queue, `term-${term}`),
+        callQueues(parts, app, callsIn(term), limiter, term.callsPerSecond).map((queue) =>
+          activityWorker(parts, queue, `term-${term.number}`),
         ),
       ),
     onBegin: () => {
@@ -65,8 +67,7 @@ export async function applicationWorker(
     // An owner that cannot serve must not remain the owner.
     onFailure: () => shutDown(lease),
   });
-  const recoveredAtMs = env.PAYOUTS_TEMPORAL_RECOVERED_AT;
-  const holdLease = leaseActivities({ owner, client, clock, recoveredAtMs });
+  const holdLease = leaseActivities({ owner, client, clock });
   const slot = leaseSlot(appId, ownership, clock);
   const lease = await activityWorker(parts, leaseQueue(key.environment, appId, holdLease, slot));
 
@@ -96,7 +97,7 @@ async function providerCalls(
   application: Application,
   gate: RateLimiter,
   callsPerSecond: number,
-): Promise<{ calls: ProviderCalls; warmUp: () => void; tokens: TokenCache }> {
+): Promise<{ callsIn: (term: OwnedTerm) => ProviderCalls; warmUp: () => void; tokens: TokenCache }> {
   const { env, keys } = config;
   const place = { environment: env.PAYMENTS_ENVIRONMENT, app: application.name };
   const seal = new TokenSeal(keys.tokens, surroundings.random);
@@ -109,6 +110,14 @@ async function providerCalls(
   });
   const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
   const common = { ...place, client: provider, claim, surroundings };
+  const token = tokenActivities({
+    ...common,
+    ...{ seal, codes: new TokenSeal(keys.authorizations, surroundings.random) },
+    histories: tokenHistories(client),
+    sendWithinMs: sendWithinMs(env.PAYMENTS_CALL_TIMEOUT),
+    cache: (owner, accessToken, lifetimeMs) => tokens.put(owner, accessToken, lifetimeMs),
+    handOver: (owner, grant) => renewals.handOver(owner, grant),
+  });
   const usesToken = [env.PAYMENTS_GATEWAY_TOKEN, env.PAYMENTS_TRADE_TOKEN].includes('application');
   return {
     tokens,
@@ -116,21 +125,29 @@ async function providerCalls(
     warmUp: () => {
       if (usesToken) tokens.token({ kind: 'application' }).catch(() => undefined);
     },
-    calls: {
+    callsIn: (term) => ({
+      token,
       api: providerActivities({
         ...common,
-        policy: sendPolicy(env),
+        claim: claimIn(term, client, claim),
+        policy: term.shared && sendPolicy(env, term.shared),
         histories: temporalHistories(client),
         pairs: temporalClientPairs(client),
       }),
-      token: tokenActivities({
-        ...common,
-        ...{ seal, codes: new TokenSeal(keys.authorizations, surroundings.random) },
-        histories: tokenHistories(client),
-        sendWithinMs: sendWithinMs(env.PAYMENTS_CALL_TIMEOUT),
-        cache: (owner, accessToken, lifetimeMs) => tokens.put(owner, accessToken, lifetimeMs),
-        handOver: (owner, grant) => renewals.handOver(owner, grant),
-      }),
-    },
+    }),
+  };
+}
+
+/**
+ * Only in the term whose settings allowed the send, and only in a namespace that has not failed over since they were set:
+ * Temporal may have lost that it was sent before.
+ */
+function claimIn({ fence, shared }: OwnedTerm, client: Client, claim: Claim): Claim {
+  const isFailedOver = async () =>
+    shared?.failoverVersion !== NEVER_FAILS_OVER &&
+    shared?.failoverVersion !== (await failoverVersionOf(client));
+  return async (taskToken, details) => {
+    const [failedOver] = await Promise.all([isFailedOver(), claim(taskToken, details)]);
+    if (failedOver || !fence.isValid()) throw new Error('the settings of this term no longer count');
   };
 }

@@ -15,6 +15,7 @@ import { deliveryActivities } from '../activities/events/deliver-events.ts';
 import { publishActivities } from '../activities/events/publish-events.ts';
 import { operationActivities } from '../activities/payout/operation-activities.ts';
 import { pauseActivities } from '../activities/shared/await-resume.ts';
+import { LeaseLooks } from '../activities/shared/lease-looks.ts';
 import { preparation } from '../activities/shared/preparation.ts';
 import type {
   AuthorizationActivities,
@@ -50,11 +51,12 @@ const MAX_EVENT_POLLS = 2;
 
 export function payoutsQueue({ config, client, surroundings }: ApplicationParts) {
   const { clock } = surroundings;
+  const looks = new LeaseLooks(client, config.env.PAYMENTS_ENVIRONMENT, clock);
   return {
     taskQueue: PAYOUTS_TASK_QUEUE,
     activities: {
-      ...preparation(config, clock),
-      ...pauseActivities(config, client, surroundings),
+      ...preparation(config, looks, clock),
+      ...pauseActivities(config, looks, surroundings),
       ...batchActivities(config, client, clock),
       ...reconcileActivities(config, client, clock),
       ...reportActivities(config, client, clock),

@@ -129,11 +129,14 @@ function stateOf({ settings: { callsPerSecond, changedBy, paused } }: LeaseTerm)
   return { callsPerSecond: callsPerSecond ?? null, changedBy: changedBy ?? null, paused: paused ?? null };
 }
 
-function detailsOf({ settings: { callsPerSecond, changedBy, paused } }: LeaseTerm): string {
+function detailsOf({ settings: { callsPerSecond, changedBy, paused, shared } }: LeaseTerm): string {
   const rate =
     callsPerSecond === undefined
       ? "from the workers' configuration"
       : `${callsPerSecond}, set by ${changedBy}`;
   const pause = paused ? `**Paused** by ${paused.by} since ${paused.at}: no create call is sent  \n` : '';
-  return `${pause}Calls per second: ${rate}`;
+  const set = shared
+    ? `version ${shared.version}, set by ${shared.by}, ${shared.at}: ${shared.reason}`
+    : '**missing**: no create call is sent';
+  return `${pause}Calls per second: ${rate}  \nShared settings: ${set}`;
 }

@@ -5,6 +5,7 @@ import { createPayout } from '../../src/activities/payout/create-payout.ts';
 import type { Claim } from '../../src/activities/payout/send-once.ts';
 import type { CreateOrder } from '../../src/activities/shared/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
+import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import type { SendPolicy } from '../../src/domain/payout.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
@@ -25,6 +26,7 @@ const POLICY: SendPolicy = {
   createCheck: 'doubtful',
   repeatedCreate: 'review',
   clientPairs: 'learned',
+  approvals: NO_APPROVAL_POLICY,
   visibleWithinMs: 0,
 };
 const caller = { environment: 'test', app: 'default' };
@@ -64,6 +66,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
     create = {
       order: { ...request, receiver, lockRateId: quote.lockRateId },
       clientId: request.clientId,
+      isApproved: false,
       firstRunId: RUN,
       isDoubtful: false,
       startedAtMs: STARTED_AT_MS,

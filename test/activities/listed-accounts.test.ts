@@ -2,6 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunHistories } from '../../src/activities/payout/earlier-runs.ts';
 import { providerActivities } from '../../src/activities/shared/provider-activities.ts';
+import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
@@ -46,6 +47,7 @@ function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<strin
       createCheck: 'doubtful',
       repeatedCreate: 'review',
       clientPairs: 'learned',
+      approvals: NO_APPROVAL_POLICY,
       visibleWithinMs: 0,
       recoveredAtMs,
     },

@@ -1,6 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
 import { providerActivities } from '../../src/activities/shared/provider-activities.ts';
+import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
@@ -33,7 +34,13 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     pairs: { isKnown: async () => false },
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
-    policy: { createCheck: 'doubtful', repeatedCreate: 'review', clientPairs: 'learned', visibleWithinMs: 0 },
+    policy: {
+      createCheck: 'doubtful',
+      repeatedCreate: 'review',
+      clientPairs: 'learned',
+      approvals: NO_APPROVAL_POLICY,
+      visibleWithinMs: 0,
+    },
   });
   await expect(new MockActivityEnvironment().run(() => fetchOrder(CALLER, 'an order'))).rejects.toMatchObject(
     { type: 'UNAUTHORIZED' },

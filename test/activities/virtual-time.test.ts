@@ -2,6 +2,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
 import { providerActivities } from '../../src/activities/shared/provider-activities.ts';
+import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { type InProcessOptions, InProcessTransport } from '../payments/support/in-process.ts';
@@ -34,7 +35,13 @@ function workerWith(provider: InProcessOptions) {
     },
     claim: async () => void claims.push(clock.nowMs() - beganMs),
     pairs: { isKnown: async () => false },
-    policy: { createCheck: 'doubtful', repeatedCreate: 'review', clientPairs: 'learned', visibleWithinMs: 0 },
+    policy: {
+      createCheck: 'doubtful',
+      repeatedCreate: 'review',
+      clientPairs: 'learned',
+      approvals: NO_APPROVAL_POLICY,
+      visibleWithinMs: 0,
+    },
   });
   const environment = new MockActivityEnvironment({
     attempt: 1,
@@ -50,7 +57,7 @@ const guard = {
   sendWithinMs: 10_000,
   scheduleByMs: Number.POSITIVE_INFINITY,
 };
-const create = { order: CREATE, clientId: 'C-1', ...guard };
+const create = { order: CREATE, clientId: 'C-1', isApproved: false, ...guard };
 
 test.each([
   [9_999, { kind: 'created' }],

@@ -5,6 +5,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { request } from 'undici';
 import { inject } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
+import { setFirstSettings } from '../../scripts/first-settings.ts';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
@@ -68,16 +69,17 @@ export async function canaryStage(keys: Environment, temporal: CanaryTemporal): 
     PAYOUTS_METRICS_LISTEN: `127.0.0.1:${metricsPort}`,
     PAYOUTS_API_LISTEN: `127.0.0.1:${apiPort}`,
   };
-  const worker = await startProgram('src/workers/main.ts', environment, /worker ready/);
-  // Only workers have token keys.
-  const { PAYOUTS_TOKEN_KEYS: _tokenKeys, ...apiEnvironment } = environment;
-  const service = await startProgram('src/starters/api/main.ts', apiEnvironment, /API server listening on/);
   const connection = await Connection.connect({ address: temporal.address });
   const client = new Client({
     connection,
     dataConverter: dataConverter(encryptionKeys(environment).payloads, PROCESS_SURROUNDINGS.random),
     interceptors: patientInterceptors(),
   });
+  const worker = await startProgram('src/workers/main.ts', environment, /worker ready/);
+  await setFirstSettings(client, environment);
+  // Only workers have token keys.
+  const { PAYOUTS_TOKEN_KEYS: _tokenKeys, ...apiEnvironment } = environment;
+  const service = await startProgram('src/starters/api/main.ts', apiEnvironment, /API server listening on/);
   const said: string[] = [];
   return {
     simulator,

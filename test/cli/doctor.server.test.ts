@@ -44,6 +44,7 @@ function linesOf(text: string): string[] {
     line
       .replace(/^namespace: .*/, 'namespace')
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, 'TIME')
+      .replace(/(?<=version \d+, by )[\w ]+/, 'NAME')
       .replace(/\d+@[\w.-]+/, 'WORKER')
       .replace(/127[\d.:]+|(?<=server )[\d.]+/g, 'N')
       .replace(/\d+(?= calls per second)/, 'N')
@@ -83,6 +84,7 @@ describe('doctor in a healthy environment', () => {
       'worker versions: ok',
       'encryption keys: ok',
       'rate-limit lease: ok',
+      'shared settings: ok',
       'create calls: ok',
       'reconciliation: ok',
       'tokens: ok',

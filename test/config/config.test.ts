@@ -56,15 +56,6 @@ describe('the environment is read once, and every bad variable is named', () => 
     expect(env.PAYMENTS_ECHO).toBe('visible');
   });
 
-  test('H53 requires an ISO 8601 instant in the past for the recovery', () => {
-    const read = (instant: string) => ({ ...good, PAYOUTS_TEMPORAL_RECOVERED_AT: instant });
-    const { env } = workerConfig(read('2026-01-31T09:00:00+01:00'));
-    expect(env.PAYOUTS_TEMPORAL_RECOVERED_AT).toBe(Date.parse('2026-01-31T08:00:00Z'));
-    expect(workerConfig(good).env.PAYOUTS_TEMPORAL_RECOVERED_AT).toBeUndefined();
-    expect(problems(read('yesterday')).join()).toMatch(/PAYOUTS_TEMPORAL_RECOVERED_AT.*ISO 8601/);
-    expect(problems(read('2999-01-01T00:00:00Z')).join()).toMatch(/PAYOUTS_TEMPORAL_RECOVERED_AT.*future/);
-  });
-
   test('names every required variable', () => {
     expect(problems({})).toEqual(
       expect.arrayContaining([

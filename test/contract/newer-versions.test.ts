@@ -3,6 +3,7 @@ import { schemaFiles } from '../../scripts/write-schemas.ts';
 import { createPayout } from '../../src/activities/payout/create-payout.ts';
 import { payoutResultSchema, storedResultSchema } from '../../src/contract/payout-answers.ts';
 import { checkPayoutRequest, readStoredRequest } from '../../src/contract/payout-request.ts';
+import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../src/domain/batch.ts';
 import { Allowance } from '../../src/domain/daily-limits.ts';
 import { newRecord } from '../../src/domain/payout-record.ts';
@@ -76,6 +77,7 @@ describe('H191 what a newer 1.x version has written', () => {
       createCheck: 'doubtful',
       repeatedCreate: 'review',
       clientPairs: 'learned',
+      approvals: NO_APPROVAL_POLICY,
       visibleWithinMs: 0,
     } as const;
     const answer = await createPayout(
@@ -83,7 +85,7 @@ describe('H191 what a newer 1.x version has written', () => {
       { environment: 'test', app: 'default', openId: undefined },
       {
         ...{ sendWithinMs: 1_000, scheduleByMs: 0, clientId: 'c', requires: ['a guard'] },
-        ...{ firstRunId: 'r', isDoubtful: false },
+        ...{ firstRunId: 'r', isDoubtful: false, isApproved: false },
         order: { ...payoutRequest('p'), lockRateId: 'L' },
       },
     );

@@ -13,7 +13,7 @@ let server: TestApiServer;
 
 beforeAll(async () => {
   const approvals = { callers: { finance: { CNY: '50.00' } } };
-  world = await VirtualWorld.start({ env: { PAYOUTS_APPROVALS_FILE: keysFile(approvals) } });
+  world = await VirtualWorld.start({ approvals });
   server = await startDesk(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('finance', { users: ['olga', 'piet'] })]),
     PAYOUTS_DESK_USER_HEADER: 'X-Forwarded-User',

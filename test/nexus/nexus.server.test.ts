@@ -42,8 +42,8 @@ beforeAll(async () => {
     env: {
       PAYOUTS_ENCRYPTION_KEYS: newKey('k1'),
       PAYOUTS_NEXUS_FILE: keysFile({ default: { largestAmount: { CNY: '500.00' }, payerIds: PAYERS } }),
-      PAYOUTS_APPROVALS_FILE: keysFile({ callers: { 'nexus:default': { CNY: '400.00' } } }),
     },
+    approvals: { callers: { 'nexus:default': { CNY: '400.00' } } },
   });
   await createNamespace(world.client.connection, NAMESPACE);
   native = await NativeConnection.connect({ address: world.address });

@@ -1,6 +1,7 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { SharedSettingsOf } from '../../src/client/shared-settings.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { eventually } from '../support/eventually.ts';
@@ -83,9 +84,10 @@ test(`H53 Temporal is restored to a state before ${COUNT} payouts were paid: one
 
   await stopAll();
   copyDatabase(snapshot, stage.folder);
-  const recoveredAt = new Date().toISOString();
   await stage.temporal.restart();
-  await stage.startWorker({ ...ENVIRONMENT, PAYOUTS_TEMPORAL_RECOVERED_AT: recoveredAt });
+  const recovered = { by: 'olga', reason: 'a restore', recoveredAt: 'now' };
+  expect(await new SharedSettingsOf(stage.client, 'test').change(recovered)).toHaveLength(1);
+  await stage.startWorker(ENVIRONMENT);
   for (const body of underWay ?? [])
     stage.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
   // In the restored state, no approval is recorded. A payout that was confirmed by then needs none.

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
+import { setFirstSettings } from '../../scripts/first-settings.ts';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
@@ -51,6 +52,7 @@ export class KillableStage {
       ...env,
     };
     this.worker = await startProgram('src/workers/main.ts', all, /worker ready/);
+    await setFirstSettings(this.client, all);
   }
 
   async killWorker(): Promise<void> {

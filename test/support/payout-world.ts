@@ -8,11 +8,13 @@ import { Client, Connection, type ConnectionLike } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
+import { setFirstSettings } from '../../scripts/first-settings.ts';
 import { type SettingsChange, type Simulator, startSimulator } from '../../simulator/index.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
+import type { ApprovalPolicy } from '../../src/domain/approval-policy.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
@@ -37,6 +39,8 @@ export interface WorldOptions {
   address?: string;
   /** Without workers, nothing runs until `startWorkers`. */
   idle?: boolean;
+  /** Of every application. Null: nobody has set the shared settings. */
+  approvals?: ApprovalPolicy | null;
 }
 
 export class PayoutWorld extends TestWorld {
@@ -47,6 +51,7 @@ export class PayoutWorld extends TestWorld {
   readonly payouts: Payouts;
   readonly clock = PROCESS_SURROUNDINGS.clock;
   private env: Environment;
+  private readonly approvals: ApprovalPolicy | null | undefined;
   readonly native: NativeConnection;
   private running: { workers: Runnable[]; done: Promise<unknown>; stopKeeping: () => void } | undefined;
 
@@ -57,6 +62,7 @@ export class PayoutWorld extends TestWorld {
     client: Client;
     native: NativeConnection;
     env: Environment;
+    approvals: ApprovalPolicy | null | undefined;
   }) {
     super();
     this.namespace = parts.namespace;
@@ -65,6 +71,7 @@ export class PayoutWorld extends TestWorld {
     this.client = parts.client;
     this.native = parts.native;
     this.env = parts.env;
+    this.approvals = parts.approvals;
     this.payouts = new Payouts({ client: parts.client, environment: 'test' });
   }
 
@@ -93,7 +100,9 @@ export class PayoutWorld extends TestWorld {
     });
     // A server of several parts learns the search attributes of a new namespace only after some seconds.
     await eventually(() => client.workflow.count("PayoutApp = 'any'").catch(() => undefined));
-    const world = new PayoutWorld({ namespace, address, simulator, client, native, env });
+    const { approvals } = options;
+    const world = new PayoutWorld({ namespace, address, simulator, client, native, env, approvals });
+    if (approvals !== null) await setFirstSettings(client, env, approvals);
     if (!options.idle) await world.startWorkers();
     return world;
   }
@@ -107,6 +116,7 @@ export class PayoutWorld extends TestWorld {
     this.env = { ...this.env, ...change };
     const config = workerConfig(this.env);
     const client = this.speaking(this.env['PAYOUTS_ENCRYPTION_KEYS']);
+    if (this.approvals !== null) await setFirstSettings(client, this.env, this.approvals);
     const created = await createWorkers({
       ...{ config, client, surroundings: PROCESS_SURROUNDINGS },
       createWorker: (options) =>

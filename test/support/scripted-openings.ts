@@ -10,6 +10,7 @@ import type {
 } from '../../src/activities/shared/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
+import { FIXED_LOOKS } from './fixed-looks.ts';
 import { simulatedWorkers } from './simulated-workers.ts';
 import { productWorkflows, type VirtualWorld } from './virtual-world.ts';
 
@@ -66,7 +67,7 @@ export async function scriptedProvider(world: VirtualWorld): Promise<ScriptedPro
     {
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowBundle: { codePath: 'loaded before' },
-      activities: { ...preparation(config, world.clock) },
+      activities: { ...preparation(config, FIXED_LOOKS, world.clock) },
     },
     { taskQueue: apiTaskQueue('test', 'default'), activities: answers },
   ]);

@@ -4,6 +4,7 @@
  */
 import { Client } from '@temporalio/client';
 import { inject } from 'vitest';
+import { firstSettings } from '../../simulation/payouts/first-settings.ts';
 import {
   REQUIRED_ENV,
   PayoutWorld as SimulatedWorld,
@@ -15,6 +16,7 @@ import type { SettingsChange } from '../../simulator/index.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
+import type { ApprovalPolicy } from '../../src/domain/approval-policy.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import type { Clock, Surroundings } from '../../src/surroundings/surroundings.ts';
 import { StandingTransport } from './event-endpoint.ts';
@@ -47,6 +49,8 @@ export interface VirtualWorldOptions {
   seed?: number;
   /** The conditions of each call to the provider. */
   trip?: SimulatedWorldOptions['trip'];
+  /** Of every application. Null: nobody has set the shared settings. */
+  approvals?: ApprovalPolicy | null;
 }
 
 let loaded: Promise<Workflows> | undefined;
@@ -87,6 +91,7 @@ export class VirtualWorld extends TestWorld {
       startsAt: Date.now(),
       idle: options.idle,
       ...(options.trip && { trip: options.trip }),
+      shared: options.approvals === null ? null : firstSettings(new Date().toISOString(), options.approvals),
       eventTransport: (world) => new StandingTransport(world),
       withoutSchedules: !options.schedules,
     });

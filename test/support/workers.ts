@@ -1,6 +1,7 @@
 /** Several worker processes of one world, and payouts that keep them busy. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'vitest';
+import { setFirstSettings } from '../../scripts/first-settings.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
@@ -20,6 +21,7 @@ export class WorkerProcesses {
 
   async start(change: Environment = {}): Promise<OwnProcess> {
     const environment = { ...this.world.workerEnvironment, ...change };
+    await setFirstSettings(this.world.client, environment);
     const worker = await startProgram('src/workers/main.ts', environment, /worker ready/);
     this.started.push(worker);
     return worker;

@@ -11,7 +11,7 @@ declare module 'vitest' {
 }
 
 export async function startWorld(
-  options: Pick<VirtualWorldOptions, 'env' | 'settings' | 'idle'> = {},
+  options: Pick<VirtualWorldOptions, 'env' | 'settings' | 'idle' | 'approvals'> = {},
 ): Promise<TestWorld> {
   if (inject('worldsOn') !== 'server') return VirtualWorld.start(options);
   // Loads the Rust core.

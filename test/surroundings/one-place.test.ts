@@ -12,7 +12,6 @@ const SANDBOXED = /^src\/(workflows|domain)\//;
 /** Files that may read the process's time nevertheless. */
 const ALLOWED = new Map([
   [OWN, 'is the one place'],
-  ['src/config/config.ts', 'checks a setting once, when a process starts'],
   ['src/client/checked-batch.ts', 'lets the process do other work between the rows of a batch'],
   ['src/client/until-end.ts', 'limits a wait for an end, which no worker makes'],
 ]);

@@ -1,7 +1,5 @@
 /** Who must approve, and decisions that are sent twice, through every interface. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { workerConfig } from '../../src/config/config.ts';
-import type { Environment } from '../../src/config/environment.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
@@ -12,7 +10,7 @@ import { newPartnerOrderId, type TestWorld } from '../support/test-world.ts';
 import { startWorld } from '../support/world.ts';
 
 const POLICY = {
-  applications: { default: { CNY: '100.00' } },
+  above: { CNY: '100.00' },
   callers: { shop: { CNY: '20.00' }, stall: { USD: '1.00' } },
 };
 
@@ -20,7 +18,7 @@ let world: TestWorld;
 let server: TestApiServer;
 let at: string;
 beforeAll(async () => {
-  world = await startWorld({ env: { PAYOUTS_APPROVALS_FILE: keysFile(POLICY) } });
+  world = await startWorld({ approvals: POLICY });
   server = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([
       ...['shop', 'stall', 'market', 'desk'].map((name) =>
@@ -71,20 +69,6 @@ describe('H161 workers require an approval, whatever the request says', () => {
       await world.payouts.approve(body, { by: 'olga' });
       expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
     }
-  });
-
-  test.each([
-    [{ applications: { east: {} } }, /applications\.east is not configured/],
-    [{ callers: { shop: { CNY: '1.001' } } }, /callers\.shop\.CNY must be digits/],
-    [{ callers: { shop: { yuan: '1' } } }, /callers\.shop\.yuan/],
-    [{ caller: {} }, /PAYOUTS_APPROVALS_FILE: caller/],
-  ])('a worker does not start with %j', (policy, problem) => {
-    const environment: Environment = {
-      ...{ PAYMENTS_ENVIRONMENT: 'test', PAYMENTS_BASE_URL: 'http://127.0.0.1:9' },
-      ...{ PAYMENTS_AUTH_URL: 'http://127.0.0.1:9', PAYMENTS_APP_ID: 'a', PAYMENTS_APP_SECRET: 's' },
-      PAYOUTS_APPROVALS_FILE: keysFile(policy),
-    };
-    expect(() => workerConfig(environment)).toThrow(problem);
   });
 });
 

@@ -1,5 +1,6 @@
 /** Sends creates: the only calls that move money. */
 import { activityInfo } from '@temporalio/activity';
+import { requiresApproval } from '../../domain/approval-policy.ts';
 import type { SendPolicy } from '../../domain/payout.ts';
 import {
   CreateRefusedError,
@@ -16,7 +17,8 @@ import { type Claim, mustNotSend, provablyNotSent, whileClaimed } from './send-o
 export interface CreateDependencies {
   client: PaymentsClient;
   claim: Claim;
-  policy: SendPolicy;
+  /** Undefined while the application has no shared settings: nothing may be sent. */
+  policy: SendPolicy | undefined;
   surroundings: Surroundings;
 }
 
@@ -29,8 +31,12 @@ export async function createPayout(
   const deadline = clock.nowMs() + create.sendWithinMs;
   // Only a newer worker may send it: the workflow tries again.
   if (create.requires && create.requires.length > 0) return { kind: 'not-sent', cause: 'unreachable' };
+  if (!policy) return { kind: 'not-sent', cause: 'paused' };
   const held =
-    mustNotSend(create, policy) ?? lockOver(create) ?? (await confirmNow(client, policy, caller, create));
+    mustNotSend(create, policy) ??
+    unapproved(create, policy) ??
+    lockOver(create) ??
+    (await confirmNow(client, policy, caller, create));
   if (held) return held;
   try {
     const order = await whileClaimed(claim, clock, (beforeSend) =>
@@ -40,6 +46,16 @@ export async function createPayout(
   } catch (error) {
     return answerOf(error, random);
   }
+}
+
+/** The payout may have been prepared with older settings, or without any. */
+function unapproved(
+  { order, isApproved, startedBy }: CreateOrder,
+  { approvals }: SendPolicy,
+): NothingSent | undefined {
+  return !isApproved && requiresApproval(approvals, order.instructedAmount, startedBy)
+    ? { kind: 'not-sent', cause: 'unapproved' }
+    : undefined;
 }
 
 /** Compares two times of Temporal's clock, so the worker's clock does not matter. */

@@ -25,6 +25,11 @@ import type {
   OpeningToConfirm,
 } from '../shared/types.ts';
 
+interface WithPolicy {
+  client: PaymentsClient;
+  policy: SendPolicy;
+}
+
 /** Sends the request, unless it may have been sent before. Throws if the outcome is unknown. */
 export async function openReceivingAccount(
   { client, claim, policy, surroundings: { clock, random } }: CreateDependencies,
@@ -32,6 +37,7 @@ export async function openReceivingAccount(
   { request, ...guard }: OpenAccount,
 ): Promise<OpenAnswer> {
   const deadline = clock.nowMs() + guard.sendWithinMs;
+  if (!policy) return { kind: 'not-sent', cause: 'paused' };
   const held = mustNotSend(guard, policy);
   if (held) return held;
   if (policy.createCheck === 'always' && !guard.cleared) return { kind: 'not-sent', cause: 'earlier-run' };
@@ -70,7 +76,7 @@ function hasRefusalStatus({ httpStatus = 0 }: PaymentsError): boolean {
  * may have opened one of them: the workflow would exclude them as older than its request (H192).
  */
 export async function listReceivingAccounts(
-  { client, policy }: Pick<CreateDependencies, 'client' | 'policy'>,
+  { client, policy }: WithPolicy,
   histories: RunHistories,
   options: CallerOptions,
   which: ListedAccounts,
@@ -109,7 +115,7 @@ const REFUSALS = [RefusedError, MalformedAnswerError, IllegalParameterError, Inv
  * So after a restore, only an empty list clears an opening, and never one that started before the restore (H53).
  */
 export async function confirmAccount(
-  { client, policy: { recoveredAtMs, visibleWithinMs } }: Pick<CreateDependencies, 'client' | 'policy'>,
+  { client, policy: { recoveredAtMs, visibleWithinMs } }: WithPolicy,
   histories: RunHistories,
   options: CallerOptions,
   { workflowId, startedAtMs, ...which }: OpeningToConfirm,

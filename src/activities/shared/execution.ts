@@ -25,10 +25,11 @@ export async function withHeartbeats<T>(clock: Clock, work: () => Promise<T>): P
 /** Throws `WRONG_WORKER` for a task of another environment or application. Another attempt may reach the right worker. */
 export function requireHere(here: Place, meant: Place): void {
   if (meant.environment === here.environment && meant.app === here.app) return;
-  throw ApplicationFailure.create({
-    type: 'WRONG_WORKER',
-    message: `this worker serves ${nameOf(here)}; the task is for ${nameOf(meant)}`,
-  });
+  throw wrongWorker(`this worker serves ${nameOf(here)}; the task is for ${nameOf(meant)}`);
+}
+
+export function wrongWorker(message: string): ApplicationFailure {
+  return ApplicationFailure.create({ type: 'WRONG_WORKER', message });
 }
 
 function nameOf({ environment, app }: Place): string {

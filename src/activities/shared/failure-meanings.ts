@@ -12,6 +12,7 @@ type OwnFailure =
   | 'NOT_ENDED_YET'
   | 'NOT_STORED'
   | 'PAUSED'
+  | 'SETTINGS_MISSING'
   | 'VISIBILITY_LAGS'
   | 'WRONG_WORKER';
 
@@ -86,7 +87,15 @@ export const ACTIVITY_FAILURES: Readonly<Record<PaymentsErrorCode | OwnFailure, 
     meaning: 'The worker serves another application or environment than the call is for.',
     action: 'Check `PAYMENTS_ENVIRONMENT` and the application names of the workers.',
   },
-  PAUSED: { meaning: 'The application is paused. Not an error.', action: WAITS },
+  PAUSED: {
+    meaning: 'The application is paused, or has no shared settings. Not an error.',
+    action: WAITS,
+  },
+  SETTINGS_MISSING: {
+    meaning:
+      'Nobody has set the [shared settings](operations.md#shared-settings) of the application, or the namespace has failed over since.',
+    action: 'Run `npm run payouts -- settings`, which says what to do.',
+  },
   VISIBILITY_LAGS: { meaning: "Temporal's visibility does not show this run yet.", action: WAITS },
   NOTHING_CHANGED: {
     meaning: 'Too little has changed in the payouts of a batch. Not an error.',

@@ -19,7 +19,9 @@ import { authorizationUrl } from '../../payments/index.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { eventTypesOf } from '../events/publish-events.ts';
 import { doubtAbout } from '../payout/send-once.ts';
+import { onlyHere, wrongWorker } from './execution.ts';
 import { invalid, NOT_CONFIGURED, notHere, otherId, refuse, userMissing } from './invalid.ts';
+import type { LeaseLooks } from './lease-looks.ts';
 import type { CheckActivities, Prepared, ReadPlan } from './types.ts';
 
 /** 31 December 9999. */
@@ -43,8 +45,13 @@ const followUpSchema = z.object({
   metadata: storedResultSchema.shape.metadata,
 }) satisfies z.ZodType<FollowUpRequest>;
 
-export function preparation(config: WorkerConfig, clock: Clock): CheckActivities {
+export function preparation(
+  config: WorkerConfig,
+  looks: Pick<LeaseLooks, 'recent' | 'current'>,
+  clock: Clock,
+): CheckActivities {
   const { env, applications, keys } = config;
+  const here = onlyHere(env.PAYMENTS_ENVIRONMENT, clock);
   return {
     preparePayout: async (body, { workflowId, environment, startedBy }) => {
       const { request, settings } = prepared(
@@ -56,7 +63,11 @@ export function preparation(config: WorkerConfig, clock: Clock): CheckActivities
           ...otherId('partnerOrderId', workflowId, payoutWorkflowId(app, partnerOrderId)),
         ],
       );
-      const mustBeApproved = requiresApproval(config.approvals, request, startedBy);
+      const { appId } = applicationOf(config, { environment: env.PAYMENTS_ENVIRONMENT, app: request.app });
+      const { shared } = await looks.recent(appId);
+      // Without settings, or with later ones, the lease owner asks for the approval when it should send.
+      const mustBeApproved =
+        shared && requiresApproval(shared.approvals, request.instructedAmount, startedBy);
       return {
         request: { ...request, ...(mustBeApproved && { approval: 'required' }) },
         settings: { ...settings, ...eventTypesOf(config, request.app) },
@@ -74,13 +85,16 @@ export function preparation(config: WorkerConfig, clock: Clock): CheckActivities
         'receiving account request',
       ),
     prepareFollowUp: async (request) => followUpPlan(config, request),
-    async findEarlierSend(facts) {
-      const policy = sendPolicy(env);
-      const doubt = doubtAbout(activityInfo().workflowExecution?.runId, facts, policy);
-      // The start of a lost or deleted run proves nothing.
-      const provesNothing = policy.createCheck === 'always' || policy.recoveredAtMs !== undefined;
-      return doubt ?? (provesNothing && !facts.cleared ? 'earlier-run' : null);
-    },
+    findEarlierSend: (caller, facts) =>
+      here(caller, async () => {
+        const application = applications.get(caller.app);
+        if (!application) throw wrongWorker(`this worker does not serve ${caller.app}`);
+        const policy = sendPolicy(env, await looks.current(application.appId));
+        const doubt = doubtAbout(activityInfo().workflowExecution?.runId, facts, policy);
+        // The start of a lost or deleted run proves nothing.
+        const provesNothing = policy.createCheck === 'always' || policy.recoveredAtMs !== undefined;
+        return doubt ?? (provesNothing && !facts.cleared ? 'earlier-run' : null);
+      }),
     async prepareRead(app, openId) {
       const plan = readPlan(config, app);
       return typeof openId === 'string' ? { ...plan, caller: { ...plan.caller, openId } } : plan;

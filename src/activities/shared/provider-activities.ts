@@ -3,6 +3,7 @@ import { activityInfo } from '@temporalio/activity';
 import { accountProblem } from '../../domain/account-check.ts';
 import { clientPair } from '../../domain/client-pair.ts';
 import type { QuoteSent } from '../../domain/deadlines.ts';
+import type { SendPolicy } from '../../domain/payout.ts';
 import type { Quote, QuoteRequest, TradeKey } from '../../domain/provider-records.ts';
 import { finalStatus } from '../../domain/trade-verdict.ts';
 import {
@@ -18,6 +19,7 @@ import * as receiving from '../receiving-account/open-receiving-account.ts';
 import { RecentAccounts } from '../receiving-account/recent-accounts.ts';
 import { type CallerOptions as Options, optionsOf, requireHere, withHeartbeats } from './execution.ts';
 import { mapped, nullOn } from './failures.ts';
+import { settingsMissing } from './lease-looks.ts';
 import { probeProvider } from './probe-provider.ts';
 import type { Caller, ProviderActivities } from './types.ts';
 
@@ -72,7 +74,7 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
       read(caller, async (options) => {
         const runId = activityInfo().workflowExecution?.runId ?? '';
         const trade = await result(key, options);
-        const { recoveredAtMs, repeatedCreate } = policy;
+        const { clientPairs, recoveredAtMs, repeatedCreate } = known(policy);
         const own = { workflowId, runId };
         const senders = await runsThatMayHaveSent(histories, own, 'createPayout', recoveredAtMs);
         const sends = sendsOf(senders);
@@ -82,7 +84,7 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
         }
         const mayRepeat = repeatedCreate === 'safe';
         const isPairKnown =
-          policy.clientPairs === 'trusted' || (await pairs.isKnown(clientPair(environment, request)));
+          clientPairs === 'trusted' || (await pairs.isKnown(clientPair(environment, request)));
         return { exists: false, isPairKnown, mayRepeat, recoveredAtMs, ...sends, runId };
       }),
     fetchOrder: (caller, orderId) => read(caller, (options) => client.payoutOrder(orderId, options)),
@@ -98,9 +100,13 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
     openReceivingAccount: (caller, open) =>
       call(caller, (options) => receiving.openReceivingAccount(dependencies, options, open)),
     listReceivingAccounts: (caller, which) =>
-      read(caller, (options) => receiving.listReceivingAccounts(dependencies, histories, options, which)),
+      read(caller, (options) =>
+        receiving.listReceivingAccounts({ client, policy: known(policy) }, histories, options, which),
+      ),
     confirmAccount: (caller, which) =>
-      read(caller, (options) => receiving.confirmAccount(dependencies, histories, options, which)),
+      read(caller, (options) =>
+        receiving.confirmAccount({ client, policy: known(policy) }, histories, options, which),
+      ),
     fetchReceivingBalance: (caller, { payerId, currency }) =>
       read(caller, (options) => client.receivingAccountBalance(payerId, currency, options)),
     fetchReceivingDetail: (caller, accountId) =>
@@ -108,6 +114,12 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
         nullOn([RefusedError], () => client.receivingAccountDetail(accountId, options)),
       ),
   };
+}
+
+/** Without shared settings, nobody can say what another run may have sent. */
+function known(policy: SendPolicy | undefined): SendPolicy {
+  if (policy) return policy;
+  throw settingsMissing();
 }
 
 /** The quote, and when its request was sent. */

@@ -39,6 +39,10 @@ export interface CreateOrder extends SendGuard {
   scheduleByMs: number;
   order: provider.CreatePayoutRequest;
   clientId: string;
+  /** The payout requires an approval, and has it. */
+  isApproved: boolean;
+  /** The caller who started the payout, if its name was recorded. */
+  startedBy?: unknown;
   /** What the sender must know, if the payout runs on a newer version: see `PayoutSettings`. */
   requires?: readonly string[] | undefined;
 }
@@ -61,8 +65,10 @@ export type NothingSent = {
     | 'exists'
     /** Immediately before the send, the provider gave no usable answer. */
     | 'unconfirmed'
-    /** An operator has paused the application. */
-    | 'paused';
+    /** An operator has paused the application, or nobody has set its shared settings. */
+    | 'paused'
+    /** The shared settings require an approval, and the payout has asked for none. */
+    | 'unapproved';
 };
 
 export type QuoteAnswer =
@@ -251,5 +257,5 @@ export interface CheckActivities {
   prepareReceivingAccount(request: unknown, start: StartFacts): Promise<Prepared<CheckedOpeningRequest>>;
   prepareFollowUp(request: unknown): Promise<FollowUpPlan>;
   /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent the create. */
-  findEarlierSend(facts: RunFacts): Promise<EarlierSendCause>;
+  findEarlierSend(caller: Caller, facts: RunFacts): Promise<EarlierSendCause>;
 }

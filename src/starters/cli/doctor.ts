@@ -18,6 +18,7 @@ import {
   providerNotChecked,
   rateLimitUsedUp,
 } from './doctor/provider.ts';
+import { checkSharedSettings } from './doctor/shared-settings.ts';
 import { checkNamespace, checkSearchAttributes, checkVersion } from './doctor/temporal.ts';
 import { checkVersions } from './doctor/versions.ts';
 import { checkLease, checkPause, checkTaskQueues } from './doctor/workers.ts';
@@ -120,6 +121,9 @@ async function examineWorkers(
   if (keys.check.verdict !== 'ok') throw new CannotGoOn('the encryption keys do not match');
   checks.add(
     await checks.run('rate-limit lease', WORKER, (session) => checkLease(session, environment, app)),
+  );
+  checks.add(
+    await checks.run('shared settings', WORKER, (session) => checkSharedSettings(session, environment, app)),
   );
   checks.add(
     await checks.run('create calls', TEMPORAL_ONLY, (session) => checkPause(session, environment, app)),

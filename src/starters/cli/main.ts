@@ -19,11 +19,13 @@ import {
   checkedPage,
   checkedRate,
   checkedReason,
+  checkedSettings,
   checkedTimeout,
   type ListOptions,
   payoutResolution,
   type RateLimitOptions,
   type ResolveOptions,
+  type SettingsOptions,
 } from './options.ts';
 import type { StartOptions } from './payout-verbs.ts';
 import { printFailure } from './print-failure.ts';
@@ -50,6 +52,8 @@ const payoutVerbs = () => import('./payout-verbs.ts');
 const listVerb = () => import('./list-verb.ts');
 const reportVerb = () => import('./report-verb.ts');
 const applicationVerbs = () => import('./application-verbs.ts');
+const settingsVerb = () => import('./settings-verb.ts');
+const approvalsFile = () => import('./approvals-file.ts');
 const doctorVerb = () => import('./doctor.ts');
 
 const HELP_TAIL = `
@@ -282,6 +286,27 @@ verb<Common & Confirmable & { by: string }>(
 )
   .option(...YES)
   .requiredOption(...DECIDED_BY);
+
+// Here --app is a filter without a default.
+withOutput(program.command('settings'))
+  .description('show the settings that all processes share, or change them')
+  .option('--app <name>', 'only this application')
+  .option('--app-id <id>', 'with --app: also if Temporal does not list it')
+  .option('--first', 'with --app-id: change nothing if there are settings')
+  .option('--approvals <file>', 'which payouts require an approval; none: only the request decides')
+  .option('--recovered-at <time>', 'when Temporal last lost something: a time, now, or never')
+  .option('--by <name>', 'who changes them')
+  .option('--reason <text>', 'why')
+  .option(...YES)
+  .action(async (options: SettingsOptions & Confirmable, command: Command) => {
+    const change = checkedSettings(options);
+    if (options.app !== undefined) checkedApp(options.app);
+    const file = change?.approvals ? (await approvalsFile()).approvalsOf(change.approvals) : undefined;
+    const work: Work = async (session) =>
+      (await settingsVerb()).settings(session, options, change && { ...change, file });
+    const of = options.app ?? 'all applications';
+    await perform(command, change ? confirmed(options, `change the shared settings of ${of}`, work) : work);
+  });
 
 // Covers all applications, so it has no --app.
 withOutput(program.command('allowance <caller>'))

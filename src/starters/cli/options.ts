@@ -43,6 +43,28 @@ export interface RateLimitOptions {
   by?: string | undefined;
 }
 
+export interface SettingsOptions {
+  app?: string | undefined;
+  appId?: string | undefined;
+  first?: true;
+  /** A file, or `none`. */
+  approvals?: string | undefined;
+  /** A time, `now` or `never`. */
+  recoveredAt?: string | undefined;
+  by?: string | undefined;
+  reason?: string | undefined;
+}
+
+/** Undefined parts stay as they are. */
+export interface CheckedSettings {
+  /** A file; null: no approvals. */
+  approvals: string | null | undefined;
+  /** ISO 8601, or `now`; null: never. */
+  recoveredAt: string | null | undefined;
+  by: string;
+  reason: string;
+}
+
 export interface RateChange {
   /** Null: the workers' configuration. */
   callsPerSecond: number | null;
@@ -153,6 +175,40 @@ export function checkedRate({ callsPerSecond, by }: RateLimitOptions): RateChang
   if (!/^\d+$/.test(callsPerSecond) || rate < 1 || rate > 10_000)
     throw new UsageError('--calls-per-second must be an integer from 1 to 10000, or default');
   return { callsPerSecond: rate, by };
+}
+
+/** Undefined if the settings are only read. */
+export function checkedSettings({
+  by,
+  reason,
+  app,
+  appId,
+  first,
+  approvals,
+  recoveredAt: text,
+}: SettingsOptions): CheckedSettings | undefined {
+  if (appId !== undefined && app === undefined) throw new UsageError('--app-id requires --app');
+  if (first && appId === undefined) throw new UsageError('--first requires --app-id');
+  if (approvals === undefined && text === undefined) {
+    if (by !== undefined || reason !== undefined || appId !== undefined)
+      throw new UsageError('give --approvals FILE or none, or --recovered-at TIME, now or never');
+    return undefined;
+  }
+  if (by === undefined || checkedReason(reason) === undefined || reason === undefined)
+    throw new UsageError('--by and --reason must say who changes the settings, and why');
+  return {
+    ...{ by, reason, recoveredAt: checkedRecovery(text) },
+    approvals: approvals === 'none' ? null : approvals,
+  };
+}
+
+function checkedRecovery(text: string | undefined): string | null | undefined {
+  if (text === 'never') return null;
+  if (text === 'now' || text === undefined) return text;
+  const time = checkedTime('--recovered-at', text);
+  if (time !== undefined && Date.parse(time) > Date.now())
+    throw new UsageError('--recovered-at must not be in the future: every payout would confirm first');
+  return time;
 }
 
 export function checkedReason(reason: string | undefined): string | undefined {

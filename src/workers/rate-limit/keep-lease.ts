@@ -1,13 +1,10 @@
 /** Ensures that the workflow of a rate-limit lease runs: without it, no process may call the provider. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { TypedSearchAttributes } from '@temporalio/common';
-import { Leases } from '../../client/leases.ts';
-import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../contract/ids.ts';
+import { Leases, startLease } from '../../client/leases.ts';
+import { leaseWorkflowId } from '../../contract/ids.ts';
 import { settingsIn } from '../../contract/lease-settings.ts';
-import type { LeaseKey, LeaseTerm, Pause } from '../../domain/rate-limit-lease.ts';
+import type { LeaseKey, LeaseSettings, LeaseTerm } from '../../domain/rate-limit-lease.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
-import { APP } from '../../temporal/search-keys.ts';
-import type { rateLimitLease } from '../../workflows/rate-limit-lease.ts';
 
 const CHECK_EVERY_MS = 5_000;
 const RETRY_MS = 1_000;
@@ -20,7 +17,6 @@ export interface LeaseKeeper {
 
 /** `app`: the application's name, by which operators search for the lease. */
 export function leaseKeeper(client: Client, key: LeaseKey, app: string, clock: Clock): LeaseKeeper {
-  const workflowId = leaseWorkflowId(key.environment, key.appId);
   let cancelTimer: () => void = () => undefined;
   let isStopped = false;
 
@@ -38,15 +34,7 @@ export function leaseKeeper(client: Client, key: LeaseKey, app: string, clock: C
   const ensure = async () => {
     const before = await lastRecord(client, key, app);
     if (isStopped || before === undefined) return;
-    await client.workflow.start<typeof rateLimitLease>('rateLimitLease', {
-      taskQueue: PAYOUTS_TASK_QUEUE,
-      workflowId,
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      args: [key, { ...before, app }],
-      memo: { settings: before.settings },
-      typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
-      staticSummary: `rate limit of ${app}`,
-    });
+    await startLease(client, key, { ...before, app }, 'USE_EXISTING');
   };
   return {
     check,
@@ -70,16 +58,17 @@ async function lastRecord(
     return { previousOwner: 'unknown', settings: settingsIn(memo) };
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
-    return { previousOwner: 'none', settings: { paused: await pauseOf(client, environment, app) } };
+    return { previousOwner: 'none', settings: await settingsOf(client, environment, app) };
   }
 }
 
-/** A pause belongs to the application, so it outlasts a change of the `app_id`. */
-async function pauseOf(client: Client, environment: string, app: string): Promise<Pause | undefined> {
+/** They belong to the application, so they outlast a change of the `app_id`. */
+async function settingsOf(client: Client, environment: string, app: string): Promise<LeaseSettings> {
   try {
-    return (await new Leases(client, environment).of(app)).settings.paused;
+    const { paused, shared } = (await new Leases(client, environment).of(app)).settings;
+    return { paused, shared };
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
+    if (error instanceof WorkflowNotFoundError) return {};
     throw error;
   }
 }

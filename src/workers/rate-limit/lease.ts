@@ -9,6 +9,7 @@ import { appRenamedSignal } from '../../contract/lease-messages.ts';
 import { leaseSettingsSchema } from '../../contract/lease-settings.ts';
 import { logEvent } from '../../domain/business-events.ts';
 import {
+  inForce,
   type LeaseHandover,
   type LeaseHeartbeat,
   type LeaseSettings,
@@ -18,12 +19,14 @@ import {
 } from '../../domain/rate-limit-lease.ts';
 import { type Clock, repeat } from '../../surroundings/surroundings.ts';
 import { wholeHistory } from '../../temporal/histories.ts';
+import { failoverVersionOf } from '../../temporal/namespace.ts';
 import { Fence } from './fence.ts';
 import { type Predecessor, predecessor } from './predecessor.ts';
 import { type Ending, keepRenewing, renewLease } from './renewals.ts';
 
 /** The SDK abandons an activity without heartbeats through the SDK, which the renewals bypass. */
 const SDK_HEARTBEAT_EVERY_MS = 2_000;
+const CHECK_FAILOVER_EVERY_MS = 10_000;
 
 export interface LeaseOwner {
   /** The application's name in this process's configuration. */
@@ -43,35 +46,28 @@ export interface LeaseParts {
   owner: LeaseOwner;
   client: Client;
   clock: Clock;
-  /** `PAYOUTS_TEMPORAL_RECOVERED_AT`. Unix milliseconds. */
-  recoveredAtMs: number | undefined;
 }
 
 export function leaseActivities(parts: LeaseParts): LeaseActivities {
   return { holdLease: (term) => holdLease(parts, term) };
 }
 
-async function holdLease(
-  { owner, client, clock, recoveredAtMs }: LeaseParts,
-  term: LeaseTerm,
-): Promise<ReleasedLease> {
+async function holdLease({ owner, client, clock }: LeaseParts, term: LeaseTerm): Promise<ReleasedLease> {
   const { taskToken, attempt, heartbeatDetails: details, workflowExecution, ...times } = activityInfo();
   const afterFirstMs = times.currentAttemptScheduledTimestampMs - times.scheduledTimestampMs;
   const runId = workflowExecution?.runId ?? '';
   const { app } = owner;
   const fence = new Fence(clock);
   const renewal = { client, taskToken, fence, clock, heartbeat: () => owner.heartbeat() };
-  const before = predecessor({
-    before: term.previousOwner,
-    runId,
-    recoveredAtMs,
-    attempt,
-    afterFirstMs,
-    details,
-  });
   // This process may have been frozen since it received the task, so Temporal must confirm it first.
   await renewLease(renewal);
   await refuseOutdated(client, term);
+  const failoverVersion = await failoverVersionOf(client);
+  const settings = inForce(term.settings, failoverVersion);
+  if (!settings.shared) log.error('no create call is sent: npm run payouts -- settings', { app });
+  // After a failover, Temporal may have forgotten the last owner.
+  const last = settings.shared ? { before: term.previousOwner, details } : { before: 'unknown' as const };
+  const before = predecessor({ ...last, runId, attempt, afterFirstMs });
   if (term.app !== app) updateName(client, app);
   const stopping = new AbortController();
   let stopRenewals: () => void = () => undefined;
@@ -79,10 +75,13 @@ async function holdLease(
   let ending: Ending;
   try {
     const ended = untilEnd(owner, clock, stopping.signal, (onEnd) => {
-      stopRenewals = keepRenewing(renewal, onEnd);
+      const stops = [keepRenewing(renewal, onEnd), watchFailover(client, clock, failoverVersion, onEnd)];
+      stopRenewals = () => {
+        for (const stop of stops) stop();
+      };
     });
     logEvent(log, 'lease.taken', { app, silentMs: before.silentMs });
-    await owner.begin(fence, before, term.settings);
+    await owner.begin(fence, before, settings);
     ending = await ended;
     // Meanwhile the lease is renewed.
     if (ending === 'released') await owner.drain();
@@ -95,7 +94,22 @@ async function holdLease(
   logEvent(log, 'lease.ended', { app, ending });
   if (ending === 'lost')
     throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'another process may own the lease' });
-  return { ...released, runId, recoveredAtMs };
+  return { ...released, runId };
+}
+
+/** A term ends soon after a failover. Each send looks for itself. */
+function watchFailover(
+  client: Client,
+  clock: Clock,
+  failoverVersion: string,
+  onEnd: (ending: Ending) => void,
+): () => void {
+  return repeat(clock, CHECK_FAILOVER_EVERY_MS, () => {
+    failoverVersionOf(client).then(
+      (now) => now !== failoverVersion && onEnd('released'),
+      () => undefined,
+    );
+  });
 }
 
 /**

@@ -6,7 +6,9 @@ import type {
   LeaseHeartbeat,
   LeaseKey,
   LeaseSettings,
+  SharedSettings,
 } from '../../domain/rate-limit-lease.ts';
+import { holdOf } from '../../domain/rate-limit-lease.ts';
 import { type Clock, sleep } from '../../surroundings/surroundings.ts';
 import { type Runnable, shutDown } from '../activity-worker.ts';
 import type { Fence } from './fence.ts';
@@ -14,6 +16,15 @@ import type { LeaseOwner } from './lease.ts';
 import type { RateLimiter } from './limiter.ts';
 import type { Ownership } from './ownership.ts';
 import type { Predecessor } from './predecessor.ts';
+
+export interface OwnedTerm {
+  /** Of this process. */
+  number: number;
+  callsPerSecond: number;
+  fence: Fence;
+  /** Undefined: no call is sent that creates something. */
+  shared: SharedSettings | undefined;
+}
 
 export interface OwnedQueuesParts {
   app: string;
@@ -23,7 +34,7 @@ export interface OwnedQueuesParts {
   clock: Clock;
   callsPerSecond: number;
   /** Creates new Workers for each term, because a Worker cannot run again after its shutdown. */
-  createWorkers(callsPerSecond: number, term: number): Promise<Runnable[]>;
+  createWorkers(term: OwnedTerm): Promise<Runnable[]>;
   onBegin(): void;
   onEnd(): void;
   /** A Worker failed. `finished` rejects with its error. */
@@ -51,6 +62,7 @@ export class OwnedQueues implements LeaseOwner {
   /** As the previous owner reported. */
   private unreachedBefore = 0;
   private gaveUp = false;
+  private settingsVersion: number | undefined;
 
   constructor(parts: OwnedQueuesParts) {
     this.parts = parts;
@@ -59,22 +71,24 @@ export class OwnedQueues implements LeaseOwner {
 
   async begin(fence: Fence, before: Predecessor, settings: LeaseSettings): Promise<void> {
     const { key, limiter, ownership, onBegin, createWorkers } = this.parts;
-    const rate = settings.callsPerSecond ?? this.parts.callsPerSecond;
+    const callsPerSecond = settings.callsPerSecond ?? this.parts.callsPerSecond;
+    const { shared } = settings;
     this.term += 1;
+    this.settingsVersion = shared?.version;
     this.unreachedBefore = before.released?.unreachedTerms ?? 0;
     this.gaveUp = false;
     ownership.acquired(key.appId);
     onBegin();
     limiter.open({
-      callsPerSecond: rate,
-      isPaused: settings.paused !== undefined,
+      callsPerSecond,
+      isPaused: holdOf(settings) !== undefined,
       isValid: () => fence.isValid(),
       silentMs: before.silentMs,
       before: before.released,
       learnedMarginMs: before.learnedMarginMs,
       unprovenForMs: before.unprovenForMs,
     });
-    this.workers = await createWorkers(rate, this.term);
+    this.workers = await createWorkers({ number: this.term, callsPerSecond, fence, shared });
     for (const worker of this.workers) this.run(worker);
   }
 
@@ -93,7 +107,8 @@ export class OwnedQueues implements LeaseOwner {
   }
 
   heartbeat(): LeaseHeartbeat {
-    return this.parts.limiter.heartbeat();
+    const { settingsVersion } = this;
+    return { ...this.parts.limiter.heartbeat(), ...(settingsVersion !== undefined && { settingsVersion }) };
   }
 
   async shouldRelease(signal: AbortSignal): Promise<void> {

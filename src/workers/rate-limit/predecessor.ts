@@ -19,13 +19,11 @@ export interface Predecessor {
 export interface TermStart {
   before: PreviousOwner;
   runId: string;
-  /** `PAYOUTS_TEMPORAL_RECOVERED_AT` of this process. */
-  recoveredAtMs?: number | undefined;
   attempt: number;
   /** How long after the first attempt this one was scheduled. */
   afterFirstMs: number;
   /** The last heartbeat of earlier attempts; undefined in the first attempt. */
-  details: unknown;
+  details?: unknown;
 }
 
 /** How late a call of an ended process may arrive. */
@@ -53,9 +51,9 @@ export function predecessor(start: TermStart): Predecessor {
   };
 }
 
-/** False for another run, because a reset replays old handovers, and for a handover from before a restore. */
-function isCurrent(before: PreviousOwner, { runId, recoveredAtMs }: TermStart): before is ReleasedLease {
-  return typeof before === 'object' && before.runId === runId && before.recoveredAtMs === recoveredAtMs;
+/** False for another run, because a reset replays old handovers. After a restore, new settings begin another run. */
+function isCurrent(before: PreviousOwner, { runId }: TermStart): before is ReleasedLease {
+  return typeof before === 'object' && before.runId === runId;
 }
 
 function heartbeatIn(details: unknown): LeaseHeartbeat | undefined {

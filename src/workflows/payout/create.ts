@@ -18,7 +18,7 @@ import type { Creation, KnownOrder } from '../../domain/payout-record.ts';
 import { provesNothingSent } from '../shared/call-failures.ts';
 import { checks, findEarlierSend, once } from '../shared/calls.ts';
 import { newerVersion } from '../shared/request-run.ts';
-import { runFacts } from '../shared/run-facts.ts';
+import { runFacts, startFacts } from '../shared/run-facts.ts';
 import { adoptCreated } from './adopt-order.ts';
 import { confirm, review } from './confirm.ts';
 import { lockLeftMs } from './lock-quote.ts';
@@ -95,6 +95,8 @@ async function sendOnce(
       once(run.calls, 'create', summary, budget.scheduleToStartMs).createPayout(run.caller, {
         order: orderBody(run, quote),
         clientId: run.request.clientId,
+        isApproved: run.request.approval !== 'none',
+        startedBy: startFacts().startedBy,
         ...runFacts(run.record.startedAtMs, run.cleared),
         sendWithinMs: budget.sendWithinMs,
         scheduleByMs: Date.now() + budget.scheduleWithinMs,
@@ -117,6 +119,7 @@ const SENT_NOTHING: readonly NothingSent['cause'][] = [
   'lost-run',
   'exists',
   'paused',
+  'unapproved',
 ];
 
 function mayHaveBeenSent(answer: CreateAnswer | { kind: 'unanswered' }): boolean {
@@ -137,6 +140,7 @@ function orderBody(run: PayoutRun, quote: AgreedQuote) {
 
 async function notSent(run: PayoutRun, cause: NothingSent['cause']): Promise<void> {
   if (cause === 'paused') await untilResumed(run);
+  else if (cause === 'unapproved') run.requireApproval();
   else if (cause === 'earlier-run' || cause === 'lost-run') confirmFirst(run, cause);
   else if (cause === 'restored') markOutcomeUnknown(run, cause);
   else if (cause === 'unreachable' || cause === 'too-late' || cause === 'unconfirmed') requote(run);
@@ -202,7 +206,7 @@ async function endUnlessSent(run: PayoutRun, end: NotCreated): Promise<void> {
     enterReview(run, `it would end ${code} (${message}), but a create of unknown outcome was sent`);
     return;
   }
-  const cause = await findEarlierSend(runFacts(run.record.startedAtMs, run.cleared));
+  const cause = await findEarlierSend(run.caller, runFacts(run.record.startedAtMs, run.cleared));
   if (cause === null) throw end;
   if (cause === 'restored') markOutcomeUnknown(run, cause);
   else confirmFirst(run, cause);

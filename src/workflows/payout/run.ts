@@ -88,6 +88,13 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     this.record.phase = phase;
   }
 
+  /** The shared settings require it now. The next attempt waits for it. */
+  requireApproval(): void {
+    const { request, settings } = this;
+    this.prepared = { request: { ...request, approval: 'required' }, settings };
+    this.record.creation = { stage: 'quoting' };
+  }
+
   /** A decision that counts. */
   keep(decision: MadeDecision): void {
     this.record.decisions = withDecision(this.record.decisions, decision);

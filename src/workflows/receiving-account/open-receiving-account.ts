@@ -39,7 +39,7 @@ async function openUnlessCanceled(run: OpeningRun): Promise<ReceivingAccountResu
 }
 
 async function endCanceled(run: OpeningRun): Promise<ReceivingAccountResult> {
-  const cause = await findEarlierSend(runFacts(run.record.startedAtMs));
+  const cause = await findEarlierSend(run.caller, runFacts(run.record.startedAtMs));
   const confirmed = cause ? await confirmOpening(run, earlierSend(cause)) : undefined;
   if (confirmed && 'result' in confirmed) return confirmed.result;
   return run.notOpened({ code: 'CANCELLED', message: 'canceled before the account was requested' });

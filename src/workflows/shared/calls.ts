@@ -4,6 +4,7 @@ import type { ReconcileActivities, ReportActivities } from '../../activities/aft
 import type { BatchChecks } from '../../activities/batch/batch-types.ts';
 import type {
   AuthorizationActivities,
+  Caller,
   CheckActivities,
   EarlierSendCause,
   PauseActivities,
@@ -82,10 +83,10 @@ const MAX_QUESTIONS = 10;
  * Why this run must not end without an order yet; null if it may. An activity compares the run ids, because a branch on
  * them would not replay after a reset. The run must end in the workflow task in which it gets null.
  */
-export async function findEarlierSend(facts: RunFacts): Promise<EarlierSendCause> {
+export async function findEarlierSend(caller: Caller, facts: RunFacts): Promise<EarlierSendCause> {
   for (let left = MAX_QUESTIONS; left > 0; left -= 1) {
     const askedAtMs = Date.now();
-    const doubt = await checks.findEarlierSend(facts);
+    const doubt = await checks.findEarlierSend(caller, facts);
     if (doubt !== null || Date.now() - askedAtMs < ANSWER_HOLDS_MS) return doubt;
   }
   // The workers are slow. A confirmation answers the question, too.

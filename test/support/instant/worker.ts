@@ -6,6 +6,7 @@ import { workerConfig } from '../../../src/config/config.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../../src/contract/ids.ts';
 import { PROCESS_SURROUNDINGS } from '../../../src/surroundings/process.ts';
 import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
+import { FIXED_LOOKS } from '../fixed-looks.ts';
 import type { PayoutWorld } from '../payout-world.ts';
 
 const WORKFLOWS = fileURLToPath(new URL('./workflows.ts', import.meta.url));
@@ -20,7 +21,7 @@ export async function instantWorker(world: PayoutWorld): Promise<{ stop(): Promi
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowBundle: await bundleWorkflowCode(bundleOptions(WORKFLOWS)),
     activities: {
-      ...preparation(config, PROCESS_SURROUNDINGS.clock),
+      ...preparation(config, FIXED_LOOKS, PROCESS_SURROUNDINGS.clock),
       ...batchActivities(config, world.client, PROCESS_SURROUNDINGS.clock),
     },
   });

@@ -1,0 +1,20 @@
+/** What an operator does before the first worker of an application may create anything. */
+import type { Client } from '@temporalio/client';
+import { SharedSettingsOf } from '../src/client/shared-settings.ts';
+import { readApplications } from '../src/config/applications.ts';
+import type { Environment } from '../src/config/environment.ts';
+import { type ApprovalPolicy, NO_APPROVAL_POLICY } from '../src/domain/approval-policy.ts';
+
+/** Changes nothing if the applications have settings. */
+export async function setFirstSettings(
+  client: Client,
+  env: Environment,
+  approvals: ApprovalPolicy = NO_APPROVAL_POLICY,
+): Promise<void> {
+  const applications = readApplications(env);
+  if (!applications.ok) return;
+  const settings = new SharedSettingsOf(client, env['PAYMENTS_ENVIRONMENT'] ?? 'test');
+  const change = { by: 'operator', reason: 'the first settings', recoveredAt: null, approvals };
+  for (const { name, appId } of applications.value.values())
+    await settings.changeOne(name, appId, change, true);
+}

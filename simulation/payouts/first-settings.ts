@@ -1,0 +1,34 @@
+/** A world begins as an operator has left it: the first lease of an application has its shared settings. */
+import type { ClientInterceptors, WorkflowClientInterceptor } from '@temporalio/client';
+import { z } from 'zod';
+import { leaseSettingsSchema } from '../../src/contract/lease-settings.ts';
+import { type ApprovalPolicy, NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
+import type { SharedSettings } from '../../src/domain/rate-limit-lease.ts';
+
+export function firstSettings(at: string, approvals: ApprovalPolicy = NO_APPROVAL_POLICY): SharedSettings {
+  const about = { version: 1, by: 'operator', at, reason: 'the first settings' };
+  return { ...about, recoveredAt: null, approvals, failoverVersion: '1' };
+}
+
+/** Of a worker's client: the workflow of a lease starts with them if it would start without any. */
+export function withFirstSettings(
+  { workflow }: ClientInterceptors,
+  settings: () => SharedSettings | undefined,
+): ClientInterceptors {
+  const first: WorkflowClientInterceptor = {
+    startWithDetails: (input, next) => {
+      const shared = settings();
+      if (input.workflowType !== 'rateLimitLease' || !shared) return next(input);
+      const [key, term] = input.options.args;
+      const known = leaseSettingsSchema.parse(input.options.memo?.['settings']);
+      const all = { shared, ...known };
+      const options = {
+        ...input.options,
+        memo: { settings: all },
+        args: [key, { ...z.looseObject({}).parse(term), settings: all }],
+      };
+      return next({ ...input, options });
+    },
+  };
+  return { workflow: [...(Array.isArray(workflow) ? workflow : []), first] };
+}

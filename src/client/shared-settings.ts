@@ -1,0 +1,188 @@
+/**
+ * The settings that all processes of an application share: when Temporal last lost something, and which payouts require an
+ * approval. Only a person sets them. They are part of the rate-limit lease, so that the only process that may send knows
+ * them.
+ */
+import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { z } from 'zod';
+import { leaseWorkflowId } from '../contract/ids.ts';
+import { settingsIn } from '../contract/lease-settings.ts';
+import type { ApprovalPolicy } from '../domain/approval-policy.ts';
+import type { SharedSettings } from '../domain/rate-limit-lease.ts';
+import { unlessGone } from '../temporal/client-errors.ts';
+import { failoverVersionOf } from '../temporal/namespace.ts';
+import { type Lease, Leases, startLease } from './leases.ts';
+
+export interface SettingsChange {
+  by: string;
+  reason: string;
+  /** Absent: as before. `now`: when the change is recorded, by Temporal's clock. */
+  recoveredAt?: string | null | undefined;
+  /** Absent: as before. */
+  approvals?: ApprovalPolicy | undefined;
+}
+
+export interface ListedSettings {
+  app: string;
+  workflowId: string;
+  /** Null: nobody has set them, so no create call is sent. */
+  shared: SharedSettings | null;
+  /** The namespace has failed over since they were set, so no create call is sent. */
+  hasFailedOver: boolean;
+  /** The version that the lease owner reports; null if it reports none, as during a handover. */
+  inForce: number | null;
+}
+
+/** A first value must be complete. */
+export class IncompleteSettingsError extends Error {
+  override readonly name = 'IncompleteSettingsError';
+}
+
+/** Workers start a stopped lease again, within seconds. */
+const MAX_ATTEMPTS = 20;
+
+const heartbeatSchema = z.object({ settingsVersion: z.number() });
+
+export class SharedSettingsOf {
+  private readonly client: Client;
+  private readonly environment: string;
+  private readonly leases: Leases;
+
+  constructor(client: Client, environment: string) {
+    this.client = client;
+    this.environment = environment;
+    this.leases = new Leases(client, environment);
+  }
+
+  /** Needs no worker. */
+  async list(app?: string): Promise<ListedSettings[]> {
+    const failoverVersion = await failoverVersionOf(this.client);
+    const leases = await this.leases.stored(app);
+    return Promise.all(leases.map((lease) => this.listed(lease, failoverVersion)));
+  }
+
+  /**
+   * Changes them for one application, or for all that Temporal lists. Needs no worker: the workflow of the lease is stopped
+   * and started again with the new settings, so that no process can own the lease with the old ones. When it resolves, a
+   * call that has its turn may still be written for 1.3 s.
+   */
+  async change(
+    change: SettingsChange | ((app: string) => SettingsChange),
+    { app }: { app?: string | undefined } = {},
+  ): Promise<ListedSettings[]> {
+    const changeOf = typeof change === 'function' ? change : () => change;
+    const leases = await this.leases.stored(app);
+    for (const lease of leases) complete(changeOf(lease.app), lease.settings.shared);
+    const changed: ListedSettings[] = [];
+    for (const { app: name, workflowId } of leases)
+      changed.push(await this.changeLease(name, workflowId, changeOf(name)));
+    return changed;
+  }
+
+  /**
+   * Changes those of one application, also if Temporal does not list it: no worker has served it yet, or its visibility is
+   * not restored yet. `isFirst`: does nothing if there are settings.
+   */
+  async changeOne(
+    app: string,
+    appId: string,
+    change: SettingsChange,
+    isFirst = false,
+  ): Promise<ListedSettings> {
+    const workflowId = leaseWorkflowId(this.environment, appId);
+    const known = await unlessGone(() => this.leases.describe(app, workflowId));
+    if (isFirst && known?.settings.shared) return this.listed(known, await failoverVersionOf(this.client));
+    complete(change, known?.settings.shared);
+    return this.changeLease(app, workflowId, change);
+  }
+
+  private async changeLease(
+    app: string,
+    workflowId: string,
+    change: SettingsChange,
+  ): Promise<ListedSettings> {
+    const failoverVersion = await failoverVersionOf(this.client);
+    await this.replace(app, workflowId, change, failoverVersion);
+    return this.listed(await this.leases.describe(app, workflowId), failoverVersion);
+  }
+
+  /** From the settings that the stopped workflow had at its end, so that no other change is lost. */
+  private async replace(
+    app: string,
+    workflowId: string,
+    change: SettingsChange,
+    failoverVersion: string,
+  ): Promise<void> {
+    const key = { environment: this.environment, appId: this.appIdOf(workflowId) };
+    const { by, reason } = change;
+    for (let left = MAX_ATTEMPTS; ; left -= 1) {
+      const stopped = await unlessGone(async () => {
+        const handle = this.client.workflow.getHandle(workflowId);
+        await unlessGone(() => handle.terminate(`${by} changes the shared settings: ${reason}`));
+        return handle.describe();
+      });
+      const before = settingsIn(stopped?.memo);
+      const at = stopped?.closeTime ?? new Date();
+      const settings = { ...before, shared: changed(before.shared, change, at, failoverVersion) };
+      const previousOwner = stopped ? 'unknown' : 'none';
+      try {
+        return await startLease(this.client, key, { app, settings, previousOwner }, 'FAIL');
+      } catch (error) {
+        // A worker was faster.
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError) || left <= 1) throw error;
+      }
+    }
+  }
+
+  private appIdOf(workflowId: string): string {
+    return decodeURIComponent(workflowId.slice(leaseWorkflowId(this.environment, '').length));
+  }
+
+  private async listed(
+    { app, workflowId, settings: { shared }, heartbeat }: Lease,
+    failoverVersion: string,
+  ): Promise<ListedSettings> {
+    const hasFailedOver = shared !== undefined && shared.failoverVersion !== failoverVersion;
+    return {
+      ...{ app, workflowId, shared: shared ?? null, hasFailedOver },
+      inForce: await this.reported(heartbeat),
+    };
+  }
+
+  private async reported(heartbeat: Lease['heartbeat']): Promise<number | null> {
+    try {
+      const converter = this.client.options.loadedDataConverter;
+      const [details] = await decodeArrayFromPayloads(converter, heartbeat);
+      return heartbeatSchema.parse(details).settingsVersion;
+    } catch {
+      return null;
+    }
+  }
+}
+
+function complete(
+  { recoveredAt, approvals }: SettingsChange,
+  before: SharedSettings | undefined,
+): { recoveredAt: string | null; approvals: ApprovalPolicy } {
+  const recovered = recoveredAt === undefined ? before?.recoveredAt : recoveredAt;
+  const policy = approvals ?? before?.approvals;
+  if (recovered === undefined || policy === undefined)
+    throw new IncompleteSettingsError('the first settings of an application need both values');
+  return { recoveredAt: recovered, approvals: policy };
+}
+
+function changed(
+  before: SharedSettings | undefined,
+  change: SettingsChange,
+  at: Date,
+  failoverVersion: string,
+): SharedSettings {
+  const { by, reason } = change;
+  const { recoveredAt, approvals } = complete(change, before);
+  const now = at.toISOString();
+  return {
+    ...{ version: (before?.version ?? 0) + 1, by, at: now, reason, failoverVersion, approvals },
+    recoveredAt: recoveredAt === 'now' ? now : recoveredAt,
+  };
+}

@@ -1,0 +1,10 @@
+/** The shared settings of an application, for workers of a test that have no lease. */
+import { firstSettings } from '../../simulation/payouts/first-settings.ts';
+import type { LeaseLooks } from '../../src/activities/shared/lease-looks.ts';
+
+const shared = firstSettings(new Date(0).toISOString());
+
+export const FIXED_LOOKS: Pick<LeaseLooks, 'recent' | 'current'> = {
+  recent: async () => ({ shared }),
+  current: async () => shared,
+};
