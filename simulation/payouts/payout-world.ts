@@ -211,12 +211,16 @@ export class PayoutWorld {
   }
 
   /**
-   * The namespace fails over by itself to a region that lacks what has happened since the snapshot. Processes continue,
-   * and nobody knows of it until `setRecovered`.
+   * The namespace fails over by itself to a region that lacks what has happened since the snapshot. Processes go on, and
+   * nobody knows of it until `setRecovered`. They start again, because workflows that they have in memory may be ahead of
+   * the new region, which the SDK would notice.
    */
   failOver(snapshot: Snapshot): void {
-    restore(this.server, snapshot);
-    this.server.failoverVersion += 10;
+    const { processes, server } = this;
+    for (const process of processes) process.kill();
+    restore(server, snapshot);
+    server.failoverVersion += 10;
+    for (const process of processes) process.start();
   }
 
   /** `atMs`: when Temporal has lost something. */

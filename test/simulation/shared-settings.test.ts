@@ -44,6 +44,8 @@ beforeAll(async () => {
 async function scene(options: Partial<PayoutWorldOptions> = {}) {
   const system = new PayoutWorld({ workflows, seed: 1, workers: 2, ...options });
   const { world, client, payouts, provider, server } = system;
+  // Core may drop the first attempt.
+  system.service.queryAttempts = 30;
   const settings = new SharedSettingsOf(client, 'test');
   const pass = (ms: number) => world.run({ withinMs: ms });
   await pass(10 * SECOND);
@@ -275,6 +277,7 @@ describe('H254 the shared settings last', () => {
     const world = await scene();
     const { system, pass, set, until, creates, list } = world;
     await set({ approvals: ABOVE_50 });
+    await pass(5 * SECOND);
     await change(world);
     await world.world.finish(system.start(1));
     await until(1, 'AWAITING_APPROVAL');
