@@ -76,16 +76,16 @@ export class ProviderReads {
   }
 }
 
-/** A report moves no money, so it may time out. A hundred thousand payouts take some minutes. */
-const REPORT_TIMEOUT = '15 minutes';
+/** A report moves no money, so it may time out. It reads the result of each payout: 345,000 take up to an hour. */
+const REPORT_TIMEOUT = '3 hours';
 
 export function reportWorkflowId(environment: string, day: string): string {
   return `${reportId(environment)}:${day}`;
 }
 
 /**
- * `day`: `YYYY-MM-DD`, UTC. Throws Temporal's `WorkflowFailedError` if no worker completes the report within 15
- * minutes.
+ * `day`: `YYYY-MM-DD`, UTC. Throws Temporal's `WorkflowFailedError` if no worker completes the report within three
+ * hours.
  */
 export async function dailyReport(client: Client, environment: string, day: string): Promise<DailyReport> {
   return client.workflow.execute<WorkflowSignatures['payoutReport']>('payoutReport', {

@@ -76,6 +76,12 @@ export const dailyReportSchema = z.strictObject({
     }),
   ),
   totalChanges: count,
+  appsMissingFrom: z
+    .string()
+    .exactOptional()
+    .describe(
+      'the report would be too large: applications with this name, and those whose names sort after it, are missing',
+    ),
 });
 
 const matches: [

@@ -48,6 +48,10 @@ export interface ChangedPayout {
 export interface ReportPart {
   apps: AppReport[];
   changes: ChangedPayout[];
+  /** The total number of changes. `changes` lists at most 1,000 of them. */
+  totalChanges: number;
+  /** The report would be too large: applications with this name, and those whose names sort after it, are missing. */
+  appsMissingFrom?: string;
 }
 
 export interface DailyReport extends ReportPart {
@@ -56,11 +60,19 @@ export interface DailyReport extends ReportPart {
   day: string;
   /** ISO 8601. */
   generatedAt: string;
-  /** The total number of changes. `changes` lists at most 1,000 of them. */
-  totalChanges: number;
 }
 
-export const MAX_CHANGES = 1_000;
+const MAX_CHANGES = 1_000;
+/**
+ * Of JSON, which is ASCII here. Together, they are far below the 2 MiB of a payload, and of what Temporal puts into one
+ * history event.
+ */
+const MAX_APPS_BYTES = 600_000;
+const MAX_CHANGES_BYTES = 400_000;
+
+export function emptyReportPart(): ReportPart {
+  return { apps: [], changes: [], totalChanges: 0 };
+}
 
 export function emptyAppReport(app: string): AppReport {
   const [SUCCESS, PARTIAL_SUCCESS, FAILED, NOT_CREATED] = [0, 0, 0, 0];
@@ -78,13 +90,33 @@ export function emptyAppReport(app: string): AppReport {
   };
 }
 
+/** The sums of an application are complete or missing: once it is left out of a part, it is left out of every sum. */
 export function mergeReportParts(parts: readonly ReportPart[]): ReportPart {
-  const all = parts.flatMap(({ apps }) => apps);
-  const names = [...new Set(all.map(({ app }) => app))].sort();
+  const byName = new Map<string, AppReport>();
+  for (const one of parts.flatMap(({ apps }) => apps)) {
+    const sum = byName.get(one.app);
+    byName.set(one.app, sum ? mergeAppReports(sum, one) : one);
+  }
+  const merged = [...byName.keys()].sort().flatMap((name) => byName.get(name) ?? []);
+  const tooLarge = merged.slice(fitting(merged, MAX_APPS_BYTES).length).map(({ app }) => app);
+  const [firstMissing] = [...parts.flatMap((part) => part.appsMissingFrom ?? []), ...tooLarge].sort();
+  const changes = parts.flatMap((part) => part.changes).slice(0, MAX_CHANGES);
   return {
-    apps: names.map((name) => all.filter(({ app }) => app === name).reduce(mergeAppReports)),
-    changes: parts.flatMap(({ changes }) => changes),
+    apps: firstMissing === undefined ? merged : merged.filter(({ app }) => app < firstMissing),
+    changes: fitting(changes, MAX_CHANGES_BYTES),
+    totalChanges: parts.reduce((sum, { totalChanges }) => sum + totalChanges, 0),
+    ...(firstMissing !== undefined && { appsMissingFrom: firstMissing }),
   };
+}
+
+/** As many of the first ones as fit. */
+function fitting<T>(all: readonly T[], maxBytes: number): T[] {
+  let bytes = 0;
+  const end = all.findIndex((one) => {
+    bytes += JSON.stringify(one).length + 1;
+    return bytes > maxBytes;
+  });
+  return all.slice(0, end < 0 ? all.length : end);
 }
 
 function mergeAppReports(one: AppReport, other: AppReport): AppReport {

@@ -3,11 +3,14 @@
 import type { WorkflowAttentionCode } from './attention-codes.ts';
 import { HOUR_MS, isoTime } from './time.ts';
 
-/** A workflow that a person should look at: it is not started again, or a new start would not help. */
-export interface NotReconciled {
+/** A closed workflow that the next reconciliation looks at again. */
+export interface Unresolved {
   workflowId: string;
-  reason: string;
+  /** Why a person should look at it: it is not started again, or a new start would not help. Absent if it only waits. */
+  reason?: string;
 }
+
+export type NotReconciled = Required<Unresolved>;
 
 export interface ReconciliationReport {
   /** Stopped payouts that were started again. */
@@ -24,9 +27,16 @@ export interface ReconciliationReport {
    * The next search covers workflows that started before this time. Unix milliseconds; undefined: from the newest on.
    */
   failingBeforeMs?: number | undefined;
-  /** Every workflow that closed before this time has been processed, and none waits. Unix milliseconds; 0: none. */
+  /** Every workflow that closed before this time, and that lists showed then, has been processed. Unix milliseconds. */
   seenUntilMs: number;
+  /** The ids of processed workflows that wait or were not reconciled. At most `MAX_UNRESOLVED`. */
+  unresolved: string[];
+  /** The sweep has processed every workflow that closed before this time. Unix milliseconds; 0: it begins. */
+  sweptUntilMs: number;
 }
+
+/** A bound for the size of the report. The sweep finds the others again. */
+export const MAX_UNRESOLVED = 1_000;
 
 /** After this many stops in a row, a restart is delayed. */
 const STOPS_WITHOUT_DELAY = 3;

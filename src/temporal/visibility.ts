@@ -6,6 +6,8 @@ import type { Client } from '@temporalio/client';
 import { decodeMapFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
+import { Pace } from '../surroundings/pace.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
 
 const { WorkflowExecutionStatus } = proto.temporal.api.enums.v1;
 
@@ -84,6 +86,37 @@ export async function* listRunPages(
     next = page.next;
     yield page.runs;
   } while (next);
+}
+
+export async function countRuns(client: Client, query: string): Promise<number> {
+  const { namespace } = client.options;
+  const { count } = await client.workflowService.countWorkflowExecutions({ namespace, query });
+  return Number(count);
+}
+
+/**
+ * Between two visibility requests of one kind of work in a process. Temporal Cloud allows a namespace 30 per second, which
+ * people, metrics and other processes share.
+ */
+export const REQUEST_EVERY_MS = 100;
+
+/** The client, with a pause between its lists and counts, however many of them are made at once. */
+export function withPacedLists(client: Client, clock: Clock): Client {
+  const pace = new Pace(clock, REQUEST_EVERY_MS);
+  const { workflowService: real } = client;
+  const list = async (request: object) => {
+    await pace.turn();
+    return real.listWorkflowExecutions(request);
+  };
+  const count = async (request: object) => {
+    await pace.turn();
+    return real.countWorkflowExecutions(request);
+  };
+  const workflowService: typeof real = Object.create(real, {
+    listWorkflowExecutions: { value: list },
+    countWorkflowExecutions: { value: count },
+  });
+  return Object.create(client, { workflowService: { value: workflowService } });
 }
 
 /** All runs of a workflow id that visibility shows. */

@@ -16,6 +16,7 @@ import {
 } from '../domain/attention-codes.ts';
 import { PHASES } from '../domain/payout.ts';
 import { type AppGauge, count, type Meter, setGauge } from '../domain/record-metric.ts';
+import type { Pace } from '../surroundings/pace.ts';
 import { type Clock, repeat, sleep } from '../surroundings/surroundings.ts';
 import { listRunPage } from '../temporal/visibility.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
@@ -27,9 +28,6 @@ const { TASK_QUEUE_TYPE_ACTIVITY } = proto.temporal.api.enums.v1.TaskQueueType;
 const OWN_EVERY_MS = 5_000;
 /** Between two rounds of requests. */
 const ROUND_EVERY_MS = 30_000;
-/** Between two requests of this process, for all its applications: Temporal Cloud limits visibility to 30 per second. */
-const REQUEST_EVERY_MS = 100;
-
 const OPEN_PHASES = PHASES.filter((phase) => phase !== 'DONE');
 const CODES = [
   ...new Set(
@@ -50,6 +48,7 @@ export interface Collection {
   environment: string;
   meter: Meter;
   clock: Clock;
+  /** Of its requests. */
   pace: Pace;
 }
 
@@ -57,23 +56,6 @@ export interface Collected {
   app: string;
   limiter: Pick<RateLimiter, 'callsPerSecond' | 'isPaused' | 'unreachedMs'>;
   tokens: Pick<TokenCache, 'ageMs'>;
-}
-
-/** Spaces the requests of a process. */
-export class Pace {
-  private readonly clock: Clock;
-  private nextMs = Number.NEGATIVE_INFINITY;
-
-  constructor(clock: Clock) {
-    this.clock = clock;
-  }
-
-  async turn(): Promise<void> {
-    const now = this.clock.nowMs();
-    const atMs = Math.max(now, this.nextMs);
-    this.nextMs = atMs + REQUEST_EVERY_MS;
-    if (atMs > now) await sleep(this.clock, atMs - now);
-  }
 }
 
 export interface Collector {

@@ -2,10 +2,12 @@
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { dataConverter } from '../encryption/data-converter.ts';
 import type { Drain, DrainSettings } from '../surroundings/drain.ts';
+import { Pace } from '../surroundings/pace.ts';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
+import { REQUEST_EVERY_MS } from '../temporal/visibility.ts';
 import { type ApplicationParts, activityWorker, type Runnable, shutDown } from './activity-worker.ts';
 import { applicationWorker } from './application-worker.ts';
-import { Pace } from './collector.ts';
+
 import { versioning } from './deployment.ts';
 import { Ownership } from './rate-limit/ownership.ts';
 import { eventQueues, nexusQueues, payoutsQueue } from './task-queues.ts';
@@ -67,7 +69,7 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
     keys: served.map(({ appId }) => ({ environment, appId })),
     surroundings,
   });
-  const collection = meter && { client, environment, meter, clock, pace: new Pace(clock) };
+  const collection = meter && { client, environment, meter, clock, pace: new Pace(clock, REQUEST_EVERY_MS) };
   const converter = dataConverter(config.keys.payloads, surroundings.random);
   const applications = await Promise.all([
     ...served.map((application) => applicationWorker(parts, application, ownership, collection)),

@@ -9,6 +9,7 @@ import { batchState } from '../../src/domain/batch-state.ts';
 import {
   type AppReport,
   emptyAppReport,
+  emptyReportPart,
   mergeReportParts,
   movedMoney,
 } from '../../src/domain/daily-report.ts';
@@ -185,7 +186,7 @@ describe('H57 the daily report adds up for every possible payout', () => {
       .map(({ app, ...money }) => ({ ...emptyAppReport(app), ...money, changed: 1, notChecked: 1 }));
     fc.assert(
       fc.property(fc.array(reports, { maxLength: 6 }), (apps) => {
-        const parts = apps.map((one) => ({ apps: [one], changes: [] }));
+        const parts = apps.map((one) => ({ ...emptyReportPart(), apps: [one] }));
         const added = mergeReportParts(parts);
         expect(mergeReportParts([...parts].reverse())).toEqual(added);
         for (const { app, received } of added.apps) {
@@ -198,6 +199,41 @@ describe('H57 the daily report adds up for every possible payout', () => {
         expect(dailyReportSchema.shape.apps.parse(added.apps)).toEqual(added.apps);
       }),
     );
+  });
+});
+
+describe('H263 a report never exceeds the size of a payload', () => {
+  const LARGEST = 1_100_000;
+  const appReports = (count: number) =>
+    Array.from({ length: count }, (_, at) => {
+      const sums = Array.from({ length: 5 }, (_x, n) => ({ currency: `C${n}`, amount: '12345678901.00' }));
+      const app = `app-${String(at).padStart(6, '0')}`;
+      return { ...emptyAppReport(app), received: sums, failed: sums, changed: 1 };
+    });
+  const change = (app: string, at: number) => ({
+    ...{ app, partnerOrderId: `${at}`.padStart(64, 'x'), differences: ['OUTCOME_CHANGED', 'SPLITS_CHANGED'] },
+    returned: Array.from({ length: 40 }, (_, n) => ({ currency: `C${n}`, amount: '1.00' })),
+  });
+
+  test('with more applications and changes than fit, it says which are missing', () => {
+    const apps = appReports(20_000);
+    const changes = apps.map(({ app }, at) => change(app, at));
+    const merged = mergeReportParts([{ apps, changes, totalChanges: changes.length }]);
+    expect(JSON.stringify(merged).length).toBeLessThan(LARGEST);
+    expect(merged.totalChanges).toBe(20_000);
+    expect(merged.changes.length).toBeGreaterThan(100);
+    expect(merged.apps.length).toBeGreaterThan(500);
+    expect(merged.appsMissingFrom).toBe(`app-${String(merged.apps.length).padStart(6, '0')}`);
+  });
+
+  test('an application that was left out once is never reported with a part of its sums', () => {
+    const first = mergeReportParts([{ ...emptyReportPart(), apps: appReports(5_000) }]);
+    const { appsMissingFrom = '' } = first;
+    const later = { ...emptyAppReport('app-004999'), changed: 1 };
+    const merged = mergeReportParts([first, { ...emptyReportPart(), apps: [later] }]);
+    expect(merged).toEqual(first);
+    expect(merged.apps.every(({ app }) => app < appsMissingFrom)).toBe(true);
+    expect(mergeReportParts([{ ...emptyReportPart(), apps: [later] }, first])).toEqual(first);
   });
 });
 

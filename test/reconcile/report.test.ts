@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dailyReport } from '../../src/client/reads.ts';
-import { dayBefore, dayBounds, emptyAppReport, mergeReportParts } from '../../src/domain/daily-report.ts';
+import {
+  dayBefore,
+  dayBounds,
+  emptyAppReport,
+  emptyReportPart,
+  mergeReportParts,
+} from '../../src/domain/daily-report.ts';
 import { restartDelayMs } from '../../src/domain/reconciliation.ts';
 import { eventually } from '../support/eventually.ts';
 import { reconcile } from '../support/reconciliation.ts';
@@ -92,8 +98,8 @@ describe('arithmetic of reports and pauses', () => {
     const one = { ...emptyAppReport('one'), received: [{ currency: 'CNY', amount: '0.10' }] };
     const other = { ...emptyAppReport('one'), received: [{ currency: 'USD', amount: '1.00' }] };
     const both = mergeReportParts([
-      { apps: [other, emptyAppReport('another')], changes: [] },
-      { apps: [one, one], changes: [] },
+      { ...emptyReportPart(), apps: [other, emptyAppReport('another')] },
+      { ...emptyReportPart(), apps: [one, one] },
     ]);
     expect(both.apps.map(({ app }) => app)).toEqual(['another', 'one']);
     expect(both.apps[1]?.received).toEqual([

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { restartStopped } from '../../src/activities/aftercare/restart-stopped.ts';
 import { startPayouts } from '../../src/activities/batch/start-payouts.ts';
 import { movedPayouts } from '../../src/activities/batch/watch-payouts.ts';
 import { PayoutConflictError } from '../../src/client/payouts.ts';
@@ -13,7 +12,7 @@ import { batchesOf, rowsOf } from '../support/batches.ts';
 import { eventually } from '../support/eventually.ts';
 import { record, replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { reconcile, terminate, untilStartedAgain } from '../support/reconciliation.ts';
+import { reconcile, reconcileClosedNow, terminate, untilStartedAgain } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';
@@ -114,8 +113,9 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
       const report = await reconcile(world);
       return report.waiting === 1 ? report : undefined;
     });
-    // The next reconciliations search from the same time, until nothing waits.
-    expect(found.seenUntilMs).toBe(0);
+    // The next reconciliation looks at it again by its id.
+    expect(found.unresolved).toEqual([world.payouts.handle(body).workflowId]);
+    expect(found.seenUntilMs).toBeGreaterThan(0);
     await untilStartedAgain(world, body, stopped);
     world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
     expect(await outcomeOf(body)).toBe('SUCCESS');
@@ -129,16 +129,10 @@ test.each([-12, 12])('H10 the clock of a worker, %i hours off, delays no restart
   await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
   const stopped = await terminate(world, body);
   const { clock } = world;
-  const reconciler = {
-    client: world.client,
-    clock: { ...clock, wallMs: () => clock.wallMs() + hours * 3_600_000 },
-    environment: 'test',
-    apps: new Set(['default']),
-    reconcileEveryMs: 1_000,
-  };
   const query = `RunId = '${stopped}' AND ExecutionStatus = 'Terminated'`;
   await eventually(async () => (await world.client.workflow.count(query)).count > 0 || undefined);
-  await restartStopped(reconciler, { environment: 'test', closedAfterMs: 0, nowMs: world.clock.wallMs() });
+  const wrong = { ...clock, wallMs: () => clock.wallMs() + hours * 3_600_000 };
+  await reconcileClosedNow(world, { clock: wrong });
   expect((await world.payouts.handle(body).describe()).runId).not.toBe(stopped);
   await world.payouts.cancel(body, { by: 'olga' });
   expect(await outcomeOf(body)).toBe('NOT_CREATED');
@@ -286,21 +280,10 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
       gone.push((await world.payouts.handle(body).describe()).runId);
       await visiblyFailed(await failOver(body, {}));
     }
-    const reconciler = {
-      client: withoutHistories(gone),
-      clock: world.clock,
-      environment: 'test',
-      apps: new Set(['default']),
-      reconcileEveryMs: 1_000,
-    };
-    const { restarted, notReconciled } = await restartStopped(reconciler, {
-      environment: 'test',
-      closedAfterMs: 0,
-      nowMs: world.clock.wallMs(),
-    });
+    const { restarted, unresolved } = await reconcileClosedNow(world, { client: withoutHistories(gone) });
     const ids = [known, lost].map(({ partnerOrderId }) => `payout:default:${partnerOrderId}`);
     expect(restarted).toBe(1);
-    expect(notReconciled.filter(({ workflowId }) => ids.includes(workflowId))).toMatchObject([
+    expect(unresolved.filter(({ workflowId }) => ids.includes(workflowId))).toMatchObject([
       { workflowId: ids[1], reason: expect.stringMatching(/may have sent a create/) },
     ]);
     expect((await world.payouts.startDetails(known)).request).toMatchObject({ payerId: known.payerId });
@@ -422,7 +405,7 @@ describe('reconciliation ignores other workflows', () => {
     });
     expect(found).toMatchObject({
       notReconciled: [{ workflowId: handle.workflowId, reason: expect.stringMatching(/cannot be read/) }],
-      seenUntilMs: 0,
+      unresolved: [handle.workflowId],
     });
   });
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { z } from 'zod';
 import {
   PayoutWorld,
   type PayoutWorldOptions,
@@ -111,20 +112,20 @@ describe('one payout', () => {
     const system = worldOf();
     await paid(system);
     const { world, server } = system;
+    const beganMs = world.wallMs();
     await world.run({ withinMs: HOUR_MS });
     const converter = loadDataConverter(system.converter);
-    const searchedFrom: unknown[] = [];
-    for (const { entries } of server.runs.filter(({ workflowId }) =>
-      workflowId.startsWith(reconciliationId('test')),
-    ))
-      for (const entry of entries.filter((one) => schedules(one, 'restartStopped'))) {
-        const { input } = entry.event.activityTaskScheduledEventAttributes ?? {};
-        const [look] = (await decodeArrayFromPayloads(converter, input?.payloads)) ?? [];
-        searchedFrom.push(look);
-      }
-    expect(searchedFrom.length).toBeGreaterThan(2);
-    expect(searchedFrom[0]).toMatchObject({ closedAfterMs: 0 });
-    for (const look of searchedFrom.slice(1)) expect(look).not.toMatchObject({ closedAfterMs: 0 });
+    const seen: unknown[] = [];
+    for (const { workflowId, entries } of server.runs) {
+      const { result } = entries.at(-1)?.event.workflowExecutionCompletedEventAttributes ?? {};
+      if (!workflowId.startsWith(reconciliationId('test')) || !result) continue;
+      const [report] = (await decodeArrayFromPayloads(converter, result.payloads)) ?? [];
+      seen.push(report);
+    }
+    const since = seen.map((one) => z.object({ seenUntilMs: z.number() }).parse(one).seenUntilMs);
+    expect(since.length).toBeGreaterThan(2);
+    expect(since.every((ms) => ms > beganMs - HOUR_MS)).toBe(true);
+    expect(since).toEqual([...since].sort((one, other) => one - other));
   });
 
   test('replays identically before every workflow task', async () => {

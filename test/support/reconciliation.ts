@@ -1,5 +1,7 @@
 /** Runs the reconciliation now instead of on its schedule, with helpers for assertions. */
 
+import type { LookedAtClosed } from '../../src/activities/aftercare/aftercare-types.ts';
+import { type Closer, reconcileClosed } from '../../src/activities/aftercare/reconcile-closed.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../../src/contract/ids.ts';
 import type { ReconciliationReport } from '../../src/domain/reconciliation.ts';
@@ -13,6 +15,20 @@ export async function reconcile(world: TestWorld): Promise<ReconciliationReport>
     workflowId: `${reconciliationId('test')}-${newPartnerOrderId()}`,
     args: [{ environment: 'test' }],
   });
+}
+
+/** One call of its activity, over everything that has closed, in this process. */
+export async function reconcileClosedNow(
+  world: TestWorld,
+  over: Partial<Closer> = {},
+): Promise<LookedAtClosed> {
+  const nowMs = world.clock.wallMs();
+  const parts: Closer = {
+    ...{ client: world.client, clock: world.clock, environment: 'test', apps: new Set(['default']) },
+    ...{ endpoints: new Map(), reconcileEveryMs: 1_000, ...over },
+  };
+  const which = { fromMs: 0, untilMs: nowMs };
+  return reconcileClosed(parts, { environment: 'test', which, nowMs, room: 100 });
 }
 
 /** Visibility lags, so it may take several runs. Resolves once a run of this payout is running again. */

@@ -1,30 +1,32 @@
 /** The activities of the reconciliation and of the daily report. Types only, so that workflows can import them. */
 import type { ReportPart } from '../../domain/daily-report.ts';
 import type { FollowUpRequest } from '../../domain/follow-up.ts';
-import type { NotReconciled } from '../../domain/reconciliation.ts';
+import type { Unresolved } from '../../domain/reconciliation.ts';
 import type { FailingSearch } from '../../temporal/failing-workflows.ts';
 
-export interface LookFor {
+/** A time in which workflows closed: from `fromMs` on, before `untilMs`. Unix milliseconds. */
+export interface ClosedBetween {
+  fromMs: number;
+  untilMs: number;
+  /** Only those that were stopped. They are few. */
+  onlyStopped?: true;
+}
+
+export interface LookAtClosed {
   environment: string;
-  /** An earlier reconciliation covered all runs that closed before this time. Unix milliseconds. */
-  closedAfterMs: number;
+  which: ClosedBetween | { workflowIds: string[] };
   /** The workflow's time, which is Temporal's clock. Unix milliseconds. */
   nowMs: number;
+  /** At most so many unresolved workflows are returned. */
+  room: number;
 }
 
-export interface Restarted {
+export interface LookedAtClosed {
   restarted: number;
-  /** They stopped repeatedly; a later reconciliation restarts them. */
-  waiting: number;
-  notReconciled: NotReconciled[];
-  /** There are more. A pause before the next call leaves the rate limit to others. */
-  more: boolean;
-}
-
-export interface StartedFollowUps {
-  started: number;
-  notReconciled: NotReconciled[];
-  more: boolean;
+  followUpsStarted: number;
+  unresolved: Unresolved[];
+  /** The call processed everything that closed before this time: at least a part of the time that it was given. */
+  untilMs: number;
 }
 
 export interface EndedWhich {
@@ -50,13 +52,12 @@ export interface LookForFailing {
 
 /** They call only Temporal, and are idempotent. */
 export interface ReconcileActivities {
-  /** Restarts payouts whose workflow was terminated, timed out or failed. */
-  restartStopped(look: LookFor): Promise<Restarted>;
   /**
-   * Starts the missing follow-up of each payout that has ended after a create was sent, restarts stopped ones, and publishes
-   * the events that ended workflows could not publish.
+   * Restarts payouts whose workflow was terminated, timed out or failed, starts the missing follow-up of each payout that
+   * has ended after a create was sent, restarts stopped ones, and publishes the events that ended workflows could not
+   * publish.
    */
-  startFollowUps(look: LookFor): Promise<StartedFollowUps>;
+  reconcileClosed(look: LookAtClosed): Promise<LookedAtClosed>;
   /** The end of the payout as it is now. */
   payoutEnd(which: EndedWhich): Promise<PayoutEnd>;
   /** Finds open workflows of every type whose workflow task keeps failing. */
@@ -69,7 +70,7 @@ export interface ReportPage {
   day: string;
   /** The workflow's time, which is Temporal's clock. Unix milliseconds. */
   nowMs: number;
-  /** The page token; undefined for the first page. */
+  /** The page token; undefined from the first page on. */
   after?: string | undefined;
 }
 
@@ -84,6 +85,6 @@ export interface ReportActivities {
   reportEnded(page: ReportPage): Promise<ReportedPage>;
   /** Payouts that are open now. */
   reportOpen(page: ReportPage): Promise<ReportedPage>;
-  /** What follow-ups found on the day. Always one page. */
+  /** What follow-ups found on the day. */
   reportChanged(page: ReportPage): Promise<ReportedPage>;
 }

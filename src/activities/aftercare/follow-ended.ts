@@ -1,5 +1,6 @@
 /** Starts the follow-ups of payouts that may have an order, and restarts stopped follow-ups (H22). */
 import type { Client } from '@temporalio/client';
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import { endedPayout, notifyFollowUp, startFollowUp } from '../../client/follow-ups.ts';
 import {
   payoutFollowUpWorkflowId,
@@ -8,156 +9,121 @@ import {
   payoutWorkflowId,
 } from '../../contract/ids.ts';
 import type { FollowUpRequest } from '../../domain/follow-up.ts';
-import { OUTCOMES, type PayoutOutcome } from '../../domain/payout.ts';
+import { OUTCOMES } from '../../domain/payout.ts';
 import { isoTime } from '../../domain/time.ts';
 import { inParallel } from '../../surroundings/in-parallel.ts';
+import { Pace } from '../../surroundings/pace.ts';
 import { isGone, isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import { readStartEvent } from '../../temporal/histories.ts';
-import { type ListedRun, listRunPages, quoteIds, STOPPED_STATUSES } from '../../temporal/visibility.ts';
-import type { EndedWhich, LookFor, PayoutEnd, StartedFollowUps } from './aftercare-types.ts';
+import type { ListedRun } from '../../temporal/visibility.ts';
+import type { EndedWhich, LookedAtClosed, PayoutEnd } from './aftercare-types.ts';
 import type { Reconciler } from './restart-stopped.ts';
 import { forEachReadable, unlessUnreadable } from './unreadable.ts';
 
-const MAX_STARTS = 500;
-const PAGE_SIZE = 100;
+/** Each start takes Temporal some writes, which must not delay payouts. */
+const START_EVERY_MS = 20;
 
-/** The follow-up of an ended payout: there is none, it was stopped, or it belongs to an earlier end. */
-type FollowUpState = 'new' | 'stopped' | 'outdated';
+export type Follower = Pick<Reconciler, 'client' | 'clock' | 'environment' | 'apps'>;
 
-export interface Follower extends Pick<Reconciler, 'client' | 'environment' | 'apps'> {
-  /** How far back the very first reconciliation searches. */
-  firstLookbackMs: number;
+interface Search extends Follower {
+  nowMs: number;
+  pace: Pace;
 }
 
-type Search = Follower & Pick<LookFor, 'nowMs'>;
+const WITH_ORDER: readonly unknown[] = OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED');
 
-/** From when on ended workflows are searched. */
-export function searchedSinceMs(
-  { firstLookbackMs }: Pick<Follower, 'firstLookbackMs'>,
-  { closedAfterMs, nowMs }: LookFor,
-): number {
-  return closedAfterMs > 0 ? closedAfterMs : nowMs - firstLookbackMs;
-}
-
-export async function startFollowUps(parts: Follower, look: LookFor): Promise<StartedFollowUps> {
-  const { nowMs } = look;
-  const follower = { ...parts, nowMs };
-  const sinceMs = searchedSinceMs(follower, look);
-  const found: StartedFollowUps = { started: 0, notReconciled: [], more: false };
-  const withOrder = OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED');
-  await followCompleted(follower, sinceMs, withOrder, found);
-  if (!found.more) await followCompleted(follower, sinceMs, ['NOT_CREATED'], found);
-  if (!found.more) await followAgain(follower, sinceMs, found);
-  return found;
-}
-
-async function followCompleted(
-  follower: Search,
-  sinceMs: number,
-  outcomes: readonly PayoutOutcome[],
-  found: StartedFollowUps,
+/** `runs`: of payouts that have completed, and of follow-ups that were stopped. */
+export async function followEnded(
+  parts: Follower,
+  runs: readonly ListedRun[],
+  nowMs: number,
+  found: LookedAtClosed,
 ): Promise<void> {
-  const query =
-    `WorkflowType = 'payout' AND ExecutionStatus = 'Completed'` +
-    ` AND PayoutOutcome IN (${outcomes.map((outcome) => `'${outcome}'`).join(', ')})` +
-    ` AND CloseTime >= '${new Date(sinceMs).toISOString()}'`;
-  for await (const runs of listRunPages(follower.client, query, PAGE_SIZE)) {
-    if (found.started >= MAX_STARTS) {
-      found.more = true;
-      return;
-    }
-    const { missing, outdated } = await followUpsOf(follower, runs);
-    for (const [unfollowed, how] of [
-      [missing, 'new'],
-      [outdated, 'outdated'],
-    ] as const) {
-      const wanted = outcomes.includes('NOT_CREATED') ? await withSend(unfollowed, found) : unfollowed;
-      const ids = wanted.map(({ workflowId }) => workflowId);
-      await followAll(follower, ids, how, found);
-    }
-  }
+  const follower = { ...parts, nowMs, pace: new Pace(parts.clock, START_EVERY_MS) };
+  const served = runs.filter(({ workflowId }) => parts.apps.has(appOf(workflowId)));
+  await followAll(await mayHaveOrder(served, found), found, (run) => follow(follower, run));
+  const stopped = served.filter(({ type }) => type === 'payoutFollowUp');
+  await followAll(stopped, found, (run) => followAgain(follower, run));
 }
 
-/** The payouts whose memo says that a create was sent: their order may still appear. */
-async function withSend(runs: readonly ListedRun[], found: StartedFollowUps): Promise<ListedRun[]> {
-  const sent = await inParallel(runs, async (run) => {
+function appOf(workflowId: string): string {
+  return (payoutOf(workflowId) ?? payoutOfFollowUp(workflowId))?.app ?? '';
+}
+
+/** The payouts with an order, and those whose memo says that a create was sent: their order may still appear. */
+async function mayHaveOrder(runs: readonly ListedRun[], found: LookedAtClosed): Promise<ListedRun[]> {
+  const may = await inParallel(runs, async (run) => {
+    if (run.type !== 'payout') return false;
+    const outcome = run.attribute('PayoutOutcome');
+    if (outcome !== 'NOT_CREATED') return WITH_ORDER.includes(outcome);
     const read = await unlessUnreadable(async () => ({ memo: await run.memo() }));
     if (read === 'not-ours') return false;
     if ('memo' in read) return read.memo['createSent'] === true;
-    found.notReconciled.push({ workflowId: run.workflowId, reason: read.reason });
+    found.unresolved.push({ workflowId: run.workflowId, reason: read.reason });
     return false;
   });
-  return runs.filter((_run, at) => sent[at]);
-}
-
-/** Restarts follow-ups that were stopped before their last check. They find again what they had found. */
-async function followAgain(follower: Search, sinceMs: number, found: StartedFollowUps): Promise<void> {
-  const query =
-    `WorkflowType = 'payoutFollowUp' AND ExecutionStatus IN ${STOPPED_STATUSES}` +
-    ` AND CloseTime >= '${new Date(sinceMs).toISOString()}'`;
-  for await (const runs of listRunPages(follower.client, query, PAGE_SIZE)) {
-    const payouts = runs.map(({ workflowId }) => payoutOfFollowUp(workflowId));
-    const served = payouts.flatMap((one) => (one && follower.apps.has(one.app) ? [one] : []));
-    const ids = served.map(({ app, partnerOrderId }) => payoutWorkflowId(app, partnerOrderId));
-    await followAll(follower, [...new Set(ids)], 'stopped', found);
-  }
+  return runs.filter((_run, at) => may[at]);
 }
 
 async function followAll(
-  follower: Search,
-  payouts: readonly string[],
-  how: FollowUpState,
-  found: StartedFollowUps,
-): Promise<void> {
-  const verdicts = await forEachReadable(payouts, found.notReconciled, (id) => followOne(follower, id, how));
-  found.started += verdicts.filter((verdict) => verdict === 'started').length;
-}
-
-/**
- * The payouts without a follow-up, and those whose follow-ups all started before this end, because a Workflow Reset opened
- * the payout again: one query for all.
- */
-async function followUpsOf(
-  { client, apps }: Follower,
   runs: readonly ListedRun[],
-): Promise<{ missing: ListedRun[]; outdated: ListedRun[] }> {
-  const payoutByFollowUp = new Map<string, ListedRun>();
-  for (const run of runs) {
-    const { app = '', partnerOrderId = '' } = payoutOf(run.workflowId) ?? {};
-    const id = payoutFollowUpWorkflowId(app, partnerOrderId);
-    // A payout that ended again after a reset has several completed runs.
-    const isLast = (run.closedMs ?? 0) >= (payoutByFollowUp.get(id)?.closedMs ?? 0);
-    if (apps.has(app) && isLast) payoutByFollowUp.set(id, run);
-  }
-  const ids = quoteIds([...payoutByFollowUp.keys()]);
-  if (ids === '') return { missing: [], outdated: [] };
-  const lastStartMs = new Map<string, number>();
-  const query = `WorkflowType = 'payoutFollowUp' AND WorkflowId IN (${ids})`;
-  for await (const known of listRunPages(client, query, PAGE_SIZE))
-    for (const { workflowId, startedMs } of known)
-      lastStartMs.set(workflowId, Math.max(startedMs, lastStartMs.get(workflowId) ?? 0));
-  const all = [...payoutByFollowUp].map(([id, run]) => ({ run, startedMs: lastStartMs.get(id) }));
-  return {
-    missing: all.filter(({ startedMs }) => startedMs === undefined).map(({ run }) => run),
-    outdated: all
-      .filter(({ run, startedMs }) => startedMs !== undefined && startedMs < (run.closedMs ?? 0))
-      .map(({ run }) => run),
-  };
+  found: LookedAtClosed,
+  one: (run: ListedRun) => Promise<'started' | 'not-ours'>,
+): Promise<void> {
+  // The newest run is listed first.
+  const byId = new Map(runs.toReversed().map((run) => [run.workflowId, run]));
+  const verdicts = await forEachReadable([...byId.keys()], found.unresolved, async (id) => {
+    const run = byId.get(id);
+    return run ? one(run) : 'not-ours';
+  });
+  found.followUpsStarted += verdicts.filter((verdict) => verdict === 'started').length;
 }
 
-async function followOne(
-  { client, environment, nowMs }: Search,
-  workflowId: string,
-  how: FollowUpState,
+async function follow(
+  follower: Search,
+  { workflowId, closedMs = 0 }: ListedRun,
 ): Promise<'started' | 'not-ours'> {
-  const ended = await endedPayout(client, workflowId);
-  if (!ended || (ended.environment ?? environment) !== environment) return 'not-ours';
-  if (how !== 'outdated')
-    return (await startFollowUp(client, ended, how === 'stopped')) ? 'started' : 'not-ours';
+  const { client, nowMs } = follower;
+  const startedMs = await followedSinceMs(client, workflowId);
+  if (startedMs !== undefined && startedMs >= closedMs) return 'not-ours';
+  const ended = await endedHere(follower, workflowId);
+  if (!ended) return 'not-ours';
+  if (await startFollowUp(client, ended)) return 'started';
   if (await hasFollowUp(client, ended)) return 'not-ours';
   // Makes an open follow-up check, which finds the new end. A closed one is started.
   await notifyFollowUp(client, ended, { receivedAt: isoTime(nowMs) });
   return 'started';
+}
+
+/** Restarts a follow-up that was stopped before its last check. It finds again what it had found. */
+async function followAgain(follower: Search, { workflowId }: ListedRun): Promise<'started' | 'not-ours'> {
+  const { app, partnerOrderId } = payoutOfFollowUp(workflowId) ?? { app: '', partnerOrderId: '' };
+  const ended = await endedHere(follower, payoutWorkflowId(app, partnerOrderId));
+  return ended && (await startFollowUp(follower.client, ended, true)) ? 'started' : 'not-ours';
+}
+
+async function endedHere(
+  { client, environment, pace }: Search,
+  workflowId: string,
+): Promise<FollowUpRequest | undefined> {
+  await pace.turn();
+  const ended = await endedPayout(client, workflowId);
+  return ended && (ended.environment ?? environment) === environment ? ended : undefined;
+}
+
+/**
+ * When the last run of the payout's follow-up started; undefined if there is none. Most payouts that are looked at again
+ * have one, so this reads as little as possible, and no list. Decodes nothing.
+ */
+function followedSinceMs(client: Client, workflowId: string): Promise<number | undefined> {
+  const { app = '', partnerOrderId = '' } = payoutOf(workflowId) ?? {};
+  return unlessGone(async () => {
+    const { workflowExecutionInfo: info } = await client.workflowService.describeWorkflowExecution({
+      namespace: client.options.namespace,
+      execution: { workflowId: payoutFollowUpWorkflowId(app, partnerOrderId) },
+    });
+    return info?.startTime ? tsToMs(info.startTime) : 0;
+  });
 }
 
 /**

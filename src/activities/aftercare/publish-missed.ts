@@ -4,14 +4,11 @@ import { queueEvents } from '../../client/event-queues.ts';
 import { type EventEndpoints, wants } from '../../config/events.ts';
 import { eventsQuery } from '../../contract/event-messages.ts';
 import type { RecordedEvent } from '../../domain/event-log.ts';
-import type { NotReconciled } from '../../domain/reconciliation.ts';
+import type { Unresolved } from '../../domain/reconciliation.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { APP } from '../../temporal/search-keys.ts';
-import { type ListedRun, listRunPages, quoteIds } from '../../temporal/visibility.ts';
+import type { ListedRun } from '../../temporal/visibility.ts';
 import { forEachReadable, type Verdict } from './unreadable.ts';
-
-const PUBLISHERS = "('payout', 'payoutFollowUp', 'payoutBatch')";
-const PAGE_SIZE = 100;
 
 export interface MissedEvents {
   client: Client;
@@ -20,19 +17,18 @@ export interface MissedEvents {
   clock: Clock;
 }
 
-/** Safe to repeat: deliveries recognize the ids of events that they have delivered. */
-export async function publishMissed(missed: MissedEvents, closedAfterMs: number): Promise<NotReconciled[]> {
-  const apps = quoteIds([...missed.endpoints.keys()]);
-  const notReconciled: NotReconciled[] = [];
-  if (apps === '') return notReconciled;
-  const query =
-    `WorkflowType IN ${PUBLISHERS} AND ExecutionStatus = 'Completed' AND PayoutApp IN (${apps})` +
-    ` AND CloseTime >= '${new Date(closedAfterMs).toISOString()}'`;
-  for await (const runs of listRunPages(missed.client, query, PAGE_SIZE)) {
-    const byId = new Map(runs.map((run) => [run.workflowId, run]));
-    await forEachReadable([...byId.keys()], notReconciled, (id) => publishOne(missed, byId.get(id)));
-  }
-  return notReconciled;
+/** `runs`: that have completed. Safe to repeat: deliveries recognize the ids of events that they have delivered. */
+export async function publishMissed(
+  missed: MissedEvents,
+  runs: readonly ListedRun[],
+  unresolved: Unresolved[],
+): Promise<void> {
+  const byId = new Map(
+    runs
+      .filter((run) => missed.endpoints.has(String(run.attribute(APP.name))))
+      .map((run) => [run.workflowId, run]),
+  );
+  await forEachReadable([...byId.keys()], unresolved, (id) => publishOne(missed, byId.get(id)));
 }
 
 async function publishOne(missed: MissedEvents, run: ListedRun | undefined): Promise<Verdict<'published'>> {

@@ -12,21 +12,30 @@ import {
 import { OUTCOMES } from '../../domain/payout.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
-import type { ListedRun } from '../../temporal/visibility.ts';
+import { type ListedRun, withPacedLists } from '../../temporal/visibility.ts';
 import { onlyHere } from '../shared/execution.ts';
 import type { ReportActivities } from './aftercare-types.ts';
 import { reportChanged } from './report-changed.ts';
-import { reportPage } from './report-pages.ts';
+import { reportPages, rowsOf } from './report-pages.ts';
 
 const OPEN = "WorkflowType = 'payout' AND ExecutionStatus = 'Running'";
 
-export function reportActivities({ env }: WorkerConfig, client: Client, clock: Clock): ReportActivities {
+export function reportActivities({ env }: WorkerConfig, unpaced: Client, clock: Clock): ReportActivities {
   const here = onlyHere(env.PAYMENTS_ENVIRONMENT, clock);
+  const client = withPacedLists(unpaced, clock);
   return {
     reportEnded: (page) =>
-      here(page, () => reportPage(client, endedOn(page.day), page, (run, app) => endedRow(client, run, app))),
+      here(page, () =>
+        reportPages(client, endedOn(page.day), page, (runs) =>
+          rowsOf(runs, (run, app) => endedRow(client, run, app)),
+        ),
+      ),
     reportOpen: (page) =>
-      here(page, () => reportPage(client, OPEN, page, (run, app) => openRow(client, run, app, page.nowMs))),
+      here(page, () =>
+        reportPages(client, OPEN, page, (runs) =>
+          rowsOf(runs, (run, app) => openRow(client, run, app, page.nowMs)),
+        ),
+      ),
     reportChanged: (page) => here(page, () => reportChanged(client, page)),
   };
 }

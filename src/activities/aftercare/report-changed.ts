@@ -2,41 +2,83 @@
 import type { Client } from '@temporalio/client';
 import { type FollowUpChanges, followUpChanges } from '../../contract/follow-up-changes.ts';
 import { payoutOfFollowUp } from '../../contract/ids.ts';
-
 import {
   type AppReport,
   type ChangedPayout,
   dayBounds,
   emptyAppReport,
   mergeReportParts,
+  type ReportPart,
 } from '../../domain/daily-report.ts';
 import { totalsByCurrency } from '../../domain/money.ts';
-import { type ListedRun, listRunPages } from '../../temporal/visibility.ts';
+import { inParallel } from '../../surroundings/in-parallel.ts';
+import { type ListedRun, listRunPages, quoteIds } from '../../temporal/visibility.ts';
 import type { ReportedPage, ReportPage } from './aftercare-types.ts';
-import { isMeantFor, memoOf, PAGE_SIZE } from './report-pages.ts';
+import { memoOf, reportPages } from './report-pages.ts';
 
-export async function reportChanged(client: Client, { environment, day }: ReportPage): Promise<ReportedPage> {
-  const query =
-    "WorkflowType = 'payoutFollowUp' AND PayoutNeedsAttention = true AND ExecutionStatus != 'ContinuedAsNew'";
-  const found = new Map<string, FollowUpChanges>();
-  for await (const runs of listRunPages(client, query, PAGE_SIZE))
-    for (const run of runs) if (await isMeantFor(run, environment)) await collect(found, run);
-  const changes = [...found].flatMap(([workflowId, seen]) => changeOf(workflowId, seen, day));
-  const unknown = [...found].flatMap(([workflowId, seen]) => notCheckedOf(workflowId, seen, day));
-  return mergeReportParts([{ apps: [...changes.map(appOf), ...unknown], changes }]);
+const FLAGGED =
+  "WorkflowType = 'payoutFollowUp' AND PayoutNeedsAttention = true AND ExecutionStatus != 'ContinuedAsNew'";
+/** In one query for the runs of several follow-ups. */
+const IDS_PER_QUERY = 100;
+
+/** A follow-up that saw something on the day was open on it, so those that closed before are not listed. */
+export function reportChanged(client: Client, page: ReportPage): Promise<ReportedPage> {
+  const { day } = page;
+  const { from = '' } = dayBounds(day) ?? {};
+  const query = `${FLAGGED} AND (ExecutionStatus = 'Running' OR CloseTime >= '${from}')`;
+  return reportPages(client, query, page, async (runs) => {
+    const seen = await inParallel(runs, changesIn);
+    const onDay = runs.filter((_run, at) => hasSeenOn(day, seen[at]));
+    const parts: ReportPart[] = [];
+    for (let at = 0; at < onDay.length; at += IDS_PER_QUERY)
+      parts.push(await partOf(client, onDay.slice(at, at + IDS_PER_QUERY), day));
+    return mergeReportParts(parts);
+  });
+}
+
+/** Each follow-up counts once, with its newest run that saw something on the day. */
+async function partOf(client: Client, runs: readonly ListedRun[], day: string): Promise<ReportPart> {
+  const all = new Map<string, { run: ListedRun; seen: FollowUpChanges }[]>();
+  const ids = quoteIds([...new Set(runs.map(({ workflowId }) => workflowId))]);
+  for await (const page of listRunPages(client, `${FLAGGED} AND WorkflowId IN (${ids})`, IDS_PER_QUERY))
+    for (const run of page) {
+      const seen = await changesIn(run);
+      if (seen) all.set(run.workflowId, [...(all.get(run.workflowId) ?? []), { run, seen }]);
+    }
+  const counted = runs.flatMap(({ workflowId, runId }) => {
+    const newestFirst = (all.get(workflowId) ?? []).sort((a, b) => b.run.startedMs - a.run.startedMs);
+    const isCounted = newestFirst.find(({ seen }) => hasSeenOn(day, seen))?.run.runId === runId;
+    return isCounted ? [{ workflowId, seen: merged(newestFirst.map(({ seen }) => seen)) }] : [];
+  });
+  const changes = counted.flatMap(({ workflowId, seen }) => changeOf(workflowId, seen, day));
+  const unknown = counted.flatMap(({ workflowId, seen }) => notCheckedOf(workflowId, seen, day));
+  return { apps: [...changes.map(appOf), ...unknown], changes, totalChanges: changes.length };
+}
+
+async function changesIn(run: ListedRun): Promise<FollowUpChanges | undefined> {
+  return followUpChanges.safeParse((await memoOf(run))['changes']).data;
+}
+
+function hasSeenOn(day: string, seen: FollowUpChanges | undefined): boolean {
+  if (!seen) return false;
+  const { returned, differences, notChecked } = seen;
+  return [...returned, ...differences, ...(notChecked ? [notChecked] : [])].some((one) => isOf(day, one));
 }
 
 /** A late notification starts another follow-up, which finds the same again. The first time counts. */
-async function collect(found: Map<string, FollowUpChanges>, run: ListedRun): Promise<void> {
-  const parsed = followUpChanges.safeParse((await memoOf(run))['changes']);
-  if (!parsed.success) return;
-  const known = found.get(run.workflowId) ?? { returned: [], differences: [] };
-  found.set(run.workflowId, {
-    returned: earliest([...known.returned, ...parsed.data.returned], ({ distributeId }) => distributeId),
-    differences: earliest([...known.differences, ...parsed.data.differences], ({ code }) => code),
-    // Only the latest run, which is listed first, knows whether the last check got an answer.
-    notChecked: found.has(run.workflowId) ? known.notChecked : parsed.data.notChecked,
-  });
+function merged(newestFirst: readonly FollowUpChanges[]): FollowUpChanges {
+  return {
+    returned: earliest(
+      newestFirst.flatMap(({ returned }) => returned),
+      ({ distributeId }) => distributeId,
+    ),
+    differences: earliest(
+      newestFirst.flatMap(({ differences }) => differences),
+      ({ code }) => code,
+    ),
+    // Only the latest run knows whether the last check got an answer.
+    notChecked: newestFirst[0]?.notChecked,
+  };
 }
 
 function earliest<T extends { seenAt: string }>(all: readonly T[], keyOf: (one: T) => string): T[] {

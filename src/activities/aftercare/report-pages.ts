@@ -1,32 +1,54 @@
 /** Reads the runs for the daily report. */
 import type { Client } from '@temporalio/client';
 import { payoutOf } from '../../contract/ids.ts';
-import { type AppReport, mergeReportParts } from '../../domain/daily-report.ts';
+import {
+  type AppReport,
+  emptyReportPart,
+  mergeReportParts,
+  type ReportPart,
+} from '../../domain/daily-report.ts';
 import { inParallel } from '../../surroundings/in-parallel.ts';
 import { type ListedRun, listRunPage } from '../../temporal/visibility.ts';
 import type { ReportedPage, ReportPage } from './aftercare-types.ts';
 
-export const PAGE_SIZE = 500;
+/** Temporal lists no more at once. */
+const PAGE_SIZE = 1_000;
+/** The pages of one call. Each call adds events and a sum of all applications to the history of the report. */
+const MAX_PAGES = 10;
 
-/** Reports one page of payouts. `rowOf` returns what one of them adds. */
-export async function reportPage(
+/** Reports some pages of a list. `partOf` returns what the runs of one page add. */
+export async function reportPages(
   client: Client,
   query: string,
   { environment, after }: ReportPage,
-  rowOf: (run: ListedRun, app: string) => Promise<AppReport[]>,
+  partOf: (runs: ListedRun[]) => Promise<ReportPart>,
 ): Promise<ReportedPage> {
-  const token = after === undefined ? undefined : Buffer.from(after, 'base64');
-  const { runs, next } = await listRunPage(client, query, PAGE_SIZE, token);
+  let token = after === undefined ? undefined : Buffer.from(after, 'base64');
+  let sum = emptyReportPart();
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+    const { runs, next } = await listRunPage(client, query, PAGE_SIZE, token);
+    const meant = await inParallel(runs, (run) => isMeantFor(run, environment));
+    sum = mergeReportParts([sum, await partOf(runs.filter((_run, at) => meant[at]))]);
+    if (!next) return sum;
+    token = Buffer.from(next);
+  }
+  return { ...sum, ...(token && { next: token.toString('base64') }) };
+}
+
+/** `rowOf` returns what one payout adds. */
+export async function rowsOf(
+  runs: readonly ListedRun[],
+  rowOf: (run: ListedRun, app: string) => Promise<AppReport[]>,
+): Promise<ReportPart> {
   const rows = await inParallel(runs, async (run) => {
     const { app } = payoutOf(run.workflowId) ?? {};
-    return app !== undefined && (await isMeantFor(run, environment)) ? rowOf(run, app) : [];
+    return app === undefined ? [] : rowOf(run, app);
   });
-  const part = mergeReportParts([{ apps: rows.flat(), changes: [] }]);
-  return { ...part, ...(next && { next: Buffer.from(next).toString('base64') }) };
+  return { ...emptyReportPart(), apps: rows.flat() };
 }
 
 /** True if the memo names no other environment, or this process cannot read it. */
-export async function isMeantFor(run: ListedRun, environment: string): Promise<boolean> {
+async function isMeantFor(run: ListedRun, environment: string): Promise<boolean> {
   const { environment: meant } = await memoOf(run);
   return typeof meant !== 'string' || meant === environment;
 }

@@ -8,21 +8,21 @@ import { failedAsBadInput } from '../../client/bad-input.ts';
 import { PAYOUTS_TASK_QUEUE, payoutOf } from '../../contract/ids.ts';
 import { isRequestOf } from '../../contract/payout-request.ts';
 import { restartDelayMs } from '../../domain/reconciliation.ts';
+import { Pace } from '../../surroundings/pace.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { type DecisiveRun, decisiveRun, VisibilityLagsError } from '../../temporal/decisive-run.ts';
 import { environmentOf, readStartEvent } from '../../temporal/histories.ts';
 import { APP, PHASE } from '../../temporal/search-keys.ts';
 import {
+  countRuns,
   isQuotable,
   isStopped,
   type ListedRun,
-  listRunPages,
   listRunsOf,
-  quoteIds,
   STOPPED_STATUSES,
 } from '../../temporal/visibility.ts';
-import type { LookFor, Restarted } from './aftercare-types.ts';
+import type { LookedAtClosed } from './aftercare-types.ts';
 import { forEachReadable, type Verdict } from './unreadable.ts';
 
 export interface Reconciler {
@@ -34,9 +34,8 @@ export interface Reconciler {
   reconcileEveryMs: number;
 }
 
-/** Each restart calls the provider immediately. With the default pause, they use a third of the default rate limit. */
-const MAX_RESTARTS = 200;
-const PAGE_SIZE = 100;
+/** Each restart calls the provider immediately. So they use a third of the default rate limit. */
+const RESTART_EVERY_MS = 150;
 
 const STOPPED = `ExecutionStatus IN ${STOPPED_STATUSES}`;
 
@@ -44,45 +43,31 @@ const ORIGIN_IS_GONE =
   'may have sent a create: the history of that run was deleted, and no other run contains the request';
 const REFUSED_AFTER_SEND = 'may have sent a create, and this worker refuses its request as bad input';
 
+/** `runs`: of payouts that were stopped. */
 export async function restartStopped(
   reconciler: Reconciler,
-  { closedAfterMs, nowMs }: LookFor,
-): Promise<Restarted> {
-  const found: Restarted = { restarted: 0, waiting: 0, notReconciled: [], more: false };
-  const since = new Date(closedAfterMs).toISOString();
-  const query = `WorkflowType = 'payout' AND ${STOPPED} AND CloseTime >= '${since}'`;
-  for await (const runs of listRunPages(reconciler.client, query, PAGE_SIZE)) {
-    if (found.restarted >= MAX_RESTARTS) return { ...found, more: true };
-    const stopped = await withoutSuccessor(reconciler, runs);
-    const verdicts = await forEachReadable(stopped, found.notReconciled, (id) =>
-      restartOne(reconciler, id, nowMs),
-    );
-    for (const verdict of verdicts) if (verdict !== 'not-ours') found[verdict] += 1;
-  }
-  return found;
+  runs: readonly ListedRun[],
+  nowMs: number,
+  found: LookedAtClosed,
+): Promise<void> {
+  const pace = new Pace(reconciler.clock, RESTART_EVERY_MS);
+  const ids = runs
+    .map(({ workflowId }) => workflowId)
+    .filter((id) => isQuotable(id) && reconciler.apps.has(payoutOf(id)?.app ?? ''));
+  const verdicts = await forEachReadable([...new Set(ids)], found.unresolved, async (id) => {
+    const verdict = await restartOne(reconciler, id, nowMs, pace);
+    if (verdict === 'waiting') found.unresolved.push({ workflowId: id });
+    return verdict;
+  });
+  found.restarted += verdicts.filter((verdict) => verdict === 'restarted').length;
 }
 
-/** Excludes payouts that a reconciliation, a reset or a person has already restarted: one query for all. */
-async function withoutSuccessor({ client, apps }: Reconciler, runs: readonly ListedRun[]): Promise<string[]> {
-  const candidates = runs.filter(
-    ({ workflowId }) => isQuotable(workflowId) && apps.has(payoutOf(workflowId)?.app ?? ''),
-  );
-  const ids = quoteIds([...new Set(candidates.map(({ workflowId }) => workflowId))]);
-  if (ids === '') return [];
-  const latest = new Map<string, number>();
-  const query = `WorkflowType = 'payout' AND WorkflowId IN (${ids}) AND ExecutionStatus NOT IN ${STOPPED_STATUSES}`;
-  for await (const others of listRunPages(client, query, PAGE_SIZE))
-    for (const { workflowId, startedMs } of others)
-      latest.set(workflowId, Math.max(startedMs, latest.get(workflowId) ?? 0));
-  const left = candidates.filter(({ workflowId, startedMs }) => startedMs >= (latest.get(workflowId) ?? 0));
-  return [...new Set(left.map(({ workflowId }) => workflowId))];
-}
-
-/** Describes the payout first, because visibility may lag. */
+/** Describes the payout first: it may run again, and visibility lags. */
 async function restartOne(
   reconciler: Reconciler,
   workflowId: string,
   nowMs: number,
+  pace: Pace,
 ): Promise<Verdict<'restarted' | 'waiting'>> {
   const { client, clock, environment, reconcileEveryMs } = reconciler;
   const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
@@ -98,10 +83,11 @@ async function restartOne(
   const { argument, memo } = origin;
   const meant = await environmentOf(client, { workflowId, runId: origin.runId }, memo);
   if (meant !== undefined && meant !== environment) return 'not-ours';
-  const { count: stops } = await client.workflow.count(`WorkflowId = '${workflowId}' AND ${STOPPED}`);
+  const stops = await countRuns(client, `WorkflowId = '${workflowId}' AND ${STOPPED}`);
   const closedMs = closeTime?.getTime() ?? 0;
   if (nowMs < closedMs + restartDelayMs(stops, reconcileEveryMs))
     return isBadInput && decisive.sent ? { reason: REFUSED_AFTER_SEND } : 'waiting';
+  await pace.turn();
   return restart(client, workflowId, argument, {
     ...memo,
     ...(meant !== undefined && { environment: meant }),

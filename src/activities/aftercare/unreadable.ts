@@ -1,21 +1,21 @@
 /** Keeps one unreadable workflow from stopping a reconciliation. */
-import type { NotReconciled } from '../../domain/reconciliation.ts';
+import type { Unresolved } from '../../domain/reconciliation.ts';
 import { inParallel } from '../../surroundings/in-parallel.ts';
 import { isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
 
 /** `not-ours`: this worker has nothing to do. `reason`: a person must look at the workflow. */
 export type Verdict<V> = V | 'not-ours' | { reason: string };
 
-/** Runs `work` for each workflow. Adds those for a person to `notReconciled`, and returns the other verdicts. */
+/** Runs `work` for each workflow. Adds those for a person to `unresolved`, and returns the other verdicts. */
 export async function forEachReadable<V extends string>(
   workflowIds: readonly string[],
-  notReconciled: NotReconciled[],
+  unresolved: Unresolved[],
   work: (workflowId: string) => Promise<Verdict<V>>,
 ): Promise<(V | 'not-ours')[]> {
   const verdicts = await inParallel(workflowIds, async (workflowId) => {
     const verdict = await unlessUnreadable(() => work(workflowId));
     if (typeof verdict === 'string') return [verdict];
-    notReconciled.push({ workflowId, reason: verdict.reason });
+    unresolved.push({ workflowId, reason: verdict.reason });
     return [];
   });
   return verdicts.flat();

@@ -44,7 +44,8 @@ async function untilStuck(
   throw new WorkflowStuckError(workflowId);
 }
 
-function textOf({ environment, day, generatedAt, apps, changes, totalChanges }: DailyReport): string {
+function textOf(made: DailyReport): string {
+  const { environment, day, generatedAt, apps, changes, totalChanges, appsMissingFrom } = made;
   const head = `${environment}, ${day} (UTC), made at ${generatedAt}`;
   if (apps.length === 0) return `${head}\nno payouts`;
   const ended = grid(
@@ -71,6 +72,8 @@ function textOf({ environment, day, generatedAt, apps, changes, totalChanges }: 
     head,
     ended,
     unreadable > 0 && `! ${unreadable} unreadable results are missing from the sums`,
+    appsMissingFrom !== undefined &&
+      `! the applications from ${appsMissingFrom} on are missing: there are too many`,
     open,
     changes.length > 0 && `changed after the end:\n${found}`,
     more,

@@ -1,37 +1,54 @@
 /** Reports one day: any day on request, or the day before a Temporal Schedule was due. Reads only Temporal. */
 import { ApplicationFailure, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
-import type { ReportedPage, ReportPage } from '../../activities/aftercare/aftercare-types.ts';
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
 import {
   type DailyReport,
   dayBefore,
   dayBounds,
-  MAX_CHANGES,
+  emptyReportPart,
   mergeReportParts,
   type ReportPart,
 } from '../../domain/daily-report.ts';
 import { temporalCalls } from '../shared/calls.ts';
+import { continueAsNewWhenLong } from '../shared/run-facts.ts';
 
-export async function payoutReport(request?: {
-  environment?: string;
-  day?: string | undefined;
-}): Promise<DailyReport> {
-  const nowMs = Date.now();
+const LISTS = ['reportEnded', 'reportOpen', 'reportChanged'] as const;
+
+/** What earlier runs have read. */
+interface Progress {
+  nowMs: number;
+  /** How many lists have been read to their end. */
+  lists: number;
+  /** The page token of the next one. */
+  after?: string | undefined;
+  sum: ReportPart;
+}
+
+export async function payoutReport(
+  request?: { environment?: string; day?: string | undefined },
+  progress: Progress = { nowMs: Date.now(), lists: 0, sum: emptyReportPart() },
+): Promise<DailyReport> {
   const { environment, day = dayBefore(dueMs()) } = request ?? {};
   if (typeof environment !== 'string')
     throw ApplicationFailure.nonRetryable('environment: is missing', INVALID_PAYOUT_REQUEST);
   if (!dayBounds(day))
     throw ApplicationFailure.nonRetryable('day: must be a date such as 2026-01-31', INVALID_PAYOUT_REQUEST);
-  const question = { environment, day, nowMs };
-  const { apps, changes } = mergeReportParts([
-    await readPages(question, (page) => temporalCalls.reportEnded(page)),
-    await readPages(question, (page) => temporalCalls.reportOpen(page)),
-    await readPages(question, (page) => temporalCalls.reportChanged(page)),
-  ]);
-  const listed = changes.slice(0, MAX_CHANGES);
+  const { nowMs } = progress;
+  let { lists, after, sum } = progress;
+  for (let list = LISTS[lists]; list; list = LISTS[lists]) {
+    const page = { environment, day, nowMs, ...(after !== undefined && { after }) };
+    const { next, ...part } = await temporalCalls[list](page);
+    sum = mergeReportParts([sum, part]);
+    after = next;
+    if (next === undefined) lists += 1;
+    await continueAsNewWhenLong<typeof payoutReport>(() => [
+      { environment, day },
+      { nowMs, lists, after, sum },
+    ]);
+  }
   const generatedAt = new Date(nowMs).toISOString();
-  setCurrentDetails(`The payouts of ${day}. ${changes.length} differ from what was reported.`);
-  return { environment, day, generatedAt, apps, changes: listed, totalChanges: changes.length };
+  setCurrentDetails(`The payouts of ${day}. ${sum.totalChanges} differ from what was reported.`);
+  return { environment, day, generatedAt, ...sum };
 }
 
 /** Temporal may start a scheduled report late, on another day. */
@@ -41,18 +58,4 @@ function dueMs(): number {
   // The server's payload has no type, so the SDK may return the text.
   const atMs = typeof scheduled === 'string' ? Date.parse(scheduled) : Number(scheduled);
   return Number.isNaN(atMs) ? startTime.getTime() : atMs;
-}
-
-async function readPages(
-  question: ReportPage,
-  read: (page: ReportPage) => Promise<ReportedPage>,
-): Promise<ReportPart> {
-  let sum: ReportPart = { apps: [], changes: [] };
-  let after: string | undefined;
-  do {
-    const page: ReportedPage = await read({ ...question, ...(after !== undefined && { after }) });
-    sum = mergeReportParts([sum, page]);
-    after = page.next;
-  } while (after !== undefined);
-  return sum;
 }

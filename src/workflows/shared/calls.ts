@@ -180,7 +180,8 @@ function activityOptions(
 
 /** Reads of Temporal for the reconciliation and the report: no rate limit, no priorities. */
 export const temporalCalls = proxyActivities<ReconcileActivities & ReportActivities>({
-  startToCloseTimeout: '10m',
+  // A call may restart thousands of payouts, at a limited pace.
+  startToCloseTimeout: '1h',
   heartbeatTimeout: HEARTBEAT_TIMEOUT,
   retry: UNTIL_TEMPORAL_ANSWERS,
 });
