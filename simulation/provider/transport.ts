@@ -1,5 +1,6 @@
 /** The provider client's transport in virtual time: connections, delays and losses, without a socket. */
 import type { InProcessAnswer, InProcessSimulator } from '../../simulator/index.ts';
+import { receivedExchange } from '../../src/payments/received.ts';
 import {
   type Attempt,
   type Exchange,
@@ -112,9 +113,7 @@ function exchangeOf(answer: InProcessAnswer, maxBodyBytes: number): Exchange {
   if (answer.is === 'broken-answer')
     return { kind: 'broken-answer', status, transportCode: 'UND_ERR_SOCKET', tooLarge: false };
   const { headers, body } = answer;
-  if (body.length > maxBodyBytes)
-    return { kind: 'broken-answer', status, transportCode: 'BODY_TOO_LARGE', tooLarge: true };
-  return { kind: 'answer', status, body, retryAfter: headers['retry-after'], date: headers['date'] };
+  return receivedExchange({ status, headers, body }, maxBodyBytes);
 }
 
 /** A connection carries one exchange at a time. Further exchanges wait in a queue. */
