@@ -77,6 +77,8 @@ export const settingsSchema = z.strictObject({
   /** The spec types the two detail fields `object` but describes entries: a list, or a single entry as an object. */
   detailShape: z.enum(['list', 'object']).default('list'),
   emptyDetail: z.enum(['list', 'null', 'absent']).default('list'),
+  /** What `refund_flag` says about a payment that failed, whose money the payer has back. */
+  failedRefundFlag: z.boolean().default(false),
 
   // Notifications
   notificationStyle: z.enum(['snake', 'camel']).default('snake'),

@@ -74,6 +74,14 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     probe: 'with `--order`: the audit status of that order is a known one',
   },
   {
+    id: 'refund-flag',
+    open: 'what `refund_flag` says about a payment that failed',
+    assumption:
+      'only that the payer has its money back. Money counts as returned if the payment succeeded and came back',
+    setting: '',
+    probe: '',
+  },
+  {
     id: 'lock-field',
     open: 'how a create refers to its quote: the table of the create has no field for the lock',
     assumption:
