@@ -42,7 +42,14 @@ const service = await providerClient(config, application, {
   surroundings,
 });
 const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
-const shared = { ...place, client: service, claim, policy: sendPolicy(config.env), surroundings };
+const shared = {
+  ...place,
+  client: service,
+  claim,
+  quoteCodes: new Map(),
+  policy: sendPolicy(config.env),
+  surroundings,
+};
 const prepared = preparation(config, surroundings.clock);
 const common = { connection, namespace, dataConverter: dataConverter(undefined, surroundings.random) };
 

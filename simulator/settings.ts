@@ -21,6 +21,14 @@ export const settingsSchema = z.strictObject({
   /** Before a call is processed. */
   answersAfterMs: span.default([0, 0]),
 
+  // Transport
+  /** Of answers, whatever `accept-encoding` says. */
+  contentEncoding: z.enum(['none', 'gzip', 'deflate', 'br']).default('none'),
+  /** What happens to a request on a connection that has carried one before. `reset` has no effect at the provider. */
+  usedConnections: z.enum(['serve', 'reset']).default('serve'),
+  /** How faults with `retryAfter` in seconds write the header. */
+  retryAfterForm: z.enum(['seconds', 'date']).default('seconds'),
+
   // Tokens
   applicationTokenSeconds: seconds.default(7200),
   userTokenSeconds: seconds.default(2_592_000),

@@ -17,6 +17,7 @@ const NO_ORDER = 900_004;
 const ILLEGAL = 900_002;
 const UNDOCUMENTED = 12_345;
 const BUSY = 429;
+const REFUSED_QUOTE = 40_001;
 
 type Predicate = (world: World) => boolean;
 
@@ -148,6 +149,15 @@ export const HAZARDS: Readonly<Record<string, Predicate>> = {
     'application: terminate of the lease',
     'application: reset of the lease',
   ),
+  H240: ({ scene }) => (scene.plan.settings.contentEncoding ?? 'none') !== 'none',
+  H241: ({ scene, occurred: all }) =>
+    scene.plan.settings.retryAfterForm === 'date' && [...all].some((name) => name.endsWith(' status')),
+  H242: occurred('fee reset-connection', 'queryResult reset-connection'),
+  H244: ({ scene }) =>
+    scene.system.provider.control.calls().some(({ code }) => Number(code) === REFUSED_QUOTE),
+  H245: ({ scene, payouts }) =>
+    scene.plan.settings.failedRefundFlag === true &&
+    payouts.some(({ scenario }) => scenario.includes('partial')),
 };
 
 /** Names of the faults, losses and interventions of a world, and of the scenario of each order. */

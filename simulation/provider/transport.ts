@@ -65,14 +65,16 @@ export class SimulatedTransport implements Transport {
     if (this.#closed) throw errorWithCode('CLOSED');
     const trip = this.#network.trip(request);
     await this.#connections.acquire(signal);
+    const isOnUsedConnection = !request.isFresh && this.#connections.takeKept(this.#options.clock.nowMs());
     try {
       await this.#connect(trip, signal);
       signal.throwIfAborted();
       if (!mayWrite()) throw errorWithCode('WITHHELD');
       this.#network.written?.();
-      const answer = await abortable(signal, this.#roundTrip(request, trip));
+      const answer = await abortable(signal, this.#roundTrip({ ...request, isOnUsedConnection }, trip));
       // A frozen process receives the answer when it is resumed. A process that has ended never does.
       await sleep(this.#options.clock, 0, signal);
+      if (answer.is === 'answer' && !request.isFresh) this.#connections.keep(this.#options.clock.nowMs());
       return exchangeOf(answer, this.#options.maxBodyBytes);
     } finally {
       this.#connections.release();
@@ -90,7 +92,10 @@ export class SimulatedTransport implements Transport {
   }
 
   /** Sends the request and returns the answer, independently of the process. Never resolves if either is lost. */
-  #roundTrip({ method, path, headers, body }: WireRequest, trip: Trip): Promise<InProcessAnswer> {
+  #roundTrip(
+    { method, path, headers, body, isOnUsedConnection }: WireRequest & { isOnUsedConnection: boolean },
+    trip: Trip,
+  ): Promise<InProcessAnswer> {
     const { provider, world, isCutOff } = this.#network;
     return new Promise((resolve) => {
       const deliver = (answer: InProcessAnswer) => {
@@ -98,7 +103,7 @@ export class SimulatedTransport implements Transport {
       };
       const send = async () => {
         if (trip.fate === 'request-lost' || isCutOff()) return;
-        const answer = await provider.request({ method, path, headers, body });
+        const answer = await provider.request({ method, path, headers, body, isOnUsedConnection });
         world.at(trip.answerMs, () => deliver(answer));
       };
       // `after` would keep the async context, and the provider must not run in the context of an activity.
@@ -116,9 +121,14 @@ function exchangeOf(answer: InProcessAnswer, maxBodyBytes: number): Exchange {
   return receivedExchange({ status, headers, body }, maxBodyBytes);
 }
 
+/** How long undici keeps an idle connection. */
+const KEPT_FOR_MS = 4_000;
+
 /** A connection carries one exchange at a time. Further exchanges wait in a queue. */
 class Connections {
   #free: number;
+  /** When each idle connection is closed. */
+  #keptUntilMs: number[] = [];
   readonly #queue: (() => void)[] = [];
 
   constructor(free: number) {
@@ -145,6 +155,16 @@ class Connections {
       else this.#queue.splice(at, 1);
       throw error;
     }
+  }
+
+  keep(nowMs: number): void {
+    this.#keptUntilMs.push(nowMs + KEPT_FOR_MS);
+  }
+
+  /** Whether there is an idle connection, which then carries the next exchange. */
+  takeKept(nowMs: number): boolean {
+    this.#keptUntilMs = this.#keptUntilMs.filter((untilMs) => untilMs > nowMs);
+    return this.#keptUntilMs.pop() !== undefined;
   }
 
   release(): void {

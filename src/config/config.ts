@@ -4,7 +4,7 @@ import type { ApprovalPolicy } from '../domain/approval-policy.ts';
 import { activityTimeoutMs } from '../domain/deadlines.ts';
 import type { PayoutSettings, SendPolicy } from '../domain/payout.ts';
 import type { Permissions } from '../domain/permissions.ts';
-import type { CreateMeaning } from '../domain/provider-records.ts';
+import type { CreateMeaning, QuoteMeaning } from '../domain/provider-records.ts';
 import { type Application, readApplications } from './applications.ts';
 import { readApprovals } from './approvals.ts';
 import { deploymentShape, isVersionNamed } from './deployment.ts';
@@ -18,17 +18,25 @@ import * as value from './values.ts';
 
 const CREATE_MEANINGS = ['refused', 'lock-expired', 'insufficient', 'busy'] as const;
 
-const createCodes = z.string().transform((text, context) => {
-  const message = `must be code:meaning pairs, meaning one of ${CREATE_MEANINGS}`;
-  const codes = new Map<string, CreateMeaning>();
-  for (const entry of value.partsOf(text)) {
-    const [code = '', meaning = ''] = entry.split(':').map((part) => part.trim());
-    const known = CREATE_MEANINGS.find((candidate) => candidate === meaning);
-    if (known !== undefined && /^\w{1,32}$/.test(code)) codes.set(code, known);
-    else context.addIssue({ code: 'custom', message });
-  }
-  return codes;
-});
+const QUOTE_MEANINGS = ['refused', 'insufficient'] as const satisfies readonly QuoteMeaning[];
+
+/** `code:meaning[,…]`; an HTTP status is the code `http:404`. */
+function codesOf<Meaning extends string>(meanings: readonly Meaning[], codePattern: RegExp) {
+  return z.string().transform((text, context) => {
+    const message = `must be code:meaning pairs, meaning one of ${meanings}`;
+    const codes = new Map<string, Meaning>();
+    for (const entry of value.partsOf(text)) {
+      const [, code = '', meaning = ''] = /^(.*):(.*)$/.exec(entry) ?? [];
+      const known = meanings.find((candidate) => candidate === meaning.trim());
+      if (known !== undefined && codePattern.test(code.trim())) codes.set(code.trim(), known);
+      else context.addIssue({ code: 'custom', message });
+    }
+    return codes;
+  });
+}
+
+const createCodes = codesOf<CreateMeaning>(CREATE_MEANINGS, /^\w{1,32}$/);
+const quoteCodes = codesOf<QuoteMeaning>(QUOTE_MEANINGS, /^(http:\d{3}|\w{1,32})$/);
 
 /** Unix milliseconds. An instant in the future would make every payout confirm first, so it is rejected. */
 const recoveredAt = z.iso
@@ -98,6 +106,11 @@ export const workerShape = {
     description:
       'What the provider states that its codes for a create mean. `refused`, `lock-expired`, `insufficient`: no order was created. `busy`: the call was not served, which is no proof, so the payout confirms over the confirmation window and then sends again without review. Any other code is an unknown outcome. Spec: Errors.',
     valueType: '`code:meaning[,…]`',
+  }),
+  PAYMENTS_QUOTE_CODES: quoteCodes.prefault('900002:refused').meta({
+    description:
+      'What the provider states that its codes for an account check or a quote mean. A payout with such an answer ends `NOT_CREATED`: `refused` with `REFUSED_BY_PROVIDER`, `insufficient` with `INSUFFICIENT_BALANCE`. After any other refusal it asks again, after growing pauses of at most half an hour, and is flagged `QUOTE_REFUSED`. Spec: Errors.',
+    valueType: '`code:meaning[,…]`; the code `http:404` is an HTTP status',
   }),
   PAYMENTS_REPEATED_CREATE: value.choice(
     ['review', 'safe'],

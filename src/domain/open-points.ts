@@ -112,6 +112,14 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     probe: '',
   },
   {
+    id: 'quote-codes',
+    open: 'which codes of the account check and of the quote mean that the request can never be accepted',
+    assumption:
+      'only 900002: the payout ends. After any other refusal, the payout asks again, ever more slowly, and sets the attention flag',
+    setting: '`PAYMENTS_QUOTE_CODES`',
+    probe: '',
+  },
+  {
     id: 'repeated-create',
     open: 'whether a second create with the same `outOrderId` is refused',
     assumption: 'it is not: a create of unknown outcome is confirmed, then a person decides',

@@ -30,6 +30,9 @@ export interface CreatePayoutRequest
 /** The meaning of a code of `createCnyOrder`, as the provider states it. Every meaning is a kind of "not created". */
 export type CreateMeaning = 'refused' | 'lock-expired' | 'insufficient' | 'busy';
 
+/** The meaning of a code of an account check or a quote, as the provider states it. */
+export type QuoteMeaning = 'refused' | 'insufficient';
+
 /** The data of the create and of `GET /v2/b2b/currents/queryDetail/{orderId}` (spec: Payout order). */
 export interface PayoutOrder {
   orderId: string;

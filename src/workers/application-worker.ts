@@ -119,6 +119,7 @@ async function providerCalls(
       api: providerActivities({
         ...common,
         policy: sendPolicy(env),
+        quoteCodes: env.PAYMENTS_QUOTE_CODES,
         histories: temporalHistories(client),
       }),
       token: tokenActivities({

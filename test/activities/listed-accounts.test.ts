@@ -41,6 +41,7 @@ function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<strin
     histories,
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
+    quoteCodes: new Map(),
     policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0, recoveredAtMs },
   });
   const info = { workflowExecution: OWN, ...(maximumAttempts && { retryPolicy: { maximumAttempts } }) };

@@ -32,6 +32,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     },
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
+    quoteCodes: new Map(),
     policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0 },
   });
   await expect(new MockActivityEnvironment().run(() => fetchOrder(CALLER, 'an order'))).rejects.toMatchObject(

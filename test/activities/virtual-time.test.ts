@@ -33,6 +33,7 @@ function workerWith(provider: InProcessOptions) {
       argumentOf: async () => undefined,
     },
     claim: async () => void claims.push(clock.nowMs() - beganMs),
+    quoteCodes: new Map(),
     policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0 },
   });
   const environment = new MockActivityEnvironment({

@@ -180,7 +180,9 @@ describe('trade details in several shapes', () => {
       ['FAILED', false],
     ] as const) {
       const split = SPLIT.replace('"false"', 'true').replace('SUCCESS', status);
-      expect(await read('tradeDetail', detail('[]', split))).toMatchObject({ splits: [{ status, refunded }] });
+      expect(await read('tradeDetail', detail('[]', split))).toMatchObject({
+        splits: [{ status, refunded }],
+      });
     }
   });
 });

@@ -2,7 +2,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { accountProblem } from '../../domain/account-check.ts';
 import type { QuoteSent } from '../../domain/deadlines.ts';
-import type { Quote, QuoteRequest, TradeKey } from '../../domain/provider-records.ts';
+import type { Quote, QuoteMeaning, QuoteRequest, TradeKey } from '../../domain/provider-records.ts';
 import { finalStatus } from '../../domain/trade-verdict.ts';
 import {
   isTokenRejected,
@@ -12,6 +12,7 @@ import {
 } from '../../payments/index.ts';
 import { type CreateDependencies, createPayout } from '../payout/create-payout.ts';
 import { type RunHistories, runsThatMayHaveSent, sendsOf, sentAnotherBody } from '../payout/earlier-runs.ts';
+import { refusedQuote } from '../payout/refused-quote.ts';
 import * as receiving from '../receiving-account/open-receiving-account.ts';
 import { RecentAccounts } from '../receiving-account/recent-accounts.ts';
 import { type CallerOptions as Options, optionsOf, requireHere, withHeartbeats } from './execution.ts';
@@ -23,10 +24,12 @@ export interface ProviderDependencies extends CreateDependencies {
   environment: string;
   app: string;
   histories: RunHistories;
+  /** `PAYMENTS_QUOTE_CODES`. */
+  quoteCodes: ReadonlyMap<string, QuoteMeaning>;
 }
 
 export function providerActivities(dependencies: ProviderDependencies): ProviderActivities {
-  const { environment, app, client, histories, policy, surroundings } = dependencies;
+  const { environment, app, client, histories, policy, quoteCodes, surroundings } = dependencies;
   const { clock, random } = surroundings;
   const here = (caller: Caller) =>
     requireHere({ environment, app }, { environment: caller.environment, app: caller.app });
@@ -56,9 +59,13 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
     quoteForClient: (caller, clientId, request) =>
       call(caller, async (options) => {
         const { originCurrency } = request;
-        const problem = accountProblem(await accounts(clientId, originCurrency, options), originCurrency);
-        if (problem) return { kind: 'account-problem', problem };
-        return { kind: 'quote', ...(await quoteAndTime(dependencies, request, options)) };
+        try {
+          const problem = accountProblem(await accounts(clientId, originCurrency, options), originCurrency);
+          if (problem) return { kind: 'account-problem', problem };
+          return { kind: 'quote', ...(await quoteAndTime(dependencies, request, options)) };
+        } catch (error) {
+          return refusedQuote(error, quoteCodes);
+        }
       }),
     // Without `call`: the only heartbeat of this activity means that it may send.
     createPayout: (caller, create) => {
