@@ -47,7 +47,14 @@ const service = await providerClient(config, application, {
 const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
 const about = { version: 1, by: 'bench', at: '', reason: 'no lease', failoverVersion: '0' };
 const settings: SharedSettings = { ...about, recoveredAt: null, approvals: NO_APPROVAL_POLICY };
-const shared = { ...place, client: service, claim, policy: sendPolicy(config.env, settings), surroundings };
+const shared = {
+  ...place,
+  client: service,
+  claim,
+  quoteCodes: new Map(),
+  policy: sendPolicy(config.env, settings),
+  surroundings,
+};
 const looks = { recent: async () => ({ shared: settings }), current: async () => settings };
 const prepared = preparation(config, looks, surroundings.clock);
 const common = { connection, namespace, dataConverter: dataConverter(undefined, surroundings.random) };

@@ -35,6 +35,8 @@ export interface InProcessRequest {
   path: string;
   headers: Readonly<Record<string, string>>;
   body?: Buffer | undefined;
+  /** Its connection has carried a request before. */
+  isOnUsedConnection?: boolean;
 }
 
 export type InProcessAnswer =
@@ -101,7 +103,8 @@ class InProcess implements InProcessSimulator {
     await this.#world.close();
   }
 
-  async #serve({ method, path, headers, body }: InProcessRequest, call: OpenCall): Promise<void> {
+  async #serve(request: InProcessRequest, call: OpenCall): Promise<void> {
+    const { method, path, headers, body, isOnUsedConnection = false } = request;
     const arrivedAtMs = this.#world.clock.nowMs();
     const queryAt = path.includes('?') ? path.indexOf('?') : path.length;
     const found = operationAt(method, path.slice(0, queryAt));
@@ -115,7 +118,7 @@ class InProcess implements InProcessSimulator {
         Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
       ),
       rawBody: method === 'POST' && body ? body.toString('utf8') : '',
-      arrivedAtMs,
+      ...{ arrivedAtMs, isOnUsedConnection },
     };
     return serve(this.#world, found.operation, incoming, call);
   }

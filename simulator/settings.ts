@@ -21,6 +21,14 @@ export const settingsSchema = z.strictObject({
   /** Before a call is processed. */
   answersAfterMs: span.default([0, 0]),
 
+  // Transport
+  /** Of answers, whatever `accept-encoding` says. */
+  contentEncoding: z.enum(['none', 'gzip', 'deflate', 'br']).default('none'),
+  /** What happens to a request on a connection that has carried one before. `reset` has no effect at the provider. */
+  usedConnections: z.enum(['serve', 'reset']).default('serve'),
+  /** How faults with `retryAfter` in seconds write the header. */
+  retryAfterForm: z.enum(['seconds', 'date']).default('seconds'),
+
   // Tokens
   applicationTokenSeconds: seconds.default(7200),
   userTokenSeconds: seconds.default(2_592_000),
@@ -87,6 +95,8 @@ export const settingsSchema = z.strictObject({
   /** The spec types the two detail fields `object` but describes entries: a list, or a single entry as an object. */
   detailShape: z.enum(['list', 'object']).default('list'),
   emptyDetail: z.enum(['list', 'null', 'absent']).default('list'),
+  /** What `refund_flag` says about a payment that failed, whose money the payer has back. */
+  failedRefundFlag: z.boolean().default(false),
 
   // Notifications
   notificationStyle: z.enum(['snake', 'camel']).default('snake'),

@@ -18,6 +18,7 @@ const ILLEGAL = 900_002;
 const UNDOCUMENTED = 12_345;
 const BUSY = 429;
 const REFUSALS = [30_001, 30_002, 30_005];
+const REFUSED_QUOTE = 40_001;
 
 type Predicate = (world: World) => boolean;
 
@@ -152,6 +153,15 @@ export const HAZARDS: Readonly<Record<string, Predicate>> = {
   H230: somePayout(({ creates }) =>
     creates.some(({ code, effect }) => REFUSALS.includes(Number(code)) && effect === 'committed'),
   ),
+  H240: ({ scene }) => (scene.plan.settings.contentEncoding ?? 'none') !== 'none',
+  H241: ({ scene, occurred: all }) =>
+    scene.plan.settings.retryAfterForm === 'date' && [...all].some((name) => name.endsWith(' status')),
+  H242: occurred('fee reset-connection', 'queryResult reset-connection'),
+  H244: ({ scene }) =>
+    scene.system.provider.control.calls().some(({ code }) => Number(code) === REFUSED_QUOTE),
+  H245: ({ scene, payouts }) =>
+    scene.plan.settings.failedRefundFlag === true &&
+    payouts.some(({ scenario }) => scenario.includes('partial')),
 };
 
 /** Names of the faults, losses and interventions of a world, and of the scenario of each order. */

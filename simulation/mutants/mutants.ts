@@ -576,6 +576,29 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "if (phase !== 'DONE' || outcome !== 'SUCCESS' || published.isCompleted) return;",
   },
 
+  // ---- what is between us and the provider
+  {
+    name: 'encoded-answers-unread',
+    what: 'Bodies that a gateway has encoded are not decoded: no payout goes on.',
+    file: 'src/payments/received.ts',
+    find: 'return decode && !isPlain ?',
+    replace: 'return decode && isPlain ?',
+  },
+  {
+    name: 'creates-on-used-connections',
+    what: 'A create meets a connection that the provider resets, so its outcome is unknown: payouts go to review.',
+    file: 'src/payments/request.ts',
+    find: "const isFresh = effect !== 'read';",
+    replace: 'const isFresh = effect === undefined;',
+  },
+  {
+    name: 'failed-counts-as-returned',
+    what: 'A payment that failed and whose refund_flag is set is reported as returned money.',
+    file: 'src/payments/wire/trade.ts',
+    find: "wire.refund_flag && wire.status === 'SUCCESS'",
+    replace: 'wire.refund_flag',
+  },
+
   // ---- upgrade
   {
     name: 'step-added-without-patch',

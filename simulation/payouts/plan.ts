@@ -238,6 +238,8 @@ const LONG_CALL_MS = 20_000;
 const REFUSED_REPEATS_PROBABILITY = 0.04;
 const LYING_CODES_PROBABILITY = 0.05;
 const ODD_TEXT_PROBABILITY = 0.1;
+const REFUSED_QUOTES_PROBABILITY = 0.04;
+const GATEWAY_PROBABILITY = 0.3;
 
 export function planOf(seed: number): Plan {
   const base = basePlan(seed);
@@ -245,7 +247,9 @@ export function planOf(seed: number): Plan {
   // The first rule for creates would hide the second one.
   const repeats = old === base ? maybeWithRefusedRepeats(new Random(seed ^ 0x4ef5), base) : old;
   const faulty = repeats === base ? maybeWithLyingCodes(new Random(seed ^ 0x11e5), base) : repeats;
-  const plan = maybeWithOddText(new Random(seed ^ 0x0dd7), maybeFaultFree(new Random(seed ^ 0xca13), faulty));
+  const refused = maybeWithRefusedQuotes(new Random(seed ^ 0x40f1), faulty);
+  const odd = maybeWithOddText(new Random(seed ^ 0x0dd7), maybeFaultFree(new Random(seed ^ 0xca13), refused));
+  const plan = maybeWithGateway(new Random(seed ^ 0x6a7e), odd);
   if (plan.isFaultFree) return plan;
   const users = planUsers(new Random(seed ^ 0x05e5), plan.faultPhaseMs);
   const slow = maybeWithSlowConnects(new Random(seed ^ 0x51c0), plan);
@@ -321,6 +325,29 @@ function maybeWithOddText(random: Random, plan: Plan): Plan {
   if (!random.chance(ODD_TEXT_PROBABILITY)) return plan;
   const rule: FaultRuleInput = { seed: plan.seed, fault: { kind: 'odd-text' } };
   return { ...plan, faults: [...plan.faults, rule] };
+}
+
+/** With some probability, makes the provider refuse most account checks or quotes, with a code that it does not explain. */
+function maybeWithRefusedQuotes(random: Random, plan: Plan): Plan {
+  if (!random.chance(REFUSED_QUOTES_PROBABILITY)) return plan;
+  const operation = pick(random, ['fee', 'accountQuery'] as const);
+  const fault: FaultInput = { kind: 'envelope', code: 40001 };
+  return { ...plan, faults: [{ operation, seed: plan.seed, probability: 0.9, fault }, ...plan.faults] };
+}
+
+/**
+ * With some probability, puts a gateway before the provider that encodes answers, resets connections that were used before, and
+ * writes waits as dates. No payout may notice, so this also happens in fault-free worlds.
+ */
+function maybeWithGateway(random: Random, plan: Plan): Plan {
+  if (!random.chance(GATEWAY_PROBABILITY)) return plan;
+  const gateway = {
+    contentEncoding: pick(random, ['none', 'gzip', 'deflate', 'br'] as const),
+    usedConnections: pick(random, ['serve', 'reset'] as const),
+    retryAfterForm: pick(random, ['seconds', 'date'] as const),
+    failedRefundFlag: random.chance(0.5),
+  };
+  return { ...plan, settings: { ...plan.settings, ...gateway } };
 }
 
 /** Whether some payouts belong to the second application. */

@@ -1,5 +1,6 @@
 /** The provider client's transport in virtual time: connections, delays and losses, without a socket. */
 import type { InProcessAnswer, InProcessSimulator } from '../../simulator/index.ts';
+import { receivedExchange } from '../../src/payments/received.ts';
 import {
   type Attempt,
   type Exchange,
@@ -64,14 +65,16 @@ export class SimulatedTransport implements Transport {
     if (this.#closed) throw errorWithCode('CLOSED');
     const trip = this.#network.trip(request);
     await this.#connections.acquire(signal);
+    const isOnUsedConnection = !request.isFresh && this.#connections.takeKept(this.#options.clock.nowMs());
     try {
       await this.#connect(trip, signal);
       signal.throwIfAborted();
       if (!mayWrite()) throw errorWithCode('WITHHELD');
       this.#network.written?.();
-      const answer = await abortable(signal, this.#roundTrip(request, trip));
+      const answer = await abortable(signal, this.#roundTrip({ ...request, isOnUsedConnection }, trip));
       // A frozen process receives the answer when it is resumed. A process that has ended never does.
       await sleep(this.#options.clock, 0, signal);
+      if (answer.is === 'answer' && !request.isFresh) this.#connections.keep(this.#options.clock.nowMs());
       return exchangeOf(answer, this.#options.maxBodyBytes);
     } finally {
       this.#connections.release();
@@ -89,7 +92,10 @@ export class SimulatedTransport implements Transport {
   }
 
   /** Sends the request and returns the answer, independently of the process. Never resolves if either is lost. */
-  #roundTrip({ method, path, headers, body }: WireRequest, trip: Trip): Promise<InProcessAnswer> {
+  #roundTrip(
+    { method, path, headers, body, isOnUsedConnection }: WireRequest & { isOnUsedConnection: boolean },
+    trip: Trip,
+  ): Promise<InProcessAnswer> {
     const { provider, world, isCutOff } = this.#network;
     return new Promise((resolve) => {
       const deliver = (answer: InProcessAnswer) => {
@@ -97,7 +103,7 @@ export class SimulatedTransport implements Transport {
       };
       const send = async () => {
         if (trip.fate === 'request-lost' || isCutOff()) return;
-        const answer = await provider.request({ method, path, headers, body });
+        const answer = await provider.request({ method, path, headers, body, isOnUsedConnection });
         world.at(trip.answerMs, () => deliver(answer));
       };
       // `after` would keep the async context, and the provider must not run in the context of an activity.
@@ -112,14 +118,17 @@ function exchangeOf(answer: InProcessAnswer, maxBodyBytes: number): Exchange {
   if (answer.is === 'broken-answer')
     return { kind: 'broken-answer', status, transportCode: 'UND_ERR_SOCKET', tooLarge: false };
   const { headers, body } = answer;
-  if (body.length > maxBodyBytes)
-    return { kind: 'broken-answer', status, transportCode: 'BODY_TOO_LARGE', tooLarge: true };
-  return { kind: 'answer', status, body, retryAfter: headers['retry-after'], date: headers['date'] };
+  return receivedExchange({ status, headers, body }, maxBodyBytes);
 }
+
+/** How long undici keeps an idle connection. */
+const KEPT_FOR_MS = 4_000;
 
 /** A connection carries one exchange at a time. Further exchanges wait in a queue. */
 class Connections {
   #free: number;
+  /** When each idle connection is closed. */
+  #keptUntilMs: number[] = [];
   readonly #queue: (() => void)[] = [];
 
   constructor(free: number) {
@@ -146,6 +155,16 @@ class Connections {
       else this.#queue.splice(at, 1);
       throw error;
     }
+  }
+
+  keep(nowMs: number): void {
+    this.#keptUntilMs.push(nowMs + KEPT_FOR_MS);
+  }
+
+  /** Whether there is an idle connection, which then carries the next exchange. */
+  takeKept(nowMs: number): boolean {
+    this.#keptUntilMs = this.#keptUntilMs.filter((untilMs) => untilMs > nowMs);
+    return this.#keptUntilMs.pop() !== undefined;
   }
 
   release(): void {

@@ -1,5 +1,6 @@
 /** Observes the calls to the provider and their answers, for the oracle. */
 import type { InProcessAnswer, InProcessRequest, InProcessSimulator } from '../../simulator/index.ts';
+import { receivedExchange } from '../../src/payments/received.ts';
 import type { World } from '../world/world.ts';
 
 export interface ObservedCall {
@@ -33,9 +34,17 @@ export class Wiretap implements Pick<InProcessSimulator, 'request'> {
     const call = { atMs: this.world.now, path, token, body: fieldsIn(body) };
     for (const listener of this.listeners) listener.onCall(call);
     const answer = await this.provider.request(request);
-    for (const listener of this.listeners) listener.onAnswer(call, answer);
+    for (const listener of this.listeners) listener.onAnswer(call, decoded(answer));
     return answer;
   }
+}
+
+const MAX_BODY_BYTES = 1_048_576;
+
+function decoded(answer: InProcessAnswer): InProcessAnswer {
+  if (answer.is !== 'answer') return answer;
+  const received = receivedExchange(answer, MAX_BODY_BYTES);
+  return received.kind === 'answer' ? { ...answer, body: received.body } : answer;
 }
 
 /** The fields of a JSON object; empty for any other value. */

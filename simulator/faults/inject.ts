@@ -29,12 +29,12 @@ const HANDLERS: { [Kind in FaultKind]: Handler<Kind> } = {
       contentType: 'application/json; charset=utf-8',
       text: fault.body ?? '',
       code: null,
-      headers: retryAfter(fault),
+      headers: retryAfter(exchange, fault),
     }),
   envelope: (exchange, fault) =>
     instead(exchange, fault.effect, {
       ...failure(fault.status, fault.code, fault.message ?? 'simulated'),
-      headers: retryAfter(fault),
+      headers: retryAfter(exchange, fault),
     }),
   garbage: (exchange, fault) =>
     instead(exchange, fault.effect, {
@@ -69,8 +69,14 @@ const HANDLERS: { [Kind in FaultKind]: Handler<Kind> } = {
   'random-answer': (exchange, fault, { random }) => answerAtRandom(exchange, fault, random),
 };
 
-function retryAfter({ retryAfter }: { retryAfter?: number | string | undefined }): Record<string, string> {
-  return retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
+function retryAfter(
+  { received: { world } }: Exchange,
+  { retryAfter: wait }: { retryAfter?: number | string | undefined },
+): Record<string, string> {
+  if (wait === undefined) return {};
+  const isDate = typeof wait === 'number' && world.settings.retryAfterForm === 'date';
+  const text = isDate ? new Date(world.clock.wallMs() + wait * 1_000).toUTCString() : String(wait);
+  return { 'retry-after': text };
 }
 
 export async function injectFault(exchange: Exchange, injected: InjectedFault): Promise<void> {

@@ -4,6 +4,7 @@ import type { CallRecord, CreateRecord } from '../ledger.ts';
 import type { Order } from '../orders/order.ts';
 import { sleep } from '../surroundings.ts';
 import { authorize, type Credential } from './authorize.ts';
+import { encoded } from './encoded.ts';
 import { type Answer, failure, Refusal, success } from './envelope.ts';
 import type { Operation, Outcome, Received } from './operation.ts';
 
@@ -14,6 +15,8 @@ export interface Incoming {
   headers: IncomingHttpHeaders;
   rawBody: string;
   arrivedAtMs: number;
+  /** Its connection has carried a request before. */
+  isOnUsedConnection: boolean;
 }
 
 /** Takes the answer to one request, once. */
@@ -103,7 +106,7 @@ export class Exchange {
   send(answer: Answer): void {
     if (this.#created && answer === this.#truth) this.#created.isKnown = true;
     this.#recordAnswer(answer.status, answer.code);
-    this.#parts.sink.send(answer);
+    this.#parts.sink.send(encoded(answer, this.received.world.settings));
   }
 
   /** Ends the connection without an answer. */

@@ -4,8 +4,14 @@ import { isJsonObject } from '../json.ts';
 import type { Answer } from './envelope.ts';
 import type { AnswerSink, HalfSent, Incoming } from './exchange.ts';
 
+const usedConnections = new WeakSet<object>();
+
 export function incomingFrom(request: FastifyRequest, arrivedAtMs: number): Incoming {
+  const { socket } = request.raw;
+  const isOnUsedConnection = usedConnections.has(socket);
+  usedConnections.add(socket);
   return {
+    isOnUsedConnection,
     params: textFields(request.params),
     query: textFields(request.query),
     headers: request.headers,

@@ -15,7 +15,7 @@ export async function serve(
   incoming: Incoming,
   sink: AnswerSink,
 ): Promise<void> {
-  const { arrivedAtMs, ...rest } = incoming;
+  const { arrivedAtMs, isOnUsedConnection, ...rest } = incoming;
   const received: Received = { ...rest, world, app: undefined, token: undefined };
   const body = parsedOrNothing(received.rawBody);
   const credential = credentialOf(world, received.headers.authorization);
@@ -29,6 +29,10 @@ export async function serve(
       : undefined;
   const exchange = new Exchange({ operation, received, credential, sink, call, create });
 
+  if (isOnUsedConnection && world.settings.usedConnections === 'reset') {
+    call.fault = 'reset-connection';
+    return exchange.drop();
+  }
   const { callsPerSecond, rejectedCallsCount, arrivesAfterMs, answersAfterMs } = world.settings;
   const isDelayed = await delay(world, arrivesAfterMs);
   if (

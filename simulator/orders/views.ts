@@ -156,7 +156,7 @@ function splitView(split: Split, minor: bigint, settings: Settings): JsonObject 
     finish_time: timestamp(split.finishedAtWallMs, settings),
     ...(split.errorMsg === undefined ? {} : { error_msg: split.errorMsg }),
     ...(split.refundReason === undefined ? {} : { refund_reason: split.refundReason }),
-    refund_flag: split.refundFlag,
+    refund_flag: split.refundFlag || (settings.failedRefundFlag && split.status === 'FAILED'),
   };
 }
 

@@ -150,7 +150,7 @@ export class Batches {
   }
 
   /**
-   * Stops starting rows. Payouts that were already started continue. Repeatable, and needs no worker. A batch
+   * Stops starting rows. Payouts that were already started continue, except those whose quote is refused. Repeatable, and needs no worker. A batch
    * that had already ended stays as it is: `canceled` of its state is false. Throws Temporal's `WorkflowNotFoundError` if
    * there is no such batch.
    */

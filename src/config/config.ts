@@ -4,7 +4,7 @@ import { activityTimeoutMs } from '../domain/deadlines.ts';
 import { ECHOES } from '../domain/echo.ts';
 import type { PayoutSettings, SendPolicy } from '../domain/payout.ts';
 import type { Permissions } from '../domain/permissions.ts';
-import type { CreateMeaning } from '../domain/provider-records.ts';
+import type { CreateMeaning, QuoteMeaning } from '../domain/provider-records.ts';
 import type { SharedSettings } from '../domain/rate-limit-lease.ts';
 import { type Application, readApplications } from './applications.ts';
 import { deploymentShape, isVersionNamed } from './deployment.ts';
@@ -18,18 +18,26 @@ import * as value from './values.ts';
 
 const CREATE_MEANINGS = ['refused', 'lock-expired', 'insufficient', 'busy', 'duplicate'] as const;
 
+const QUOTE_MEANINGS = ['refused', 'insufficient'] as const satisfies readonly QuoteMeaning[];
+
+/** `code:meaning[,…]`; an HTTP status is the code `http:404`. */
+function codesOf<Meaning extends string>(meanings: readonly Meaning[], codePattern: RegExp) {
+  return z.string().transform((text, context) => {
+    const message = `must be code:meaning pairs, meaning one of ${meanings}`;
+    const codes = new Map<string, Meaning>();
+    for (const entry of value.partsOf(text)) {
+      const [, code = '', meaning = ''] = /^(.*):(.*)$/.exec(entry) ?? [];
+      const known = meanings.find((candidate) => candidate === meaning.trim());
+      if (known !== undefined && codePattern.test(code.trim())) codes.set(code.trim(), known);
+      else context.addIssue({ code: 'custom', message });
+    }
+    return codes;
+  });
+}
+
 /** After a server error, a gateway may have passed the call on: only a status from 400 to 499 can be listed. */
-const createCodes = z.string().transform((text, context) => {
-  const message = `must be code:meaning or http:4NN:meaning, meaning one of ${CREATE_MEANINGS}`;
-  const codes = new Map<string, CreateMeaning>();
-  for (const entry of value.partsOf(text)) {
-    const [, code = '', meaning] = /^(http:4\d\d|\w{1,32})\s*:\s*([a-z-]+)$/.exec(entry) ?? [];
-    const known = CREATE_MEANINGS.find((candidate) => candidate === meaning);
-    if (known !== undefined) codes.set(code, known);
-    else context.addIssue({ code: 'custom', message });
-  }
-  return codes;
-});
+const createCodes = codesOf<CreateMeaning>(CREATE_MEANINGS, /^(http:4\d\d|\w{1,32})$/);
+const quoteCodes = codesOf<QuoteMeaning>(QUOTE_MEANINGS, /^(http:\d{3}|\w{1,32})$/);
 
 const TOKENS = ['application', 'user'] as const;
 
@@ -92,6 +100,11 @@ export const workerShape = {
     description:
       'What the provider states that its codes for a create call mean. `refused`, `lock-expired`, `insufficient`: no order was created; counts once a trade query after it says so too. `busy`: the call was not served, which is no proof, so the payout confirms over the confirmation window and then sends again without review. `duplicate`: the `outOrderId` was used, so the payout confirms over the confirmation window, and then goes to review. `http:401:busy` lists an HTTP status from 400 to 499; it counts for a response whose body has no code of its own. Any other code is an unknown outcome. Spec: Errors.',
     valueType: '`code:meaning[,…]`',
+  }),
+  PAYMENTS_QUOTE_CODES: quoteCodes.prefault('900002:refused').meta({
+    description:
+      'What the provider states that its codes for an account check or a quote mean. A payout with such an answer ends `NOT_CREATED`: `refused` with `REFUSED_BY_PROVIDER`, `insufficient` with `INSUFFICIENT_BALANCE`. After any other refusal it asks again, after growing pauses of at most half an hour, and is flagged `QUOTE_REFUSED`. Spec: Errors.',
+    valueType: '`code:meaning[,…]`; the code `http:404` is an HTTP status',
   }),
   PAYMENTS_REPEATED_CREATE: value.choice(
     ['review', 'safe'],

@@ -71,7 +71,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   distributeId: "The provider's id of the split",
   'splits.status': 'Whether the beneficiary received the split',
   error: "The provider's reason why the split failed",
-  refunded: 'Whether the amount of the split was returned',
+  refunded: 'Whether the split succeeded and its amount came back',
   refundReason: "The provider's reason of the return",
   learnedBy: 'How the end became known',
   accountType: "The provider's type of the account, such as AVAIL_ACCOUNT",

@@ -23,6 +23,13 @@ export const PAYOUT_ATTENTION = {
       'Run `npm run payouts -- doctor`. Check that a worker runs and that the provider answers. The payout then continues; `npm run payouts -- poll ID` polls at once.',
     whileOpen: true,
   },
+  QUOTE_REFUSED: {
+    meaning:
+      'The provider has refused the account check or the quote three times in a row. The message has its code and its words. The payout asks again, after pauses that grow to half an hour; nothing was sent.',
+    action:
+      'Check `payerId` and `clientId`, and the settings of the tokens. `npm run payouts -- poll ID` asks again at once; `cancel` ends the payout, and `batch cancel` all such payouts of a batch. If the provider has told you what its code means, set `PAYMENTS_QUOTE_CODES`.',
+    whileOpen: true,
+  },
   PROVIDER_NOT_ANSWERING: {
     meaning:
       'Three polls in a row got no usable answer, the provider refused a poll, or a confirm got no usable answer. The message contains the last failure type.',

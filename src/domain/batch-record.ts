@@ -122,6 +122,16 @@ export interface OpenPayouts {
 /** A payout starts in this phase and leaves it when it first waits. Until then, it uses the rate limit. */
 export const BUSY_PHASE: PayoutPhase = 'CHECKING';
 
+/** A payout whose quote is refused again and again stays in the window, so that its batch does not start all its like. */
+export function isBusy({ phase }: Pick<OpenPayouts, 'phase'>): boolean {
+  return phase === BUSY_PHASE || phase === 'QUOTING';
+}
+
+/** It waits for a person, and has no order. */
+export function isRefused({ phase, needsAttention }: Pick<OpenPayouts, 'phase' | 'needsAttention'>): boolean {
+  return phase === 'QUOTING' && needsAttention;
+}
+
 export function openTally(open: readonly OpenPayouts[]): Pick<BatchTally, 'phases' | 'needingAttention'> {
   const phases: BatchTally['phases'] = {};
   for (const { phase, partnerOrderIds } of open)
@@ -139,6 +149,8 @@ export interface PartRecord {
   open: OpenPayouts[];
   tally: BatchTally;
   hasTurn: boolean;
+  /** The part starts no more rows, and ends payouts whose quote is refused. */
+  canceled: boolean;
   /** The part has changed since its last report to the batch. */
   unreported: boolean;
   reportedStage: 'starting' | 'started' | 'ended';
@@ -151,6 +163,7 @@ export function newPartRecord(payouts: readonly PayoutRequest[]): PartRecord {
     open: [],
     tally: emptyTally(),
     hasTurn: false,
+    canceled: false,
     unreported: false,
     reportedStage: 'starting',
     reportedAtMs: 0,

@@ -193,8 +193,8 @@ function changedSplits(splits: readonly Split[], detail: TradeDetail): string[] 
     if (!other) return [`split ${distributeId} is missing`];
     const same = other.target.currency === target.currency && other.target.amount === target.amount;
     if (!same) return [`split ${distributeId} is now ${formatMoney(other.target)}`];
-    if (refunded && !other.refunded) return [`split ${distributeId} was returned and no longer is`];
-    return other.status === status ? [] : [`split ${distributeId} was ${status} and is now ${other.status}`];
+    if (other.status !== status) return [`split ${distributeId} was ${status} and is now ${other.status}`];
+    return refunded && !other.refunded ? [`split ${distributeId} was returned and no longer is`] : [];
   });
   return [...changed, ...[...now.keys()].map((distributeId) => `split ${distributeId} is new`)];
 }

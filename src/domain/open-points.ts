@@ -101,6 +101,14 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     probe: 'with `--order`: the audit status of that order is a known one',
   },
   {
+    id: 'refund-flag',
+    open: 'what `refund_flag` says about a payment that failed',
+    assumption:
+      'only that the payer has its money back. Money counts as returned if the payment succeeded and came back',
+    setting: '',
+    probe: '',
+  },
+  {
     id: 'lock-field',
     open: 'how a create refers to its quote: the table of the create has no field for the lock',
     assumption:
@@ -128,6 +136,14 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     assumption:
       'only 429 (`busy`), which is no proof: the payout confirms over the confirmation window, then sends again; any other code is an unknown outcome. A listed code counts only once a trade query after it answers 900004',
     setting: '`PAYMENTS_CREATE_CODES`',
+    probe: '',
+  },
+  {
+    id: 'quote-codes',
+    open: 'which codes of the account check and of the quote mean that the request can never be accepted',
+    assumption:
+      'only 900002: the payout ends. After any other refusal, the payout asks again, ever more slowly, and sets the attention flag',
+    setting: '`PAYMENTS_QUOTE_CODES`',
     probe: '',
   },
   {

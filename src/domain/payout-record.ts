@@ -92,6 +92,8 @@ export interface PayoutRecord {
   sentQuotes: AgreedQuote[];
   /** How many times in a row the creation was restarted. */
   creationRestarts: number;
+  /** How many times in a row the provider has refused the account check or the quote. */
+  quoteRefusals: number;
   /** The current quote, and when its request was sent. The lock's lifetime starts then. */
   quote?: AgreedQuote | undefined;
   quotedAtMs: number;
@@ -153,6 +155,7 @@ export function newRecord(startedAtMs: number): PayoutRecord {
     sentQuotes: [],
     decisions: [],
     creationRestarts: 0,
+    quoteRefusals: 0,
     foundOrders: [],
     quotedAtMs: 0,
     attention: [],

@@ -37,6 +37,9 @@ export type CreateMeaning =
   /** The `outOrderId` was used before. */
   | 'duplicate';
 
+/** The meaning of a code of an account check or a quote, as the provider states it. */
+export type QuoteMeaning = 'refused' | 'insufficient';
+
 /** The data of the create and of `GET /v2/b2b/currents/queryDetail/{orderId}` (spec: Payout order). */
 export interface PayoutOrder {
   orderId: string;

@@ -2,6 +2,7 @@
 import { isPlainText } from '../domain/plain-text.ts';
 import { exactNumberText, hasKey, isJsonObject, NotJsonError, readExactJson } from './exact-json.ts';
 import type { EnvelopeStyle } from './operations.ts';
+import { description } from './wire/scalars.ts';
 
 /**
  * `empty`: no body. `unreadable`: not the provider's JSON, such as a gateway's HTML page. `doubtful`: truncated JSON, a code
@@ -25,11 +26,15 @@ export interface Answer {
   kind: AnswerKind;
   /** The envelope's code as text, if there is one. */
   serviceCode?: string;
+  /** The envelope's `message`, cleaned. */
+  message?: string | undefined;
   /** The envelope's `data`, or a bare record. */
   data?: unknown;
   /** The path prefix of `data` in error messages: `data.` or empty. */
   dataPath: string;
 }
+
+const MAX_MESSAGE_LENGTH = 128;
 
 const SUCCESS_CODES: Record<EnvelopeStyle, readonly string[]> = {
   A: ['0'],
@@ -68,7 +73,11 @@ function readEnvelope(style: EnvelopeStyle, envelope: Record<string, unknown>): 
   const data = envelope['data'];
   const named = kindOf(style, serviceCode);
   const kind = named === 'no-order' && isOrder(data) ? 'doubtful' : named;
-  return { kind, serviceCode, data, dataPath: 'data.' };
+  return { kind, serviceCode, message: messageOf(envelope), data, dataPath: 'data.' };
+}
+
+function messageOf({ message }: Record<string, unknown>): string | undefined {
+  return description(MAX_MESSAGE_LENGTH).safeParse(message).data;
 }
 
 /** Whether `data` has the provider's id of an order, in either spelling. An error may repeat our own id. */

@@ -28,6 +28,8 @@ export interface ErrorContext {
   httpStatus?: number | undefined;
   /** The envelope's `code`, as text. */
   serviceCode?: string | undefined;
+  /** The envelope's `message`, which may contain anything. */
+  serviceMessage?: string | undefined;
   /** The transport's error code, such as `ECONNREFUSED`. */
   transportCode?: string | undefined;
 }
@@ -41,6 +43,8 @@ export abstract class PaymentsError extends Error {
   readonly httpStatus?: number;
   readonly serviceCode?: string;
   readonly transportCode?: string;
+  /** Private, so that no log and no serialized error contains it. */
+  readonly #serviceMessage: string | undefined;
 
   constructor(context: ErrorContext, what: string) {
     super(`${context.operation}: ${what}`);
@@ -50,6 +54,12 @@ export abstract class PaymentsError extends Error {
     if (context.httpStatus !== undefined) this.httpStatus = context.httpStatus;
     if (context.serviceCode !== undefined) this.serviceCode = context.serviceCode;
     if (context.transportCode !== undefined) this.transportCode = context.transportCode;
+    this.#serviceMessage = context.serviceMessage;
+  }
+
+  /** What the provider wrote. Only for the state of the request that it is about: it may contain personal data. */
+  providerMessage(): string | undefined {
+    return this.#serviceMessage;
   }
 }
 

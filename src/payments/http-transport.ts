@@ -1,9 +1,10 @@
 /**
- * HTTP on its own connection pool: no retries, no redirects, no pipelining (H11). undici's timers limit connecting and
+ * HTTP on its own connection pools: no retries, no redirects, no pipelining (H11). undici's timers limit connecting and
  * reading. The given clock times everything that decides whether a request is sent.
  */
-import { type Dispatcher, Pool } from 'undici';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { abortable } from '../surroundings/surroundings.ts';
+import { BODY_TOO_LARGE, receivedExchange } from './received.ts';
 import { safeErrorCode } from './redact.ts';
 import {
   type Attempt,
@@ -16,21 +17,25 @@ import {
 } from './transport.ts';
 
 export class HttpTransport implements Transport {
-  readonly #pool: Pool;
+  readonly #kept: Pool;
+  /** Closes a connection after one exchange. */
+  readonly #fresh: Pool;
   readonly #options: TransportOptions;
   #closing: Promise<void> | undefined;
 
   constructor(options: TransportOptions) {
     const { origin, timeouts, connections } = options;
     this.#options = options;
-    this.#pool = new Pool(origin, {
+    const common = {
       connections,
-      pipelining: 1,
       allowH2: false,
-      connect: { timeout: timeouts.connectMs },
+      // Shared, so that a fresh connection resumes a TLS session.
+      connect: buildConnector({ timeout: timeouts.connectMs, allowH2: false }),
       headersTimeout: timeouts.headersMs,
       bodyTimeout: timeouts.bodyMs,
-    });
+    };
+    this.#kept = new Pool(origin, { ...common, pipelining: 1 });
+    this.#fresh = new Pool(origin, { ...common, pipelining: 0 });
   }
 
   exchange(request: WireRequest): Promise<Exchange> {
@@ -42,12 +47,13 @@ export class HttpTransport implements Transport {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#pool.close();
+    this.#closing ??= Promise.all([this.#kept.close(), this.#fresh.close()]).then(() => undefined);
     return this.#closing;
   }
 
   #dispatch(request: WireRequest, attempt: Attempt): Promise<Dispatcher.ResponseData> {
-    const dispatcher = this.#pool.compose(
+    const pool = request.isFresh ? this.#fresh : this.#kept;
+    const dispatcher = pool.compose(
       (dispatch) => (options, handler) => dispatch(options, new WriteGuard(handler, attempt)),
     );
     return dispatcher.request({
@@ -60,21 +66,16 @@ export class HttpTransport implements Transport {
   }
 
   async #answer(response: Dispatcher.ResponseData): Promise<Exchange> {
-    const status = response.statusCode;
-    const retryAfter = first(response.headers['retry-after']);
-    const date = first(response.headers['date']);
+    const { statusCode: status, headers } = response;
+    const { maxBodyBytes } = this.#options;
     try {
-      const body = await readCapped(response.body, this.#options.maxBodyBytes);
-      return { kind: 'answer', status, body, retryAfter, date };
+      const body = await readCapped(response.body, maxBodyBytes);
+      return receivedExchange({ status, headers, body }, maxBodyBytes);
     } catch (error) {
       const transportCode = safeErrorCode(error);
-      return { kind: 'broken-answer', status, transportCode, tooLarge: transportCode === 'BODY_TOO_LARGE' };
+      return { kind: 'broken-answer', status, transportCode, tooLarge: transportCode === BODY_TOO_LARGE };
     }
   }
-}
-
-function first(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
 }
 
 async function readCapped(body: Dispatcher.ResponseData['body'], maxBytes: number): Promise<Buffer> {
@@ -83,7 +84,7 @@ async function readCapped(body: Dispatcher.ResponseData['body'], maxBytes: numbe
   for await (const chunk of body) {
     const piece = Buffer.from(chunk);
     bytes += piece.length;
-    if (bytes > maxBytes) throw errorWithCode('BODY_TOO_LARGE');
+    if (bytes > maxBytes) throw errorWithCode(BODY_TOO_LARGE);
     chunks.push(piece);
   }
   return Buffer.concat(chunks);

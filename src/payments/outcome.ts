@@ -51,6 +51,7 @@ export function outcomeOf<T>(
     ...called,
     httpStatus: exchange.status,
     serviceCode: safeServiceCode(answer.serviceCode),
+    serviceMessage: answer.message,
     transportCode: exchange.kind === 'broken-answer' ? exchange.transportCode : undefined,
   };
   const verdict = classify(effect, exchange.status, answer, createCodes);

@@ -1,5 +1,5 @@
 /** Sends every call: token, signature, rate limit, last checks, exchange, classification, report. */
-import { authorizationHeaders, reportRejectedToken, type Token } from './authorization.ts';
+import { type Authorization, authorizationHeaders, reportRejectedToken } from './authorization.ts';
 import {
   type ErrorContext,
   GatePausedError,
@@ -23,11 +23,6 @@ export interface Call<T> extends AnswerRules<T>, Target {
   body?: unknown;
   /** Receives the `Date` header of any answer. */
   onDate?: ((date: string) => void) | undefined;
-}
-
-interface Prepared {
-  request: WireRequest;
-  token: Token | undefined;
 }
 
 /** The deadline has come, or the caller has withdrawn. */
@@ -81,11 +76,13 @@ export class RequestSender {
     const gated: GatedCall = compact({ operation: call.operation, background, deadline, signal });
     let end: CallEnd = 'not-sent';
     try {
-      const { request, token } = await this.#prepare(call, context, options);
+      const prepared = await this.#prepare(call, context, options);
       await this.#passGate(gated, context, options);
+      const { headers, token } = await this.#authorize(call, context, options);
       await this.#runBeforeSend(context, options);
       const mayWrite = () => this.options.gate?.mayWrite?.(gated) ?? true;
-      const exchange = await this.#transport.exchange({ ...request, mayWrite });
+      const request = { ...prepared, headers: { ...prepared.headers, ...headers }, mayWrite };
+      const exchange = await this.#transport.exchange(request);
       end = CALL_END[exchange.kind];
       if (exchange.kind === 'answer' && exchange.date !== undefined) call.onDate?.(exchange.date);
       const outcome = outcomeOf(call, context, exchange, this.options.createCodes);
@@ -101,22 +98,36 @@ export class RequestSender {
   }
 
   /** Does all slow work before the call's turn, so that the send follows the turn immediately. */
-  async #prepare<T>(call: Call<T>, context: ErrorContext, options: CallOptions): Promise<Prepared> {
-    const { method, token: place } = rulesOf(call.operation);
+  async #prepare<T>(call: Call<T>, context: ErrorContext, options: CallOptions): Promise<WireRequest> {
+    const { method, token: place, effect } = rulesOf(call.operation);
     const body = call.body === undefined ? undefined : writeExactJson(call.body);
-    const authorization = await authorizationHeaders(this.options, place, context, options.openId);
+    // Only so that there is a token when the turn comes.
+    await authorizationHeaders(this.options, place, context, options.openId);
     const url = urlOf(this.#base, call);
     const headers: Record<string, string> = {
       accept: 'application/json',
+      'accept-encoding': 'identity',
       'user-agent': 'durable-payouts',
       'x-request-id': context.requestId,
       ...(body && { 'content-type': 'application/json' }),
-      ...authorization.headers,
       ...(place === 'trade' && (await this.#signature(call, method, body, context))),
     };
     const { signal, deadline } = options;
-    const request = { method, path: url.pathname + url.search, headers, signal, deadline };
-    return { request: body ? { ...request, body } : request, token: authorization.token };
+    const isFresh = effect !== 'read';
+    const request = { method, path: url.pathname + url.search, headers, isFresh, signal, deadline };
+    return body ? { ...request, body } : request;
+  }
+
+  /** The token of this moment: the one from before the wait may have been renewed, and revoked by that. */
+  async #authorize<T>(call: Call<T>, context: ErrorContext, options: CallOptions): Promise<Authorization> {
+    const { token: place } = rulesOf(call.operation);
+    const read = authorizationHeaders(this.options, place, context, options.openId);
+    try {
+      return await this.#withinDeadline(read, options);
+    } catch (error) {
+      this.#throwIfExpired(context, options);
+      throw error instanceof ExpiredError ? new NotSentError(context, 'deadline') : error;
+    }
   }
 
   async #signature<T>(
@@ -160,7 +171,7 @@ export class RequestSender {
   }
 
   /** Settles with `work`, but rejects at the deadline or at an abort if that comes first. */
-  async #withinDeadline(work: Promise<void>, { signal, deadline }: CallOptions): Promise<void> {
+  async #withinDeadline<T>(work: Promise<T>, { signal, deadline }: CallOptions): Promise<T> {
     const { clock } = this.options.surroundings;
     let stopTimer = () => {};
     let onAbort = () => {};
@@ -172,7 +183,7 @@ export class RequestSender {
       signal?.addEventListener('abort', onAbort, { once: true });
     });
     try {
-      await Promise.race([work, expired]);
+      return await Promise.race([work, expired]);
     } finally {
       stopTimer();
       signal?.removeEventListener('abort', onAbort);
@@ -217,8 +228,16 @@ function wasRateLimited({ context }: { context: ErrorContext }): boolean {
   return context.httpStatus === 429 || context.serviceCode === '429';
 }
 
-/** `Retry-After` in seconds. The date format is ignored, because it would need synchronized clocks. */
+/** `Retry-After` in seconds, or as a date, of which the time since the answer's own date counts: clocks may differ. */
 function retryAfterMs(exchange: Exchange): number | undefined {
-  if (exchange.kind !== 'answer' || !/^\d{1,5}$/.test(exchange.retryAfter ?? '')) return undefined;
-  return Number(exchange.retryAfter) * 1_000;
+  if (exchange.kind !== 'answer') return undefined;
+  const { retryAfter = '', date = '' } = exchange;
+  if (/^\d{1,5}$/.test(retryAfter)) return Number(retryAfter) * 1_000;
+  const ms = httpDateMs(retryAfter) - httpDateMs(date);
+  return ms > 0 ? ms : undefined;
+}
+
+/** NaN for anything else: without `GMT`, a time would be read in the time zone of this machine. */
+function httpDateMs(text: string): number {
+  return text.endsWith(' GMT') ? Date.parse(text) : Number.NaN;
 }

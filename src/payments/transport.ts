@@ -8,6 +8,8 @@ export interface WireRequest {
   path: string;
   headers: Record<string, string>;
   body?: Buffer;
+  /** Needs a connection of its own: the provider, or a proxy before it, may reset an idle one as the request arrives. */
+  isFresh?: boolean;
   signal?: AbortSignal | undefined;
   /** Checked again immediately before the first byte is written. On the transport's clock. */
   deadline?: number | undefined;

@@ -131,6 +131,7 @@ async function providerCalls(
         ...common,
         claim: claimIn(term, client, claim),
         policy: term.shared && sendPolicy(env, term.shared),
+        quoteCodes: env.PAYMENTS_QUOTE_CODES,
         histories: temporalHistories(client),
         pairs: temporalClientPairs(client),
       }),

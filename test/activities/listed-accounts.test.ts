@@ -43,6 +43,7 @@ function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<strin
     pairs: { isKnown: async () => false },
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
+    quoteCodes: new Map(),
     policy: {
       createCheck: 'doubtful',
       repeatedCreate: 'review',

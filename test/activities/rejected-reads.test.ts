@@ -34,6 +34,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     pairs: { isKnown: async () => false },
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
+    quoteCodes: new Map(),
     policy: {
       createCheck: 'doubtful',
       repeatedCreate: 'review',

@@ -34,6 +34,7 @@ function workerWith(provider: InProcessOptions) {
       argumentOf: async () => undefined,
     },
     claim: async () => void claims.push(clock.nowMs() - beganMs),
+    quoteCodes: new Map(),
     pairs: { isKnown: async () => false },
     policy: {
       createCheck: 'doubtful',

@@ -49,6 +49,7 @@ describe('the environment is read once, and every bad variable is named', () => 
     expect(env.PAYOUTS_RECONCILE_EVERY).toBe(900_000);
     expect(env.PAYOUTS_FOLLOW_UP).toEqual([86_400_000, 604_800_000, 2_592_000_000]);
     expect([...env.PAYMENTS_CREATE_CODES]).toEqual([['429', 'busy']]);
+    expect([...env.PAYMENTS_QUOTE_CODES]).toEqual([['900002', 'refused']]);
     expect(env.PAYMENTS_REPEATED_CREATE).toBe('review');
     expect(env.PAYOUTS_CREATE_CHECK).toBe('doubtful');
     expect(env.PAYMENTS_CLIENT_PAIRS).toBe('learned');
@@ -132,6 +133,14 @@ describe('the environment is read once, and every bad variable is named', () => 
     expect(env.PAYMENTS_CREATE_CODES.get('http:401')).toBe('busy');
     for (const wrong of ['30001:maybe', 'http:503:busy', 'http:200:refused', 'http:401', '1:2:busy'])
       expect(problems({ ...good, PAYMENTS_CREATE_CODES: wrong })[0]).toMatch(/PAYMENTS_CREATE_CODES/);
+    const quoteCodes = workerConfig({ ...good, PAYMENTS_QUOTE_CODES: 'http:404:refused, 7:insufficient' }).env
+      .PAYMENTS_QUOTE_CODES;
+    expect([...quoteCodes]).toEqual([
+      ['http:404', 'refused'],
+      ['7', 'insufficient'],
+    ]);
+    for (const bad of ['7:busy', 'http:4:refused', 'refused'])
+      expect(problems({ ...good, PAYMENTS_QUOTE_CODES: bad })[0]).toMatch(/PAYMENTS_QUOTE_CODES/);
   });
 
   test.each(['PAYMENTS_CLIENT_PAIRS', 'PAYMENTS_TRADE_ORDER_ID', 'PAYMENTS_ECHO'])(

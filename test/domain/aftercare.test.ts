@@ -111,6 +111,10 @@ describe('H57 no answer of the provider makes a follow-up throw', () => {
       ...{ targetCurrency: 'CNY', debits: [], splits: [{ ...payment, refunded: false }] },
     };
     expect(differencesSince(request, detail, [], 0)).toMatchObject([{ code: 'SPLITS_CHANGED' }]);
+    const failed = { ...detail, splits: [{ ...payment, status: 'FAILED', refunded: false }] };
+    expect(differencesSince(request, failed, [], 0)).toMatchObject([
+      { message: 'split S-1 was SUCCESS and is now FAILED' },
+    ]);
   });
 
   test('a check without an answer keeps the time of the first such check', () => {

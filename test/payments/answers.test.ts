@@ -173,4 +173,16 @@ describe('trade details in several shapes', () => {
         'data.pay_distribute_detail.0.refund_flag',
       );
   });
+
+  test('H245 a payment that failed was not returned, whatever its refund_flag says', async () => {
+    for (const [status, refunded] of [
+      ['SUCCESS', true],
+      ['FAILED', false],
+    ] as const) {
+      const split = SPLIT.replace('"false"', 'true').replace('SUCCESS', status);
+      expect(await read('tradeDetail', detail('[]', split))).toMatchObject({
+        splits: [{ status, refunded }],
+      });
+    }
+  });
 });

@@ -87,6 +87,30 @@ describe('tokens are sent where the settings say', () => {
     expect(headers.authorization).toBe(tradeOps.includes(operation) ? 'application-token' : gateway);
   });
 
+  test('H243 a call has the token of its turn, and not the one from before its wait', async () => {
+    const server = await startServer(answers(200, successBody('createPayout')));
+    let text = 'old';
+    const tokens = { token: async () => text };
+    const gate = {
+      pass: async () => {
+        // A renewal during the wait, with which the provider revokes the old token.
+        text = 'new';
+      },
+    };
+    await clientFor(server.origin, { tokens, gate }).createPayout(CREATE);
+    expect(server.seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer new']);
+  });
+
+  test('H243 a call that has lost its token during its wait is not sent after its deadline', async () => {
+    const server = await startServer(answers(200, successBody('createPayout')));
+    const known = [Promise.resolve('old')];
+    const tokens = { token: () => known.pop() ?? new Promise<string>(() => undefined) };
+    const deadline = performance.now() + 50;
+    const error = await failureOf(clientFor(server.origin, { tokens }).createPayout(CREATE, { deadline }));
+    expect(error).toMatchObject({ code: 'NOT_SENT', reason: 'deadline' });
+    expect(server.seen).toEqual([]);
+  });
+
   const unwritable = ['a token', 'töken', 'token\n', ''];
   test.each(unwritable)(
     'H133 does not send a token that no header can carry, %j, and counts it as rejected',

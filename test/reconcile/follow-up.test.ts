@@ -135,6 +135,28 @@ describe('H22 money that is returned after the end', () => {
     expect(Math.max(...priorities(await world.history(ref)))).toBeLessThan(5);
   });
 
+  test('H245 a payment that failed does not count as returned, and one that was paid and then failed is a difference', async () => {
+    const ref = await paid('partial');
+    const { splits } = await world.payouts.result(ref);
+    const failed = splits.findIndex(({ status }) => status === 'FAILED');
+    comesBack(ref, failed);
+    await followed(ref);
+    await eventually(async () => (await changes(ref)).checks === 1 || undefined);
+    expect(await changes(ref)).toMatchObject({ changed: false, returned: [], returnedSums: [] });
+    const other = await paid('split splits=2');
+    comesBack(other);
+    world.simulator.control.changeOrder(other.partnerOrderId, {
+      splits: [{ index: 0, status: 'FAILED' }],
+      answers: { queryPayDetail: { status: 'PARTIAL_SUCCESS' } },
+    });
+    await followed(other);
+    await eventually(async () => (await changes(other)).checks === 1 || undefined);
+    expect(await changes(other)).toMatchObject({
+      returned: [],
+      differences: [{ code: 'OUTCOME_CHANGED' }, { code: 'SPLITS_CHANGED' }],
+    });
+  });
+
   test('what was returned before the end is reported too, and is not a change', async () => {
     const ref = await world.pay('split splits=2 final=1h');
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');

@@ -12,6 +12,7 @@ import { onlyHere, withHeartbeats } from '../shared/execution.ts';
 import { retryIn } from '../shared/failures.ts';
 import { invalid, notHere, otherId, refuse, userMissing } from '../shared/invalid.ts';
 import type { BatchActivities, BatchChecks, RowChange, WatchPayouts } from './batch-types.ts';
+import { cancelPayouts } from './cancel-payouts.ts';
 import { findPayouts, startPayouts } from './start-payouts.ts';
 import { described, type Lookup, movedPayouts } from './watch-payouts.ts';
 
@@ -35,6 +36,7 @@ export function batchActivities(
     ...batchChecks(config),
     startPayouts: (rows) => here(rows, () => startPayouts(payouts, rows, cancellationSignal())),
     findPayouts: (rows) => here(rows, () => findPayouts(payouts, rows)),
+    cancelPayouts: (rows) => here(rows, () => cancelPayouts(payouts, rows)),
     watchPayouts: (look) =>
       withHeartbeats(clock, () => enoughChanges({ client, clock }, look, activityInfo().attempt)),
   };

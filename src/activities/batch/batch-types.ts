@@ -42,6 +42,13 @@ export interface StartPayouts {
   payouts: readonly PayoutRequest[];
 }
 
+export interface CancelPayouts {
+  environment: string;
+  app: string;
+  batchId: string;
+  partnerOrderIds: readonly string[];
+}
+
 /** They make no call. */
 export interface BatchChecks {
   /** Fails as `InvalidPayoutRequest` on bad input. */
@@ -55,6 +62,8 @@ export interface BatchActivities {
   startPayouts(rows: StartPayouts): Promise<RowStart[]>;
   /** Which rows have a payout. Starts none. */
   findPayouts(rows: StartPayouts): Promise<RowStart[]>;
+  /** Cancels those that this batch has started. A payout that cannot be canceled continues. */
+  cancelPayouts(rows: CancelPayouts): Promise<void>;
   /** Fails and is retried until there are `minChanges` changes. */
   watchPayouts(look: WatchPayouts): Promise<RowChange[]>;
 }

@@ -4,7 +4,7 @@ import { accountProblem } from '../../domain/account-check.ts';
 import { clientPair } from '../../domain/client-pair.ts';
 import type { QuoteSent } from '../../domain/deadlines.ts';
 import type { SendPolicy } from '../../domain/payout.ts';
-import type { Quote, QuoteRequest, TradeKey } from '../../domain/provider-records.ts';
+import type { Quote, QuoteMeaning, QuoteRequest, TradeKey } from '../../domain/provider-records.ts';
 import { finalStatus } from '../../domain/trade-verdict.ts';
 import {
   isTokenRejected,
@@ -15,6 +15,7 @@ import {
 import type { ClientPairs } from '../payout/client-pairs.ts';
 import { type CreateDependencies, createPayout } from '../payout/create-payout.ts';
 import { type RunHistories, runsThatMayHaveSent, sendsOf, sentAnotherBody } from '../payout/earlier-runs.ts';
+import { refusedQuote } from '../payout/refused-quote.ts';
 import * as receiving from '../receiving-account/open-receiving-account.ts';
 import { RecentAccounts } from '../receiving-account/recent-accounts.ts';
 import { type CallerOptions as Options, optionsOf, requireHere, withHeartbeats } from './execution.ts';
@@ -28,10 +29,12 @@ export interface ProviderDependencies extends CreateDependencies {
   app: string;
   histories: RunHistories;
   pairs: ClientPairs;
+  /** `PAYMENTS_QUOTE_CODES`. */
+  quoteCodes: ReadonlyMap<string, QuoteMeaning>;
 }
 
 export function providerActivities(dependencies: ProviderDependencies): ProviderActivities {
-  const { environment, app, client, histories, pairs, policy, surroundings } = dependencies;
+  const { environment, app, client, histories, pairs, policy, quoteCodes, surroundings } = dependencies;
   const { clock, random } = surroundings;
   const here = (caller: Caller) =>
     requireHere({ environment, app }, { environment: caller.environment, app: caller.app });
@@ -61,9 +64,13 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
     quoteForClient: (caller, clientId, request) =>
       call(caller, async (options) => {
         const { originCurrency } = request;
-        const problem = accountProblem(await accounts(clientId, originCurrency, options), originCurrency);
-        if (problem) return { kind: 'account-problem', problem };
-        return { kind: 'quote', ...(await quoteAndTime(dependencies, request, options)) };
+        try {
+          const problem = accountProblem(await accounts(clientId, originCurrency, options), originCurrency);
+          if (problem) return { kind: 'account-problem', problem };
+          return { kind: 'quote', ...(await quoteAndTime(dependencies, request, options)) };
+        } catch (error) {
+          return refusedQuote(error, quoteCodes);
+        }
       }),
     // Without `call`: the only heartbeat of this activity means that it may send.
     createPayout: (caller, create) => {

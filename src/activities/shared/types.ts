@@ -73,7 +73,9 @@ export type NothingSent = {
 
 export type QuoteAnswer =
   | ({ kind: 'quote'; quote: provider.Quote } & QuoteSent)
-  | { kind: 'account-problem'; problem: Reason };
+  | { kind: 'account-problem'; problem: Reason }
+  /** The provider refused the account check or the quote. Without a meaning, it may accept the same request later. */
+  | { kind: 'refused'; meaning?: provider.QuoteMeaning; message: string };
 
 /** The result of an order, and its detail if the result is final. */
 export interface TradeAnswer {

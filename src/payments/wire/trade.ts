@@ -78,7 +78,8 @@ const split: z.ZodType<TradeSplit> = z
       status: wire.status,
       finishedAt: wire.finish_time,
       error: wire.error_msg,
-      refunded: wire.refund_flag,
+      // The flag of a payment that failed says that the payer has its money back. None was paid, so none was returned.
+      refunded: wire.refund_flag && wire.status === 'SUCCESS',
       refundReason: wire.refund_reason,
     }),
   );

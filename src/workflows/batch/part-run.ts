@@ -6,6 +6,8 @@ import { payoutBatchWorkflowId } from '../../contract/ids.ts';
 import { LISTED_OUTCOMES, type RowOutcome } from '../../domain/batch.ts';
 import {
   BUSY_PHASE,
+  isBusy,
+  isRefused,
   newPartRecord,
   type OpenPayouts,
   openTally,
@@ -22,8 +24,8 @@ export class PartRun {
   readonly record: PartRecord;
   /** No batch takes the reports, so the part starts no more rows. */
   batchIsGone = false;
-  /** The part starts no more rows. */
-  isStopped = false;
+  /** The part was canceled, or payouts of a canceled part have changed. */
+  mustEndRefused: boolean;
   /** Cancels the activity that starts rows, if it runs. */
   cancelStarts: () => void = () => undefined;
   /** The batch expects a report now. */
@@ -36,6 +38,7 @@ export class PartRun {
     this.request = request;
     this.record = carried ?? newPartRecord(request.payouts);
     this.waiting = [...request.payouts];
+    this.mustEndRefused = this.record.canceled;
     this.rowOf = new Map(this.record.partnerOrderIds.map((id, index) => [id, request.offset + index]));
     this.show();
   }
@@ -45,7 +48,7 @@ export class PartRun {
   }
 
   private get busy(): number {
-    return countOf(this.record.open.filter(({ phase }) => phase === BUSY_PHASE));
+    return countOf(this.record.open.filter(isBusy));
   }
 
   private get allStarted(): boolean {
@@ -83,16 +86,25 @@ export class PartRun {
       else this.open(partnerOrderId, now);
     }
     this.record.unreported ||= changes.length > 0;
+    this.mustEndRefused = this.record.canceled;
     this.show();
   }
 
-  /** Starts no more rows. Payouts that were started continue. */
+  /** Starts no more rows. Payouts that were started continue, except those whose quote is refused. */
   stopStarting(): void {
-    this.isStopped = true;
+    this.record.canceled = true;
+    this.mustEndRefused = true;
     this.cancelStarts();
     this.record.tally.outcomes.notStarted += this.waiting.length;
     this.waiting = [];
     this.mustReport = true;
+  }
+
+  /** The payouts to cancel, once. */
+  takeRefused(): string[] {
+    if (!this.mustEndRefused) return [];
+    this.mustEndRefused = false;
+    return this.record.open.filter(isRefused).flatMap(({ partnerOrderIds }) => partnerOrderIds);
   }
 
   /** How many changes the watch waits for: a quarter of the window, or all once no row is left to start. */

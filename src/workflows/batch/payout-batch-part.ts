@@ -26,6 +26,7 @@ export async function payoutBatchPart(request: PartRequest, carried?: PartRecord
       await untilTurn(part);
       while (!part.isDone) {
         await fillWindow(part);
+        await endRefused(part);
         await reportWhenDue(part);
         if (part.isDone || part.batchIsGone) break;
         await continueAsNewWhenLong<typeof payoutBatchPart>(() => [part.remainingRequest, part.record]);
@@ -74,11 +75,20 @@ async function startRows(part: PartRun, payouts: readonly PayoutRequest[]): Prom
     const calls = batchCalls(`starts or joins ${payouts.length} payouts`);
     return await starting.run(() => calls.startPayouts(rows));
   } catch (error) {
-    if (!part.isStopped) throw error;
+    if (!part.record.canceled) throw error;
     return await batchCalls(`finds out which of ${payouts.length} payouts were started`).findPayouts(rows);
   } finally {
     part.cancelStarts = () => undefined;
   }
+}
+
+/** A refused quote may never end. A payout that has sent a create refuses the cancellation. */
+async function endRefused(part: PartRun): Promise<void> {
+  const partnerOrderIds = part.takeRefused();
+  const { environment, app, batchId } = part.request;
+  if (partnerOrderIds.length === 0) return;
+  const calls = batchCalls(`cancels ${partnerOrderIds.length} payouts whose quote is refused`);
+  await calls.cancelPayouts({ environment, app, batchId, partnerOrderIds });
 }
 
 async function reportWhenDue(part: PartRun): Promise<void> {
@@ -103,7 +113,7 @@ async function waitForNews(part: PartRun): Promise<void> {
         outcome = { error };
       },
     );
-  while (!outcome && !part.batchIsGone) {
+  while (!outcome && !part.batchIsGone && !part.mustEndRefused) {
     await untilReportIsDue(part, () => outcome !== undefined || part.mustReport);
     // Each check of the batch adds to the history, for as long as a payout is open. The length is read only where a command
     // follows: elsewhere, a replay sees another one.

@@ -180,6 +180,8 @@ async function poll(run: PayoutRun): Promise<PayoutState> {
 
 function pollProblem({ record }: PayoutRun): string | undefined {
   if (record.phase === 'DONE') return 'the payout has ended';
+  // It waits to ask for a quote again.
+  if (record.quoteRefusals > 0) return undefined;
   const { stage } = record.creation;
   return stage === 'quoting' || stage === 'sending' ? 'no order has been created yet' : undefined;
 }

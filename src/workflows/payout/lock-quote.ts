@@ -1,13 +1,17 @@
 /** Locks a quote: for a usable account, within the caller's limits, affordable. */
+import type { QuoteAnswer } from '../../activities/shared/types.ts';
 import { lockBeganAtMs, lockExpiresAtMs, type QuoteSent } from '../../domain/deadlines.ts';
 import { formatMoney } from '../../domain/money.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
 import type { Quote } from '../../domain/provider-records.ts';
 import { agreedQuote, quoteProblem } from '../../domain/quote-check.ts';
-import { refusalIn } from '../shared/call-failures.ts';
 import { untilAnswered } from '../shared/calls.ts';
 import { noteQuoted } from './observe.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
+import { spread } from './wait.ts';
+
+const REFUSALS_BEFORE_FLAG = 3;
+const MAX_REFUSAL_PAUSE_MS = 30 * 60_000;
 
 /** Waits until `notBefore`. The payout can be canceled meanwhile. */
 export async function waitUntilDue(run: PayoutRun): Promise<void> {
@@ -32,7 +36,7 @@ export function lockLeftMs({ record, settings }: PayoutRun): number {
 async function requestUsableQuote(run: PayoutRun): Promise<AgreedQuote> {
   run.enter('QUOTING');
   const { request, record } = run;
-  const { quote, ...sent } = await run.cancellable(() => run.call(() => requestQuote(run)));
+  const { quote, ...sent } = await untilQuoted(run);
   const problem = quoteProblem(request, quote);
   if (problem) throw new NotCreated(problem);
   record.quote = agreedQuote(quote);
@@ -41,27 +45,44 @@ async function requestUsableQuote(run: PayoutRun): Promise<AgreedQuote> {
   return record.quote;
 }
 
+/** After a refusal that has no known meaning, asks again: a person may correct what it is about at the provider. */
+async function untilQuoted(run: PayoutRun): Promise<{ quote: Quote } & QuoteSent> {
+  const { record } = run;
+  for (;;) {
+    run.pollRequested = false;
+    const answer = await run.cancellable(() => run.call(() => requestQuote(run)));
+    // Answers a `poll`.
+    record.queries += 1;
+    if (answer.kind === 'refused' && answer.meaning === undefined) {
+      await pauseAfterRefusal(run, answer.message);
+      continue;
+    }
+    record.quoteRefusals = 0;
+    run.unflag('QUOTE_REFUSED');
+    if (answer.kind === 'quote') return answer;
+    if (answer.kind === 'account-problem') throw new NotCreated(answer.problem);
+    const code = answer.meaning === 'insufficient' ? 'INSUFFICIENT_BALANCE' : 'REFUSED_BY_PROVIDER';
+    throw new NotCreated({ code, message: answer.message });
+  }
+}
+
+/** The pause is about as long as the refusals have lasted, so that many refused payouts leave the rate limit to others. */
+async function pauseAfterRefusal(run: PayoutRun, message: string): Promise<void> {
+  const { record } = run;
+  record.quoteRefusals += 1;
+  const { quoteRefusals: times } = record;
+  if (times >= REFUSALS_BEFORE_FLAG) run.flag('QUOTE_REFUSED', `refused ${times} times in a row: ${message}`);
+  const pause = spread(Math.min(MAX_REFUSAL_PAUSE_MS, 1_000 * 2 ** Math.min(times - 1, 30)));
+  await run.restForDays(pause, 'pauses after a refused quote', () => run.pollRequested);
+}
+
 /** The activity checks the account too, which rarely takes a call. */
-async function requestQuote({
-  request,
-  caller,
-  calls,
-  record,
-}: PayoutRun): Promise<{ quote: Quote } & QuoteSent> {
+function requestQuote({ request, caller, calls, record }: PayoutRun): Promise<QuoteAnswer> {
   const { clientId, instructedAmount, originCurrency, targetCurrency, payerId, type } = request;
   const summary = `checks the account and quotes ${formatMoney(instructedAmount)}, ${originCurrency} to ${targetCurrency}`;
   const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };
-  try {
-    // For a worker whose clock is behind, a lock begins when its quote is scheduled. If a new quote waited its turn again, its
-    // lock would seem to be over, too.
-    const urgency = record.creationRestarts > 0 ? 'ending' : 'beginning';
-    const { quoteForClient } = untilAnswered(calls, urgency, summary);
-    const answer = await quoteForClient(caller, clientId, wanted);
-    if (answer.kind === 'quote') return answer;
-    throw new NotCreated(answer.problem);
-  } catch (error) {
-    // The provider rejected the request itself, so a retry cannot help.
-    const refusal = refusalIn(error);
-    throw refusal ? new NotCreated({ code: 'REFUSED_BY_PROVIDER', message: refusal }) : error;
-  }
+  // For a worker whose clock is behind, a lock begins when its quote is scheduled. If a new quote waited its turn again, its
+  // lock would seem to be over, too.
+  const urgency = record.creationRestarts > 0 ? 'ending' : 'beginning';
+  return untilAnswered(calls, urgency, summary).quoteForClient(caller, clientId, wanted);
 }

@@ -119,6 +119,6 @@ function cancelForm(
   { app, batchId, phase, canceled }: BatchState,
 ): Html | undefined {
   if (phase === 'DONE' || canceled || !may(caller, 'cancel')) return undefined;
-  return html`<h2>Cancel</h2><p>Rows that have not started yet are not started. Payouts that have started continue.</p>
+  return html`<h2>Cancel</h2><p>Rows that have not started yet are not started. Payouts that have started continue, except those whose quote the provider refuses: they are canceled.</p>
 <form method="post" action="/desk/batches/cancel">${hidden({ formToken, app, batchId })}<button class="danger">Cancel the batch</button></form>`;
 }
