@@ -45,7 +45,7 @@ export function drawPayout(random: Random, app?: string): Record<string, unknown
     payerId: drawId(random),
     partnerOrderId: drawId(random),
     type: pick(random, ['WITHDRAW', 'SUPPLIER']),
-    instructedAmount: money(random, chance(random, 0.7) ? 'CNY' : origin),
+    instructedAmount: money(random, 'CNY'),
     originCurrency: origin,
     targetCurrency: 'CNY',
     remittancePurposeCode: drawText(random, 64),

@@ -192,6 +192,21 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (run.request.approval === 'none')",
     replace: "if (run.request.approval === 'none' || run.record.refused === undefined)",
   },
+  {
+    name: 'approval-widened-by-limits',
+    what: 'The limits that the starter wrote widen an approval: approved at a fee of 0.07 USD, paid at 7.02.',
+    file: 'src/workflows/payout/approval.ts',
+    find: 'withinApproval(approved.covers, quote);',
+    replace: '(run.request.limits !== undefined || withinApproval(approved.covers, quote));',
+  },
+  {
+    name: 'tolerance-doubled',
+    what: 'An approval covers twice the tolerance that the approver gave.',
+    file: 'src/domain/quote-check.ts',
+    find: 'pay: increasedBy(pay, tolerance), fee: increasedBy(fee, tolerance)',
+    replace:
+      'pay: increasedBy(increasedBy(pay, tolerance), tolerance), fee: increasedBy(increasedBy(fee, tolerance), tolerance)',
+  },
 
   // ---- never ends, or is never followed up
   {
@@ -333,7 +348,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'A refusal counts as an approval: the payout is paid.',
     file: 'src/workflows/payout/handlers.ts',
     find: 'record.refused = { by, note };',
-    replace: 'if (record.quote) record.approved = { by, quote: record.quote };\n      void note;',
+    replace: 'if (record.quote) record.approved = { by, covers: record.quote };\n      void note;',
   },
   {
     name: 'flagged-without-cause',

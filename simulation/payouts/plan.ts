@@ -15,6 +15,7 @@ import { type PlannedOperationOutage, planOperationOutage } from './operation-ou
 import { type PlannedPause, planPause } from './pauses.ts';
 import { payoutRequest, SECOND_APP_FROM } from './payout-world.ts';
 import { type PlannedPolicy, planPolicy } from './policies.ts';
+import { type PlannedPrices, planPrices } from './prices.ts';
 import { TOKENS } from './secrets.ts';
 import { type PlannedStranger, planStrangers } from './strangers.ts';
 import { type PlannedUpgrade, planUpgrade } from './upgrade.ts';
@@ -75,6 +76,8 @@ export interface Plan {
   pause: PlannedPause | undefined;
   /** When an operator sets a policy that requires approvals. */
   policy: PlannedPolicy | undefined;
+  /** When the provider changes its fees, and what people do about it. */
+  prices: PlannedPrices | undefined;
   /** When the keys are replaced. */
   rotation: PlannedRotation | undefined;
   /** When the processes change to the newest code. */
@@ -425,9 +428,10 @@ function basePlan(seed: number): Plan {
   const operationOutage = planOperationOutage(new Random(seed ^ 0x57a11), faultPhaseMs);
   const openings = planOpenings(new Random(seed ^ 0x0be2), faultPhaseMs);
   const { batches, rows } = planBatches(new Random(seed ^ 0xba7c4), payouts.length, people);
+  const prices = planPrices(new Random(seed ^ 0xfee5), faultPhaseMs);
   return {
-    ...{ seed, workers, faultPhaseMs, network, processFaults, tokensExpireAtMs, batches },
-    payouts: [...payouts, ...rows],
+    ...{ seed, workers, faultPhaseMs, network, processFaults, tokensExpireAtMs, batches, prices },
+    payouts: [...payouts, ...rows].map((payout) => withLimits(payout, prices)),
     ...{ users: undefined, isFaultFree: false, operationOutage, strangers: [], slowConnects: 0 },
     ...(operationOutage && { faultPhaseMs: operationOutage.atMs + operationOutage.lastsMs }),
     pause: planPause(new Random(seed ^ 0x9a05), faultPhaseMs),
@@ -474,6 +478,11 @@ function basePlan(seed: number): Plan {
     // world.
     awaitsFollowUps: !isLong && random.chance(0.3),
   };
+}
+
+function withLimits(payout: PlannedPayout, prices: PlannedPrices | undefined): PlannedPayout {
+  const { request, approval } = payout;
+  return approval && prices?.limits ? { ...payout, request: { ...request, limits: prices.limits } } : payout;
 }
 
 function planRestore(random: Random, faultPhaseMs: number, payouts: PlannedPayout[]): Plan['restored'] {

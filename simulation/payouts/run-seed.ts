@@ -39,6 +39,7 @@ import {
   tripOf,
 } from './plan.ts';
 import { Policies } from './policies.ts';
+import { isBeyondApprovals, Prices, type SeenTerms, seenTerms } from './prices.ts';
 import { QueueOrder } from './queue-order.ts';
 import { RunEnds } from './run-ends.ts';
 import { type Feature, Scene } from './scene.ts';
@@ -91,7 +92,7 @@ const SLOW_CONNECT_CUT_MS = 6_000;
 const OPERATOR = 'operator';
 
 const FEATURES: readonly (new (scene: Scene) => Feature)[] = [
-  ...[Batches, Openings, Users, Strangers, KeyRotation, Upgrade, OperationOutage, Pauses, Policies],
+  ...[Batches, Openings, Users, Strangers, KeyRotation, Upgrade, OperationOutage, Pauses, Policies, Prices],
   ...[Orders, Decisions, QueueOrder, LeaseOwners, RunEnds, Events, Secrets, FaultFree],
 ];
 
@@ -126,8 +127,8 @@ class SeededWorld {
   private readonly scene: Scene;
   private readonly features: readonly Feature[];
   private readonly started = new Set<number>();
-  /** Payouts that a person approved, or resolved by naming an order. */
-  private readonly approved = new Set<number>();
+  /** The terms that people approved, by payout. */
+  private readonly approved = new Map<number, SeenTerms[]>();
   private readonly resolvedToOrder = new Set<number>();
   private processFaults = 0;
   private readonly workflowTaskFaults: WorkflowTaskFaults;
@@ -377,8 +378,12 @@ class SeededWorld {
       if (state?.phase !== 'AWAITING_APPROVAL') continue;
       const ref = refOf(number);
       this.scene.recordAction('payout', ref.partnerOrderId, verdict);
-      if (verdict === 'approve') this.approved.add(number);
-      const sent = { by: 'approver', lockRateId: state.quote?.lockRateId };
+      const { tolerance } = this.plan.prices ?? {};
+      const isTolerant = verdict === 'approve' && tolerance !== undefined;
+      if (verdict === 'approve')
+        this.approved.set(number, [...(this.approved.get(number) ?? []), ...seenTerms(state)]);
+      const lockRateId = state.quote?.lockRateId;
+      const sent = { by: 'approver', lockRateId, ...(isTolerant && { tolerance }) };
       const after = await this.ignoreExpectedErrors(number, () => payouts[verdict](ref, sent));
       this.recordDecision(number, { what: verdict, sent, after });
     }
@@ -605,8 +610,17 @@ class SeededWorld {
         beneficiary.bankAccountNumber !== receiver.bankAccountNumber ||
         beneficiary.bankAccountName !== receiver.bankAccountName,
     );
+    const approved = this.approved.get(number) ?? [];
+    const result = this.scene.results.get(number);
+    const isPaid = approval === 'required' && debits > 0;
     return [
-      approval === 'required' && debits > 0 && !this.approved.has(number) && 'was paid without approval',
+      isPaid && approved.length === 0 && 'was paid without approval',
+      isPaid &&
+        result !== undefined &&
+        this.system.runsOnlyNewest &&
+        !this.resolvedToOrder.has(number) &&
+        isBeyondApprovals(result, approved, this.plan.prices?.tolerance) &&
+        'was paid at worse terms than anybody approved',
       paysAnotherBeneficiary &&
         !this.resolvedToOrder.has(number) &&
         'has an order for another beneficiary that no person confirmed',

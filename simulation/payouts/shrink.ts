@@ -68,6 +68,7 @@ function* smallerPlans(plan: Plan): Generator<Plan> {
   for (const part of [
     'rotation',
     'pause',
+    'prices',
     'upgrade',
     'restored',
     'operationOutage',

@@ -19,7 +19,14 @@ import {
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { APP } from '../temporal/search-keys.ts';
-import { type BatchRef, type CheckedBatch, checkedBatch, type NewBatch, otherWork } from './checked-batch.ts';
+import {
+  type BatchRef,
+  type CheckedBatch,
+  checkedBatch,
+  type NewBatch,
+  otherWork,
+  requireTargets,
+} from './checked-batch.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 import {
   type BatchFilter,
@@ -57,13 +64,16 @@ export interface BatchesOptions extends StarterOptions {
 export class Batches {
   private readonly client: Client;
   private readonly environment: string | undefined;
+  private readonly targetCurrencies: readonly string[] | undefined;
   private readonly withDeadline: WithDeadline;
   private readonly states: SharedReads<BatchState>;
 
-  constructor({ client, environment, withDeadline, reads = unlimitedReads() }: BatchesOptions) {
+  constructor(options: BatchesOptions) {
+    const { client, environment, targetCurrencies, withDeadline, reads = unlimitedReads() } = options;
     this.states = new SharedReads({ ...reads, freshMs: 0 });
     this.client = client;
     this.environment = environment;
+    this.targetCurrencies = targetCurrencies;
     this.withDeadline = withDeadline ?? ((call) => call());
   }
 
@@ -73,10 +83,17 @@ export class Batches {
    * `InvalidPayoutRequestError` with the first hundred bad fields, or `BatchConflictError`.
    */
   async start(batch: NewBatch, onProgress?: (state: BatchState) => void): Promise<BatchState> {
-    return this.startChecked(await checkedBatch(batch), batch.startedBy, onProgress);
+    return this.startChecked(await this.check(batch), batch.startedBy, onProgress);
   }
 
-  /** As `start`, for a batch that `checkedBatch` has validated. */
+  /** Reads and validates all rows, and starts nothing. Throws `InvalidPayoutRequestError` as `start` does. */
+  async check(batch: NewBatch): Promise<CheckedBatch> {
+    const checked = await checkedBatch(batch);
+    requireTargets(checked, this.targetCurrencies);
+    return checked;
+  }
+
+  /** As `start`, for a batch that `check` has validated. */
   async startChecked(
     { request, rows }: CheckedBatch,
     startedBy?: string,

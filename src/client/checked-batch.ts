@@ -1,7 +1,7 @@
 /** Validates a batch. A separate module, so that validation does not load Temporal. */
 import { setImmediate } from 'node:timers/promises';
 import { batchRequestSchema, RowCheck } from '../contract/payout-batch.ts';
-import { checkBody } from '../contract/payout-request.ts';
+import { checkBody, targetErrors } from '../contract/payout-request.ts';
 import { type BatchRequest, MAX_ROWS_PER_BATCH } from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { InvalidPayoutRequestError, requireValid } from './invalid-request.ts';
@@ -57,6 +57,22 @@ export async function checkedBatch({
   if (!request.ok) throw new InvalidPayoutRequestError([...request.errors, ...check.errors]);
   if (check.errors.length > 0) throw new InvalidPayoutRequestError(check.errors);
   return { request: request.value, rows: check.rows, lines };
+}
+
+/** Throws `InvalidPayoutRequestError` if the provider does not take the target currency of a row. */
+export function requireTargets(
+  { rows, lines = [] }: CheckedBatch,
+  targetCurrencies: readonly string[] | undefined,
+): void {
+  const errors = rows.flatMap((row, at) => {
+    const line = lines[at];
+    return targetErrors(row, targetCurrencies).map(({ path, message }) => ({
+      ...{ path: `${at}.${path}`, message },
+      ...(line !== undefined && { line }),
+    }));
+  });
+  if (errors.length > 0)
+    throw new InvalidPayoutRequestError(errors.slice(0, MAX_ERRORS), { stopped: errors.length > MAX_ERRORS });
 }
 
 /** Lets the process do other work after every few hundred items. */

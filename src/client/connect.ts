@@ -51,7 +51,8 @@ export async function connectPayouts(options: PayoutsOptions = {}): Promise<Payo
     ...(keys !== undefined && { PAYOUTS_ENCRYPTION_KEYS: keys }),
     ...(options.environment !== undefined && { PAYMENTS_ENVIRONMENT: options.environment }),
   };
-  const { PAYMENTS_ENVIRONMENT: environment } = clientConfig(variables);
+  const config = clientConfig(variables);
+  const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = config;
   const { client, connection } = await connectClient({
     connection: options.connection,
     namespace: options.namespace,
@@ -59,10 +60,10 @@ export async function connectPayouts(options: PayoutsOptions = {}): Promise<Payo
   }).catch((error: unknown) => {
     throw translatedError(error);
   });
-  const payouts = translated(new Payouts({ client, environment }));
+  const payouts = translated(new Payouts({ client, environment, targetCurrencies }));
   return {
     payouts,
-    batches: translated(new Batches({ client, environment })),
+    batches: translated(new Batches({ client, environment, targetCurrencies })),
     receivingAccounts: translated(new ReceivingAccounts({ client, environment })),
     events: translated(new Events({ client, environment })),
     pauses: translated(new Pauses({ client, environment })),

@@ -3,7 +3,13 @@
  */
 export { ConfigError } from '../config/environment.ts';
 export { NOT_ACCEPTED_NOW } from '../contract/failure-types.ts';
-export type { CancelRequest, Decision, Notification, Resolution } from '../contract/payout-messages.ts';
+export type {
+  ApprovalDecision,
+  CancelRequest,
+  Decision,
+  Notification,
+  Resolution,
+} from '../contract/payout-messages.ts';
 export type { FieldError, PayoutRequestInput } from '../contract/payout-request.ts';
 export { checkPayoutRequest } from '../contract/payout-request.ts';
 export type { ReceivingAccountInput } from '../contract/receiving-account.ts';

@@ -3,6 +3,7 @@ import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
 import {
+  type ApprovalDecision,
   approveUpdate,
   type CancelRequest,
   cancelUpdate,
@@ -16,8 +17,10 @@ import {
   stateQuery,
 } from '../contract/payout-messages.ts';
 import {
+  checkBody,
   checkPayoutRequest,
   type PayoutRequestInput,
+  payoutRequestSchema,
   readStoredRequest,
 } from '../contract/payout-request.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
@@ -105,12 +108,15 @@ export interface PayoutsOptions extends StarterOptions {
 export class Payouts {
   private readonly client: Client;
   private readonly environment: string | undefined;
+  private readonly targetCurrencies: readonly string[] | undefined;
   private readonly clock: Clock;
   private readonly seen: SharedReads<PayoutSnapshot>;
 
-  constructor({ client, environment, reads, clock = PROCESS_SURROUNDINGS.clock }: PayoutsOptions) {
+  constructor(options: PayoutsOptions) {
+    const { client, environment, targetCurrencies, reads, clock = PROCESS_SURROUNDINGS.clock } = options;
     this.client = client;
     this.environment = environment;
+    this.targetCurrencies = targetCurrencies;
     this.clock = clock;
     this.seen = new SharedReads(reads ?? unlimitedReads());
   }
@@ -154,7 +160,7 @@ export class Payouts {
   }
 
   private uniqueStart(body: unknown, { batch, startedBy }: Origin): UniqueStart<CheckedPayoutRequest> {
-    const request = requireValid(checkPayoutRequest(body));
+    const request = requireValid(checkPayoutRequest(body, this.targetCurrencies));
     const { app, partnerOrderId, instructedAmount } = request;
     const idOf = (named: CheckedPayoutRequest) => payoutWorkflowId(named.app, named.partnerOrderId);
     return {
@@ -166,7 +172,7 @@ export class Payouts {
         { key: APP, value: app },
         { key: PHASE, value: 'CHECKING' },
       ],
-      read: checkPayoutRequest,
+      read: (argument) => checkBody(payoutRequestSchema, argument),
       readStored: readStoredRequest,
       conflict: () => new PayoutConflictError(partnerOrderId),
     };
@@ -248,7 +254,7 @@ export class Payouts {
    * Decisions may be repeated: the same decision by the same person returns the state, also after the end. Any other
    * decision about an ended payout throws `EndedError`.
    */
-  approve(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
+  approve(ref: PayoutRef, decision: ApprovalDecision): Promise<PayoutState> {
     return this.decide(ref, 'approve', approveUpdate, decision);
   }
 

@@ -19,6 +19,8 @@ export interface StarterOptions {
   client: Client;
   /** Recorded with each start; a worker of another environment refuses it. */
   environment?: string | undefined;
+  /** The target currencies that the provider takes. Default: CNY. */
+  targetCurrencies?: readonly string[] | undefined;
   /** How status reads share workers. Default: only among the callers of this object. */
   reads?: ReadSharing | undefined;
 }

@@ -20,6 +20,7 @@ import {
   paymentsEnvironment,
   proxies,
   secret,
+  targetCurrenciesShape,
   testBaseUrl,
   tracingShape,
 } from './values.ts';
@@ -92,6 +93,7 @@ export const apiShape = {
   ),
   PAYMENTS_BASE_URL: testBaseUrl,
   ...allowedHostsShape,
+  ...targetCurrenciesShape,
   PAYOUTS_API_LISTEN: listenAddress
     .prefault('127.0.0.1:8080')
     .describe('The address that the API server listens on. It speaks plain HTTP: put TLS in front of it.'),

@@ -2,7 +2,13 @@
 import { z } from 'zod';
 import { ConfigError, type Environment, problemsOf, readVariables, withoutEmpty } from './environment.ts';
 import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
-import { followUpShape, optionalText, paymentsEnvironment, testBaseUrl } from './values.ts';
+import {
+  followUpShape,
+  optionalText,
+  paymentsEnvironment,
+  targetCurrenciesShape,
+  testBaseUrl,
+} from './values.ts';
 
 export const clientShape = {
   PAYMENTS_ENVIRONMENT: paymentsEnvironment
@@ -12,6 +18,7 @@ export const clientShape = {
     ),
   PAYMENTS_BASE_URL: testBaseUrl,
   ...allowedHostsShape,
+  ...targetCurrenciesShape,
 };
 
 /** Variables of the CLI only. */

@@ -52,6 +52,7 @@ export const workerShape = {
     "The base URL of the provider's authorization page. Spec: User authorization page (`auth_url`).",
   ),
   ...allowedHostsShape,
+  ...value.targetCurrenciesShape,
   PAYMENTS_CALLS_PER_SECOND: value.integer(
     10_000,
     20,

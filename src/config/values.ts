@@ -133,6 +133,19 @@ export function partsOf(text: string): string[] {
     .filter((part) => part !== '');
 }
 
+export const targetCurrenciesShape = {
+  PAYMENTS_TARGET_CURRENCIES: z
+    .string()
+    .transform(partsOf)
+    .pipe(z.array(z.string().regex(/^[A-Z]{3}$/, 'must be codes of three uppercase letters')).min(1))
+    .prefault('CNY')
+    .meta({
+      description:
+        'The target currencies that the provider takes. A request for another one is bad input. Remove a currency only after its payouts have ended. Spec: Create a payout (CNY).',
+      valueType: 'codes, comma-separated',
+    }),
+};
+
 /** `10.0.0.7` or `10.0.0.0/8`. `limited` says what is limited per address. */
 export function proxies(limited: string) {
   return z

@@ -7,9 +7,10 @@ export const FIELDS: Readonly<Record<string, string>> = {
   // Money and exchange.
   amount: 'Decimal text in major units of the currency, never a JSON number',
   currency: 'ISO 4217 code: three uppercase letters',
-  instructedAmount: 'The amount to pay, in the origin or the target currency. More than zero',
+  instructedAmount: 'The amount to be received, in the target currency. More than zero',
   originCurrency: 'ISO 4217 code of the currency that the payer pays in',
-  targetCurrency: 'ISO 4217 code of the currency of the beneficiary account',
+  targetCurrency:
+    'ISO 4217 code of the currency of the beneficiary account: CNY, unless PAYMENTS_TARGET_CURRENCIES lists others',
   exchangeRate: 'Decimal text, as the provider states it',
   pay: 'What the payer pays, in the origin currency',
   target: 'What the beneficiary receives, in the target currency',
@@ -42,7 +43,8 @@ export const FIELDS: Readonly<Record<string, string>> = {
   limits:
     'A quote outside these limits is not accepted: the payout ends as NOT_CREATED with QUOTE_OUT_OF_LIMITS',
   maxFee: 'The highest fee',
-  minRate: 'The lowest exchange rate: target currency per unit of the origin currency, as decimal text',
+  minRate:
+    'The least that the beneficiary receives per unit that the payer pays, fee included, as decimal text',
   maxPay: 'The highest amount that the payer pays, in the origin currency',
   'PayoutRequest.approval': 'required: another caller must approve the quote before the create is sent',
   notBefore: 'ISO 8601 with an offset: nothing is sent to the provider before this time',

@@ -22,6 +22,15 @@ export const moneyAnswer = z.strictObject({
     .describe('decimal text with exactly two decimals'),
 });
 
+/** A balance as the provider states it. */
+export const balanceAnswer = z.strictObject({
+  currency: z.string(),
+  amount: z
+    .string()
+    .regex(/^-?\d+\.\d{2,}$/)
+    .describe('decimal text of any sign, with at least two decimals'),
+});
+
 const time = z.string().describe('ISO 8601');
 
 const reason = z.strictObject({ code: z.enum(REASON_CODES), message: z.string() });
@@ -52,6 +61,8 @@ const split = z.strictObject({
   refundReason: z.string().exactOptional(),
 });
 
+const terms = z.strictObject({ pay: moneyAnswer, fee: moneyAnswer, target: moneyAnswer });
+
 const decision = z.strictObject({
   action: z.enum(['approve', 'refuse', 'cancel', 'resolve']),
   by: z.string(),
@@ -60,7 +71,13 @@ const decision = z.strictObject({
     .string()
     .exactOptional()
     .describe('the note of an approval or a refusal, or the reason of a cancellation'),
-  lockRateId: z.string().exactOptional().describe('of an approval: the quote that it counts for'),
+  lockRateId: z.string().exactOptional().describe('of an approval: the quote that the approver saw'),
+  seen: terms.exactOptional().describe('of an approval: the terms of that quote'),
+  tolerance: z
+    .string()
+    .exactOptional()
+    .describe('of an approval: by how many percent more a later quote may cost, if the approver gave it'),
+  covers: terms.exactOptional().describe('of an approval: the worst terms of a later quote that it covers'),
   created: z.boolean().exactOptional().describe('of a resolution: whether the order exists'),
   orderId: z.string().exactOptional().describe('of a resolution: the order that the person named'),
   tradeOrderId: z

@@ -5,7 +5,13 @@ import { MAX_ROWS_PER_BATCH, ROW_KEY_LENGTH } from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { rowName } from './field-names.ts';
 import { notDots } from './ids.ts';
-import { appName, type CheckResult, checkPayoutRequest, type FieldError } from './payout-request.ts';
+import {
+  appName,
+  type CheckResult,
+  checkBody,
+  type FieldError,
+  payoutRequestSchema,
+} from './payout-request.ts';
 
 export const batchId = z
   .string()
@@ -80,7 +86,7 @@ export class RowCheck {
 
   private checkRow(row: unknown): CheckResult<CheckedPayoutRequest> {
     const { app } = this;
-    const checked = checkPayoutRequest(withDefaultApp(app, row));
+    const checked = checkBody(payoutRequestSchema, withDefaultApp(app, row));
     if (!checked.ok) return checked;
     if (checked.value.app !== app)
       return {

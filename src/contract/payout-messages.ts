@@ -16,13 +16,22 @@ export interface Notification {
   body?: unknown;
 }
 
-/** The argument of `approve` and `refuse`. */
+/** The argument of `refuse`. */
 export interface Decision {
   /** The name of the approver; not empty. */
   by: string;
   note?: string | undefined;
   /** `quote.lockRateId` of the state that the approver has read. The decision counts for no other quote. */
   lockRateId?: string | undefined;
+}
+
+/** The argument of `approve`. */
+export interface ApprovalDecision extends Decision {
+  /**
+   * By how many percent more than the quote that the approver has read the payer may pay, and the fee may be, in a later
+   * quote: a percentage below 10, such as `0.5`. Without it, the approval covers only a later quote that is not worse.
+   */
+  tolerance?: string | undefined;
 }
 
 /** The argument of `cancel`. */
@@ -57,7 +66,7 @@ export interface NotCreatedResolution {
 
 export const notificationSignal = defineSignal<[Notification]>('notification');
 export const stateQuery = defineQuery<PayoutState>('state');
-export const approveUpdate = defineUpdate<PayoutState, [Decision]>('approve');
+export const approveUpdate = defineUpdate<PayoutState, [ApprovalDecision]>('approve');
 export const refuseUpdate = defineUpdate<PayoutState, [Decision]>('refuse');
 export const cancelUpdate = defineUpdate<PayoutState, [CancelRequest]>('cancel');
 export const resolveUpdate = defineUpdate<PayoutState, [Resolution]>('resolve');

@@ -155,11 +155,12 @@ function checkCurrencies(
   { instructedAmount, originCurrency, targetCurrency, receiver, limits }: Amounts,
   context: z.RefinementCtx,
 ): void {
-  if (instructedAmount.currency !== originCurrency && instructedAmount.currency !== targetCurrency)
+  // An amount in another currency says nothing about what the beneficiary receives.
+  if (instructedAmount.currency !== targetCurrency)
     context.addIssue({
       code: 'custom',
       path: ['instructedAmount', 'currency'],
-      message: 'must be the origin or the target currency',
+      message: 'must be the target currency: it is the amount to be received',
     });
   if (receiver.bankAccountCurrency !== targetCurrency)
     context.addIssue({
@@ -195,12 +196,31 @@ export type PayoutRequestInput = z.input<typeof payoutRequestSchema>;
 
 export type CheckResult<T> = { ok: true; value: T } | { ok: false; errors: FieldError[] };
 
+/** The create call is `createCnyOrder` (spec: Create a payout (CNY)). */
+const CNY_ONLY: readonly string[] = ['CNY'];
+
 /**
  * Validates a payout request and reports every bad field. Does not throw. In a valid request, amounts have two decimals
- * and defaults are filled in (spec: Payout creation request).
+ * and defaults are filled in (spec: Payout creation request). `targetCurrencies`: those that the provider takes.
  */
-export function checkPayoutRequest(body: unknown): CheckResult<CheckedPayoutRequest> {
-  return checkBody(payoutRequestSchema, body);
+export function checkPayoutRequest(
+  body: unknown,
+  targetCurrencies?: readonly string[],
+): CheckResult<CheckedPayoutRequest> {
+  const checked = checkBody(payoutRequestSchema, body);
+  if (!checked.ok) return checked;
+  const errors = targetErrors(checked.value, targetCurrencies);
+  return errors.length === 0 ? checked : { ok: false, errors };
+}
+
+/** The error of a request whose target currency the provider does not take. */
+export function targetErrors(
+  { targetCurrency }: Pick<CheckedPayoutRequest, 'targetCurrency'>,
+  targetCurrencies = CNY_ONLY,
+): FieldError[] {
+  if (targetCurrencies.includes(targetCurrency)) return [];
+  const message = `must be ${targetCurrencies.join(' or ')}: the provider takes no other (PAYMENTS_TARGET_CURRENCIES)`;
+  return [{ path: 'targetCurrency', message }];
 }
 
 /** Reads the request of a payout that has been started, perhaps by a newer version. Does not throw. */
@@ -210,7 +230,7 @@ export function readStoredRequest(argument: unknown): CheckResult<CheckedPayoutR
 
 /** Whether a start of this workflow with this argument is valid: the id names the payout of the request. */
 export function isRequestOf(workflowId: string, argument: unknown): boolean {
-  const request = checkPayoutRequest(argument);
+  const request = checkBody(payoutRequestSchema, argument);
   return request.ok && payoutWorkflowId(request.value.app, request.value.partnerOrderId) === workflowId;
 }
 

@@ -81,12 +81,28 @@ export function totalsByCurrency(amounts: readonly Money[]): Money[] {
   return currencies.map((currency) => ({ currency, amount: fromMinorUnits(totals.get(currency) ?? 0n) }));
 }
 
+/** Whether `target` is at least `rate` times `pay`. Nothing is rounded. `rate`: decimal text of any precision. */
+export function reachesRate(target: Money, rate: string, pay: Money): boolean {
+  const scale = decimalsOf(rate);
+  return toMinorUnits(target.amount) * 10n ** BigInt(scale) >= scaled(rate, scale) * toMinorUnits(pay.amount);
+}
+
+/** The amount with `percent` of it added, such as `"0.5"`, rounded down to two decimals. */
+export function increasedBy({ currency, amount }: Money, percent: string): Money {
+  const scale = decimalsOf(percent);
+  const whole = 100n * 10n ** BigInt(scale);
+  return {
+    currency,
+    amount: fromMinorUnits((toMinorUnits(amount) * (whole + scaled(percent, scale))) / whole),
+  };
+}
+
 /** An amount for people: `"10.50 USD"`. */
 export function formatMoney({ amount, currency }: Money): string {
   return `${amount} ${currency}`;
 }
 
-/** Compares decimal texts of any precision (exchange rates), such as `"7.1"` and `"7.0999"`. */
+/** Compares decimal texts of any precision and sign (rates, balances), such as `"7.1"` and `"7.0999"`. */
 export function compareDecimals(left: string, right: string): number {
   const scale = Math.max(decimalsOf(left), decimalsOf(right));
   return compareBigints(scaled(left, scale), scaled(right, scale));
@@ -106,7 +122,7 @@ function decimalsOf(text: string): number {
 }
 
 function scaled(text: string, scale: number): bigint {
-  if (!/^\d+(\.\d+)?$/.test(text)) throw new RangeError('not a decimal number');
+  if (!/^-?\d+(\.\d+)?$/.test(text)) throw new RangeError('not a decimal number');
   const [whole = '0', fraction = ''] = text.split('.');
   return BigInt(whole + fraction.padEnd(scale, '0'));
 }

@@ -131,6 +131,21 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     probe: 'with `--payer-id`: a small quote from USD to CNY contains one of them',
   },
   {
+    id: 'rate-direction',
+    open: 'in which direction a rate counts: target currency per unit of the origin currency, or the other way round',
+    assumption:
+      "target currency per unit of the origin currency, for people who read it. No decision depends on it: `minRate` compares the quote's amounts, and the rate of an order is compared with that of its quote",
+    setting: '',
+    probe: 'with `--payer-id`: in a small quote from USD to CNY, the rate fits the amounts in this direction',
+  },
+  {
+    id: 'target-currency',
+    open: 'which target currencies `createCnyOrder` takes besides CNY',
+    assumption: 'none: a request for another target currency is bad input',
+    setting: '`PAYMENTS_TARGET_CURRENCIES`',
+    probe: 'with `--order` and `--client-id`: the target currency of that order is CNY',
+  },
+  {
     id: 'create-codes',
     open: 'which codes and HTTP statuses of a create call mean that no order was created',
     assumption:

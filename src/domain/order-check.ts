@@ -48,14 +48,9 @@ export function identityMismatch(
     currencyMismatch('target currency', order.targetCurrency, targetCurrency) ??
     currencyMismatch('payer currency', order.pay.currency, originCurrency) ??
     currencyMismatch('receiver currency', order.target.currency, targetCurrency) ??
-    amountMismatch(order, instructedAmount, targetCurrency)
+    // The instructed amount is the amount to be received (spec: Payout creation request).
+    (moneyMismatch('the receiver gets', order.target, instructedAmount) || undefined)
   );
-}
-
-/** The instructed amount is the amount that the beneficiary receives (spec: Payout creation request). */
-function amountMismatch(order: PayoutOrder, instructed: Money, targetCurrency: string): string | undefined {
-  if (instructed.currency !== targetCurrency) return undefined;
-  return moneyMismatch('the receiver gets', order.target, instructed) || undefined;
 }
 
 const BENEFICIARY = [

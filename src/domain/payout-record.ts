@@ -1,6 +1,6 @@
 /** The state of a payout workflow. It survives continue-as-new, so it is plain data. */
 
-import type { MadeDecision } from './decisions.ts';
+import type { MadeDecision, Terms } from './decisions.ts';
 import { type EventLog, newEventLog } from './event-log.ts';
 import type { Money } from './money.ts';
 import type {
@@ -97,8 +97,8 @@ export interface PayoutRecord {
   /** The current quote, and when its request was sent. The lock's lifetime starts then. */
   quote?: AgreedQuote | undefined;
   quotedAtMs: number;
-  /** The approver, and the quote that they saw. */
-  approved?: { by: string; quote: AgreedQuote } | undefined;
+  /** The approver, and the worst terms that the approval covers. */
+  approved?: { by: string; covers: Terms } | undefined;
   approvalExpiresAtMs?: number | undefined;
   refused?: { by: string; note?: string | undefined } | undefined;
   canceled?: { by: string; reason?: string | undefined } | undefined;
@@ -181,6 +181,11 @@ export function isTradeOf(
 ): boolean {
   const expected = tradeOrderId ?? (ids === 'same' ? orderId : trade.orderId);
   return trade.orderId === expected;
+}
+
+/** The payout waits for the approval of a quote that an earlier approval does not cover. */
+export function isApprovedEarlier({ decisions }: PayoutRecord): boolean {
+  return decisions.some(({ action }) => action === 'approve');
 }
 
 export function foundOrderIds({ foundOrders }: PayoutRecord): string[] {

@@ -1,7 +1,7 @@
 /** The state of a payout as callers and operators see it: a sentence, the next step and the attention reasons. */
 
 import { lockExpiresAtMs } from './deadlines.ts';
-import type { MadeDecision } from './decisions.ts';
+import { coveredText, type MadeDecision } from './decisions.ts';
 import { formatMoney } from './money.ts';
 import {
   type CheckedPayoutRequest,
@@ -98,11 +98,7 @@ const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {
       ? 'The order is created once the quote is accepted. A create was already sent, so the payout cannot be canceled.'
       : 'The order is created once the quote is accepted. The payout can be canceled.',
   }),
-  AWAITING_APPROVAL: ({ quote }) => ({
-    sentence: `Waiting for approval${quote ? ` to pay ${formatMoney(quote.pay)} for ${formatMoney(quote.target)}` : ''}.`,
-    nextStep:
-      'Approve, refuse or cancel. If the lock expires before the approval, the payout is requoted first.',
-  }),
+  AWAITING_APPROVAL: awaitedText,
   PAUSED: ({ unknownSend }) => ({
     sentence: 'The application is paused or has no shared settings: no create call is sent.',
     nextStep: `The payout continues within a minute after the pause ends, with a new quote if its lock has expired. ${
@@ -136,6 +132,19 @@ const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {
   }),
   DONE: ({ result }) => endedText(result),
 };
+
+/** Says what an approval would cover: the lock of the quote has nearly always expired by then. */
+function awaitedText({ quote, decisions }: PayoutRecord): StateText {
+  if (!quote) return { sentence: 'Waiting for approval.', nextStep: 'Approve, refuse or cancel.' };
+  const earlier = decisions.findLast(({ action }) => action === 'approve');
+  const notCovered =
+    earlier?.covers &&
+    ` The approval of ${earlier.by} covers ${coveredText(earlier.covers)}, and not this quote.`;
+  return {
+    sentence: `Waiting for approval to pay ${formatMoney(quote.pay)} for ${formatMoney(quote.target)}.${notCovered ?? ''}`,
+    nextStep: `Approve, refuse or cancel. After the lock has expired, an approval covers a new quote of ${coveredText(quote)}, and of more within the tolerance that the approver gives. A worse one is approved again.`,
+  };
+}
 
 /**
  * The state of an ended payout that needs no attention, from its result alone, without a query to a worker. It lacks

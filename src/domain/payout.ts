@@ -1,7 +1,7 @@
 /** The public types of a payout: the request, the result and the state. */
 import type { ApprovalPolicy } from './approval-policy.ts';
 import type { AttentionOf, PayoutAttentionCode } from './attention-codes.ts';
-import type { MadeDecision } from './decisions.ts';
+import type { MadeDecision, Terms } from './decisions.ts';
 import type { Echo } from './echo.ts';
 import type { EventType } from './event-log.ts';
 import type { Money } from './money.ts';
@@ -66,7 +66,7 @@ export interface Receiver {
 /** Limits for the quote. A quote outside them is not accepted. */
 export interface QuoteLimits {
   maxFee?: Money | undefined;
-  /** Decimal text: target currency per unit of origin currency. */
+  /** Decimal text: the least that the beneficiary receives per unit that the payer pays, fee included. */
   minRate?: string | undefined;
   maxPay?: Money | undefined;
 }
@@ -105,16 +105,11 @@ export interface CheckedPayoutRequest extends PayoutRequest {
 }
 
 /** The terms of the quote under which a payout is created. */
-export interface AgreedQuote {
+export interface AgreedQuote extends Terms {
   /** Ties the quote to one create. */
   lockRateId: string;
   /** Decimal text of any precision. */
   exchangeRate: string;
-  /** The amount that the payer account pays. */
-  pay: Money;
-  /** The amount that the beneficiary receives. */
-  target: Money;
-  fee: Money;
 }
 
 /** One charge to a payer account (spec: Payout trade detail, `pay_account_detail`). */

@@ -7,8 +7,8 @@ import type { AgreedQuote, Debit, PayoutRequest, Split } from './payout.ts';
 
 /** The answer of `POST /v1/payments/fee` (spec: Fee and exchange quote). */
 export interface Quote extends AgreedQuote {
-  /** The payer account's available balance. */
-  available: Money;
+  /** The payer account's available balance, of any sign and scale. Absent if it cannot be read. */
+  available?: Money;
   originCurrency: string;
   targetCurrency: string;
 }
@@ -121,8 +121,9 @@ export interface UnreadableAccount {
 export interface ClientAccount {
   /** `AVAIL_ACCOUNT`, `TEMP_ACCOUNT`, or an unknown value. */
   accountType: string;
-  available: Money;
-  frozen: Money;
+  /** Of any sign and scale. Absent if they cannot be read. */
+  available?: Money;
+  frozen?: Money;
   currency: string;
   /** `NORMAL`, `ABNORMAL`, `CLOSED`, or an unknown value. */
   status: string;
@@ -158,7 +159,8 @@ export interface ReceivingAccountRequest {
  * The answer of `GET /v1/accounts/receiving-account/{payer_id}/{currency}` (spec: Receiving account balance response).
  */
 export interface ReceivingAccountBalance {
-  balance: Money;
+  /** Of any sign and scale. Absent if it cannot be read. */
+  balance?: Money;
   accountIds: string[];
 }
 

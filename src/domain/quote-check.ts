@@ -1,6 +1,15 @@
 /** Checks whether a quote is acceptable: it matches the request, and the balance and the caller's limits allow it. */
 
-import { compareDecimals, compareMoney, formatMoney, type Money, sameMoney } from './money.ts';
+import type { Terms } from './decisions.ts';
+import {
+  compareDecimals,
+  compareMoney,
+  formatMoney,
+  increasedBy,
+  type Money,
+  reachesRate,
+  sameMoney,
+} from './money.ts';
 import type { AgreedQuote, CheckedPayoutRequest, QuoteLimits, Reason } from './payout.ts';
 import type { Quote } from './provider-records.ts';
 
@@ -18,16 +27,18 @@ export function agreedQuote(quote: Quote): AgreedQuote {
 }
 
 /**
- * Whether a requote after the approval may replace the approved quote: always if the caller's limits bound the price,
- * otherwise only if it costs no more than the approved quote.
+ * The worst terms that the approval of a quote with the terms `seen` covers. `tolerance`: by how many percent more the
+ * payer may pay, and the fee may be.
  */
-export function withinApproval(
-  limits: QuoteLimits | undefined,
-  approved: AgreedQuote,
-  quote: AgreedQuote,
-): boolean {
-  if (limits?.maxPay !== undefined || limits?.minRate !== undefined) return true;
-  return atMost(quote.pay, approved.pay) && atMost(approved.target, quote.target);
+export function coveredTerms({ pay, fee, target }: Terms, tolerance = '0'): Terms {
+  return { pay: increasedBy(pay, tolerance), fee: increasedBy(fee, tolerance), target };
+}
+
+/** Whether no term of `quote` is worse than those that the approval covers. The limits of the request widen nothing. */
+export function withinApproval(covered: Terms, quote: Terms): boolean {
+  return (
+    atMost(quote.pay, covered.pay) && atMost(quote.fee, covered.fee) && atMost(covered.target, quote.target)
+  );
 }
 
 function requestMismatch(request: CheckedPayoutRequest, quote: Quote): string | undefined {
@@ -36,7 +47,7 @@ function requestMismatch(request: CheckedPayoutRequest, quote: Quote): string | 
     return `the quote is for ${quote.originCurrency} to ${quote.targetCurrency}, not ${originCurrency} to ${targetCurrency}`;
   if (quote.pay.currency !== originCurrency || quote.target.currency !== targetCurrency)
     return `the quote pays ${formatMoney(quote.pay)} for ${formatMoney(quote.target)}, which are not the requested currencies`;
-  if (instructedAmount.currency === targetCurrency && !sameMoney(quote.target, instructedAmount))
+  if (!sameMoney(quote.target, instructedAmount))
     return `the quote delivers ${formatMoney(quote.target)}, not ${formatMoney(instructedAmount)}`;
   return undefined;
 }
@@ -46,16 +57,19 @@ function limitViolation(limits: QuoteLimits, quote: Quote): string | undefined {
     return `the fee ${formatMoney(quote.fee)} exceeds the limit ${formatMoney(limits.maxFee)}`;
   if (limits.maxPay && !atMost(quote.pay, limits.maxPay))
     return `the payer would pay ${formatMoney(quote.pay)}, which exceeds the limit ${formatMoney(limits.maxPay)}`;
-  if (limits.minRate !== undefined && compareDecimals(quote.exchangeRate, limits.minRate) < 0)
-    return `the rate ${quote.exchangeRate} is below the limit ${limits.minRate}`;
+  // Not the provider's rate: nothing says in which direction it counts, and no fee is in it.
+  if (limits.minRate !== undefined && !reachesRate(quote.target, limits.minRate, quote.pay))
+    return `${formatMoney(quote.target)} for ${formatMoney(quote.pay)} is below the lowest rate ${limits.minRate}`;
   return undefined;
 }
 
-function balanceProblem(quote: Quote): Reason | undefined {
-  if (atMost(quote.pay, quote.available)) return undefined;
+/** A balance that the quote does not show, or shows in another currency, proves nothing. */
+function balanceProblem({ pay, available }: Quote): Reason | undefined {
+  if (available?.currency !== pay.currency || compareDecimals(pay.amount, available.amount) <= 0)
+    return undefined;
   return {
     code: 'INSUFFICIENT_BALANCE',
-    message: `the payer would pay ${formatMoney(quote.pay)}, but only ${formatMoney(quote.available)} is available`,
+    message: `the payer would pay ${formatMoney(pay)}, but only ${formatMoney(available)} is available`,
   };
 }
 

@@ -18,7 +18,7 @@ import {
   payoutOperationsPrefix,
   payoutOperationWorkflowId,
 } from '../contract/ids.ts';
-import { checkPayoutRequest, type FieldError } from '../contract/payout-request.ts';
+import { type CheckResult, checkPayoutRequest, type FieldError } from '../contract/payout-request.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import { hasDailyLimits } from '../domain/daily-limits.ts';
 import type { CheckedPayoutRequest, PayoutResult } from '../domain/payout.ts';
@@ -28,22 +28,27 @@ import { APP } from '../temporal/search-keys.ts';
 
 interface Surroundings {
   environment: string;
+  targetCurrencies: readonly string[];
   client: Client;
   clock: Clock;
 }
 
 /** Like all starters, the handler records `environment` and the caller with each start. */
 export function payoutsServiceHandler(
-  { environment, client, clock }: Surroundings,
+  { environment, targetCurrencies, client, clock }: Surroundings,
   app: string,
   permissions: Permissions,
 ) {
-  const payouts = new Payouts({ client, environment, clock });
+  const payouts = new Payouts({ client, environment, targetCurrencies, clock });
   const allowances = new Allowances(client, environment, clock);
   return nexus.serviceHandler(payoutsService, {
     pay: {
       start: async (context, body) => {
-        const request = allowedRequest(app, permissions, body);
+        const request = allowedRequest(
+          app,
+          permissions,
+          checkPayoutRequest(named(app, body), targetCurrencies),
+        );
         if (hasDailyLimits(permissions) && !(await exists(payouts, request)))
           await reserve(allowances, permissions, request);
         return payOperation(environment, context, request).start(context, undefined);
@@ -106,10 +111,16 @@ function decodedToken(token: string): unknown {
   }
 }
 
-function allowedRequest(app: string, permissions: Permissions, body: unknown): CheckedPayoutRequest {
-  // Without an application, a request is for that of the endpoint.
-  const named = isRecord(body) && !('app' in body) ? { ...body, app } : body;
-  const checked = checkPayoutRequest(named);
+/** Without an application, a request is for that of the endpoint. */
+function named(app: string, body: unknown): unknown {
+  return isRecord(body) && !('app' in body) ? { ...body, app } : body;
+}
+
+function allowedRequest(
+  app: string,
+  permissions: Permissions,
+  checked: CheckResult<CheckedPayoutRequest>,
+): CheckedPayoutRequest {
   if (!checked.ok) throw badRequest(checked.errors);
   const request = checked.value;
   const { clientId, payerId, openId, instructedAmount } = request;

@@ -68,10 +68,11 @@ export function payoutsQueue({ config, client, surroundings }: ApplicationParts)
 }
 
 export function nexusQueues({ config, client, surroundings: { clock } }: ApplicationParts) {
-  const environment = config.env.PAYMENTS_ENVIRONMENT;
+  const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = config.env;
+  const own = { environment, targetCurrencies, client, clock };
   return [...config.nexus].map(([app, permissions]) => ({
     taskQueue: nexusTaskQueue(environment, app),
-    nexusServices: [payoutsServiceHandler({ environment, client, clock }, app, permissions)],
+    nexusServices: [payoutsServiceHandler(own, app, permissions)],
   }));
 }
 

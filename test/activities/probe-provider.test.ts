@@ -47,6 +47,8 @@ describe('doctor probes the open points through a worker', () => {
       'audit-status',
       'lock-field',
       'quote-lock',
+      'rate-direction',
+      'target-currency',
     ]);
     expect(findings.some((one) => one.verdict === 'does not hold')).toBe(false);
     expect(world.simulator.control.ledger().orders).toHaveLength(before);

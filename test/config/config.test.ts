@@ -149,6 +149,14 @@ describe('the environment is read once, and every bad variable is named', () => 
       expect(problems({ ...good, [name]: 'maybe' })[0]).toContain(name);
     },
   );
+  test('H220 lists the target currencies, by default CNY', () => {
+    const listed = (text: string) =>
+      workerConfig({ ...good, PAYMENTS_TARGET_CURRENCIES: text }).env.PAYMENTS_TARGET_CURRENCIES;
+    expect(workerConfig(good).env.PAYMENTS_TARGET_CURRENCIES).toEqual(['CNY']);
+    expect(listed('CNY, EUR')).toEqual(['CNY', 'EUR']);
+    for (const bad of ['yuan', 'CNY,cny', ','])
+      expect(problems({ ...good, PAYMENTS_TARGET_CURRENCIES: bad })[0]).toMatch(/PAYMENTS_TARGET_CURRENCIES/);
+  });
 
   test('H46 without encryption keys, starts only in the test environment against loopback, and names what is missing', () => {
     const elsewhere: Environment[] = [

@@ -76,10 +76,24 @@ describe('payout requests are validated', () => {
     },
   );
 
-  test('requires amount and limits in the currencies of the payout', () => {
-    expect(problems({ ...valid, instructedAmount: { currency: 'EUR', amount: '1' } })).toEqual([
-      'instructedAmount.currency',
-    ]);
+  test('H220 requires the amount in the currency in which it is received', () => {
+    for (const currency of ['EUR', valid.originCurrency])
+      expect(problems({ ...valid, instructedAmount: { currency, amount: '1' } })).toEqual([
+        'instructedAmount.currency',
+      ]);
+  });
+
+  test('H220 requires a target currency that the provider takes, by default CNY', () => {
+    const euros = {
+      ...{ ...valid, targetCurrency: 'EUR', instructedAmount: { currency: 'EUR', amount: '1' } },
+      receiver: { ...valid.receiver, bankAccountCurrency: 'EUR' },
+    };
+    expect(problems(euros)).toEqual(['targetCurrency']);
+    expect(checkPayoutRequest(euros, ['CNY', 'EUR']).ok).toBe(true);
+    expect(checkPayoutRequest(valid, ['EUR']).ok).toBe(false);
+  });
+
+  test('requires limits in the currencies of the payout', () => {
     expect(problems({ ...valid, limits: { maxPay: { currency: 'CNY', amount: '1' } } })).toEqual([
       'limits.maxPay.currency',
     ]);

@@ -3,7 +3,7 @@ import { accountProblem } from '../../src/domain/account-check.ts';
 import { orderMismatch, quoteMismatches, statusContradiction } from '../../src/domain/order-check.ts';
 import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
 import type { ClientAccount, PayoutOrder, Quote, TradeResult } from '../../src/domain/provider-records.ts';
-import { agreedQuote, quoteProblem, withinApproval } from '../../src/domain/quote-check.ts';
+import { agreedQuote, coveredTerms, quoteProblem, withinApproval } from '../../src/domain/quote-check.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const money = (currency: string, amount: string) => ({ currency, amount });
@@ -113,8 +113,6 @@ describe('a quote is accepted only within the limits', () => {
     ['fee limit in another currency', { maxFee: money('CNY', '9.00') }, false],
     ['pay at the limit', { maxPay: money('USD', '14.10') }, true],
     ['pay over it', { maxPay: money('USD', '14.09') }, false],
-    ['rate at the limit, in another spelling', { minRate: '7.1' }, true],
-    ['rate below the limit by the last digit', { minRate: '7.10001' }, false],
   ])('%s', (_name, limits, accepted) => {
     expect(quoteProblem(limited(limits), quote())?.code).toBe(accepted ? undefined : 'QUOTE_OUT_OF_LIMITS');
   });
@@ -125,12 +123,65 @@ describe('a quote is accepted only within the limits', () => {
   ])('rejects %s than requested', (_name, over) => {
     expect(quoteProblem(request, quote(over))?.code).toBe('QUOTE_OUT_OF_LIMITS');
   });
-  test('a quote after an approval must not cost more than the approved one, unless the limits bound it', () => {
-    const approved = agreedQuote(quote());
-    const dearer = agreedQuote(quote({ pay: money('USD', '14.11') }));
-    expect(withinApproval(undefined, approved, approved)).toBe(true);
-    expect(withinApproval(undefined, approved, dearer)).toBe(false);
-    expect(withinApproval({ maxPay: money('USD', '20.00') }, approved, dearer)).toBe(true);
+  test.each([
+    ['the money at the limit, exactly', { pay: money('USD', '14.00') }, '7.142857142857', true],
+    ['the money below it in the twelfth decimal', { pay: money('USD', '14.00') }, '7.142857142858', false],
+    ["far below it, whatever the provider's rate says", { pay: money('USD', '14100.00') }, '7.0', false],
+    ['a fee that eats the rate', { pay: money('USD', '514.10'), fee: money('USD', '500.10') }, '7.0', false],
+    ['a rate in the other direction', { exchangeRate: '0.1408' }, '7.0', true],
+    ['a lower rate than its money', { exchangeRate: '6.9' }, '7.0', true],
+    [
+      'a rate that a double cannot hold',
+      { pay: money('USD', '0.03'), target: money('CNY', '0.21') },
+      '7',
+      true,
+    ],
+  ] satisfies [string, Partial<Quote>, string, boolean][])(
+    'H221 minRate compares money: %s',
+    (_name, over: Partial<Quote>, minRate, accepted) => {
+      const asked = { ...limited({ minRate }), instructedAmount: over.target ?? request.instructedAmount };
+      expect(quoteProblem(asked, quote(over))?.code).toBe(accepted ? undefined : 'QUOTE_OUT_OF_LIMITS');
+    },
+  );
+});
+
+describe('H222 an approval covers the terms that the approver saw, and no worse ones', () => {
+  const seen = quote({ pay: money('USD', '14.10'), fee: money('USD', '0.10') });
+  test.each([
+    ['the same terms', {}, true],
+    ['better terms', { pay: money('USD', '14.09'), fee: money('USD', '0.09') }, true],
+    ['a higher price', { pay: money('USD', '14.11') }, false],
+    ['a higher fee at the same price', { fee: money('USD', '0.11') }, false],
+    ['less for the beneficiary', { target: money('CNY', '99.99') }, false],
+    ['a price in another currency', { pay: money('EUR', '14.10') }, false],
+    ['a fee in another currency', { fee: money('CNY', '0.10') }, false],
+  ])('%s', (_name, over, covered) => {
+    expect(withinApproval(coveredTerms(seen), quote({ ...seen, ...over }))).toBe(covered);
+  });
+  test('a tolerance of the approver raises price and fee, rounded down, and never lowers what arrives', () => {
+    expect(coveredTerms(seen, '1.25')).toEqual({
+      pay: money('USD', '14.27'),
+      fee: money('USD', '0.10'),
+      target: seen.target,
+    });
+    expect(coveredTerms(quote({ pay: money('USD', '9999999999999999.99') }), '9.99').pay.amount).toBe(
+      '10998999999999999.98',
+    );
+  });
+});
+
+describe('H223 a balance ends a payout only if it says that it is too low', () => {
+  const amount = (text: string) => quote({ available: money('USD', text) });
+  test.each(['14.10', '14.1', '14.1000', '1000000000000000000000', '14.100000001'])('%s suffices', (text) => {
+    expect(quoteProblem(request, amount(text))).toBeUndefined();
+  });
+  test.each(['-5.00', '0', '14.099999', '-14.10'])('%s does not', (text) => {
+    expect(quoteProblem(request, amount(text))?.code).toBe('INSUFFICIENT_BALANCE');
+  });
+  test('an absent one, or one in another currency, proves nothing', () => {
+    const { available: _none, ...without } = quote();
+    expect(quoteProblem(request, without)).toBeUndefined();
+    expect(quoteProblem(request, quote({ available: money('CNY', '0.00') }))).toBeUndefined();
   });
 });
 

@@ -90,9 +90,12 @@ describe('rates compare at any precision', () => {
     ['7.10', '7.1', 0],
     ['0.00028', '0.000280000000000001', -1],
     ['10', '9.999', 1],
+    ['-0.5', '0', -1],
+    ['-0.10', '-0.1', 0],
+    ['-5', '-4.999', -1],
   ])('%s with %s', (left, right, sign) => expect(compareDecimals(left, right)).toBe(sign));
 
-  test.each(['', '-1', '1e3', '.5', 'x'])('rejects %j as a decimal', (text) => {
+  test.each(['', '--1', '1e3', '.5', 'x'])('rejects %j as a decimal', (text) => {
     expect(() => compareDecimals(text, '1')).toThrow(RangeError);
   });
 });

@@ -96,11 +96,6 @@ describe("H17 one unreadable row does not spoil the answer about a client's acco
   const usd = { accountType: 'AVAIL_ACCOUNT', currency: 'USD', status: 'NORMAL' };
 
   test.each([
-    [
-      'a negative balance',
-      replaced(good, 'avail_balance', '-5'),
-      { currency: 'USD', accountType: 'AVAIL_ACCOUNT' },
-    ],
     ['no status', without(good, 'account_status'), { currency: 'USD', accountType: 'AVAIL_ACCOUNT' }],
     [
       'a currency that is no code',
@@ -123,6 +118,38 @@ describe("H17 one unreadable row does not spoil the answer about a client's acco
     expect(await refusedField('accounts', '{"client_id":"C-1","account_info_list":{}}')).toBe(
       'data.account_info_list',
     );
+  });
+});
+
+describe('H223 a balance of any sign and scale is read, and an unreadable one hides nothing else', () => {
+  test.each<[string, string | undefined]>([
+    ['1.0E7', '10000000.00'],
+    ['1E+7', '10000000.00'],
+    ['"1.005E3"', '1005.00'],
+    ['-0.01', '-0.01'],
+    ['-5', '-5.00'],
+    ['12345678.125', '12345678.125'],
+    ['1E-3', '0.001'],
+    ['99999999999999999999.99', '99999999999999999999.99'],
+    ...['null', '""', '"1,000.00"', '1E99', '"n/a"', 'true', '{}'].map((written): [string, undefined] => [
+      written,
+      undefined,
+    ]),
+  ])('%s', async (written, meant) => {
+    const usd = meant === undefined ? {} : { available: { currency: 'USD', amount: meant } };
+    const accounts = await read('accounts', replaced(DATA.accounts, 'avail_balance', written));
+    expect(accounts).toEqual({
+      clientId: 'C-1',
+      accounts: [
+        {
+          ...{ accountType: 'AVAIL_ACCOUNT', ...usd, currency: 'USD', status: 'NORMAL' },
+          frozen: { currency: 'USD', amount: '0.00' },
+        },
+      ],
+    });
+    const quoted = await read('quote', DATA.quote.replace('"amount":5000', `"amount":${written}`));
+    expect(quoted).toMatchObject({ lockRateId: 'L-1', ...usd });
+    if (meant === undefined) expect(quoted).not.toHaveProperty('available');
   });
 });
 

@@ -76,7 +76,7 @@ describe('H200 a description cannot act on what shows it', () => {
   });
 
   test('H200 the type and the currency of an account that could not be read', async () => {
-    const row = `{"account_type":"A${ESC}[2J","currency":"USD ","avail_balance":-1}`;
+    const row = `{"account_type":"A${ESC}[2J","currency":"USD ","avail_balance":1}`;
     const data = `{"client_id":"C-1","account_info_list":[${row}]}`;
     expect(await call('accounts', data)).toEqual({
       clientId: 'C-1',

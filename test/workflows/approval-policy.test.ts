@@ -77,6 +77,7 @@ describe('H162 a decision that is sent twice', () => {
     const body = bodyOf('100.01', { platform: 'sim:slow final=1h' });
     await post(at, body, as('shop'));
     const { quote } = await waits(body);
+    const terms = { pay: quote?.pay, fee: quote?.fee, target: quote?.target };
     const approve = (who: string, decision: object = {}) =>
       post(`${at}/${body.partnerOrderId}/approve`, { lockRateId: quote?.lockRateId, ...decision }, as(who));
     expect((await approve('desk')).status).toBe(200);
@@ -88,7 +89,10 @@ describe('H162 a decision that is sent twice', () => {
     world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
     const { decisions } = await world.payouts.result(body);
     expect(decisions).toEqual([
-      { action: 'approve', by: 'desk', at: expect.any(String), lockRateId: quote?.lockRateId },
+      {
+        ...{ action: 'approve', by: 'desk', at: expect.any(String), lockRateId: quote?.lockRateId },
+        ...{ seen: terms, covers: terms },
+      },
     ]);
     expect(await approve('desk')).toMatchObject({ status: 200, body: { phase: 'DONE', outcome: 'SUCCESS' } });
     expect((await approve('market')).status).toBe(409);

@@ -89,7 +89,7 @@ describe('H57 verdicts are total over everything that the wire schemas accept', 
       answers('accountQuery', accountsAnswer),
       (quote, other, accounts) => {
         if (quote) quoteProblem({ ...request, limits }, quote);
-        if (quote && other) withinApproval(undefined, agreedQuote(quote), agreedQuote(other));
+        if (quote && other) withinApproval(agreedQuote(quote), agreedQuote(other));
         if (accounts !== undefined) accountProblem(accounts, 'USD');
       },
     );

@@ -5,7 +5,7 @@ import { Payouts } from '../../client/payouts.ts';
 import type { WorkerConfig } from '../../config/config.ts';
 import { payoutBatchWorkflowId } from '../../contract/ids.ts';
 import { batchRequestSchema, checkRows, rowKeys, rowsDigest } from '../../contract/payout-batch.ts';
-import { checkBody } from '../../contract/payout-request.ts';
+import { checkBody, targetErrors } from '../../contract/payout-request.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { eventTypesOf } from '../events/publish-events.ts';
 import { onlyHere, withHeartbeats } from '../shared/execution.ts';
@@ -29,9 +29,9 @@ export function batchActivities(
   client: Client,
   clock: Clock,
 ): BatchChecks & BatchActivities {
-  const environment = config.env.PAYMENTS_ENVIRONMENT;
+  const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = config.env;
   const here = onlyHere(environment, clock);
-  const payouts = new Payouts({ client, environment, clock });
+  const payouts = new Payouts({ client, environment, targetCurrencies, clock });
   return {
     ...batchChecks(config),
     startPayouts: (rows) => here(rows, () => startPayouts(payouts, rows, cancellationSignal())),
@@ -63,8 +63,10 @@ function batchChecks(config: WorkerConfig): BatchChecks {
     async checkRows(app, offset, payouts) {
       const rows = checkRows(app, payouts, offset);
       if (!rows.ok) return rows;
-      const errors = rows.value.flatMap(({ openId }, at) =>
-        userMissing(config, openId).map((error) => ({ ...error, path: `${offset + at}.${error.path}` })),
+      const errors = rows.value.flatMap((row, at) =>
+        [...userMissing(config, row.openId), ...targetErrors(row, env.PAYMENTS_TARGET_CURRENCIES)].map(
+          (error) => ({ ...error, path: `${offset + at}.${error.path}` }),
+        ),
       );
       if (errors.length > 0) return { ok: false, errors };
       return { ok: true, digest: rowsDigest(rows.value), keys: rowKeys(rows.value) };

@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { sameBody } from '../../client/start-once.ts';
-import { checkPayoutRequest, readStoredRequest } from '../../contract/payout-request.ts';
+import { checkBody, payoutRequestSchema, readStoredRequest } from '../../contract/payout-request.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import {
@@ -91,7 +91,7 @@ export async function sentAnotherBody(
 ): Promise<boolean> {
   for (const { runId } of runs) {
     const argument = await histories.argumentOf(workflowId, runId);
-    const theirs = checkPayoutRequest(argument);
+    const theirs = checkBody(payoutRequestSchema, argument);
     // A field that only a newer version knows makes it another body.
     if (theirs.ok ? !sameBody(theirs.value, request) : readStoredRequest(argument).ok) return true;
   }

@@ -34,9 +34,9 @@ export function operationActivities(
   client: Client,
   clock: Clock,
 ): OperationActivities {
-  const environment = env.PAYMENTS_ENVIRONMENT;
+  const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = env;
   const here = onlyHere(environment, clock);
-  const payouts = new Payouts({ client, environment, clock });
+  const payouts = new Payouts({ client, environment, targetCurrencies, clock });
   return {
     joinPayout: (operation) => here(operation, () => join(payouts, operation)),
     payoutOutcome: (question) => here(question, () => outcome(client, clock, question)),

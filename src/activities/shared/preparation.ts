@@ -56,7 +56,7 @@ export function preparation(
     preparePayout: async (body, { workflowId, environment, startedBy }) => {
       const { request, settings } = prepared(
         config,
-        checkPayoutRequest(body),
+        checkPayoutRequest(body, env.PAYMENTS_TARGET_CURRENCIES),
         ({ app, openId, partnerOrderId }) => [
           ...notHere(config, app, environment),
           ...userMissing(config, openId),
@@ -119,7 +119,7 @@ export function preparation(
       return { callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT, link };
     },
     async prepareQuote(body) {
-      const checked = checkPayoutRequest(body);
+      const checked = checkPayoutRequest(body, env.PAYMENTS_TARGET_CURRENCIES);
       if (!checked.ok) throw invalid(checked.errors);
       const { app, openId } = checked.value;
       const plan = readPlan(config, app);

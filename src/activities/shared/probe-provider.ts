@@ -1,8 +1,9 @@
 /** Checks the open points of the specification with harmless reads. No answer of the provider makes it throw. */
 import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
 import { isMasked } from '../../domain/echo.ts';
+import { formatMoney } from '../../domain/money.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
-import type { PayoutOrder, TradeKey, TradeResult } from '../../domain/provider-records.ts';
+import type { PayoutOrder, Quote, TradeKey, TradeResult } from '../../domain/provider-records.ts';
 import { type ClockOffset, clockOffset } from '../../domain/time.ts';
 import { MalformedAnswerError, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Clock, Random, Surroundings } from '../../surroundings/surroundings.ts';
@@ -37,7 +38,7 @@ export async function probeProvider(
     signature: processed(unknown, 'the provider processed the query', NOT_PROCESSED),
     'unknown-order': unknownOrder(unknown),
     ...(existing ?? {}),
-    ...(quoted && { 'quote-lock': quoted }),
+    ...(quoted ?? {}),
   };
   const limited = OPEN_POINTS.map(({ id }) => id).filter((id) => findings[id]?.isLimited);
   return {
@@ -140,6 +141,7 @@ async function existingOrder(
     echo: echoed(order),
     timestamps: plausibleTimes(trade, clock),
     'audit-status': knownAudit(trade),
+    'target-currency': (trade.targetCurrency === 'CNY' ? holds : refuted)(`it is ${trade.targetCurrency}`),
     'lock-field': namesLock(order),
   };
 }
@@ -196,11 +198,27 @@ function namesLock(answer: Answer<PayoutOrder>): Finding {
     : holds('the order has its lock id');
 }
 
-async function probeQuote(client: Probed, payerId: string | undefined): Promise<Finding | undefined> {
+async function probeQuote(
+  client: Probed,
+  payerId: string | undefined,
+): Promise<Record<string, Finding> | undefined> {
   if (payerId === undefined) return undefined;
   const instructedAmount = { currency: 'CNY', amount: '100.00' };
   const currencies = { originCurrency: 'USD', targetCurrency: 'CNY' };
   const request = { payerId, type: 'WITHDRAW', instructedAmount, ...currencies } as const;
   const answer = await answerTo(() => client.quote(request));
-  return accepted(answer, 'the quote has a lock', ['MALFORMED_ANSWER']);
+  return {
+    'quote-lock': accepted(answer, 'the quote has a lock', ['MALFORMED_ANSWER']),
+    ...('value' in answer && { 'rate-direction': rateDirection(answer.value) }),
+  };
+}
+
+/** A fee makes the amounts differ from the rate, but by far less than the other direction does. */
+const LARGEST_SHARE_OF_FEE = 0.5;
+
+function rateDirection({ exchangeRate, pay, target }: Quote): Finding {
+  const byAmounts = Number(target.amount) / Number(pay.amount);
+  const fits = (rate: number) => Math.abs(byAmounts / rate - 1) < LARGEST_SHARE_OF_FEE;
+  const detail = `the rate is ${exchangeRate}; the quote pays ${formatMoney(pay)} for ${formatMoney(target)}`;
+  return (fits(Number(exchangeRate)) ? holds : refuted)(detail);
 }

@@ -10,23 +10,25 @@ import type {
 } from '../../domain/provider-records.ts';
 import { ID_FIELDS } from '../../domain/receiving-account.ts';
 import { isJsonObject, numbersToText } from '../exact-json.ts';
-import { amount, currency, text } from './scalars.ts';
+import { balance, compact, currency, inCurrency, text } from './scalars.ts';
 
 const account: z.ZodType<ClientAccount> = z
   .object({
     account_type: text(32),
-    avail_balance: amount,
-    frozen_balance: amount,
+    avail_balance: balance,
+    frozen_balance: balance,
     currency: currency(),
     account_status: text(16),
   })
-  .transform((wire) => ({
-    accountType: wire.account_type,
-    available: { currency: wire.currency, amount: wire.avail_balance },
-    frozen: { currency: wire.currency, amount: wire.frozen_balance },
-    currency: wire.currency,
-    status: wire.account_status,
-  }));
+  .transform((wire) =>
+    compact({
+      accountType: wire.account_type,
+      available: inCurrency(wire.currency, wire.avail_balance),
+      frozen: inCurrency(wire.currency, wire.frozen_balance),
+      currency: wire.currency,
+      status: wire.account_status,
+    }),
+  );
 
 /** Only an explicit null means that there is no account. An absent `data` is invalid. */
 export const accountsAnswer: z.ZodType<ClientAccounts | null> = z
@@ -71,6 +73,6 @@ function isPlainIfText(value: unknown): boolean {
 /** The answer does not contain the currency, so it is that of the request. */
 export function balanceAnswer(code: string): z.ZodType<ReceivingAccountBalance> {
   return z
-    .object({ balance: amount, accounts: z.array(text(64)) })
-    .transform((wire) => ({ balance: { currency: code, amount: wire.balance }, accountIds: wire.accounts }));
+    .object({ balance, accounts: z.array(text(64)) })
+    .transform((wire) => compact({ balance: inCurrency(code, wire.balance), accountIds: wire.accounts }));
 }

@@ -1,7 +1,17 @@
 /** Spec: Fee and exchange quote, and Payout order (camelCase on the wire). */
 import { z } from 'zod';
 import type { PayoutOrder, Quote } from '../../domain/provider-records.ts';
-import { compact, currency, description, money, name, orAbsent, rate, text } from './scalars.ts';
+import {
+  balanceMoney,
+  compact,
+  currency,
+  description,
+  money,
+  name,
+  orAbsent,
+  rate,
+  text,
+} from './scalars.ts';
 
 const lockId = orAbsent(text(128));
 
@@ -9,7 +19,7 @@ export const quoteAnswer: z.ZodType<Quote> = z
   .object({
     lock_rate_id: lockId,
     lock_fee_id: lockId,
-    avail_money: money,
+    avail_money: balanceMoney,
     exchange: z.object({ exchange_rate: rate, origin_currency: currency(), target_currency: currency() }),
     pay_money: money,
     target_money: money,
@@ -22,7 +32,7 @@ export const quoteAnswer: z.ZodType<Quote> = z
       context.addIssue({ code: 'custom', path: ['lock_rate_id'], message: 'expected one lock id' });
       return z.NEVER;
     }
-    return {
+    return compact({
       lockRateId,
       available: wire.avail_money,
       exchangeRate: wire.exchange.exchange_rate,
@@ -31,7 +41,7 @@ export const quoteAnswer: z.ZodType<Quote> = z
       pay: wire.pay_money,
       target: wire.target_money,
       fee: wire.service_charge.final_fee,
-    };
+    });
   });
 
 const exchange = z.object({

@@ -154,6 +154,30 @@ export function isCurrency(code: string, max = 8): boolean {
 export const money: z.ZodType<Money> = z.object({ currency: currency(), amount });
 
 /**
+ * A balance of any sign and scale, with at least two decimals. It never makes the rest of an answer unreadable: absent if
+ * it cannot be read.
+ */
+export const balance: z.ZodType<string | undefined> = z.unknown().optional().transform(balanceText);
+
+function balanceText(value: unknown): string | undefined {
+  const written = /^(-?)(\d{1,24})(?:\.(\d{1,24}))?(?:[eE]([+-]?\d{1,2}))?$/.exec(numericText(value) ?? '');
+  if (!written) return undefined;
+  const [, sign = '', whole = '0', fraction = '', exponent = '0'] = written;
+  const [before, after = ''] = movePoint(whole, fraction, Number(exponent))?.split('.') ?? [];
+  return before && `${sign}${before}.${after.padEnd(2, '0')}`;
+}
+
+/** A balance with its currency. */
+export const balanceMoney: z.ZodType<Money | undefined> = z
+  .object({ currency: currency(), amount: balance })
+  .transform((read) => inCurrency(read.currency, read.amount))
+  .catch(undefined);
+
+export function inCurrency(code: string, value: string | undefined): Money | undefined {
+  return value === undefined ? undefined : { currency: code, amount: value };
+}
+
+/**
  * An exchange rate as decimal text, with all its digits. Zero is no rate: the provider names none, as for equal currencies
  * (H231).
  */

@@ -9,6 +9,7 @@ import {
   description,
   entries,
   flag,
+  inCurrency,
   orAbsent,
   text,
   timestamp,
@@ -96,8 +97,8 @@ export const tradeDetailAnswer: z.ZodType<TradeDetail> = z
   .transform((wire) =>
     compact({
       ...shared(wire),
-      received: inTarget(wire.target_currency, wire.receive_target_amount),
-      failed: inTarget(wire.target_currency, wire.failed_target_amount),
+      received: inCurrency(wire.target_currency, wire.receive_target_amount),
+      failed: inCurrency(wire.target_currency, wire.failed_target_amount),
       debits: wire.pay_account_detail,
       splits: wire.pay_distribute_detail,
     }),
@@ -116,8 +117,4 @@ function shared(wire: SharedFields & { target_currency: string }) {
     createdAt: wire.create_time,
     finishedAt: wire.finish_time,
   };
-}
-
-function inTarget(code: string, value: string | undefined) {
-  return value === undefined ? undefined : { currency: code, amount: value };
 }

@@ -1,13 +1,7 @@
 /** Starts and reads batches. */
 import { z } from 'zod';
 import type { Batches } from '../../client/batches.ts';
-import {
-  type BatchRef,
-  type CheckedBatch,
-  checkedBatch,
-  inSlices,
-  type NewBatch,
-} from '../../client/checked-batch.ts';
+import { type BatchRef, type CheckedBatch, inSlices, type NewBatch } from '../../client/checked-batch.ts';
 import type { Caller } from '../../config/callers.ts';
 import { rowName } from '../../contract/field-names.ts';
 import { batchId } from '../../contract/payout-batch.ts';
@@ -66,7 +60,7 @@ export function batchOperations(clients: Clients): Operation[] {
       },
       { params: empty, query: empty, body: batchBody, file: batchFile },
       async ({ caller, body: batch }) => {
-        const checked = await checkedBatch(batch);
+        const checked = await batches.check(batch);
         await requireRows(caller, checked);
         const state = await withinDailyLimits(clients, caller, checked.rows, {
           find: () => batches.findComplete(checked, starterName(caller)),

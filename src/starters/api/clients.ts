@@ -23,7 +23,10 @@ const FRESH_MS = 1_000;
 
 type WithDeadline = <T>(call: () => Promise<T>) => Promise<T>;
 
-type ClientSettings = Pick<ApiConfig, 'PAYMENTS_ENVIRONMENT' | 'keys' | 'authorizesUsers'>;
+type ClientSettings = Pick<
+  ApiConfig,
+  'PAYMENTS_ENVIRONMENT' | 'PAYMENTS_TARGET_CURRENCIES' | 'keys' | 'authorizesUsers'
+>;
 
 export interface Clients {
   payouts: Payouts;
@@ -43,9 +46,10 @@ export interface Clients {
 
 export function clientsOf(
   client: Client,
-  { PAYMENTS_ENVIRONMENT: environment, keys, authorizesUsers }: ClientSettings,
+  { keys, authorizesUsers, ...settings }: ClientSettings,
   clock: Clock = PROCESS_SURROUNDINGS.clock,
 ): Clients {
+  const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = settings;
   const within =
     (ms: number): WithDeadline =>
     (call) =>
@@ -53,8 +57,11 @@ export function clientsOf(
   const withTemporalDeadline = within(TEMPORAL_TIMEOUT_MS);
   const reads = { slots: new ReadSlots(STATUS_READS, clock), freshMs: FRESH_MS, clock };
   return {
-    payouts: new Payouts({ client, environment, reads }),
-    batches: new Batches({ client, environment, withDeadline: withTemporalDeadline, reads }),
+    payouts: new Payouts({ client, environment, targetCurrencies, reads }),
+    batches: new Batches({
+      ...{ client, environment, targetCurrencies, reads },
+      withDeadline: withTemporalDeadline,
+    }),
     allowances: new Allowances(client, environment, PROCESS_SURROUNDINGS.clock),
     pauses: new Pauses({ client, environment }),
     reads: new ProviderReads(client),

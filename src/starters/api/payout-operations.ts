@@ -4,6 +4,7 @@ import type { PayoutRef, PayoutStart } from '../../client/payouts.ts';
 import type { Caller, Verb } from '../../config/callers.ts';
 import { payoutResultSchema, payoutStateSchema } from '../../contract/payout-answers.ts';
 import { ownId, payoutRequestSchema, text } from '../../contract/payout-request.ts';
+import { TOLERANCE, TOLERANCE_RULE } from '../../domain/decisions.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { isScoped } from '../../domain/permissions.ts';
 import { isStarter, starterName } from '../../domain/starter.ts';
@@ -21,14 +22,21 @@ const PAYOUT = {
   ...{ state: payoutStateSchema, result: payoutResultSchema },
 };
 
-const approval = z
-  .strictObject({
-    note: text().optional(),
-    lockRateId: text(128)
-      .optional()
-      .describe('quote.lockRateId of the state that was read: the decision counts for no other quote'),
-  })
-  .optional();
+const refusal = z.strictObject({
+  note: text().optional(),
+  lockRateId: text(128)
+    .optional()
+    .describe('quote.lockRateId of the state that was read: the decision counts for no other quote'),
+});
+const approval = refusal.extend({
+  tolerance: z
+    .string()
+    .regex(TOLERANCE, TOLERANCE_RULE)
+    .optional()
+    .describe(
+      'by how many percent more than in the quote that was read the payer may pay, and the fee may be, in a later quote. Without it, a later quote that is worse is approved again',
+    ),
+});
 const cancellation = z.strictObject({ reason: text().optional() }).optional();
 const acknowledgement = z.strictObject({ note: text().optional() }).optional();
 const resolution = z.discriminatedUnion('created', [
@@ -91,8 +99,10 @@ export function payoutOperations(clients: Clients): Operation[] {
       authorize: async (ref, caller) =>
         isScoped(caller) && requirePayoutScope(caller, (await payouts.startDetails(ref)).request),
     }),
-    decision(clients, 'approve', approval, (ref, by, body) => payouts.approve(ref, { by, ...body })),
-    decision(clients, 'refuse', approval, (ref, by, body) => payouts.refuse(ref, { by, ...body })),
+    decision(clients, 'approve', approval.optional(), (ref, by, body) =>
+      payouts.approve(ref, { by, ...body }),
+    ),
+    decision(clients, 'refuse', refusal.optional(), (ref, by, body) => payouts.refuse(ref, { by, ...body })),
     decision(clients, 'cancel', cancellation, (ref, by, body) => payouts.cancel(ref, { by, ...body })),
     decision(clients, 'resolve', resolution, (ref, by, body) => payouts.resolve(ref, { ...body, by })),
     decision(clients, 'acknowledge', acknowledgement, (ref, by, body) =>

@@ -1,6 +1,6 @@
 /** Quotes, accounts and receiving accounts: a worker reads them from the provider, and no money moves. */
 import { z } from 'zod';
-import { moneyAnswer } from '../../contract/payout-answers.ts';
+import { balanceAnswer, moneyAnswer } from '../../contract/payout-answers.ts';
 import { appName, currency, identifier, payoutRequestSchema, text } from '../../contract/payout-request.ts';
 import { accountId, payer } from '../../contract/receiving-account.ts';
 import { REASON_CODES } from '../../domain/payout.ts';
@@ -12,7 +12,7 @@ import { Problem } from './problem.ts';
 const quoted = z.strictObject({
   quote: z.strictObject({
     lockRateId: z.string(),
-    available: moneyAnswer,
+    available: balanceAnswer.exactOptional(),
     exchangeRate: z.string(),
     originCurrency: z.string(),
     targetCurrency: z.string(),
@@ -29,7 +29,7 @@ const accounts = z.strictObject({
   accounts: z.array(
     z.strictObject({
       ...{ accountType: z.string(), currency: z.string(), status: z.string() },
-      ...{ available: moneyAnswer, frozen: moneyAnswer },
+      ...{ available: balanceAnswer.exactOptional(), frozen: balanceAnswer.exactOptional() },
     }),
   ),
   unread: z
@@ -38,7 +38,7 @@ const accounts = z.strictObject({
     .describe("Rows of the provider's answer that could not be read"),
 });
 
-const balance = z.strictObject({ balance: moneyAnswer, accountIds: z.array(z.string()) });
+const balance = z.strictObject({ balance: balanceAnswer.exactOptional(), accountIds: z.array(z.string()) });
 
 const detail = z
   .record(z.string(), z.unknown())

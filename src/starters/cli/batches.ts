@@ -71,8 +71,8 @@ export async function cancel(session: Session, ref: BatchRef): Promise<Answer> {
   return answer(ref, await cancelBatch(batchesOf(session), ref, session.withDeadline));
 }
 
-function batchesOf({ client, environment, withDeadline }: Session): Batches {
-  return new Batches({ client, environment, withDeadline });
+function batchesOf({ client, environment, targetCurrencies, withDeadline }: Session): Batches {
+  return new Batches({ client, environment, targetCurrencies, withDeadline });
 }
 
 async function watch(

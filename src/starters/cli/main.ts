@@ -1,7 +1,7 @@
 /** `npm run payouts -- <verb>`: the command line. Connects to Temporal only. */
 import { Command, CommanderError } from 'commander';
 import type { PayoutRef, Payouts } from '../../client/payouts.ts';
-import type { Decision } from '../../contract/payout-messages.ts';
+import type { ApprovalDecision } from '../../contract/payout-messages.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { accountVerbs } from './account-verbs.ts';
 import { EXIT, UsageError } from './answer.ts';
@@ -21,6 +21,7 @@ import {
   checkedReason,
   checkedSettings,
   checkedTimeout,
+  checkedTolerance,
   type ListOptions,
   payoutResolution,
   type RateLimitOptions,
@@ -127,21 +128,30 @@ verb(
   (id, options) => async (session) => (await payoutVerbs()).result(session, ref(id, options)),
 );
 
-for (const decide of ['approve', 'refuse'] as const)
-  verb<Common & Confirmable & Decision>(
+for (const decide of ['approve', 'refuse'] as const) {
+  const added = verb<Common & Confirmable & ApprovalDecision>(
     `${decide} <id>`,
     `${decide} a payout`,
-    (id, { by, note, lockRateId, ...rest }) =>
+    (id, { by, note, lockRateId, tolerance, ...rest }) =>
       confirmed(
         rest,
         `${decide} payout ${id}`,
-        steer(ref(id, rest), (payouts, payout) => payouts[decide](payout, { by, note, lockRateId })),
+        steer(ref(id, rest), (payouts, payout) =>
+          payouts[decide](payout, { by, note, lockRateId, ...(tolerance !== undefined && { tolerance }) }),
+        ),
       ),
   )
     .option(...YES)
     .requiredOption(...DECIDED_BY)
     .option('--note <text>', 'the reason')
     .option('--lock-rate-id <id>', 'the lock of the quote that you have seen: counts for no other quote');
+  if (decide === 'approve')
+    added.option(
+      '--tolerance <percent>',
+      'how much more a later quote may cost, such as 0.5',
+      checkedTolerance,
+    );
+}
 
 verb<Common & Confirmable & { by: string; reason?: string }>(
   'cancel <id>',

@@ -5,6 +5,7 @@ import { APP_NAME, OWN_ID, OWN_ID_RULE } from '../../contract/ids.ts';
 import type { Resolution } from '../../contract/payout-messages.ts';
 import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
 import { dayBounds } from '../../domain/daily-report.ts';
+import { TOLERANCE, TOLERANCE_RULE } from '../../domain/decisions.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
 import { MAX_REASON_LENGTH } from '../../domain/rate-limit-lease.ts';
 import { UsageError } from './answer.ts';
@@ -263,4 +264,10 @@ function oneOf<T extends string>(
   if (value !== undefined && found === undefined)
     throw new UsageError(`${option} must be one of ${known.join(', ')}`);
   return found;
+}
+
+/** Of an approval. */
+export function checkedTolerance(text: string): string {
+  if (TOLERANCE.test(text)) return text;
+  throw new UsageError(`--tolerance ${TOLERANCE_RULE}`);
 }

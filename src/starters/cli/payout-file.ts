@@ -1,6 +1,6 @@
 /** Validates the content of a file: one payout, a list of payouts, or the request of a receiving account. */
 import { InvalidPayoutRequestError, requireValid } from '../../client/invalid-request.ts';
-import { checkPayoutRequest } from '../../contract/payout-request.ts';
+import { checkBody, payoutRequestSchema } from '../../contract/payout-request.ts';
 import { checkReceivingAccount } from '../../contract/receiving-account.ts';
 import { totalsByCurrency } from '../../domain/money.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
@@ -12,7 +12,7 @@ export async function checkedRequests(payouts: BatchFile): Promise<CheckedPayout
   const bodies: unknown[] = [];
   for await (const body of payouts) bodies.push(body);
   return bodies.map((body, row) => {
-    const checked = checkPayoutRequest(body);
+    const checked = checkBody(payoutRequestSchema, body);
     if (checked.ok) return checked.value;
     const { [row]: line } = payouts.lines;
     throw new InvalidPayoutRequestError(

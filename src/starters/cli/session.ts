@@ -22,6 +22,7 @@ export interface Session {
   namespace: string;
   address: string;
   environment: string | undefined;
+  targetCurrencies: readonly string[];
   /** The variables of this process or of the profile. */
   variables: Environment;
   payouts: Payouts;
@@ -48,7 +49,8 @@ export async function inSession(
   let close: (() => Promise<void>) | undefined;
   try {
     variables = variablesOf(profile);
-    const { PAYMENTS_ENVIRONMENT: environment } = clientConfig(variables);
+    const config = clientConfig(variables);
+    const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = config;
     const { connection, client, namespace, address } = await connectClient({
       environment: variables,
       connection: { interceptors: [boundedCalls(PROCESS_SURROUNDINGS.clock, LONGEST_CALL_MS)] },
@@ -59,8 +61,9 @@ export async function inSession(
       namespace,
       address,
       environment,
+      targetCurrencies,
       variables,
-      payouts: new Payouts({ client, environment }),
+      payouts: new Payouts({ client, environment, targetCurrencies }),
       reads: new ProviderReads(client),
       receivingAccounts: new ReceivingAccounts({ client, environment }),
       withDeadline: (call) => connection.withDeadline(Date.now() + TIMEOUT_MS, call),

@@ -4,6 +4,7 @@ import Table from 'cli-table3';
 import pc from 'picocolors';
 import type { Pausable } from '../../client/pauses.ts';
 import type { AttentionCode, AttentionOf } from '../../domain/attention-codes.ts';
+import { coveredText, type MadeDecision } from '../../domain/decisions.ts';
 import type { Money } from '../../domain/money.ts';
 import type { AgreedQuote, Metadata, PayoutResult, PayoutState } from '../../domain/payout.ts';
 
@@ -54,6 +55,7 @@ export function stateText(state: PayoutState): string {
     ['audit', state.auditStatus],
     ['acknowledged', state.acknowledged && acknowledgedText(state.acknowledged)],
     ['approval expires', state.approvalExpiresAt],
+    ['decided', decisionsText(state.decisions)],
     ['last query', state.lastAskedAt],
     ['last confirmed', state.lastConfirmedAt],
     ...metadataRows(state.metadata),
@@ -89,7 +91,7 @@ export function resultText(result: PayoutResult): string {
     ['audit', result.auditStatus],
     ['finished', result.finishedAt],
     ['learned by', result.learnedBy],
-    ['decided', result.decisions?.map(({ action, by, at }) => `${action} by ${by}, ${at}`).join('; ')],
+    ['decided', decisionsText(result.decisions)],
     ...metadataRows(result.metadata),
   ]);
   const debitRows = debits.map(({ accountType, pay, fee }) => [accountType, money(pay), money(fee)]);
@@ -106,6 +108,14 @@ export function resultText(result: PayoutResult): string {
   ]
     .filter((part) => part !== false)
     .join('\n');
+}
+
+function decisionsText(decisions: readonly MadeDecision[] | undefined): string | undefined {
+  const texts = decisions?.map(
+    ({ action, by, at, covers }) =>
+      `${action} by ${by}, ${at}${covers ? `, covers ${coveredText(covers)}` : ''}`,
+  );
+  return texts?.join('; ');
 }
 
 function metadataRows(metadata: Metadata = {}): [string, string][] {

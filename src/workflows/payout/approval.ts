@@ -22,7 +22,7 @@ export async function approveIfRequired(run: PayoutRun, quote: AgreedQuote): Pro
 
 function isApproved(run: PayoutRun, quote: AgreedQuote): boolean {
   const { approved } = run.record;
-  return approved !== undefined && withinApproval(run.request.limits, approved.quote, quote);
+  return approved !== undefined && withinApproval(approved.covers, quote);
 }
 
 async function awaitApproval(run: PayoutRun): Promise<void> {

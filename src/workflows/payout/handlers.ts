@@ -2,6 +2,7 @@
 import type { UpdateDefinition } from '@temporalio/common';
 import { condition, log, setHandler, workflowInfo } from '@temporalio/workflow';
 import {
+  type ApprovalDecision,
   approveUpdate,
   type CancelRequest,
   cancelUpdate,
@@ -13,9 +14,15 @@ import {
   resolveUpdate,
   stateQuery,
 } from '../../contract/payout-messages.ts';
-import { type MadeDecision, repeatsLast } from '../../domain/decisions.ts';
+import { type MadeDecision, repeatsLast, TOLERANCE, TOLERANCE_RULE } from '../../domain/decisions.ts';
 import type { PayoutState } from '../../domain/payout.ts';
-import { foundOrderIds, type PayoutRecord, undisprovedOrders } from '../../domain/payout-record.ts';
+import {
+  foundOrderIds,
+  isApprovedEarlier,
+  type PayoutRecord,
+  undisprovedOrders,
+} from '../../domain/payout-record.ts';
+import { coveredTerms } from '../../domain/quote-check.ts';
 import { isStarter } from '../../domain/starter.ts';
 import { isoTime } from '../../domain/time.ts';
 import {
@@ -110,18 +117,27 @@ function isForAnother(run: PayoutRun, notification: Record<string, unknown>): bo
   return typeof orderId === 'string' && !!order && ![order.orderId, order.tradeOrderId].includes(orderId);
 }
 
-function approve(run: PayoutRun, { by, note }: Decision): void {
+function approve(run: PayoutRun, { by, note, tolerance }: ApprovalDecision): void {
   const { quote } = run.record;
   if (!quote) return;
-  run.record.approved = { by, quote };
-  const { lockRateId } = quote;
-  run.keep(made({ action: 'approve', by, lockRateId, ...(note !== undefined && { note }) }));
+  const { lockRateId, pay, fee, target } = quote;
+  const seen = { pay, fee, target };
+  const covers = coveredTerms(seen, tolerance);
+  run.record.approved = { by, covers };
+  const given = { ...(note !== undefined && { note }), ...(tolerance !== undefined && { tolerance }) };
+  run.keep(made({ action: 'approve', by, lockRateId, seen, covers, ...given }));
 }
 
 /** Checked here, so that it applies to every client: HTTP, the command line, an SDK or the Temporal UI. */
-function approvalProblem(run: PayoutRun, decision: Decision): string | undefined {
+function approvalProblem(run: PayoutRun, decision: ApprovalDecision): string | undefined {
   const problem = decisionProblem(run, decision);
   if (problem) return problem;
+  const { tolerance, lockRateId } = decision;
+  if (tolerance !== undefined && !(typeof tolerance === 'string' && TOLERANCE.test(tolerance)))
+    return `tolerance: ${TOLERANCE_RULE}`;
+  // The approver may have read an earlier quote, whose approval did not cover this one.
+  if (lockRateId === undefined && isApprovedEarlier(run.record))
+    return 'lockRateId: is required, because the quote is not the first one: read the state again';
   return isByStarter(decision) ? 'the caller who started a payout cannot approve it' : undefined;
 }
 

@@ -1,7 +1,6 @@
 /** `/desk/batches/preview`: what a file would start, or why it starts nothing; and the start. */
 import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { checkedBatch } from '../../../client/checked-batch.ts';
 import { InvalidPayoutRequestError } from '../../../client/invalid-request.ts';
 import type { FieldError } from '../../../contract/payout-request.ts';
 import { totalsByCurrency } from '../../../domain/money.ts';
@@ -117,7 +116,7 @@ async function previewOf(desk: Desk, { caller }: Visit, { app, batchId, bytes }:
   const payouts = new BatchFile(bytes);
   const { lines } = payouts;
   try {
-    const checked = await checkedBatch({ app, batchId, payouts, lines });
+    const checked = await desk.clients.batches.check({ app, batchId, payouts, lines });
     await requireRows(caller, checked);
     const { rows } = checked;
     const notes = html`${await dailyUse(desk, caller, rows)}${await batchWarnings(desk, rows, lines)}`;

@@ -1,5 +1,7 @@
 /** The forms with which people decide about a payout, as far as their key has the verbs. */
 import type { PayoutStart } from '../../../client/payouts.ts';
+import { coveredText, type Terms } from '../../../domain/decisions.ts';
+import { coveredTerms } from '../../../domain/quote-check.ts';
 import { isStarter } from '../../../domain/starter.ts';
 import type { ShownState } from './acting.ts';
 import { may } from './acting.ts';
@@ -13,24 +15,38 @@ interface Decided extends PayoutId, Pick<PayoutStart, 'startedBy'> {
   state: ShownState;
 }
 
-/** Approve or refuse, with a note. The decision counts for the quote that the page shows. */
+/** The percentages that an approver may choose from. The API accepts others too. */
+const TOLERANCES = ['0.5', '1', '2', '5'];
+
+/** Approve or refuse, with a note. The decision counts for the quote that the page shows, and for the range that it names. */
 export function approvalForm(visit: Visit, { app, partnerOrderId, startedBy, state }: Decided, from: Origin) {
   const { caller, formToken } = visit;
   const isOwn = isStarter(caller, startedBy);
   const approves = may(caller, 'approve') && !isOwn;
   const refuses = may(caller, 'refuse');
   const fields = { formToken, app, partnerOrderId, from, lockRateId: state.quote?.lockRateId };
-  const id = `note-${app}-${partnerOrderId}`.replace(/[^\w-]/g, (char) => `_${char.charCodeAt(0)}`);
+  const key = `${app}-${partnerOrderId}`.replace(/[^\w-]/g, (char) => `_${char.charCodeAt(0)}`);
+  const id = `note-${key}`;
   return html`${isOwn && html`<p class="faint">You or your key started this payout: another person approves it.</p>`}
 ${
   (approves || refuses) &&
   html`<form method="post" action="/desk/payouts/${approves ? 'approve' : 'refuse'}">${hidden(fields)}
 <label for="${id}">Note <span class="faint">(optional)</span></label>
 <input id="${id}" name="note" maxlength="256" autocomplete="off">
+${approves && state.quote && toleranceChoice(`tolerance-${key}`, state.quote)}
 <div class="buttons">${approves && html`<button formaction="/desk/payouts/approve">Approve <span class="visually-hidden">${partnerOrderId}</span></button>`}
 ${refuses && html`<button class="danger" formaction="/desk/payouts/refuse">Refuse <span class="visually-hidden">${partnerOrderId}</span></button>`}</div></form>`
 }
 ${!approves && !refuses && !isOwn && html`<p class="faint">Your key has neither the verb approve nor refuse.</p>`}`;
+}
+
+/** The lock expires before most approvals: the approver chooses how much worse than this one the new quote may be. */
+function toleranceChoice(id: string, quote: Terms): Html {
+  return html`<label for="${id}">If the lock expires, the approval covers a new quote of</label>
+<select id="${id}" name="tolerance"><option value="">${coveredText(quote)}: no worse than this one</option>${TOLERANCES.map(
+    (percent) =>
+      html`<option value="${percent}">${coveredText(coveredTerms(quote, percent))}: up to ${percent} % more</option>`,
+  )}</select>`;
 }
 
 /** Whether the order of a payout in review exists. */

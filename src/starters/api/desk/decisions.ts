@@ -11,7 +11,7 @@ const DECISIONS = ['approve', 'refuse', 'cancel', 'resolve', 'acknowledge', 'pol
 type DecisionVerb = (typeof DECISIONS)[number];
 
 const BODIES: Readonly<Record<DecisionVerb, (fields: Fields) => object | undefined>> = {
-  approve: (fields) => filledIn(fields, 'note', 'lockRateId'),
+  approve: (fields) => filledIn(fields, 'note', 'lockRateId', 'tolerance'),
   refuse: (fields) => filledIn(fields, 'note', 'lockRateId'),
   cancel: (fields) => filledIn(fields, 'reason'),
   acknowledge: (fields) => filledIn(fields, 'note'),

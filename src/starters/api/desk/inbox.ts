@@ -73,7 +73,7 @@ ${facts([
 function timeLeft(until: string | undefined, nowMs: number): Html | undefined {
   if (until === undefined) return undefined;
   const leftMs = Date.parse(until) - nowMs;
-  if (leftMs <= 0) return html`expired: approval requires a new quote within the approved limits`;
+  if (leftMs <= 0) return html`expired: the payout gets a new quote after the approval`;
   return html`${duration(leftMs)} (until ${time(until)})`;
 }
 

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { openFindings } from '../../../client/acknowledgements.ts';
 import { REASON_MEANINGS } from '../../../contract/meanings.ts';
+import { coveredText } from '../../../domain/decisions.ts';
 import type { CheckedPayoutRequest } from '../../../domain/payout.ts';
 import { isGone } from '../../../temporal/client-errors.ts';
 import { may, payoutAnswer, type ShownState } from './acting.ts';
@@ -95,7 +96,8 @@ function formsOf(visit: Visit, story: Story): { title: string; content: Html } |
 
 function overview(visit: Visit, story: Story, desk: Desk): Html {
   const { state, request, startedBy, workflow, ...id } = story;
-  const { reason, quote, acknowledged } = state;
+  const { reason, quote, acknowledged, decisions } = state;
+  const covers = decisions?.findLast(({ action }) => action === 'approve')?.covers;
   const { receiver } = request;
   return html`<p class="amount">${money(request.instructedAmount)} to ${isolated(receiver.bankAccountName)}</p>
 <p>${state.sentence}</p><p class="faint">Next step: ${state.nextStep}</p>
@@ -121,6 +123,7 @@ ${flags(visit, story)}
         html`${quote.lockRateId}, ${lockLeft(state.lockExpiresAt, desk.clock.wallMs())}`,
     ],
     ['Approve until', time(state.approvalExpiresAt)],
+    ['Approval covers', covers && coveredText(covers)],
     ['Provider last asked', time(state.lastAskedAt)],
     ['Provider last answered', time(state.lastConfirmedAt)],
     ['Ended', time(state.finishedAt)],
