@@ -180,18 +180,18 @@ describe('H252 the time of a recovery counts for every process at once', () => {
 });
 
 describe('H253 a namespace fails over while nobody watches', () => {
-  test.each([1, 2, 3, 4])('H253 a payout whose end it lost is not sent again, seed %i', async (seed) => {
+  test.each([1, 2])('H253 a payout whose end it lost is not sent again, seed %i', async (seed) => {
     const { system, world, pass, until, state, result, creates, debits, list, server } = await scene({
       seed,
     });
     const soon = { notBefore: new Date(world.wallMs() + 20 * SECOND).toISOString() };
     await world.finish(system.start(1, soon));
-    await world.finish(system.start(2, { notBefore: new Date(world.wallMs() + 30 * MINUTE).toISOString() }));
+    await world.finish(system.start(2, { notBefore: new Date(world.wallMs() + 10 * MINUTE).toISOString() }));
     await until(1, 'SCHEDULED');
     const snapshot = snapshotOf(server);
     while (debits(1) === 0) await pass(SECOND);
     system.failOver(snapshot);
-    await pass(2 * HOUR);
+    await pass(20 * MINUTE);
     expect([creates(1).length, creates(2).length]).toEqual([1, 0]);
     expect((await state(1)).phase).toBe('PAUSED');
     expect(await list()).toMatchObject([{ hasFailedOver: true }]);
