@@ -37,6 +37,8 @@ const LIMIT = 20;
 
 const ENVIRONMENT = {
   PAYMENTS_CALL_TIMEOUT: '2s',
+  // The simulator's trade queries ignore the client.
+  PAYMENTS_CLIENT_PAIRS: 'trusted',
   PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
   // As often as the rate limit allows: every poll may get a random answer.
   PAYOUTS_POLL_FIRST: '1s',

@@ -99,6 +99,8 @@ function demoEnvironment(temporal: DevServer, simulatorUrl: string, apiUrl: stri
     PAYMENTS_REDIRECT_URI: `${apiUrl}/v1/oauth/default/callback`,
     PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
     PAYMENTS_CALL_TIMEOUT: '5s',
+    // The simulator's trade queries ignore the client.
+    PAYMENTS_CLIENT_PAIRS: 'trusted',
     PAYOUTS_CONFIRMATION_WINDOW: '10s',
     PAYOUTS_POLL_FIRST: '3s',
     PAYOUTS_POLL_MAX: '10s',

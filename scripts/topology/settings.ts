@@ -64,6 +64,8 @@ export function workerSettings(keysFolder: string) {
     ...clientSettings(keysFolder),
     PAYMENTS_ENVIRONMENT: 'test',
     PAYMENTS_CREATE_CODES: CREATE_CODES,
+    // The simulator's trade queries ignore the client.
+    PAYMENTS_CLIENT_PAIRS: 'trusted',
     PAYOUTS_ENCRYPTION_KEYS: `file:${keysFolder}/payload-keys`,
     PAYOUTS_TOKEN_KEYS: `file:${keysFolder}/token-keys`,
     PAYOUTS_AUTHORIZATION_KEYS: `file:${keysFolder}/authorization-keys`,

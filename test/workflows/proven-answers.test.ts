@@ -6,6 +6,7 @@ import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { resetBefore } from '../support/resets.ts';
 import { newPartnerOrderId, type TestWorld } from '../support/test-world.ts';
 import { startWorld } from '../support/world.ts';
 
@@ -74,6 +75,18 @@ describe('a listed code of a create', () => {
     const ref = await world.payWithFault({ kind: 'envelope', code: 30005 }, 'success');
     expect((await world.payouts.result(ref)).outcome).toBe('NOT_CREATED');
     expect(createsOf(world, ref).length).toBe(1);
+  });
+
+  test('H230 a Workflow Reset to the confirmation of a refusal sends nothing again', async () => {
+    const world = await worldWith();
+    const ref = await world.payWithFault({ kind: 'envelope', code: 30001 }, 'success readLag=1h');
+    await world.until(ref, ({ orderId }) => orderId !== undefined);
+    await resetBefore(world, world.payouts.handle(ref), 'confirmOrder');
+    await world.until(ref, inReview);
+    expect(createsOf(world, ref).length).toBe(2);
+    world.simulator.control.changeOrder(ref.partnerOrderId, { visible: true });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect(debitsOf(world, ref)).toBe(1);
   });
 
   test('H230 a listed HTTP status counts like a code, where the body has none', async () => {

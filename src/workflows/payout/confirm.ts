@@ -94,8 +94,8 @@ function goOn(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtM
     sendAgain(run, clearanceBy(run, creation, answer, queriedAtMs));
     return;
   }
-  // This run has confirmed that no order exists, so it need not confirm again before it ends.
-  run.cleared ??= { runId: answer.runId };
+  // This run need not confirm again before it ends. After a Workflow Reset, another run may have sent since.
+  if (!answer.earlierSend) run.cleared ??= { runId: answer.runId };
   if (!end) {
     requote(run);
     return;
