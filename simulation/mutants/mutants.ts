@@ -109,13 +109,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "return meanings.length === 0 ? 'ambiguous' : { createRefused: meaning ?? 'refused' };",
   },
   {
-    name: 'listed-code-trusted',
-    what: 'A listed code of a create ends the payout without a trade query: NOT_CREATED, although the money has left.',
-    file: 'src/workflows/payout/create.ts',
-    find: "if (meaning === 'refused') confirmFirst(run, 'refused', { code: 'REFUSED_BY_PROVIDER', message });",
-    replace: "if (meaning === 'refused') invalid(run, message);",
-  },
-  {
     name: 'lock-expired-trusted',
     what: 'After a code for an expired lock, the create is sent again without a trade query: a second payment.',
     file: 'src/workflows/payout/create.ts',
