@@ -212,9 +212,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'terminated-payouts-forgotten',
     what: 'Reconciliation finds only failed workflows: a terminated payout never continues, with money in flight.',
-    file: 'src/activities/aftercare/restart-stopped.ts',
-    find: 'const STOPPED = `ExecutionStatus IN $',
-    replace: "const STOPPED = `ExecutionStatus = 'Failed' AND ExecutionStatus IN $",
+    file: 'src/activities/aftercare/reconcile-closed.ts',
+    find: "of('payout', stopped), nowMs",
+    replace: "of('payout', stopped).filter(({ status }) => status === 'FAILED'), nowMs",
   },
   {
     name: 'follow-up-not-started',

@@ -8,7 +8,7 @@ test('H262 a day of 345,000 payouts is reconciled, followed and reported within 
   const world = await VirtualWorld.start({ schedules: true });
   const { followed, requests, mostPerSecond, reported } = await reconciledPayouts(world, 345_000, DAY_MS);
   await world.stop();
-  // The figures of docs/scaling.md.
+  // The figures of docs/scaling.md are those of an hour at this rate.
   console.info(JSON.stringify({ requests, mostPerSecond, reported }));
   expect([followed, reported.payouts]).toEqual([345_000, 345_000]);
   expect(mostPerSecond).toBeLessThanOrEqual(30);
