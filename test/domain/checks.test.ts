@@ -96,7 +96,7 @@ describe('H17 only an account that can pay passes', () => {
   });
 });
 
-describe('a quote is accepted only within the limits', () => {
+describe('H221 a quote is accepted only within the limits', () => {
   test('accepts a quote without limits', () => {
     expect(quoteProblem(request, quote())).toBeUndefined();
   });
@@ -137,7 +137,7 @@ describe('a quote is accepted only within the limits', () => {
       true,
     ],
   ] satisfies [string, Partial<Quote>, string, boolean][])(
-    'H221 minRate compares money: %s',
+    'minRate compares money: %s',
     (_name, over: Partial<Quote>, minRate, accepted) => {
       const asked = { ...limited({ minRate }), instructedAmount: over.target ?? request.instructedAmount };
       expect(quoteProblem(asked, quote(over))?.code).toBe(accepted ? undefined : 'QUOTE_OUT_OF_LIMITS');
