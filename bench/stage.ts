@@ -136,6 +136,7 @@ async function startStage(options: StageOptions, folder: string): Promise<BenchS
   const environment: Record<string, string> = {
     TEMPORAL_ADDRESS: temporal.address,
     PAYMENTS_ENVIRONMENT: 'test',
+    PAYMENTS_CLIENT_PAIRS: 'trusted',
     PAYMENTS_BASE_URL: simulatorUrl,
     PAYMENTS_AUTH_URL: simulatorUrl,
     PAYOUTS_API_LISTEN: `127.0.0.1:${apiPort}`,

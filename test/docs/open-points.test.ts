@@ -8,8 +8,8 @@ test('docs/open-points.md matches the list in the code', () => {
 });
 
 test('the program reads every setting that the list names', () => {
-  const sources = ['../../src/config/config.ts', '../../src/config/api-config.ts'].map((file) =>
-    readFileSync(new URL(file, import.meta.url), 'utf8'),
+  const sources = ['config.ts', 'api-config.ts', 'values.ts'].map((file) =>
+    readFileSync(new URL(`../../src/config/${file}`, import.meta.url), 'utf8'),
   );
   const named = OPEN_POINTS.flatMap(({ setting }) => setting.match(/(PAYMENTS|PAYOUTS)_[A-Z_]+/g) ?? []);
   expect(named.length).toBeGreaterThan(8);

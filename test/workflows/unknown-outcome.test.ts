@@ -59,7 +59,7 @@ describe.concurrent('H58 after a send of unknown outcome, only a person ends the
   });
 
   test('the quote moved outside the limits', async () => {
-    const ref = await afterBusy({ originCurrency: 'GBP', limits: { minRate: '9.0' } }, () =>
+    const ref = await afterBusy({ originCurrency: 'GBP', limits: { minRate: '8.5' } }, () =>
       world.simulator.control.changeSettings({
         rates: { ...world.simulator.control.settings().rates, 'GBP/CNY': '8.1' },
       }),
