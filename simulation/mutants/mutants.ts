@@ -168,7 +168,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'refund-ignored',
     what: 'A refund after the payment is not reported.',
     file: 'src/payments/wire/trade.ts',
-    find: 'refunded: wire.refund_flag,',
+    find: "refunded: wire.refund_flag && wire.status === 'SUCCESS',",
     replace: "refunded: wire.refund_flag && wire.status === 'FAILED',",
   },
   {
@@ -596,7 +596,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'creates-on-used-connections',
     what: 'A create meets a connection that the provider resets, so its outcome is unknown: payouts go to review.',
     file: 'src/payments/request.ts',
-    find: "const isFresh = effect !== 'read';",
+    find: "const isFresh = fresh || effect !== 'read';",
     replace: 'const isFresh = effect === undefined;',
   },
   {

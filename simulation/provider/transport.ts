@@ -75,7 +75,7 @@ export class SimulatedTransport implements Transport {
       // A frozen process receives the answer when it is resumed. A process that has ended never does.
       await sleep(this.#options.clock, 0, signal);
       if (answer.is === 'answer' && !request.isFresh) this.#connections.keep(this.#options.clock.nowMs());
-      return exchangeOf(answer, this.#options.maxBodyBytes);
+      return exchangeOf(answer, request, this.#options.maxBodyBytes);
     } finally {
       this.#connections.release();
     }
@@ -112,11 +112,14 @@ export class SimulatedTransport implements Transport {
   }
 }
 
-function exchangeOf(answer: InProcessAnswer, maxBodyBytes: number): Exchange {
+/** What undici says of a body that ends early, on a kept connection and on one that ends with the response. */
+const [CUT, CUT_SHORT] = ['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'];
+
+function exchangeOf(answer: InProcessAnswer, { isFresh }: WireRequest, maxBodyBytes: number): Exchange {
   if (answer.is === 'dropped') throw errorWithCode('UND_ERR_SOCKET');
   const { status } = answer;
   if (answer.is === 'broken-answer')
-    return { kind: 'broken-answer', status, transportCode: 'UND_ERR_SOCKET', tooLarge: false };
+    return { kind: 'broken-answer', status, transportCode: isFresh ? CUT_SHORT : CUT, tooLarge: false };
   const { headers, body } = answer;
   return receivedExchange({ status, headers, body }, maxBodyBytes);
 }

@@ -114,4 +114,6 @@ export interface CallOptions {
    * time: deadline, signal and gate are checked again before the first byte is written.
    */
   beforeSend?: () => void | Promise<void>;
+  /** Sends a read over a new connection, as calls with an effect are: a kept one may be dead, and nobody repeats the read. */
+  fresh?: boolean;
 }

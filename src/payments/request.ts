@@ -112,8 +112,8 @@ export class RequestSender {
       ...(body && { 'content-type': 'application/json' }),
       ...(place === 'trade' && (await this.#signature(call, method, body, context))),
     };
-    const { signal, deadline } = options;
-    const isFresh = effect !== 'read';
+    const { signal, deadline, fresh = false } = options;
+    const isFresh = fresh || effect !== 'read';
     const request = { method, path: url.pathname + url.search, headers, isFresh, signal, deadline };
     return body ? { ...request, body } : request;
   }

@@ -68,7 +68,7 @@ export class ApprovalStage {
     return this.until(id, ({ outcome }) => outcome !== undefined);
   }
 
-  approve(id: string, who: string) {
-    return post(`${this.at}/${id}/approve`, '', as(who));
+  approve(id: string, who: string, decision: { lockRateId?: string; tolerance?: string } = {}) {
+    return post(`${this.at}/${id}/approve`, decision, as(who));
   }
 }

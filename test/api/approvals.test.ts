@@ -12,31 +12,34 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 test('a payout that requires approval requotes when approved after its lock expired; a price above the approved one requires another approval', async () => {
-  const free = await stage.started();
-  const bounded = await stage.started({ limits: { maxPay: { currency: 'USD', amount: '20.00' } } });
+  const [free, bounded] = [await stage.started(), await stage.started()];
   const [first, second] = [await stage.waits(free), await stage.waits(bounded)];
   const over = Math.max(...[first, second].map(({ lockExpiresAt = '' }) => Date.parse(lockExpiresAt)));
   await eventually(() => stage.world.clock.wallMs() > over || undefined);
   const { rates } = stage.world.simulator.control.settings();
-  stage.world.simulator.control.changeSettings({ rates: { ...rates, 'USD/CNY': '6.5000' } });
+  stage.world.simulator.control.changeSettings({ rates: { ...rates, 'USD/CNY': '7.0000' } });
   try {
-    for (const id of [free, bounded]) expect((await stage.approve(id, 'desk')).status).toBe(200);
-    // The caller's own limits bound the price, so this payout continues.
+    expect((await stage.approve(free, 'desk')).status).toBe(200);
+    expect((await stage.approve(bounded, 'desk', { tolerance: '9.9' })).status).toBe(200);
+    // The approver's tolerance covers the new price, so this payout continues.
     const paid = await stage.ends(bounded);
-    expect(paid).toMatchObject({ outcome: 'SUCCESS', quote: { exchangeRate: '6.5000' } });
+    expect(paid).toMatchObject({ outcome: 'SUCCESS', quote: { exchangeRate: '7.0000' } });
     expect(paid.quote?.lockRateId).not.toBe(second.quote?.lockRateId);
     // The approved price is the only bound of this one.
     const again = await stage.until(
       free,
       ({ phase, quote }) => phase === 'AWAITING_APPROVAL' && quote?.lockRateId !== first.quote?.lockRateId,
     );
-    expect(again.quote?.exchangeRate).toBe('6.5000');
+    expect(again.quote?.exchangeRate).toBe('7.0000');
     // A price that no approver has seen gets a full approval period.
     expect(Date.parse(again.approvalExpiresAt ?? '')).toBeGreaterThan(
       Date.parse(first.approvalExpiresAt ?? ''),
     );
     expect(createsOf(stage.world, ref(free))).toEqual([]);
-    expect((await stage.approve(free, 'desk')).status).toBe(200);
+    // Without its lock, a second decision is the first one repeated.
+    expect(await stage.approve(free, 'desk')).toMatchObject({ body: { phase: 'AWAITING_APPROVAL' } });
+    const { lockRateId = '' } = again.quote ?? {};
+    expect((await stage.approve(free, 'desk', { lockRateId })).status).toBe(200);
     expect((await stage.ends(free)).outcome).toBe('SUCCESS');
   } finally {
     stage.world.simulator.control.changeSettings({ rates });

@@ -175,7 +175,7 @@ describe('one seed', () => {
         connectMs: random.between(1, 30),
         requestMs: random.between(1, 50),
         answerMs: random.between(1, 50),
-        fate: random.chance(0.2) ? 'answer-lost' : 'arrives',
+        fate: random.chance(0.1) ? 'answer-lost' : 'arrives',
       }),
       deliver: async (_letter, world) => (world.random.chance(0.5) ? 200 : 503),
     });

@@ -75,7 +75,7 @@ async function confirmNow(
   if (createCheck !== 'always' && recoveredAtMs === undefined) return undefined;
   try {
     const key = { clientId, partnerOrderId: order.partnerOrderId };
-    await client.tradeResult(key, optionsOf(caller));
+    await client.tradeResult(key, { ...optionsOf(caller), fresh: true });
     return { kind: 'not-sent', cause: 'exists' };
   } catch (error) {
     return error instanceof OrderNotExistError ? undefined : { kind: 'not-sent', cause: 'unconfirmed' };
