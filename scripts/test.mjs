@@ -11,9 +11,10 @@ import { buildExamples } from './setup/examples.mjs';
 import { projectRoot } from './setup/paths.mjs';
 import { findTemporalCli } from './setup/temporal-cli.mjs';
 
-/** Most server tests wait: for timers, for processes, for Temporal. The slow ones compute meanwhile. */
-const OTHERS = ['--project', 'server', '--project', 'slow', '--maxWorkers', '6'];
 const FAST = ['--project', 'fast', '--maxWorkers', '150%'];
+const SLOW = ['--project', 'slow', '--maxWorkers', '1'];
+/** Most server tests wait: for timers, for processes, for Temporal. */
+const SERVER = ['--project', 'server', '--maxWorkers', '6'];
 const ALL = ['fast', 'slow', 'server', 'full'].flatMap((name) => ['--project', name]);
 const FULL = ['--project', 'full', '--project', 'twice', '--maxWorkers', '4'];
 
@@ -27,8 +28,9 @@ const PARTS = {
     if (args.length > 0) return [...(await runChecks()), await runVitest([...ALL, ...args], await temporal)];
     const browser = getBrowserReady();
     const [checks, fast] = [await runChecks(), await runVitest(FAST)];
+    const slow = runVitest(SLOW);
     await browser;
-    return [...checks, fast, await runVitest(OTHERS, await temporal)];
+    return [...checks, fast, await runVitest(SERVER, await temporal), await slow];
   },
   check: () => runChecks(),
   async fast(args) {

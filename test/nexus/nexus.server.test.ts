@@ -41,6 +41,7 @@ beforeAll(async () => {
   world = await PayoutWorld.start({
     env: {
       PAYOUTS_ENCRYPTION_KEYS: newKey('k1'),
+      PAYMENTS_TARGET_CURRENCIES: 'CNY,EUR',
       PAYOUTS_NEXUS_FILE: keysFile({ default: { largestAmount: { CNY: '500.00' }, payerIds: PAYERS } }),
     },
     approvals: { callers: { 'nexus:default': { CNY: '400.00' } } },
@@ -131,12 +132,17 @@ test('rejects bad input with every bad field named, and starts nothing', async (
   await expect(world.payouts.state(request)).rejects.toThrow();
 });
 
+const IN_EUROS = {
+  targetCurrency: 'EUR',
+  instructedAmount: { currency: 'EUR', amount: '1.00' },
+  receiver: { ...payoutRequest('any').receiver, bankAccountCurrency: 'EUR' },
+};
 const amount = (text: string) => ({ instructedAmount: { currency: 'CNY', amount: text } });
 
 test.each([
   ['another application', { app: 'east' }, 'application east'],
   ['a larger amount', amount('500.01'), '500.00 CNY'],
-  ['another currency', { instructedAmount: { currency: 'USD', amount: '1.00' } }, 'payouts in USD'],
+  ['another currency', IN_EUROS, 'payouts in EUR'],
   ['another payer', { payerId: 'payer-3' }, 'that payerId'],
 ])('H164 the endpoint refuses %s, and starts nothing', async (_what, over, why) => {
   const request = payoutRequest(newPartnerOrderId(), over);
