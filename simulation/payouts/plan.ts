@@ -350,6 +350,8 @@ function maybeWithGateway(random: Random, plan: Plan): Plan {
     retryAfterForm: pick(random, ['seconds', 'date'] as const),
     failedRefundFlag: random.chance(0.5),
   };
+  // A reset is a fault for a read, which an activity repeats.
+  if (plan.isFaultFree) gateway.usedConnections = 'serve';
   return { ...plan, settings: { ...plan.settings, ...gateway } };
 }
 
