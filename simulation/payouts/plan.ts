@@ -7,6 +7,7 @@ import type { Losses } from '../temporal/rpc.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import { Random } from '../world/random.ts';
 import { type PlannedBatch, planBatch } from './batches.ts';
+import { maybeWithDialect, type PlannedDialect } from './dialects.ts';
 import { type PlannedEvents, planEvents } from './events.ts';
 import { maybeFaultFree } from './fault-free.ts';
 import { type PlannedRotation, planRotation } from './key-rotation.ts';
@@ -78,6 +79,8 @@ export interface Plan {
   policy: PlannedPolicy | undefined;
   /** When the provider changes its fees, and what people do about it. */
   prices: PlannedPrices | undefined;
+  /** What the spec leaves open about the provider. Undefined: as the spec's examples show it. */
+  dialect: PlannedDialect | undefined;
   /** When the keys are replaced. */
   rotation: PlannedRotation | undefined;
   /** When the processes change to the newest code. */
@@ -245,6 +248,10 @@ const REFUSED_QUOTES_PROBABILITY = 0.04;
 const GATEWAY_PROBABILITY = 0.3;
 
 export function planOf(seed: number): Plan {
+  return maybeWithDialect(new Random(seed ^ 0xd1a1), planWithoutDialect(seed));
+}
+
+function planWithoutDialect(seed: number): Plan {
   const base = basePlan(seed);
   const old = maybeWithOldAnswers(new Random(seed ^ 0x51c6), base);
   // The first rule for creates would hide the second one.
@@ -439,6 +446,7 @@ function basePlan(seed: number): Plan {
     pause: planPause(new Random(seed ^ 0x9a05), faultPhaseMs),
     policy: planPolicy(new Random(seed ^ 0xa11c), faultPhaseMs),
     failover: planFailover(new Random(seed ^ 0xfa11)),
+    dialect: undefined,
     rotation: planRotation(new Random(seed ^ 0x4e75), faultPhaseMs),
     upgrade: planUpgrade(new Random(seed ^ 0x0b9d), faultPhaseMs),
     events: planEvents(new Random(seed ^ 0xe7e25), faultPhaseMs),
