@@ -19,6 +19,7 @@ const UNDOCUMENTED = 12_345;
 const BUSY = 429;
 const REFUSALS = [30_001, 30_002, 30_005];
 const REFUSED_QUOTE = 40_001;
+const REPEATED = 30_003;
 
 type Predicate = (world: World) => boolean;
 
@@ -53,6 +54,8 @@ const wasReportedMissing = ({ calls, orders }: PayoutEvidence) =>
   );
 const hasUnknownSend = ({ activities }: PayoutEvidence) =>
   activities.some((one) => isCreate(one) && isLost(one));
+
+const hasOrders: Predicate = somePayout(({ orders }) => orders.length > 0);
 
 export const HAZARDS: Readonly<Record<string, Predicate>> = {
   H1: somePayout((payout) => hasUnknownSend(payout) && payout.orders.length > 0),
@@ -153,6 +156,16 @@ export const HAZARDS: Readonly<Record<string, Predicate>> = {
   H230: somePayout(({ creates }) =>
     creates.some(({ code, effect }) => REFUSALS.includes(Number(code)) && effect === 'committed'),
   ),
+  H231: (world) => hasOrders(world) && world.scene.plan.settings.numberStyle === 'exponent',
+  H233: (world) => hasOrders(world) && world.scene.plan.settings.tradeOrderId === 'own',
+  H234: (world) => hasOrders(world) && (world.scene.plan.settings.echo ?? 'exact') !== 'exact',
+  H235: ({ scene, payouts }) =>
+    payouts.some(
+      (payout) =>
+        hasUnknownSend(payout) &&
+        payout.orders.some(({ payerId }) => scene.plan.dialect?.strangersOfClients.includes(payerId)),
+    ),
+  H236: somePayout(({ creates }) => creates.some(({ code }) => Number(code) === REPEATED)),
   H240: ({ scene }) => (scene.plan.settings.contentEncoding ?? 'none') !== 'none',
   H241: ({ scene, occurred: all }) =>
     scene.plan.settings.retryAfterForm === 'date' && [...all].some((name) => name.endsWith(' status')),

@@ -607,6 +607,43 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'wire.refund_flag',
   },
 
+  // ---- what the spec leaves open
+  {
+    name: 'masks-hide-every-difference',
+    what: 'A masked beneficiary counts as the requested one, whatever is visible: money goes to somebody else.',
+    file: 'src/domain/echo.ts',
+    find: 'if (withoutSpaces(found) === withoutSpaces(sent)) return false;',
+    replace: 'if (isMasked(found) || withoutSpaces(found) === withoutSpaces(sent)) return false;',
+  },
+  {
+    name: 'exponent-off-by-one',
+    what: 'The amount `1.0E7` is read as a tenth: a result names sums that the provider does not know.',
+    file: 'src/payments/wire/scalars.ts',
+    find: 'movePoint(whole, fraction, Number(exponent));',
+    replace: 'movePoint(whole, fraction, Number(exponent) - 1);',
+  },
+  {
+    name: 'trade-of-another-number-adopted',
+    what: 'The trade query may name any order, and the payout reports the end of that one as its own.',
+    file: 'src/domain/payout-record.ts',
+    find: "(ids === 'same' ? orderId : trade.orderId)",
+    replace: '(ids && trade.orderId)',
+  },
+  {
+    name: 'unknown-pair-trusted',
+    what: 'A trade query under the client of another payer counts as proof that no order exists: a second payment.',
+    file: 'src/workflows/payout/confirm.ts',
+    find: '  if (!answer.isPairKnown) return false;\n',
+    replace: '',
+  },
+  {
+    name: 'used-number-is-a-refusal',
+    what: 'A create that is refused because its number was used counts as one that made no order: NOT_CREATED, and money left.',
+    file: 'src/workflows/payout/create.ts',
+    find: "if (meaning === 'refused') confirmFirst(",
+    replace: "if (meaning === 'refused' || meaning === 'duplicate') confirmFirst(",
+  },
+
   // ---- upgrade
   {
     name: 'step-added-without-patch',

@@ -5,6 +5,7 @@
  */
 import type { FaultInput, FaultRuleInput, SettingsChange } from '../../simulator/index.ts';
 import type { Environment } from '../../src/config/environment.ts';
+import type { Echo } from '../../src/domain/echo.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
 import type { Random } from '../world/random.ts';
 import type { Plan, PlannedPayout } from './plan.ts';
@@ -21,6 +22,22 @@ type Part = { settings?: SettingsChange; env?: Environment };
 const PROBABILITY = 0.3;
 const LYING = '12345';
 const REPEATED = '30003';
+type Echoes = readonly (readonly [provider: 'exact' | 'masked' | 'normalized', product: Echo])[];
+const ECHOES: Echoes = [
+  ['exact', 'exact'],
+  ['exact', 'normalized'],
+  ['masked', 'visible'],
+  ['masked', 'normalized'],
+  ['normalized', 'normalized'],
+];
+/** With ids in another form than it accepts, the product does not get to a create, so most worlds have masks. */
+const OTHER_ECHOES: Echoes = [
+  ['masked', 'exact'],
+  ['masked', 'exact'],
+  ['exact', 'visible'],
+  ['exact', 'visible'],
+  ['normalized', 'visible'],
+];
 /** A double has no more. */
 const EXACT_DIGITS = 15;
 /** As a double, `1.0E7`. */
@@ -82,24 +99,7 @@ export function tradeOf(
 }
 
 function planEcho(random: Random, fits: boolean): Part {
-  const [echo, setting] = fits
-    ? draw(random, [
-        ...([
-          ['exact', 'exact'],
-          ['exact', 'normalized'],
-          ['masked', 'visible'],
-        ] as const),
-        ...([
-          ['masked', 'normalized'],
-          ['normalized', 'normalized'],
-        ] as const),
-      ] as const)
-    : draw(random, [
-        ['masked', 'exact'],
-        ['normalized', 'visible'],
-        ['normalized', 'exact'],
-        ['exact', 'visible'],
-      ] as const);
+  const [echo, setting] = draw(random, fits ? ECHOES : OTHER_ECHOES);
   return { settings: { echo }, env: { PAYMENTS_ECHO: setting } };
 }
 
