@@ -517,11 +517,15 @@ class SeededWorld {
 
   // ---- the oracle
 
-  /** Settings that do not fit the provider may leave a payout to a person, and its batch open. */
+  /**
+   * Settings that do not fit the provider may leave a payout to a person, and its batch open. Right after a decision it has no
+   * flag.
+   */
   private reportUnfinished(): void {
     const { world } = this.system;
     const open = [...this.scene.open.values()];
-    const isLeft = ({ number }: PlannedPayout) => this.isUnfit && this.isFlagged(number);
+    const isLeft = ({ number }: PlannedPayout) =>
+      this.isUnfit && (this.isFlagged(number) || this.resolvedToOrder.has(number));
     const left = open.filter(isLeft);
     for (const { number } of open)
       if (!left.some((one) => one.number === number))

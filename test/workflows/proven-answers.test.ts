@@ -264,3 +264,16 @@ test('H231 amounts with exponents, and a rate of zero, are read', async () => {
   });
   expect((await world.payouts.result(second)).outcome).toBe('SUCCESS');
 });
+
+test('H242 an order that is not visible yet is an answer, between queries on connections that are reset', async () => {
+  const world = await worldWith({ PAYOUTS_CONFIRMATION_WINDOW: '10m' });
+  const partnerOrderId = newPartnerOrderId();
+  const isReset = { kind: 'drop-before' } as const;
+  const isUnknown = { kind: 'envelope', code: 900004 } as const;
+  for (const fault of [isReset, isUnknown, isReset])
+    world.simulator.control.addFault({ operation: 'queryResult', partnerOrderId, times: 1, fault });
+  world.simulator.control.addFault({ operation: 'queryResult', partnerOrderId, fault: isUnknown });
+  const ref = await world.pay('success', { partnerOrderId });
+  const state = await world.until(ref, () => queriesOf(world, ref) > 4);
+  expect(codesOf(state)).toEqual([]);
+});

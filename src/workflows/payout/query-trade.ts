@@ -122,7 +122,8 @@ function flagUnanswered(run: PayoutRun, error: unknown): void {
 /** Right after the create, the provider's reads may lag. Later, the provider should know the order. */
 async function notFound(run: PayoutRun, { orderId }: KnownOrder, queriedAtMs: number): Promise<undefined> {
   const { record, settings } = run;
-  record.unanswered += 1;
+  record.unanswered = 0;
+  run.unflag('PROVIDER_NOT_ANSWERING');
   const isMissing = isMissingForAWindow(run, queriedAtMs);
   if (queriedAtMs - record.createdAtMs <= settings.confirmationWindowMs) return;
   const message = 'the order was created, but the trade query says that it does not exist';
