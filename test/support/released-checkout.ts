@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = 'd63e910a67c5dc5cc69a2482c7cc88a87f8908d9';
+const COMMIT = '0a302cd612489aacde672f39ec690ecd5afadbb4';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
