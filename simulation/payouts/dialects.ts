@@ -50,23 +50,32 @@ export function maybeWithDialect(random: Random, plan: Plan): Plan {
   if (!random.chance(PROBABILITY)) return plan;
   const fits = plan.isFaultFree || random.chance(0.5);
   const dialect = { fits, strangersOfClients: fits ? [] : planStrangersOfClients(random, plan) };
-  const parts = [planEcho(random, fits), planTradeOrderId(random, fits), planPairs(random, plan, dialect)];
+  // The product gets to a create only if it accepts the echoes.
+  const isStrange = dialect.strangersOfClients.length > 0;
+  const parts = [
+    planEcho(random, fits || isStrange),
+    planTradeOrderId(random, fits),
+    planPairs(random, plan, dialect),
+  ];
   const isExponent = random.chance(0.4);
-  const isRefused = random.chance(0.3);
+  const isRefused = random.chance(0.3) && !plan.isFaultFree;
   const lies = !fits && random.chance(0.3);
   const codes = String(plan.env['PAYMENTS_CREATE_CODES']);
   const more = lies ? `,${LYING}:refused` : '';
-  const faults = plan.faults.filter(
-    (one) => one.fault?.kind !== 'random-answer' || !OF_ORDERS.includes(one.operation),
-  );
+  const faults = plan.faults.filter(isDetectable);
   return {
     ...plan,
     dialect,
     payouts: isExponent ? plan.payouts.map(withExactAmount) : plan.payouts,
-    faults: [...(isRefused && !plan.isFaultFree ? [usedNumbers(plan.seed)] : []), ...faults],
+    faults: [
+      ...(isStrange ? [servedThoughBusy(plan.seed)] : []),
+      ...(isRefused ? [usedNumbers(plan.seed)] : []),
+      ...faults,
+    ],
     settings: {
       ...plan.settings,
       numberStyle: isExponent ? 'exponent' : 'plain',
+      ...(isStrange && { repeatedCreate: 'pay-again' as const }),
       // A code that lies shows only if the trade queries tell the truth at once (H230).
       ...(lies && { readLagMs: 0 }),
       detailShape: draw(random, ['list', 'object']),
@@ -78,9 +87,14 @@ export function maybeWithDialect(random: Random, plan: Plan): Plan {
     env: {
       ...plan.env,
       PAYMENTS_CREATE_CODES: `${codes}${fits || random.chance(0.5) ? `,${REPEATED}:duplicate` : ''}${more}`,
+      ...(isStrange && { PAYMENTS_REPEATED_CREATE: 'review' }),
       ...Object.assign({}, ...parts.map(({ env }) => env)),
     },
   };
+}
+
+function isDetectable({ operation, fault }: FaultRuleInput): boolean {
+  return fault?.kind !== 'random-answer' || !OF_ORDERS.includes(operation);
 }
 
 /** Whether the trade queries have numbers of their own, which the product does not expect. */
@@ -130,6 +144,16 @@ function planPairs(
 function planStrangersOfClients(random: Random, { payouts }: Plan): string[] {
   if (!random.chance(0.4)) return [];
   return payouts.filter(() => random.chance(0.5)).map(({ request }) => request.payerId);
+}
+
+/** Then only the trade query says whether an order exists, and it never does (H235). */
+function servedThoughBusy(seed: number): FaultRuleInput {
+  return {
+    operation: 'createCnyOrder',
+    seed,
+    probability: 0.5,
+    fault: { kind: 'rate-limited-but-executes' },
+  };
 }
 
 /** Of this payout, or of another system's order (H236). */
