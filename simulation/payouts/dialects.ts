@@ -60,8 +60,6 @@ export function maybeWithDialect(random: Random, plan: Plan): Plan {
   const isExponent = random.chance(0.4);
   const isRefused = random.chance(0.3) && !plan.isFaultFree;
   const lies = !fits && random.chance(0.3);
-  const codes = String(plan.env['PAYMENTS_CREATE_CODES']);
-  const more = lies ? `,${LYING}:refused` : '';
   const faults = plan.faults.filter(isDetectable);
   return {
     ...plan,
@@ -86,11 +84,21 @@ export function maybeWithDialect(random: Random, plan: Plan): Plan {
     },
     env: {
       ...plan.env,
-      PAYMENTS_CREATE_CODES: `${codes}${fits || random.chance(0.5) ? `,${REPEATED}:duplicate` : ''}${more}`,
+      PAYMENTS_CREATE_CODES: createCodes(random, plan, { fits, lies }),
       ...(isStrange && { PAYMENTS_REPEATED_CREATE: 'review' }),
       ...Object.assign({}, ...parts.map(({ env }) => env)),
     },
   };
+}
+
+function createCodes(
+  random: Random,
+  { env }: Plan,
+  { fits, lies }: { fits: boolean; lies: boolean },
+): string {
+  const known = fits || random.chance(0.5) ? [`${REPEATED}:duplicate`] : [];
+  const lying = lies ? [`${LYING}:refused`] : [];
+  return [String(env['PAYMENTS_CREATE_CODES']), ...known, ...lying].join(',');
 }
 
 function isDetectable({ operation, fault }: FaultRuleInput): boolean {
