@@ -150,7 +150,7 @@ function planPairs(
 }
 
 function planStrangersOfClients(random: Random, { payouts }: Plan): string[] {
-  if (!random.chance(0.4)) return [];
+  if (!random.chance(0.6)) return [];
   return payouts.filter(() => random.chance(0.5)).map(({ request }) => request.payerId);
 }
 
