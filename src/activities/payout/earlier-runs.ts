@@ -92,8 +92,10 @@ export async function sentAnotherBody(
   for (const { runId } of runs) {
     const argument = await histories.argumentOf(workflowId, runId);
     const theirs = checkBody(payoutRequestSchema, argument);
-    // A field that only a newer version knows makes it another body.
-    if (theirs.ok ? !sameBody(theirs.value, request) : readStoredRequest(argument).ok) return true;
+    // A field that only a newer version knows makes it another body. A policy may have required the approval.
+    const { approval } = request;
+    if (theirs.ok ? !sameBody({ ...theirs.value, approval }, request) : readStoredRequest(argument).ok)
+      return true;
   }
   return false;
 }

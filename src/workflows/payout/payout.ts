@@ -24,7 +24,7 @@ import { verifyResult } from './verify-result.ts';
 
 /** `carried`: the state of the previous run, if it continued as new. */
 export async function payout(request: PayoutRequest, carried?: CarriedOver): Promise<PayoutResult> {
-  const run = new PayoutRun(carried);
+  const run = new PayoutRun(request, carried);
   installHandlers(run);
   return runShielded(
     () => cancelFromTemporal(run),

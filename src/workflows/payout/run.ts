@@ -9,7 +9,13 @@ import {
 } from '@temporalio/workflow';
 import type { NotCreatedResolution } from '../../contract/payout-messages.ts';
 import { type MadeDecision, withDecision } from '../../domain/decisions.ts';
-import type { Attention, CheckedPayoutRequest, PayoutPhase, Reason } from '../../domain/payout.ts';
+import type {
+  Attention,
+  CheckedPayoutRequest,
+  PayoutPhase,
+  PayoutRequest,
+  Reason,
+} from '../../domain/payout.ts';
 import {
   type CarriedOver,
   type Clearance,
@@ -27,7 +33,7 @@ import { showState } from './show-state.ts';
 /** A notification may arrive every second, and each may cost four events: far fewer in this time than Temporal's limit. */
 const LONGEST_REST_MS = 3_600_000;
 
-type Next = (request: CheckedPayoutRequest, carried: CarriedOver) => Promise<unknown>;
+type Next = (started: PayoutRequest, carried: CarriedOver) => Promise<unknown>;
 
 /** Thrown by a step when the payout ends without an order. */
 export class NotCreated extends Error {
@@ -54,6 +60,8 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
   /** This run has confirmed that no order exists. It proves nothing to another run. */
   cleared: Clearance | undefined;
 
+  /** As the caller sent it: a later start with the same body joins each run. */
+  private readonly started: PayoutRequest;
   private cancellableWork: CancellationScope | undefined;
   private readonly watch = new CallWatch({
     limitMs: () => this.settings.callWaitsMs,
@@ -64,8 +72,9 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     unflag: () => this.unflag('CALL_WAITS'),
   });
 
-  constructor(carried: CarriedOver | undefined) {
+  constructor(started: PayoutRequest, carried: CarriedOver | undefined) {
     super();
+    this.started = started;
     this.prepared = carried;
     this.record = carried?.record ?? newRecord(workflowInfo().startTime.getTime());
     this.publisher = new Publisher(this.record.log, () => {
@@ -190,6 +199,6 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     const { request, settings, record } = this;
     // Otherwise the next run of a pinned payout would begin on the same version.
     const onTarget = makeContinueAsNewFunc<Next>({ initialVersioningBehavior: 'AUTO_UPGRADE' });
-    await onTarget(request, { request, settings, record });
+    await onTarget(this.started, { request, settings, record });
   }
 }
