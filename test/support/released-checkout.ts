@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = '0a302cd612489aacde672f39ec690ecd5afadbb4';
+const COMMIT = '22dd11f51dac815c7d27ae22894a5550132a605e';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
