@@ -12,7 +12,7 @@ import { projectRoot } from './setup/paths.mjs';
 import { findTemporalCli } from './setup/temporal-cli.mjs';
 
 const FAST = ['--project', 'fast', '--maxWorkers', '150%'];
-const SLOW = ['--project', 'slow', '--maxWorkers', '1'];
+const SLOW = ['--project', 'slow', '--maxWorkers', '2'];
 /** Most server tests wait: for timers, for processes, for Temporal. */
 const SERVER = ['--project', 'server', '--maxWorkers', '6'];
 const ALL = ['fast', 'slow', 'server', 'full'].flatMap((name) => ['--project', name]);

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { EDGES } from '../../fuzz/edges.ts';
 
-/** The more expensive an input, the fewer inputs: about two seconds of CPU time for each edge. */
+/** The more expensive an input, the fewer inputs: about a second of CPU time for each edge. */
 const INPUTS: Readonly<Record<string, number>> = {
-  notifications: 600,
-  api: 600,
-  desk: 500,
-  files: 800,
-  wire: 800,
-  codec: 1_500,
+  notifications: 300,
+  api: 300,
+  desk: 250,
+  files: 400,
+  wire: 400,
+  codec: 750,
 };
 
 test.each([...EDGES])('%s handles every generated input', async (name, run) => {
