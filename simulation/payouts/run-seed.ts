@@ -76,7 +76,7 @@ export interface SeedReport {
 /** Measured from the end of the faults. Longer than every default wait except that for an approval. */
 const COMPLETION_LIMIT_MS = 3 * 3_600_000;
 /** With settings that do not fit the provider, some payouts do not end. */
-const UNFIT_COMPLETION_LIMIT_MS = 3_600_000;
+const UNFIT_COMPLETION_LIMIT_MS = 20 * 60_000;
 /** Only delay may follow, even from hours. */
 const CLOCK_JUMP_MS = 6 * 3_600_000;
 /** Measured from the end of the last payout. Longer than the interval of reconciliation plus the lag of lists. */

@@ -42,16 +42,6 @@ const waits = (ref: { partnerOrderId: string }) =>
   world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL' || phase === 'DONE');
 
 describe('H161 workers require an approval, whatever the request says', () => {
-  test('the same start joins also after the payout has continued as new', async () => {
-    const body = bodyOf('100.01');
-    expect((await post(at, body, as('market'))).status).toBe(202);
-    await waits(body);
-    const { runId } = await world.payouts.handle(body).describe();
-    await world.lengthen(body);
-    await eventually(async () => (await world.payouts.handle(body).describe()).runId !== runId || undefined);
-    expect((await post(at, body, as('market'))).status).toBe(202);
-  });
-
   test.each([
     ['of the application', 'market', '100.00', 'DONE'],
     ['of the application', 'market', '100.01', 'AWAITING_APPROVAL'],
