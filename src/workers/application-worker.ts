@@ -110,6 +110,8 @@ async function providerCalls(
   });
   const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
   const common = { ...place, client: provider, claim, surroundings };
+  // What it has learned outlasts a term.
+  const pairs = temporalClientPairs(client);
   const token = tokenActivities({
     ...common,
     ...{ seal, codes: new TokenSeal(keys.authorizations, surroundings.random) },
@@ -133,7 +135,7 @@ async function providerCalls(
         policy: term.shared && sendPolicy(env, term.shared),
         quoteCodes: env.PAYMENTS_QUOTE_CODES,
         histories: temporalHistories(client),
-        pairs: temporalClientPairs(client),
+        pairs,
       }),
     }),
   };
