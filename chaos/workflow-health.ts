@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import proto from '@temporalio/proto';
+import { SETTINGS_CHANGED } from '../src/client/shared-settings.ts';
 
 const { EventType, WorkflowTaskFailedCause } = proto.temporal.api.enums.v1;
 
@@ -36,7 +37,7 @@ export async function unhealthyWorkflows(client: Client, query = ALL_WORKFLOWS):
     if (FAILED_STATUSES.includes(status.name)) {
       const why = await failureOf(client, info);
       // A change of the shared settings ends the term of a lease so.
-      if (!why.includes('changes the shared settings')) found.push({ workflowId, why });
+      if (!why.includes(SETTINGS_CHANGED)) found.push({ workflowId, why });
     }
     if (status.name === 'RUNNING') open.push(info);
     found.push(...(await failedTasks(client, info)).map((why) => ({ workflowId, why })));

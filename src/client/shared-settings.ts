@@ -44,6 +44,9 @@ const MAX_ATTEMPTS = 20;
 
 const heartbeatSchema = z.object({ settingsVersion: z.number() });
 
+/** The reason for which a change of the settings terminates the lease, between its author and theirs. */
+export const SETTINGS_CHANGED = 'changes the shared settings';
+
 export class SharedSettingsOf {
   private readonly client: Client;
   private readonly environment: string;
@@ -119,7 +122,7 @@ export class SharedSettingsOf {
     for (let left = MAX_ATTEMPTS; ; left -= 1) {
       const stopped = await unlessGone(async () => {
         const handle = this.client.workflow.getHandle(workflowId);
-        await unlessGone(() => handle.terminate(`${by} changes the shared settings: ${reason}`));
+        await unlessGone(() => handle.terminate(`${by} ${SETTINGS_CHANGED}: ${reason}`));
         return handle.describe();
       });
       const before = settingsIn(stopped?.memo);

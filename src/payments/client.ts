@@ -146,7 +146,8 @@ export class PaymentsClient {
   /**
    * Creates the order, which moves money (spec: Create a payout (CNY)). Resolves only if the order provably exists.
    * `UnavailableError`, `NotSentError` and `InvalidRequestError` mean that no order was created. `CreateRefusedError` means
-   * that the provider says so: confirm it once (H230). `AmbiguousError` means that the outcome is unknown: confirm by `partnerOrderId`, and never repeat the create blindly.
+   * that the provider says so: confirm it once (H230). `AmbiguousError` means that the outcome is unknown: confirm by
+   * `partnerOrderId`, and never repeat the create blindly.
    */
   async createPayout(request: CreatePayoutRequest, call?: CallOptions): Promise<PayoutOrder> {
     const operation = 'createPayout';

@@ -5,13 +5,13 @@ import { createPayout } from '../../src/activities/payout/create-payout.ts';
 import type { Claim } from '../../src/activities/payout/send-once.ts';
 import type { CreateOrder } from '../../src/activities/shared/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
-import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import type { SendPolicy } from '../../src/domain/payout.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { providerClient } from '../../src/workers/provider-client.ts';
 import { realLimiter } from '../support/rate-limit.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { SEND_POLICY } from '../support/send-policy.ts';
 import { newPartnerOrderId, QUICK } from '../support/test-world.ts';
 
 const surroundings = PROCESS_SURROUNDINGS;
@@ -22,13 +22,6 @@ const RECOVERED = { recoveredAtMs: STARTED_AT_MS + 1 };
 /** Orders created before the restore become visible within a minute after it. */
 const SETTLING = { ...RECOVERED, visibleWithinMs: 60_000 };
 const SOON_AFTER = RECOVERED.recoveredAtMs + 59_999;
-const POLICY: SendPolicy = {
-  createCheck: 'doubtful',
-  repeatedCreate: 'review',
-  clientPairs: 'learned',
-  approvals: NO_APPROVAL_POLICY,
-  visibleWithinMs: 0,
-};
 const caller = { environment: 'test', app: 'default' };
 const ours: Claim = async () => undefined;
 
@@ -95,7 +88,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
     });
     return environment.run(() =>
       createPayout(
-        { client, claim: options.claim ?? ours, policy: { ...POLICY, ...options.policy }, surroundings },
+        { client, claim: options.claim ?? ours, policy: { ...SEND_POLICY, ...options.policy }, surroundings },
         caller,
         { ...create, ...change },
       ),
@@ -232,7 +225,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
     });
     expect(
       await environment.run(() =>
-        createPayout({ client: lost, claim: ours, policy: POLICY, surroundings }, caller, create),
+        createPayout({ client: lost, claim: ours, policy: SEND_POLICY, surroundings }, caller, create),
       ),
     ).toEqual({
       kind: 'not-sent',

@@ -2,10 +2,10 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunHistories } from '../../src/activities/payout/earlier-runs.ts';
 import { providerActivities } from '../../src/activities/shared/provider-activities.ts';
-import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
+import { SEND_POLICY } from '../support/send-policy.ts';
 
 const CALLER = { environment: 'test', app: 'default' };
 const OWN = { workflowId: 'receiving-account:default:ra-1', runId: 'own' };
@@ -44,14 +44,7 @@ function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<strin
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
     quoteCodes: new Map(),
-    policy: {
-      createCheck: 'doubtful',
-      repeatedCreate: 'review',
-      clientPairs: 'learned',
-      approvals: NO_APPROVAL_POLICY,
-      visibleWithinMs: 0,
-      recoveredAtMs,
-    },
+    policy: { ...SEND_POLICY, recoveredAtMs },
   });
   const info = { workflowExecution: OWN, ...(maximumAttempts && { retryPolicy: { maximumAttempts } }) };
   const key = { payerId: 'payer-1', currency: 'USD' };

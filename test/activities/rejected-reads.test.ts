@@ -1,10 +1,10 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
 import { providerActivities } from '../../src/activities/shared/provider-activities.ts';
-import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
+import { SEND_POLICY } from '../support/send-policy.ts';
 
 const CALLER = { environment: 'test', app: 'default' };
 
@@ -35,13 +35,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
     quoteCodes: new Map(),
-    policy: {
-      createCheck: 'doubtful',
-      repeatedCreate: 'review',
-      clientPairs: 'learned',
-      approvals: NO_APPROVAL_POLICY,
-      visibleWithinMs: 0,
-    },
+    policy: SEND_POLICY,
   });
   await expect(new MockActivityEnvironment().run(() => fetchOrder(CALLER, 'an order'))).rejects.toMatchObject(
     { type: 'UNAUTHORIZED' },

@@ -2,12 +2,12 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
 import { providerActivities } from '../../src/activities/shared/provider-activities.ts';
-import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { type InProcessOptions, InProcessTransport } from '../payments/support/in-process.ts';
 import { CREATE, successBody } from '../payments/support/samples.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { SEND_POLICY } from '../support/send-policy.ts';
 
 const CALLER = { environment: 'test', app: 'default' };
 const RUN = 'the-first-run';
@@ -36,13 +36,7 @@ function workerWith(provider: InProcessOptions) {
     claim: async () => void claims.push(clock.nowMs() - beganMs),
     quoteCodes: new Map(),
     pairs: { isKnown: async () => false },
-    policy: {
-      createCheck: 'doubtful',
-      repeatedCreate: 'review',
-      clientPairs: 'learned',
-      approvals: NO_APPROVAL_POLICY,
-      visibleWithinMs: 0,
-    },
+    policy: SEND_POLICY,
   });
   const environment = new MockActivityEnvironment({
     attempt: 1,

@@ -3,7 +3,6 @@ import { schemaFiles } from '../../scripts/write-schemas.ts';
 import { createPayout } from '../../src/activities/payout/create-payout.ts';
 import { payoutResultSchema, storedResultSchema } from '../../src/contract/payout-answers.ts';
 import { checkPayoutRequest, readStoredRequest } from '../../src/contract/payout-request.ts';
-import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../src/domain/batch.ts';
 import { Allowance } from '../../src/domain/daily-limits.ts';
 import { newRecord } from '../../src/domain/payout-record.ts';
@@ -12,6 +11,7 @@ import { stateBody } from '../../src/starters/api/batch-operations.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { SEND_POLICY } from '../support/send-policy.ts';
 
 const AMOUNT = { currency: 'CNY', amount: '1.00' };
 const RESULT = {
@@ -73,15 +73,8 @@ describe('H191 what a newer 1.x version has written', () => {
   test('a create that requires what the sender does not know is not sent', async () => {
     const client = clientFor('http://127.0.0.1:9');
     const claim = () => Promise.reject(new Error('must not be sent'));
-    const policy = {
-      createCheck: 'doubtful',
-      repeatedCreate: 'review',
-      clientPairs: 'learned',
-      approvals: NO_APPROVAL_POLICY,
-      visibleWithinMs: 0,
-    } as const;
     const answer = await createPayout(
-      { client, claim, policy, surroundings: PROCESS_SURROUNDINGS },
+      { client, claim, policy: SEND_POLICY, surroundings: PROCESS_SURROUNDINGS },
       { environment: 'test', app: 'default', openId: undefined },
       {
         ...{ sendWithinMs: 1_000, scheduleByMs: 0, clientId: 'c', requires: ['a guard'] },

@@ -6,21 +6,19 @@ import {
   refOf,
 } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
-import { EventType } from '../../simulation/temporal/history.ts';
 import { Pauses } from '../../src/client/pauses.ts';
-import { RateLimits } from '../../src/client/rate-limits.ts';
 import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
 import { settingsIn } from '../../src/contract/lease-settings.ts';
 import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit-lease.ts';
 import { leaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
+import { LEASE_CHANGES, leaseOwner } from './lease-changes.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 /** The longest way of a request to the provider in these worlds. */
 const TRIP_MS = 20;
-const LEASE = leaseWorkflowId('test', 'demo-app');
 const APP = 'default';
 
 let workflows: Workflows;
@@ -40,11 +38,7 @@ async function scene(options: Partial<PayoutWorldOptions> = {}) {
     pause: () => world.finish(pauses.pause(APP, { by: 'olga', reason: 'a drill' })),
     resume: () => world.finish(pauses.resume(APP, { by: 'olga' })),
     isPaused: async () => (await world.finish(pauses.state(APP))).paused !== null,
-    owner: () => {
-      const run = server.latest(LEASE);
-      const [held] = run ? server.pendingOf(run) : [];
-      return system.processes.find(({ name }) => name === held?.identity);
-    },
+    owner: () => leaseOwner(system),
     state: (number: number) => world.finish(payouts.state(refOf(number))),
     result: (number: number) => world.finish(payouts.result(refOf(number)), 4 * HOUR),
     /** When each create call of these payouts arrived. */
@@ -126,49 +120,11 @@ describe('H210 a paused application creates nothing', () => {
 });
 
 describe('H211 a pause lasts until its end', () => {
-  type Scene = Awaited<ReturnType<typeof scene>>;
-  const changes: [string, (scene: Scene) => Promise<void>][] = [
-    ['the owner is killed', async ({ owner }) => owner()?.kill()],
-    [
-      'every process restarts',
-      async ({ system, pass }) => {
-        for (const process of system.processes) process.kill();
-        await pass(5 * MINUTE);
-        for (const process of system.processes) process.start();
-      },
-    ],
-    [
-      'the lease is terminated',
-      async ({ world, system }) => {
-        await world.finish(system.client.workflow.getHandle(LEASE).terminate());
-      },
-    ],
-    [
-      'the lease is reset to before the pause',
-      async ({ server }) => {
-        const run = server.latest(LEASE);
-        const first = run?.entries.find(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
-        if (run) server.reset(run, first?.id ?? 0, 'a try');
-      },
-    ],
-    [
-      'the lease continues as new',
-      async ({ world, system, server }) => {
-        const rateLimits = new RateLimits(system.client, 'test');
-        const before = server.latest(LEASE);
-        for (let rate = 20; server.latest(LEASE) === before; rate = 41 - rate) {
-          await world.finish(rateLimits.setCallsPerSecond(APP, rate, 'olga'));
-          await world.run({ withinMs: 5 * SECOND });
-        }
-      },
-    ],
-  ];
-
-  test.each(changes)('H211 although %s', async (_, change) => {
+  test.each(LEASE_CHANGES)('H211 although %s', async (_, change) => {
     const world = await scene();
     const { system, pass, pause, resume, isPaused, creates, result } = world;
     await pause();
-    await change(world);
+    await change(system);
     await world.world.finish(system.start(1));
     await pass(10 * MINUTE);
     expect(creates(1)).toEqual([]);

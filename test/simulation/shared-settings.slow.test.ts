@@ -9,20 +9,18 @@ import {
   refOf,
 } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
-import { EventType } from '../../simulation/temporal/history.ts';
 import { snapshotOf } from '../../simulation/temporal/snapshot.ts';
 import { Pauses } from '../../src/client/pauses.ts';
-import { RateLimits } from '../../src/client/rate-limits.ts';
 import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import {
   IncompleteSettingsError,
   type SettingsChange,
   SharedSettingsOf,
 } from '../../src/client/shared-settings.ts';
-import { leaseWorkflowId } from '../../src/contract/ids.ts';
 import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
 import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit-lease.ts';
 import { leaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
+import { LEASE_CHANGES, leaseOwner } from './lease-changes.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -30,7 +28,6 @@ const HOUR = 60 * MINUTE;
 /** The longest way of a request to the provider in these worlds. */
 const TRIP_MS = 20;
 const APP = 'default';
-const LEASE = leaseWorkflowId('test', 'demo-app');
 const BY = { by: 'olga', reason: 'a drill' };
 const ABOVE_50 = { above: { CNY: '50.00' }, callers: {} };
 const FIRST = { ...BY, recoveredAt: null, approvals: NO_APPROVAL_POLICY };
@@ -59,11 +56,7 @@ async function scene(options: Partial<PayoutWorldOptions> = {}) {
     },
     approve: (number: number) => world.finish(payouts.approve(refOf(number), { by: 'olga' })),
     result: (number: number) => world.finish(payouts.result(refOf(number)), 4 * HOUR),
-    owner: () => {
-      const run = server.latest(LEASE);
-      const [held] = run ? server.pendingOf(run) : [];
-      return system.processes.find(({ name }) => name === held?.identity);
-    },
+    owner: () => leaseOwner(system),
     /** When each create call of these payouts arrived. */
     creates: (...numbers: readonly number[]) =>
       numbers.flatMap((number) =>
@@ -235,50 +228,12 @@ describe('H253 a namespace fails over while nobody watches', () => {
 });
 
 describe('H254 the shared settings last', () => {
-  type Scene = Awaited<ReturnType<typeof scene>>;
-  const changes: [string, (scene: Scene) => Promise<void>][] = [
-    ['the owner is killed', async ({ owner }) => owner()?.kill()],
-    [
-      'every process restarts',
-      async ({ system, pass }) => {
-        for (const process of system.processes) process.kill();
-        await pass(5 * MINUTE);
-        for (const process of system.processes) process.start();
-      },
-    ],
-    [
-      'the lease is terminated',
-      async ({ world, system }) => {
-        await world.finish(system.client.workflow.getHandle(LEASE).terminate());
-      },
-    ],
-    [
-      'the lease is reset to its start',
-      async ({ server }) => {
-        const run = server.latest(LEASE);
-        const first = run?.entries.find(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
-        if (run) server.reset(run, first?.id ?? 0, 'a try');
-      },
-    ],
-    [
-      'the lease continues as new',
-      async ({ world, system, server }) => {
-        const rateLimits = new RateLimits(system.client, 'test');
-        const before = server.latest(LEASE);
-        for (let rate = 20; server.latest(LEASE) === before; rate = 41 - rate) {
-          await world.finish(rateLimits.setCallsPerSecond(APP, rate, 'olga'));
-          await world.run({ withinMs: 5 * SECOND });
-        }
-      },
-    ],
-  ];
-
-  test.each(changes)('H254 although %s', async (_, change) => {
+  test.each(LEASE_CHANGES)('H254 although %s', async (_, change) => {
     const world = await scene();
     const { system, pass, set, until, creates, list } = world;
     await set({ approvals: ABOVE_50 });
     await pass(5 * SECOND);
-    await change(world);
+    await change(system);
     await world.world.finish(system.start(1));
     await until(1, 'AWAITING_APPROVAL');
     await pass(MINUTE);
