@@ -9,8 +9,9 @@ import { appendToLog, recordedCode, worldsSchema } from '../scripts/campaign-log
 import { bundledWorkflows } from '../scripts/programs.ts';
 import { countingInto, printBranches } from './coverage/branches.ts';
 import { Tally } from './coverage/tally.ts';
+import { MUTANTS } from './mutants/mutants.ts';
 import { runMutants } from './mutants/run.ts';
-import { planOf } from './payouts/plan.ts';
+import { type Plan, planOf } from './payouts/plan.ts';
 import { type Summary, summarySchema } from './seed-process.ts';
 
 const HISTORIES = join(import.meta.dirname, '../test/histories');
@@ -28,6 +29,7 @@ const program = new Command('simulate')
   )
   .option('--from <seed>', 'the first seed (default 1)', positiveInteger)
   .option('--max-payouts <count>', 'skip the seeds of larger worlds', positiveInteger)
+  .option('--needed-by <mutant>', 'skip the worlds that cannot show this planted bug')
   .option('--processes <count>', 'number of parallel processes', positiveInteger, availableParallelism())
   .option('--trace', 'print the whole timeline of every world, with or without a violation')
   .option('--coverage', 'report which hazards, pairs of faults and lines of the workflows the worlds reached')
@@ -45,6 +47,7 @@ const options = program.opts<{
   seeds?: number;
   from?: number;
   maxPayouts?: number;
+  neededBy?: string;
   processes: number;
   trace?: true;
   coverage?: true;
@@ -63,13 +66,19 @@ const {
   only,
   record,
 } = options;
+const mutant = MUTANTS.find(({ name }) => name === options.neededBy);
+if (options.neededBy !== undefined && !mutant) program.error(`no mutant ${options.neededBy}`);
+const needs = mutant?.needs ?? (() => true);
 const { trace = false, coverage = false, untilViolation = false } = options;
 const seeds = options.seeds ?? (mutants ? SEEDS_PER_MUTANT : SEEDS);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 if (mutants) process.exit(await runMutants({ seeds, from, processes, only, record }));
-if (record !== undefined && (untilViolation || options.maxPayouts !== undefined))
-  program.error('--record needs all seeds: without --until-violation and --max-payouts');
+if (
+  record !== undefined &&
+  (untilViolation || options.maxPayouts !== undefined || options.neededBy !== undefined)
+)
+  program.error('--record needs all seeds: without --until-violation, --max-payouts and --needed-by');
 /** Before the first world: the code may change meanwhile. */
 const code = record === undefined ? undefined : recordedCode('simulation');
 
@@ -155,8 +164,12 @@ function hasMoreSeeds(): boolean {
 
 function nextSeed(): number {
   left -= 1;
-  while (planOf(next).payouts.length > maxPayouts) next += 1;
+  while (!isWanted(planOf(next))) next += 1;
   return next++;
+}
+
+function isWanted(plan: Plan): boolean {
+  return plan.payouts.length <= maxPayouts && needs(plan);
 }
 
 function nextMessage(child: ChildProcess): Promise<unknown> {

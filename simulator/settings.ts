@@ -41,6 +41,8 @@ export const settingsSchema = z.strictObject({
     .default(''),
   refreshRotation: z.enum(['rotate', 'keep']).default('rotate'),
   previousRefreshTokenValid: z.boolean().default(true),
+  /** What happens to the earlier access tokens of an application or a user when it gets another one. */
+  earlierAccessTokens: z.enum(['valid', 'revoked']).default('valid'),
   gatewayToken: tokenChoice.default('any'),
   tradeToken: tokenChoice.default('any'),
   tradeAuthScheme: z.enum(['any', 'bearer', 'bare']).default('any'),
@@ -70,8 +72,8 @@ export const settingsSchema = z.strictObject({
   v1Envelope: z.enum(['A', 'bare']).default('A'),
 
   // How true answers are written
-  /** Amounts as digits, or as Java writes a double: `1.0E7`. */
-  numberStyle: z.enum(['plain', 'exponent']).default('plain'),
+  /** Amounts as digits, or as Java writes a double: `1.0E7`; or every number as text. */
+  numberStyle: z.enum(['plain', 'exponent', 'text']).default('plain'),
   /** The beneficiary is masked; or beneficiary and ids are in upper case, without dashes, dots and spaces. */
   echo: z.enum(['exact', 'masked', 'normalized']).default('exact'),
   /** Whether `order_id` of the trade queries is the order's `orderId`, or a number of its own. */

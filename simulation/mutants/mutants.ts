@@ -1,4 +1,5 @@
 /** Bugs that programmers make: small, plausible, each in one place. */
+import type { Plan } from '../payouts/plan.ts';
 
 export interface Mutant {
   name: string;
@@ -10,6 +11,8 @@ export interface Mutant {
   replace: string;
   /** Workers run the original code until they are upgraded to the code with the bug. */
   isUpgrade?: true;
+  /** Whether a world may show the bug. Other worlds are skipped. Default: every world may. */
+  needs?: (plan: Plan) => boolean;
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -199,6 +202,10 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'pay: increasedBy(pay, tolerance), fee: increasedBy(fee, tolerance)',
     replace:
       'pay: increasedBy(increasedBy(pay, tolerance), tolerance), fee: increasedBy(increasedBy(fee, tolerance), tolerance)',
+    needs: ({ prices, payouts }) =>
+      prices?.tolerance === '9.99' &&
+      prices.changes.some(({ feeRate }) => feeRate === '0.006') &&
+      payouts.some(({ approval }) => approval?.verdict === 'approve'),
   },
 
   // ---- never ends, or is never followed up
@@ -215,6 +222,8 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/activities/aftercare/reconcile-closed.ts',
     find: "of('payout', stopped), nowMs",
     replace: "of('payout', stopped).filter(({ status }) => status === 'FAILED'), nowMs",
+    needs: ({ payouts }) =>
+      payouts.some(({ interventions }) => interventions.some(({ kind }) => kind === 'terminate')),
   },
   {
     name: 'follow-up-not-started',
@@ -222,6 +231,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/activities/aftercare/follow-ended.ts',
     find: "OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED');",
     replace: "OUTCOMES.filter((outcome) => outcome === 'FAILED');",
+    needs: ({ awaitsFollowUps }) => awaitsFollowUps,
   },
   {
     name: 'stale-clock-guard-removed',
@@ -478,6 +488,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/workers/rate-limit/keep-lease.ts',
     find: 'settings: settingsIn(memo)',
     replace: 'settings: { ...settingsIn(memo), paused: undefined }',
+    needs: ({ pause }) => pause?.lease?.kind === 'terminate',
   },
 
   // ---- shared settings
@@ -494,6 +505,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/domain/rate-limit-lease.ts',
     find: 'settings.shared?.failoverVersion === failoverVersion ?',
     replace: 'failoverVersion ?',
+    needs: ({ restored, failover }) => restored?.forgets === true && failover !== undefined,
   },
   {
     name: 'recovery-not-set',
@@ -635,6 +647,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/workflows/payout/confirm.ts',
     find: '  if (!answer.isPairKnown) return false;\n',
     replace: '',
+    needs: ({ dialect }) => dialect !== undefined && dialect.strangersOfClients.length > 0,
   },
   {
     name: 'used-number-is-a-refusal',
@@ -642,6 +655,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/workflows/payout/create.ts',
     find: "if (meaning === 'refused') confirmFirst(",
     replace: "if (meaning === 'refused' || meaning === 'duplicate') confirmFirst(",
+    needs: ({ env }) => String(env['PAYMENTS_CREATE_CODES']).includes('duplicate'),
   },
 
   // ---- upgrade

@@ -95,7 +95,7 @@ async function testMutant(mutant: Mutant, options: MutantOptions): Promise<Mutan
     symlinkSync(realpathSync(join(ROOT, 'node_modules')), join(folder, 'node_modules'));
     const text = readFileSync(fileOf(mutant), 'utf8');
     writeFileSync(join(folder, mutant.file), mutated(text, mutant));
-    return await runSimulation(folder, options, mutant.isUpgrade ? await bundledWorkflows() : undefined);
+    return await runSimulation(folder, mutant, options);
   } finally {
     remove();
     process.off('exit', remove);
@@ -104,11 +104,12 @@ async function testMutant(mutant: Mutant, options: MutantOptions): Promise<Mutan
 
 async function runSimulation(
   folder: string,
+  { name, isUpgrade }: Mutant,
   { seeds, from, processes }: MutantOptions,
-  released: string | undefined,
 ): Promise<MutantResult> {
   const numbers = ['--seeds', seeds, '--from', from, '--processes', processes].map(String);
-  const args = ['--until-violation', ...numbers, ...(released === undefined ? [] : ['--released', released])];
+  const released = isUpgrade ? ['--released', await bundledWorkflows()] : [];
+  const args = ['--until-violation', '--needed-by', name, ...numbers, ...released];
   const child = spawn(process.execPath, ['--import', 'tsx', join(folder, 'simulation/main.ts'), ...args], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -22,6 +22,8 @@ type Part = { settings?: SettingsChange; env?: Environment };
 const PROBABILITY = 0.3;
 const LYING = '12345';
 const REPEATED = '30003';
+/** The code of refused quotes and account checks in `plan.ts`. */
+export const REFUSED_QUOTE = 40001;
 type Echoes = readonly (readonly [provider: 'exact' | 'masked' | 'normalized', product: Echo])[];
 const ECHOES: Echoes = [
   ['exact', 'exact'],
@@ -72,7 +74,10 @@ export function maybeWithDialect(random: Random, plan: Plan): Plan {
     ],
     settings: {
       ...plan.settings,
-      numberStyle: isExponent ? 'exponent' : 'plain',
+      numberStyle: isExponent ? 'exponent' : draw(random, ['plain', 'text']),
+      earlierAccessTokens: draw(random, ['valid', 'revoked']),
+      timestampUnit: draw(random, ['ms', 's']),
+      v1Envelope: draw(random, ['A', 'bare']),
       ...(isStrange && { repeatedCreate: 'pay-again' as const }),
       // A code that lies shows only if the trade queries tell the truth at once (H230).
       ...(lies && { readLagMs: 0 }),
@@ -85,6 +90,7 @@ export function maybeWithDialect(random: Random, plan: Plan): Plan {
     env: {
       ...plan.env,
       PAYMENTS_CREATE_CODES: createCodes(random, plan, { fits, lies }),
+      ...(random.chance(0.5) && { PAYMENTS_QUOTE_CODES: `900002:refused,${REFUSED_QUOTE}:refused` }),
       ...(isStrange && { PAYMENTS_REPEATED_CREATE: 'review' }),
       ...Object.assign({}, ...parts.map(({ env }) => env)),
     },

@@ -7,7 +7,7 @@ import type { Losses } from '../temporal/rpc.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import { Random } from '../world/random.ts';
 import { type PlannedBatch, planBatch } from './batches.ts';
-import { maybeWithDialect, type PlannedDialect } from './dialects.ts';
+import { maybeWithDialect, type PlannedDialect, REFUSED_QUOTE } from './dialects.ts';
 import { type PlannedEvents, planEvents } from './events.ts';
 import { maybeFaultFree } from './fault-free.ts';
 import { type PlannedRotation, planRotation } from './key-rotation.ts';
@@ -341,7 +341,7 @@ function maybeWithOddText(random: Random, plan: Plan): Plan {
 function maybeWithRefusedQuotes(random: Random, plan: Plan): Plan {
   if (!random.chance(REFUSED_QUOTES_PROBABILITY)) return plan;
   const operation = pick(random, ['fee', 'accountQuery'] as const);
-  const fault: FaultInput = { kind: 'envelope', code: 40001 };
+  const fault: FaultInput = { kind: 'envelope', code: REFUSED_QUOTE };
   return { ...plan, faults: [{ operation, seed: plan.seed, probability: 0.9, fault }, ...plan.faults] };
 }
 

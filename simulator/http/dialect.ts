@@ -29,6 +29,8 @@ const WRITERS: readonly Writer[] = [
     numberStyle === 'exponent' && AMOUNT.test(key) && isLosslessNumber(value)
       ? new LosslessNumber(withExponent(value.value))
       : value,
+  (value, _key, { numberStyle }) =>
+    numberStyle === 'text' && (isLosslessNumber(value) || typeof value === 'number') ? String(value) : value,
   (value, key, { echo }) => {
     if (typeof value !== 'string') return value;
     if (echo === 'masked' && BENEFICIARY.includes(key)) return masked(value);

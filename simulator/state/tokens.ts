@@ -103,9 +103,15 @@ export class Tokens {
   #issueAccess(kind: TokenKind, appId: string, openId: string | undefined, settings: Settings): string {
     const token = `${settings.secretPrefix}at-${kind}-${this.#surroundings.random.uuid()}`;
     const seconds = kind === 'application' ? settings.applicationTokenSeconds : settings.userTokenSeconds;
+    if (settings.earlierAccessTokens === 'revoked') this.#revokeAccess(kind, appId, openId);
     const expiresAtMs = this.#surroundings.clock.nowMs() + seconds * 1000;
     this.#keep(this.#access, token, { token, kind, appId, openId, expiresAtMs });
     return token;
+  }
+
+  #revokeAccess(kind: TokenKind, appId: string, openId: string | undefined): void {
+    for (const other of this.#access.values())
+      if (other.kind === kind && other.appId === appId && other.openId === openId) other.expiresAtMs = 0;
   }
 
   /** Makes all current tokens of the user previous. A previous token that was used is used up. */
