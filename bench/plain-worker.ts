@@ -17,32 +17,32 @@ import { sendWithinMs } from '../src/domain/deadlines.ts';
 import type { SharedSettings } from '../src/domain/rate-limit-lease.ts';
 import { dataConverter } from '../src/encryption/data-converter.ts';
 import { TokenSeal } from '../src/encryption/token-seal.ts';
-import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
 import { connectWorker } from '../src/temporal/worker-connection.ts';
 import { providerClient } from '../src/workers/provider-client.ts';
-import { installRuntime } from '../src/workers/runtime.ts';
+import { installRuntime } from '../src/workers/temporal-runtime.ts';
 import { TokenCache } from '../src/workers/tokens/token-cache.ts';
 import { tokenHistories } from '../src/workers/tokens/token-histories.ts';
 import { TokenRenewals } from '../src/workers/tokens/token-renewals.ts';
 import { bundleWorkflows } from '../src/workers/workflow-bundle.ts';
 
-const surroundings = PROCESS_SURROUNDINGS;
+const runtime = PROCESS_SURROUNDINGS;
 const config = workerConfig(process.env);
 installRuntime(config.env);
-const { connection, client, namespace } = await connectWorker(surroundings);
+const { connection, client, namespace } = await connectWorker(runtime);
 const application = config.applications.get('default');
 if (!application) throw new Error('the plain worker serves the application "default"');
 const place = { environment: config.env.PAYMENTS_ENVIRONMENT, app: application.name };
 const limit = config.env.PAYMENTS_CALLS_PER_SECOND;
-const seal = new TokenSeal(undefined, surroundings.random);
-const renewals = new TokenRenewals(client, surroundings);
-const tokens = new TokenCache(place, renewals, seal, surroundings);
+const seal = new TokenSeal(undefined, runtime.random);
+const renewals = new TokenRenewals(client, runtime);
+const tokens = new TokenCache(place, renewals, seal, runtime);
 const gate = { pass: async () => undefined };
 const service = await providerClient(config, application, {
   tokens,
   gate,
   callsPerSecond: limit,
-  surroundings,
+  runtime,
 });
 const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
 const about = { version: 1, by: 'bench', at: '', reason: 'no lease', failoverVersion: '0' };
@@ -53,11 +53,11 @@ const shared = {
   claim,
   quoteCodes: new Map(),
   policy: sendPolicy(config.env, settings),
-  surroundings,
+  runtime,
 };
 const looks = { recent: async () => ({ shared: settings }), current: async () => settings };
-const prepared = preparation(config, looks, surroundings.clock);
-const common = { connection, namespace, dataConverter: dataConverter(undefined, surroundings.random) };
+const prepared = preparation(config, looks, runtime.clock);
+const common = { connection, namespace, dataConverter: dataConverter(undefined, runtime.random) };
 
 const workers = await Promise.all([
   Worker.create({

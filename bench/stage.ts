@@ -16,7 +16,7 @@ import { setFirstSettings } from '../scripts/first-settings.ts';
 import { bundledWorkflows, compilePrograms } from '../scripts/programs.ts';
 import { type SimulatorControlClient, simulatorControl } from '../simulator/control-client.ts';
 import { Payouts } from '../src/client/payouts.ts';
-import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
 import { clientInterceptors } from '../src/temporal/queries.ts';
 
 export interface StageOptions {

@@ -11,7 +11,7 @@ import { encryptionKeys } from '../src/config/encryption.ts';
 import { payoutRequestSchema } from '../src/contract/payout-request.ts';
 import { OUTCOMES, type PayoutResult } from '../src/domain/payout.ts';
 import { dataConverter } from '../src/encryption/data-converter.ts';
-import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
 import { changeDetector, clientInterceptors } from '../src/temporal/queries.ts';
 import { Progress, type Row, table } from './show.ts';
 import { type Stage, startStage } from './stage.ts';

@@ -12,7 +12,7 @@ import { setFirstSettings } from '../scripts/first-settings.ts';
 import { encryptionKeys } from '../src/config/encryption.ts';
 import type { Environment } from '../src/config/environment.ts';
 import { dataConverter } from '../src/encryption/data-converter.ts';
-import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
 
 export interface Stage {
   temporal: DevServer;

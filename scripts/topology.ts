@@ -11,7 +11,7 @@ import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
 import { makeKeys, TEMPORAL_SERVER_NAME } from '../deploy/keys.mjs';
 import { encryptionKeys } from '../src/config/encryption.ts';
 import { dataConverter } from '../src/encryption/data-converter.ts';
-import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
 import { clientInterceptors } from '../src/temporal/queries.ts';
 import { freePorts, loopback } from './dev-server/ports.ts';
 import { setFirstSettings } from './first-settings.ts';

@@ -15,12 +15,12 @@ import type { AnswerSink, HalfSent } from './http/exchange.ts';
 import type { Operation } from './http/operation.ts';
 import { serve } from './http/serve.ts';
 import type { NotificationRequest, NotificationTransport } from './notifications/transport.ts';
+import type { Clock, Runtime } from './runtime.ts';
 import type { App, SettingsChange } from './settings.ts';
-import type { Clock, Surroundings } from './surroundings.ts';
 import { World, type WorldParts } from './world.ts';
 
 export interface InProcessOptions {
-  surroundings: Surroundings;
+  runtime: Runtime;
   settings?: SettingsChange | undefined;
   apps?: readonly App[] | undefined;
   /** See `WorldParts`. */
@@ -70,7 +70,7 @@ class InProcess implements InProcessSimulator {
   #closed = false;
 
   constructor({ deliver, ...parts }: InProcessOptions) {
-    const transport = new InProcessTransport(deliver, parts.surroundings.clock);
+    const transport = new InProcessTransport(deliver, parts.runtime.clock);
     this.#world = new World({ ...parts, transport });
     this.control = new Control(this.#world);
   }

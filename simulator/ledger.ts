@@ -1,7 +1,8 @@
 /** Ground truth for tests: every call and every create that arrived, and its effect. */
+
+import { type Clock, isoTime } from './runtime.ts';
 import { RingLog } from './state/ring-log.ts';
 import type { TokenState } from './state/tokens.ts';
-import { type Clock, isoTime } from './surroundings.ts';
 
 export interface CallRecord {
   at: string;

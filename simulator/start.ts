@@ -2,8 +2,8 @@
 import { Control, type SimulatorControl } from './control/control.ts';
 import { buildServer } from './http/server.ts';
 import { HttpTransport } from './notifications/transport.ts';
+import { PROCESS_SURROUNDINGS } from './runtime.ts';
 import type { App, SettingsChange } from './settings.ts';
-import { PROCESS_SURROUNDINGS } from './surroundings.ts';
 import { World } from './world.ts';
 
 export interface SimulatorOptions {
@@ -23,7 +23,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const { host, port } = parseListen(options.listen ?? '127.0.0.1:0');
   const { settings, apps } = options;
   const world = new World({
-    surroundings: PROCESS_SURROUNDINGS,
+    runtime: PROCESS_SURROUNDINGS,
     transport: new HttpTransport(),
     settings,
     apps,

@@ -7,6 +7,7 @@ import type { NotificationTransport } from './notifications/transport.ts';
 import { OrderLife } from './orders/life.ts';
 import { OrderBook } from './orders/order.ts';
 import type { Plan } from './orders/scenario.ts';
+import { type Clock, type Randomness, type Runtime, Timers } from './runtime.ts';
 import {
   type App,
   appSchema,
@@ -21,10 +22,9 @@ import { Locks } from './state/quotes.ts';
 import { RateLimit } from './state/rate-limit.ts';
 import { ReceivingAccounts } from './state/receiving-accounts.ts';
 import { Tokens } from './state/tokens.ts';
-import { type Clock, type Randomness, type Surroundings, Timers } from './surroundings.ts';
 
 export interface WorldParts {
-  surroundings: Surroundings;
+  runtime: Runtime;
   transport: NotificationTransport;
   settings?: SettingsChange | undefined;
   apps?: readonly App[] | undefined;
@@ -54,7 +54,7 @@ export class World {
   readonly #initialSettings: Settings;
 
   constructor({
-    surroundings,
+    runtime,
     transport,
     settings = {},
     apps = DEFAULT_APPS,
@@ -63,24 +63,24 @@ export class World {
     this.#initialSettings = settingsSchema.parse(settings);
     this.settings = this.#initialSettings;
     this.remembers = remembers;
-    this.clock = surroundings.clock;
-    this.random = surroundings.random;
+    this.clock = runtime.clock;
+    this.random = runtime.random;
     const checked = z.array(appSchema).min(1).parse(apps);
     this.apps = new Map(checked.map((app) => [app.appId, app]));
-    this.tokens = new Tokens(surroundings);
-    this.codes = new AuthorizationCodes(surroundings);
-    this.receivingAccounts = new ReceivingAccounts(surroundings);
-    this.locks = new Locks(surroundings);
+    this.tokens = new Tokens(runtime);
+    this.codes = new AuthorizationCodes(runtime);
+    this.receivingAccounts = new ReceivingAccounts(runtime);
+    this.locks = new Locks(runtime);
     this.ledger = new Ledger(this.clock);
     this.timers = new Timers(this.clock);
     this.notifier = new Notifier({
-      surroundings,
+      runtime,
       transport,
       settings: () => this.settings,
       notifyUrlOf: (appId) => this.apps.get(appId)?.notifyUrl,
     });
     this.life = new OrderLife({
-      surroundings,
+      runtime,
       timers: this.timers,
       accounts: this.accounts,
       notifier: this.notifier,

@@ -5,7 +5,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { Worker } from '@temporalio/worker';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { connectWorker } from '../../src/temporal/worker-connection.ts';
 import { bareActivities } from './activities.ts';
 

@@ -10,7 +10,7 @@ import { codecConfig } from '../../src/config/codec-config.ts';
 import { KeyRing, UndecipherableError, UnknownKeyError } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';
 import { type Answer, asJson, demandNoFailure, injected, seldom } from '../http.ts';
 import { type Change, changedBytes, changes } from '../inputs/changes.ts';
@@ -140,7 +140,7 @@ async function open(): Promise<Judge<Input>> {
       PAYOUTS_CODEC_KEYS: `fuzz:${BEARER}`,
       PAYOUTS_CODEC_ORIGINS: 'https://ui.example',
     }),
-    { log: new PassThrough().resume(), surroundings: { ...PROCESS_SURROUNDINGS, clock } },
+    { log: new PassThrough().resume(), runtime: { ...PROCESS_SURROUNDINGS, clock } },
   );
   await server.ready();
   return {

@@ -11,7 +11,7 @@ import { type Stage, startStage } from '../../demo/stage.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { clientInterceptors } from '../../src/temporal/queries.ts';
 import { launchBrowser } from '../browser.ts';
 import { type Camera, camera, currentDetails } from './camera.ts';

@@ -8,7 +8,7 @@ import { startTemporalServer } from '../temporal-server.ts';
 
 /** By what they use of the server. */
 const PRODUCTION_TESTS = {
-  lists: ['test/api/lists.server.test.ts', 'test/reconcile/schedule.server.test.ts'],
+  lists: ['test/api/lists.server.test.ts', 'test/reconciliation/schedule.server.test.ts'],
   priorities: ['test/rate-limit/handover.server.test.ts'],
   fairness: ['test/batch/fairness.server.test.ts'],
   resets: ['test/workflows/starts-and-resets.test.ts'],

@@ -91,7 +91,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'started-again-as-new',
     what: 'A terminated payout starts again as if it had never sent a create: a second payment.',
-    file: 'src/activities/aftercare/restart-stopped.ts',
+    file: 'src/activities/reconciliation/restart-stopped.ts',
     find: 'rejectDuplicate: false,',
     replace: 'rejectDuplicate: true,',
   },
@@ -219,7 +219,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'terminated-payouts-forgotten',
     what: 'Reconciliation finds only failed workflows: a terminated payout never continues, with money in flight.',
-    file: 'src/activities/aftercare/reconcile-closed.ts',
+    file: 'src/activities/reconciliation/reconcile-closed.ts',
     find: "of('payout', stopped), nowMs",
     replace: "of('payout', stopped).filter(({ status }) => status === 'FAILED'), nowMs",
     needs: ({ payouts }) =>
@@ -228,7 +228,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'follow-up-not-started',
     what: 'Payouts with an order have no follow-up: a refund is never seen.',
-    file: 'src/activities/aftercare/follow-ended.ts',
+    file: 'src/activities/reconciliation/follow-ended.ts',
     find: "OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED');",
     replace: "OUTCOMES.filter((outcome) => outcome === 'FAILED');",
     needs: ({ awaitsFollowUps }) => awaitsFollowUps,
@@ -527,7 +527,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'bad-input-hides-a-payout',
     what: "A start with bad input under a payout's id counts as its end: the payout is never continued.",
-    file: 'src/activities/aftercare/restart-stopped.ts',
+    file: 'src/activities/reconciliation/restart-stopped.ts',
     find: "if (decisive === undefined || decisive.saidNotCreated) return 'not-ours';",
     replace: "if (isBadInput || decisive === undefined || decisive.saidNotCreated) return 'not-ours';",
   },

@@ -6,7 +6,7 @@ import { endpointStateQuery, eventsQuery } from '../../src/contract/event-messag
 import { anyEventSchema } from '../../src/contract/events.ts';
 import { eventDeliveryWorkflowId, payoutFollowUpWorkflowId } from '../../src/contract/ids.ts';
 import type { RecordedEvent } from '../../src/domain/event-log.ts';
-import { sleep } from '../../src/surroundings/surroundings.ts';
+import { sleep } from '../../src/runtime/runtime.ts';
 import type { EventAnswer, EventRequest, EventTransport } from '../../src/webhooks/event-transport.ts';
 import { readSigningKey } from '../../src/webhooks/sign-event.ts';
 import type { Life } from '../process/life.ts';

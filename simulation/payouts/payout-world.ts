@@ -143,7 +143,7 @@ export class PayoutWorld {
     this.payouts = new Payouts({ client: this.client, environment: 'test', clock: world });
     const receiver = new Receiver(this.client, { clock: world });
     this.provider = simulatorInProcess({
-      ...{ surroundings: { clock: world, random: randomness }, apps: APPS },
+      ...{ runtime: { clock: world, random: randomness }, apps: APPS },
       ...(settings && { settings }),
       // A worker that died, or a restore, may have lost the answer.
       remembers: (partnerOrderId, createdAtMs) => this.hasRecordedCreate(partnerOrderId, createdAtMs),

@@ -81,7 +81,7 @@ export class Users implements Feature {
     const { client, world, keys } = scene.system;
     this.authorizations = new Authorizations({
       ...{ client, environment: 'test', keys: keys.authorizations },
-      surroundings: { clock: world, random: world.randomness() },
+      runtime: { clock: world, random: world.randomness() },
     });
     this.oracle = new TokenOracle(scene);
   }

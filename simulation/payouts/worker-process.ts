@@ -50,7 +50,7 @@ async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
   if (life.hasEnded) return;
   const { server, service, faults, provider, trip, written } = parts;
   const [config, workflows] = [parts.config(), parts.workflows()];
-  const surroundings = { clock: life, random: life.random };
+  const runtime = { clock: life, random: life.random };
   const { payloads } = config.keys;
   const eventTransport = parts.eventTransport(life);
   const client = service.clientOf(life, {
@@ -62,7 +62,7 @@ async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
     isCutOff: () => life.process.cutOffFromProvider,
   };
   const workers = await createWorkers({
-    ...{ config, client, surroundings },
+    ...{ config, client, runtime },
     createWorker: async ({ dataConverter: converter = {}, ...options }) =>
       new SimulatedWorker(
         { server, life, workflows, faults },
@@ -75,7 +75,7 @@ async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
   const running = runWorkers(workers);
   life.world.spawn(running);
   life.requestShutdown = () => life.world.spawn(shutDownInOrder(workers, life));
-  keepRenewals(client, config, surroundings, NO_LOG);
+  keepRenewals(client, config, runtime, NO_LOG);
   if (!parts.withoutSchedules) {
     keepSchedules(client, config, life, NO_LOG);
     keepDeliveries(client, config, life, NO_LOG);

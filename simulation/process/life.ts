@@ -2,7 +2,7 @@
  * A process that can be killed, frozen and resumed, or cut off from Temporal or from the provider, between any two
  * events; and one lifetime of it, from start to end. Everything in a process happens in one of its lifetimes.
  */
-import type { Clock, Random } from '../../src/surroundings/surroundings.ts';
+import type { Clock, Random } from '../../src/runtime/runtime.ts';
 import { inContext, type World } from '../world/world.ts';
 
 export type Program = (life: Life) => void;

@@ -10,7 +10,7 @@ import {
   type TransportOptions,
   type WireRequest,
 } from '../../src/payments/transport.ts';
-import { abortable, sleep } from '../../src/surroundings/surroundings.ts';
+import { abortable, sleep } from '../../src/runtime/runtime.ts';
 import type { World } from '../world/world.ts';
 
 /** The conditions of one exchange. A loss causes no error: the total timeout ends the exchange. */

@@ -10,7 +10,7 @@ import {
   type ConnectionLike,
   type WorkflowClientInterceptor,
 } from '@temporalio/client';
-import type { Clock } from '../../src/surroundings/surroundings.ts';
+import type { Clock } from '../../src/runtime/runtime.ts';
 import { clientInterceptors } from '../../src/temporal/queries.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import type { Life } from '../process/life.ts';

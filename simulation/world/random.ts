@@ -1,5 +1,5 @@
 /** The only source of randomness, so that a seed repeats a world. */
-import type { Random as Randomness } from '../../src/surroundings/surroundings.ts';
+import type { Random as Randomness } from '../../src/runtime/runtime.ts';
 
 export class Random {
   private state: number;

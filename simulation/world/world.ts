@@ -4,7 +4,7 @@
  */
 import { AsyncResource } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import type { Clock, Random as Randomness } from '../../src/surroundings/surroundings.ts';
+import type { Clock, Random as Randomness } from '../../src/runtime/runtime.ts';
 import { EventQueue, type PlannedEvent } from './event-queue.ts';
 import { Random, randomness } from './random.ts';
 

@@ -1,7 +1,7 @@
 /** Reports of the ledger for people and tests: amounts as decimal text, times as ISO 8601. */
 import { formatMinor, type Money } from '../money.ts';
 import type { Order } from '../orders/order.ts';
-import { isoTime } from '../surroundings.ts';
+import { isoTime } from '../runtime.ts';
 import type { World } from '../world.ts';
 import type { Counts, LedgerOf, LedgerRecord, OrderRecord } from './answers.ts';
 

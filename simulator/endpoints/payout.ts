@@ -6,7 +6,7 @@ import { amount, currency, optionalText, readBody, text, text64 } from '../http/
 import { type CreateRequest, createOrder, draftOrder } from '../orders/create.ts';
 import type { Order } from '../orders/order.ts';
 import { patched, payoutOrderView } from '../orders/views.ts';
-import { sleep } from '../surroundings.ts';
+import { sleep } from '../runtime.ts';
 import type { World } from '../world.ts';
 
 const createBody = z.object({

@@ -2,7 +2,7 @@
 import { type Answer, failure, jsonAnswer, rateLimited, success } from '../http/envelope.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { pick } from '../random.ts';
-import { sleep } from '../surroundings.ts';
+import { sleep } from '../runtime.ts';
 import type { InjectedFault } from './fault-injector.ts';
 import { withOddText } from './odd-text.ts';
 import { answerAtRandom } from './random-answer.ts';

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { CallRecord, CreateRecord } from '../ledger.ts';
 import type { Order } from '../orders/order.ts';
-import { sleep } from '../surroundings.ts';
+import { sleep } from '../runtime.ts';
 import { authorize, type Credential } from './authorize.ts';
 import { encoded } from './encoded.ts';
 import { type Answer, failure, Refusal, success } from './envelope.ts';

@@ -1,7 +1,7 @@
 /** Serves a call: records it, counts it against the rate limit, then lets a fault hit it or handles it. */
 import { injectFault } from '../faults/inject.ts';
 import { isJsonObject } from '../json.ts';
-import { sleep } from '../surroundings.ts';
+import { sleep } from '../runtime.ts';
 import type { World } from '../world.ts';
 import { credentialOf } from './authorize.ts';
 import { rateLimited } from './envelope.ts';

@@ -1,9 +1,9 @@
 /** Sends notifications to applications, with a few retries, and logs every attempt. */
 import { writeJson } from '../json.ts';
 import type { Order } from '../orders/order.ts';
+import { isoTime, type Runtime, sleep } from '../runtime.ts';
 import type { Settings } from '../settings.ts';
 import { RingLog } from '../state/ring-log.ts';
-import { isoTime, type Surroundings, sleep } from '../surroundings.ts';
 import { signatureHeaders } from './signature.ts';
 import type { NotificationTransport } from './transport.ts';
 
@@ -29,7 +29,7 @@ export interface NotificationRecord {
 }
 
 export interface NotifierParts {
-  surroundings: Surroundings;
+  runtime: Runtime;
   transport: NotificationTransport;
   settings: () => Settings;
   notifyUrlOf: (appId: string) => string | undefined;
@@ -61,7 +61,7 @@ export class Notifier {
     const url = this.#parts.notifyUrlOf(notification.appId);
     if (url === undefined) return;
     const settings = this.#parts.settings();
-    const { clock, random } = this.#parts.surroundings;
+    const { clock, random } = this.#parts.runtime;
     const id = `msg_${random.uuid()}`;
     for (const [retry, delayMs] of [0, ...settings.notificationBackoffMs].entries()) {
       if (delayMs > 0) await sleep(clock, delayMs);
@@ -96,7 +96,7 @@ export class Notifier {
   }
 
   #signed(notification: Notification, id: string, body: string, settings: Settings): Record<string, string> {
-    const { clock, random } = this.#parts.surroundings;
+    const { clock, random } = this.#parts.runtime;
     const how = notification.signature ?? 'right';
     if (settings.notificationSecret === '' || how === 'none') return {};
     const secret = how === 'right' ? settings.notificationSecret : `forged-${random.uuid()}`;
@@ -105,7 +105,7 @@ export class Notifier {
 
   #record(notification: Notification, mode: string, attempt: number, outcome: number | string): void {
     this.log.add({
-      at: isoTime(this.#parts.surroundings.clock.wallMs()),
+      at: isoTime(this.#parts.runtime.clock.wallMs()),
       partnerOrderId: notification.partnerOrderId ?? null,
       mode,
       attempt,

@@ -1,8 +1,8 @@
 /** Turns a create request into an order: first all checks, then all effects. */
 import { illegalParam, Refusal } from '../http/envelope.ts';
 import { worsened } from '../money.ts';
+import { newId } from '../runtime.ts';
 import { type Lock, type Price, type PriceRequest, priceAt, rateOf, sameRequest } from '../state/quotes.ts';
-import { newId } from '../surroundings.ts';
 import type { World } from '../world.ts';
 import type { Order, Receiver } from './order.ts';
 import { type Plan, parseScenario, ScenarioError } from './scenario.ts';

@@ -1,13 +1,13 @@
 /** The lifecycle of an order after its creation: its end, splits, refund and notifications. */
 import { divideHalfUp, type Money } from '../money.ts';
 import type { Notification, Notifier } from '../notifications/notifier.ts';
+import { newId, type Runtime, type Timers } from '../runtime.ts';
 import type { Settings } from '../settings.ts';
 import type { Accounts } from '../state/accounts.ts';
-import { newId, type Surroundings, type Timers } from '../surroundings.ts';
 import { FINAL_STATUSES, type Order, type Split } from './order.ts';
 
 export interface LifeParts {
-  surroundings: Surroundings;
+  runtime: Runtime;
   timers: Timers;
   accounts: Accounts;
   notifier: Notifier;
@@ -39,13 +39,13 @@ export class OrderLife {
   /** Ends the order with `status`, even if the plan differs, and notifies the application as planned. */
   end(order: Order, status: string): void {
     const { plan } = order;
-    const { surroundings } = this.#parts;
+    const { runtime } = this.#parts;
     order.status = status;
     order.auditStatus = plan.auditAtEnd;
     order.complete = true;
-    order.finalAtMs = surroundings.clock.nowMs();
-    order.finishedAtWallMs = surroundings.clock.wallMs();
-    order.splits = splitsOf(order, status, surroundings);
+    order.finalAtMs = runtime.clock.nowMs();
+    order.finishedAtWallMs = runtime.clock.wallMs();
+    order.splits = splitsOf(order, status, runtime);
     if (status === 'FAILED' && order.splits.length <= 1)
       order.errorMsg = plan.auditAtEnd === 'REJECTED' ? AUDIT_REJECTED : BANK_REFUSED;
     this.#returnFailed(order, status);
@@ -73,15 +73,14 @@ export class OrderLife {
   }
 
   #notify(order: Order): void {
-    const { notifier, timers, surroundings } = this.#parts;
+    const { notifier, timers, runtime } = this.#parts;
     const { mode, delayMs } = order.plan.notify;
     const truth = notifier.truth(order);
     const send = (afterMs: number, notification: Notification) =>
       timers.after(afterMs, () => void notifier.send(notification, mode));
     if (mode === 'none' || mode === 'early') return;
     if (mode === 'lost') notifier.lose(truth);
-    else
-      send(delayMs, mode === 'wrong-order' ? { ...truth, orderId: newId(surroundings.random, 'PO') } : truth);
+    else send(delayMs, mode === 'wrong-order' ? { ...truth, orderId: newId(runtime.random, 'PO') } : truth);
     if (mode === 'doubled') send(delayMs, truth);
     if (mode === 'out-of-order') send(delayMs + OUT_OF_ORDER_GAP_MS, { ...truth, status: 'PROCESSING' });
   }
@@ -111,7 +110,7 @@ export function sumOf(splits: readonly Split[], status: string, like: Money): Mo
   return { currency: like.currency, minor };
 }
 
-function splitsOf(order: Order, status: string, surroundings: Surroundings): Split[] {
+function splitsOf(order: Order, status: string, runtime: Runtime): Split[] {
   const { plan, price } = order;
   if (status === 'FAILED' && plan.failedDetail === 'none') return [];
   const count = BigInt(plan.splits);
@@ -120,7 +119,7 @@ function splitsOf(order: Order, status: string, surroundings: Surroundings): Spl
     // The last split takes the remainder, so that the splits add up to the order.
     const isLast = index === plan.splits - 1;
     const minor = isLast ? price.target.minor - share * (count - 1n) : share;
-    return newSplit({ currency: price.target.currency, minor }, isFailed(order, status, index), surroundings);
+    return newSplit({ currency: price.target.currency, minor }, isFailed(order, status, index), runtime);
   });
 }
 
@@ -130,7 +129,7 @@ function isFailed(order: Order, status: string, index: number): boolean {
   return status === 'PARTIAL_SUCCESS' && index < Math.max(order.plan.failed, 1);
 }
 
-function newSplit(target: Money, failed: boolean, { clock, random }: Surroundings): Split {
+function newSplit(target: Money, failed: boolean, { clock, random }: Runtime): Split {
   return {
     distributeId: newId(random, 'DI'),
     target,

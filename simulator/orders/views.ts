@@ -2,8 +2,8 @@
 import { LosslessNumber } from 'lossless-json';
 import { type JsonObject, mergePatch } from '../json.ts';
 import { amountOnWire, type Money, moneyOnWire } from '../money.ts';
+import type { Clock } from '../runtime.ts';
 import type { Settings } from '../settings.ts';
-import type { Clock } from '../surroundings.ts';
 import { sumOf } from './life.ts';
 import { FINAL_STATUSES, type Order, type Split } from './order.ts';
 import type { Oddity } from './scenario.ts';

@@ -1,6 +1,7 @@
 /** Authorization codes: valid for 30 minutes by default, and only once. */
+
+import type { Runtime } from '../runtime.ts';
 import type { Settings } from '../settings.ts';
-import type { Surroundings } from '../surroundings.ts';
 
 interface Code {
   appId: string;
@@ -10,14 +11,14 @@ interface Code {
 
 export class AuthorizationCodes {
   readonly #codes = new Map<string, Code>();
-  readonly #surroundings: Surroundings;
+  readonly #runtime: Runtime;
 
-  constructor(surroundings: Surroundings) {
-    this.#surroundings = surroundings;
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
   }
 
   issue(appId: string, openId: string, { secretPrefix, codeSeconds }: Settings): string {
-    const { clock, random } = this.#surroundings;
+    const { clock, random } = this.#runtime;
     const code = `${secretPrefix}code-${random.uuid()}`;
     this.#codes.set(code, { appId, openId, expiresAtMs: clock.nowMs() + codeSeconds * 1000 });
     return code;
@@ -28,6 +29,6 @@ export class AuthorizationCodes {
     const held = this.#codes.get(code);
     if (!held || held.appId !== appId) return undefined;
     this.#codes.delete(code);
-    return held.expiresAtMs > this.#surroundings.clock.nowMs() ? held.openId : undefined;
+    return held.expiresAtMs > this.#runtime.clock.nowMs() ? held.openId : undefined;
   }
 }

@@ -1,7 +1,7 @@
 /** Quotes, and the rate locks that tie one quote to one create. */
 import { convertBack, convertForward, type Money, parseRate, type Rate } from '../money.ts';
+import { newId, type Runtime } from '../runtime.ts';
 import type { Settings } from '../settings.ts';
-import { newId, type Surroundings } from '../surroundings.ts';
 
 export interface PriceRequest {
   instructed: Money;
@@ -32,14 +32,14 @@ const ONE: Rate = { text: '1', units: 1n, decimals: 0 };
 
 export class Locks {
   readonly #locks = new Map<string, Lock>();
-  readonly #surroundings: Surroundings;
+  readonly #runtime: Runtime;
 
-  constructor(surroundings: Surroundings) {
-    this.#surroundings = surroundings;
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
   }
 
   lock(payerId: string, request: PriceRequest, price: Price, lifetimeMs: number): Lock {
-    const { clock, random } = this.#surroundings;
+    const { clock, random } = this.#runtime;
     const lockRateId = newId(random, 'LR');
     const lockedAtMs = clock.nowMs();
     const expiresAtMs = lockedAtMs + lifetimeMs;
@@ -53,13 +53,13 @@ export class Locks {
   /** Returns a lock only if it is known, unused and unexpired. */
   usable(lockRateId: string): Lock | undefined {
     const lock = this.#locks.get(lockRateId);
-    return lock && !lock.used && lock.expiresAtMs > this.#surroundings.clock.nowMs() ? lock : undefined;
+    return lock && !lock.used && lock.expiresAtMs > this.#runtime.clock.nowMs() ? lock : undefined;
   }
 
   /** How long ago the price was locked. */
   ageMs(lockRateId: string): number | null {
     const lock = this.#locks.get(lockRateId);
-    return lock ? this.#surroundings.clock.nowMs() - lock.lockedAtMs : null;
+    return lock ? this.#runtime.clock.nowMs() - lock.lockedAtMs : null;
   }
 
   reset(): void {

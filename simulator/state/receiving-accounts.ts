@@ -1,5 +1,5 @@
 /** Receiving accounts by payer and currency, each with one virtual account. */
-import { isoTime, newId, type Surroundings } from '../surroundings.ts';
+import { isoTime, newId, type Runtime } from '../runtime.ts';
 
 export interface ReceivingAccount {
   accountId: string;
@@ -11,14 +11,14 @@ export interface ReceivingAccount {
 
 export class ReceivingAccounts {
   readonly #byId = new Map<string, ReceivingAccount>();
-  readonly #surroundings: Surroundings;
+  readonly #runtime: Runtime;
 
-  constructor(surroundings: Surroundings) {
-    this.#surroundings = surroundings;
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
   }
 
   open(payerId: string, currency: string, bankLocation: string): ReceivingAccount {
-    const { clock, random } = this.#surroundings;
+    const { clock, random } = this.#runtime;
     const accountId = newId(random, 'RA');
     const createdAt = isoTime(clock.wallMs());
     const account = { accountId, payerId, currency, bankLocation, createdAt };

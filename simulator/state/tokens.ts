@@ -1,6 +1,7 @@
 /** Access and refresh tokens, whose lifetimes run on the monotonic clock. */
+
+import type { Runtime } from '../runtime.ts';
 import type { Settings } from '../settings.ts';
-import type { Surroundings } from '../surroundings.ts';
 
 export type TokenKind = 'application' | 'user';
 export type TokenState = 'valid' | 'expired' | 'invalid' | 'missing';
@@ -39,10 +40,10 @@ const KEPT_TOKENS = 50_000;
 export class Tokens {
   readonly #access = new Map<string, AccessToken>();
   readonly #refresh = new Map<string, RefreshToken>();
-  readonly #surroundings: Surroundings;
+  readonly #runtime: Runtime;
 
-  constructor(surroundings: Surroundings) {
-    this.#surroundings = surroundings;
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
   }
 
   issueApplication(appId: string, settings: Settings): string {
@@ -50,11 +51,11 @@ export class Tokens {
   }
 
   issueUser(appId: string, openId: string, settings: Settings): UserGrant {
-    const refreshToken = `${settings.secretPrefix}rt-${this.#surroundings.random.uuid()}`;
+    const refreshToken = `${settings.secretPrefix}rt-${this.#runtime.random.uuid()}`;
     this.#keep(this.#refresh, refreshToken, {
       appId,
       openId,
-      expiresAtMs: this.#surroundings.clock.nowMs() + settings.refreshTokenSeconds * 1000,
+      expiresAtMs: this.#runtime.clock.nowMs() + settings.refreshTokenSeconds * 1000,
       standing: 'current',
     });
     return { accessToken: this.#issueUserAccess(appId, openId, settings), refreshToken, openId };
@@ -63,12 +64,11 @@ export class Tokens {
   /** Undefined if `token` is not valid for `appId`. */
   refresh(appId: string, token: string, settings: Settings): UserGrant | undefined {
     const held = this.#refresh.get(token);
-    if (!held || held.appId !== appId || held.expiresAtMs <= this.#surroundings.clock.nowMs())
-      return undefined;
+    if (!held || held.appId !== appId || held.expiresAtMs <= this.#runtime.clock.nowMs()) return undefined;
     if (held.standing === 'used-up') return undefined;
     if (held.standing === 'previous' && !settings.previousRefreshTokenValid) return undefined;
     if (settings.refreshRotation === 'keep') {
-      held.expiresAtMs = this.#surroundings.clock.nowMs() + settings.refreshTokenSeconds * 1000;
+      held.expiresAtMs = this.#runtime.clock.nowMs() + settings.refreshTokenSeconds * 1000;
       const accessToken = this.#issueUserAccess(appId, held.openId, settings);
       return { accessToken, refreshToken: token, openId: held.openId };
     }
@@ -79,7 +79,7 @@ export class Tokens {
   lookUp(token: string): { state: TokenState; record: AccessToken | undefined } {
     const record = this.#access.get(token);
     if (!record) return { state: 'invalid', record: undefined };
-    return { state: record.expiresAtMs > this.#surroundings.clock.nowMs() ? 'valid' : 'expired', record };
+    return { state: record.expiresAtMs > this.#runtime.clock.nowMs() ? 'valid' : 'expired', record };
   }
 
   /** Expires the matching tokens and returns their number. */
@@ -101,10 +101,10 @@ export class Tokens {
   }
 
   #issueAccess(kind: TokenKind, appId: string, openId: string | undefined, settings: Settings): string {
-    const token = `${settings.secretPrefix}at-${kind}-${this.#surroundings.random.uuid()}`;
+    const token = `${settings.secretPrefix}at-${kind}-${this.#runtime.random.uuid()}`;
     const seconds = kind === 'application' ? settings.applicationTokenSeconds : settings.userTokenSeconds;
     if (settings.earlierAccessTokens === 'revoked') this.#revokeAccess(kind, appId, openId);
-    const expiresAtMs = this.#surroundings.clock.nowMs() + seconds * 1000;
+    const expiresAtMs = this.#runtime.clock.nowMs() + seconds * 1000;
     this.#keep(this.#access, token, { token, kind, appId, openId, expiresAtMs });
     return token;
   }

@@ -20,7 +20,7 @@ import {
 } from '../domain/daily-limits.ts';
 import { toMinorUnits } from '../domain/money.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
-import { type Clock, sleep } from '../surroundings/surroundings.ts';
+import { type Clock, sleep } from '../runtime/runtime.ts';
 import { isOfEndedRun } from '../temporal/client-errors.ts';
 import { inSlices } from './checked-batch.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';

@@ -4,8 +4,8 @@
  * a forged request costs nothing. Every API server with the same keys accepts them.
  */
 import { KeyRing } from '../encryption/key-ring.ts';
-import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
-import type { Random } from '../surroundings/surroundings.ts';
+import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import type { Random } from '../runtime/runtime.ts';
 
 /** The maximum lifetime of an authorization code. A longer attempt cannot succeed. */
 const EXPIRES_MS = 30 * 60_000;

@@ -10,9 +10,9 @@ import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { AuthorizationOutcome } from '../domain/token-record.ts';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
-import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
-import type { Surroundings } from '../surroundings/surroundings.ts';
-import { TokenBuckets } from '../surroundings/token-buckets.ts';
+import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { TokenBuckets } from '../runtime/token-buckets.ts';
 import { AttemptStates } from './attempt-states.ts';
 
 /** Thrown for a link or a callback that was already used, has expired or was not issued by us, or for another browser. */
@@ -37,7 +37,7 @@ export interface AuthorizationsOptions {
   /** How long the browser waits for the outcome, in milliseconds. Default 30 s. */
   outcomeWithinMs?: number;
   /** Default: those of this process. */
-  surroundings?: Surroundings;
+  runtime?: Runtime;
 }
 
 /** How long the address of the provider's page is cached. It changes only with the workers' settings. */
@@ -76,7 +76,7 @@ interface Page {
 
 export class Authorizations {
   private readonly options: AuthorizationsOptions;
-  private readonly surroundings: Surroundings;
+  private readonly runtime: Runtime;
   private readonly seal: TokenSeal;
   private readonly states: AttemptStates;
   private readonly exchanges: TokenBuckets;
@@ -88,10 +88,10 @@ export class Authorizations {
   private readonly used = new Set<string>();
 
   constructor(options: AuthorizationsOptions) {
-    const { environment, keys, surroundings = PROCESS_SURROUNDINGS } = options;
-    const { clock, random } = surroundings;
+    const { environment, keys, runtime = PROCESS_SURROUNDINGS } = options;
+    const { clock, random } = runtime;
     this.options = options;
-    this.surroundings = surroundings;
+    this.runtime = runtime;
     this.seal = new TokenSeal(keys, random);
     this.states = new AttemptStates(environment, keys, random);
     this.exchanges = new TokenBuckets(LIMIT, clock);
@@ -216,7 +216,7 @@ export class Authorizations {
     const url = await this.withinDeadline(TEMPORAL_TIMEOUT_MS, () =>
       this.options.client.workflow.execute<WorkflowSignatures['authorizationLink']>(
         'authorizationLink',
-        this.pageLookup(app, this.surroundings.random.uuid()),
+        this.pageLookup(app, this.runtime.random.uuid()),
       ),
     );
     const page = { url, freshUntilMs: this.nowMs() + PAGE_FRESH_MS };
@@ -242,7 +242,7 @@ export class Authorizations {
   }
 
   private nowMs(): number {
-    return this.surroundings.clock.wallMs();
+    return this.runtime.clock.wallMs();
   }
 
   private withinDeadline<T>(withinMs: number, ask: () => Promise<T>): Promise<T> {

@@ -3,7 +3,7 @@ import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { INVALID_PAYOUT_REQUEST } from '../contract/failure-types.ts';
 import { isRequestOf } from '../contract/payout-request.ts';
-import type { Clock } from '../surroundings/surroundings.ts';
+import type { Clock } from '../runtime/runtime.ts';
 import { type DecisiveRun, decisiveRun } from '../temporal/decisive-run.ts';
 
 /**

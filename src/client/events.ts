@@ -11,9 +11,9 @@ import { appName, checkBody, timeWithOffset } from '../contract/payout-request.t
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { DeliveryOutcome, EndpointState } from '../domain/event-delivery.ts';
 import type { RecordedEvent } from '../domain/event-log.ts';
-import { inParallel } from '../surroundings/in-parallel.ts';
-import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
-import type { Clock } from '../surroundings/surroundings.ts';
+import { inParallel } from '../runtime/in-parallel.ts';
+import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import type { Clock } from '../runtime/runtime.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { listRunPages } from '../temporal/visibility.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';

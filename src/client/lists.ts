@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { ownIdOf } from '../contract/ids.ts';
 import { appName, checkBody, identifier, timeWithOffset } from '../contract/payout-request.ts';
 import { OUTCOMES, PHASES } from '../domain/payout.ts';
-import { inParallel } from '../surroundings/in-parallel.ts';
+import { inParallel } from '../runtime/in-parallel.ts';
 import { isInvalidArgument, unlessGone } from '../temporal/client-errors.ts';
 import { readStartEvent } from '../temporal/histories.ts';
 import { type ListedRun, listRunPage, quoteIds, type RunPage } from '../temporal/visibility.ts';

@@ -17,7 +17,7 @@ import type {
   ReceivingAccountResult,
   ReceivingAccountState,
 } from '../domain/receiving-account.ts';
-import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
 import { isOfEndedRun } from '../temporal/client-errors.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';

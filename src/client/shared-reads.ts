@@ -4,8 +4,8 @@
  * most one query at a time to a workflow, shared by all callers, and only a few to all workflows together.
  */
 
-import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
-import type { Clock } from '../surroundings/surroundings.ts';
+import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import type { Clock } from '../runtime/runtime.ts';
 import { PayoutsError } from './payouts-error.ts';
 
 /** Thrown if too many reads are waiting. Nothing was queried. */

@@ -7,7 +7,7 @@ import { type Client, ServiceError, WorkflowExecutionAlreadyStartedError } from 
 import { type SearchAttributePair, TypedSearchAttributes } from '@temporalio/common';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import type { CheckResult } from '../contract/payout-request.ts';
-import { type Clock, sleep } from '../surroundings/surroundings.ts';
+import { type Clock, sleep } from '../runtime/runtime.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { decisiveRun } from '../temporal/decisive-run.ts';
 import { readStartEvent } from '../temporal/histories.ts';

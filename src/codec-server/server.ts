@@ -13,9 +13,9 @@ import type { CodecConfig } from '../config/codec-config.ts';
 import { UnknownKeyError } from '../encryption/key-ring.ts';
 import { EncryptionCodec } from '../encryption/payload-codec.ts';
 import { logOptions } from '../observability/log.ts';
-import { connectionLimits, Drain } from '../surroundings/drain.ts';
-import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
-import type { Surroundings } from '../surroundings/surroundings.ts';
+import { connectionLimits, Drain } from '../runtime/drain.ts';
+import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { refusal, SignIn } from './sign-in.ts';
 
 /** Enough for a page of a history. Temporal limits a payload to 2 MiB. */
@@ -33,7 +33,7 @@ const payloads = z.strictObject({ payloads: z.array(payload).default([]) });
 
 export interface CodecServerOptions {
   drain?: Drain;
-  surroundings?: Surroundings;
+  runtime?: Runtime;
   /** Where the log lines go. Default: standard error. */
   log?: Writable;
   /** The time for a complete request, and for the client to read each part of the answer. Default 10,000. */
@@ -53,7 +53,7 @@ export async function buildCodecServer(
   config: CodecConfig,
   options: CodecServerOptions = {},
 ): Promise<FastifyInstance> {
-  const { surroundings = PROCESS_SURROUNDINGS, requestTimeoutMs = 10_000, maxConcurrent = 32 } = options;
+  const { runtime = PROCESS_SURROUNDINGS, requestTimeoutMs = 10_000, maxConcurrent = 32 } = options;
   const { drain = new Drain() } = options;
   const server = fastify({
     logger: logOptions(
@@ -71,8 +71,8 @@ export async function buildCodecServer(
   });
   server.server.maxConnections = MAX_CONNECTIONS;
   drain.watch(server);
-  const codec = new EncryptionCodec(config.ring, surroundings.random);
-  const signIn = new SignIn(config, surroundings);
+  const codec = new EncryptionCodec(config.ring, runtime.random);
+  const signIn = new SignIn(config, runtime);
   await server.register(cookie);
   await server.register(cors, {
     origin: [...config.origins],

@@ -7,7 +7,7 @@ import { bearerKey, findKey } from '../config/bearer-keys.ts';
 import type { CodecConfig } from '../config/codec-config.ts';
 import { sendPage } from '../pages/page.ts';
 import { Sessions, SignInLimit } from '../pages/sessions.ts';
-import type { Surroundings } from '../surroundings/surroundings.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 
 const COOKIE = 'payouts_codec';
 const HOUR_MS = 3_600_000;
@@ -29,11 +29,11 @@ export class SignIn {
   readonly #sessions: Sessions<{ keyName: string }>;
   readonly #limit: SignInLimit;
 
-  constructor({ keys, secureCookie }: CodecConfig, surroundings: Surroundings) {
+  constructor({ keys, secureCookie }: CodecConfig, runtime: Runtime) {
     this.#keys = keys;
     this.#secureCookie = secureCookie;
-    this.#sessions = new Sessions({ maxMs: SESSION_MS, idleMs: HOUR_MS }, surroundings);
-    this.#limit = new SignInLimit(surroundings.clock);
+    this.#sessions = new Sessions({ maxMs: SESSION_MS, idleMs: HOUR_MS }, runtime);
+    this.#limit = new SignInLimit(runtime.clock);
   }
 
   /** If no keys are configured, every request is accepted as `test`. */

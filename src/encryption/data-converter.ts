@@ -2,7 +2,7 @@
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DataConverter } from '@temporalio/common';
-import type { Random } from '../surroundings/surroundings.ts';
+import type { Random } from '../runtime/runtime.ts';
 import type { KeyRing } from './key-ring.ts';
 import { EncryptionCodec } from './payload-codec.ts';
 

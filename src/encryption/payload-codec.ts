@@ -4,7 +4,7 @@
  */
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
-import type { Random } from '../surroundings/surroundings.ts';
+import type { Random } from '../runtime/runtime.ts';
 import { type KeyRing, UndecipherableError, UnknownKeyError } from './key-ring.ts';
 
 const ENCODING = 'encoding';

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { TokenOwner } from '../domain/token-record.ts';
-import type { Random } from '../surroundings/surroundings.ts';
+import type { Random } from '../runtime/runtime.ts';
 import { type KeyRing, UndecipherableError } from './key-ring.ts';
 
 /** `s1.KEY_ID.BASE64`. */

@@ -23,10 +23,10 @@ import type { WorkflowSignatures } from '../contract/workflows.ts';
 import { hasDailyLimits } from '../domain/daily-limits.ts';
 import type { CheckedPayoutRequest, PayoutResult } from '../domain/payout.ts';
 import { amountRefusal, type Permissions, scopeRefusal } from '../domain/permissions.ts';
-import type { Clock } from '../surroundings/surroundings.ts';
+import type { Clock } from '../runtime/runtime.ts';
 import { APP } from '../temporal/search-keys.ts';
 
-interface Surroundings {
+interface Runtime {
   environment: string;
   targetCurrencies: readonly string[];
   client: Client;
@@ -35,7 +35,7 @@ interface Surroundings {
 
 /** Like all starters, the handler records `environment` and the caller with each start. */
 export function payoutsServiceHandler(
-  { environment, targetCurrencies, client, clock }: Surroundings,
+  { environment, targetCurrencies, client, clock }: Runtime,
   app: string,
   permissions: Permissions,
 ) {

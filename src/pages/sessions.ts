@@ -3,8 +3,8 @@
  * a restart ends all of them.
  */
 import { createHash } from 'node:crypto';
-import type { Clock, Surroundings } from '../surroundings/surroundings.ts';
-import { networkOf, TokenBuckets } from '../surroundings/token-buckets.ts';
+import type { Clock, Runtime } from '../runtime/runtime.ts';
+import { networkOf, TokenBuckets } from '../runtime/token-buckets.ts';
 
 const ID_BYTES = 32;
 const MAX_SESSIONS = 1_000;
@@ -27,13 +27,13 @@ interface Session<Holder> {
 /** `keyName` is the name of the key that started the session. */
 export class Sessions<Holder extends { keyName: string }> {
   readonly #limits: SessionLimits;
-  readonly #surroundings: Surroundings;
+  readonly #runtime: Runtime;
   /** By the SHA-256 of the id, least recently used first. */
   readonly #sessions = new Map<string, Session<Holder>>();
 
-  constructor(limits: SessionLimits, surroundings: Surroundings) {
+  constructor(limits: SessionLimits, runtime: Runtime) {
     this.#limits = limits;
-    this.#surroundings = surroundings;
+    this.#runtime = runtime;
   }
 
   /** Returns the id of a new session. If there are too many, the least recently used one ends. */
@@ -47,7 +47,7 @@ export class Sessions<Holder extends { keyName: string }> {
         ? ofKey
         : [...this.#sessions].slice(0, this.#sessions.size - MAX_SESSIONS + 1);
     if (surplus) this.#sessions.delete(surplus[0]);
-    const id = Buffer.from(this.#surroundings.random.bytes(ID_BYTES)).toString('base64url');
+    const id = Buffer.from(this.#runtime.random.bytes(ID_BYTES)).toString('base64url');
     this.#sessions.set(hashOf(id), { holder, startedMs: nowMs, usedMs: nowMs });
     return id;
   }
@@ -70,7 +70,7 @@ export class Sessions<Holder extends { keyName: string }> {
 
   /** The wall clock runs on while the machine is suspended. */
   #nowMs(): number {
-    return this.#surroundings.clock.wallMs();
+    return this.#runtime.clock.wallMs();
   }
 
   #isOver({ startedMs, usedMs }: Session<Holder>, nowMs: number): boolean {

@@ -3,7 +3,7 @@
  * reading. The given clock times everything that decides whether a request is sent.
  */
 import { buildConnector, type Dispatcher, Pool } from 'undici';
-import { abortable } from '../surroundings/surroundings.ts';
+import { abortable } from '../runtime/runtime.ts';
 import { BODY_TOO_LARGE, receivedExchange } from './received.ts';
 import { safeErrorCode } from './redact.ts';
 import {

@@ -1,7 +1,7 @@
 /** The options of the client and of each call. Durations are milliseconds. */
 import type { Echo } from '../domain/echo.ts';
 import type { CreateMeaning } from '../domain/provider-records.ts';
-import type { Surroundings } from '../surroundings/surroundings.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import type { ApiOperation, OperationName } from './operations.ts';
 import type { RequestSigner } from './signing.ts';
 import type { Timeouts, Transport, TransportOptions } from './transport.ts';
@@ -89,7 +89,7 @@ export interface PaymentsClientOptions {
   /** The maximum number of connections to the gateway. Default 32. */
   connections?: number;
   /** The clock for all times and waits of a call, and the randomness for request ids. */
-  surroundings: Surroundings;
+  runtime: Runtime;
   /** Creates the transport. Default: HTTP. */
   transport?: (options: TransportOptions) => Transport;
   onCall?: (event: CallEvent) => void;

@@ -52,13 +52,13 @@ export class RequestSender {
       timeouts: { ...TIMEOUTS, ...options.timeouts },
       maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
       connections: options.connections ?? CONNECTIONS,
-      clock: options.surroundings.clock,
+      clock: options.runtime.clock,
     });
   }
 
   /** Sends at most once. Rejects only with a `PaymentsError`. */
   async send<T>(call: Call<T>, options: CallOptions = {}): Promise<T> {
-    const { clock, random } = this.options.surroundings;
+    const { clock, random } = this.options.runtime;
     const started = clock.nowMs();
     const context: ErrorContext = { operation: call.operation, requestId: random.uuid() };
     const outcome = await this.#try(call, context, options);
@@ -137,9 +137,9 @@ export class RequestSender {
     context: ErrorContext,
   ): Promise<Record<string, string>> {
     const path = pathOf(this.#base, call.path);
-    const { signer, surroundings } = this.options;
+    const { signer, runtime } = this.options;
     try {
-      const input = { method, path, body: body ?? Buffer.alloc(0), timestamp: surroundings.clock.wallMs() };
+      const input = { method, path, body: body ?? Buffer.alloc(0), timestamp: runtime.clock.wallMs() };
       return await signer.sign(input);
     } catch (error) {
       throw new NotSentError(context, 'signer', safeErrorName(error));
@@ -172,7 +172,7 @@ export class RequestSender {
 
   /** Settles with `work`, but rejects at the deadline or at an abort if that comes first. */
   async #withinDeadline<T>(work: Promise<T>, { signal, deadline }: CallOptions): Promise<T> {
-    const { clock } = this.options.surroundings;
+    const { clock } = this.options.runtime;
     let stopTimer = () => {};
     let onAbort = () => {};
     const expired = new Promise<never>((_resolve, reject) => {
@@ -192,7 +192,7 @@ export class RequestSender {
 
   #throwIfExpired(context: ErrorContext, { signal, deadline }: CallOptions): void {
     if (signal?.aborted) throw new NotSentError(context, 'aborted');
-    if (deadline !== undefined && this.options.surroundings.clock.nowMs() >= deadline)
+    if (deadline !== undefined && this.options.runtime.clock.nowMs() >= deadline)
       throw new NotSentError(context, 'deadline');
   }
 

@@ -1,5 +1,5 @@
 /** One HTTP exchange. `http-transport.ts` implements it over HTTP; tests and simulations answer in-process. */
-import type { Clock } from '../surroundings/surroundings.ts';
+import type { Clock } from '../runtime/runtime.ts';
 import { safeErrorCode } from './redact.ts';
 
 export interface WireRequest {

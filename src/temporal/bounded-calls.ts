@@ -7,7 +7,7 @@ import {
   defaultGrpcRetryOptions,
   makeGrpcRetryInterceptor,
 } from '@temporalio/client';
-import type { Clock } from '../surroundings/surroundings.ts';
+import type { Clock } from '../runtime/runtime.ts';
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 

@@ -3,7 +3,7 @@
  * under the id, and a run that fails as bad input proves nothing about earlier runs.
  */
 import { type Client, ServiceError } from '@temporalio/client';
-import { type Clock, sleep } from '../surroundings/surroundings.ts';
+import { type Clock, sleep } from '../runtime/runtime.ts';
 import { readStartEvent, wholeHistory } from './histories.ts';
 import { type ListedRun, listRunsOf } from './visibility.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '@temporalio/client';
 import { STALE_WORKFLOW_CLOCK } from '../contract/failure-types.ts';
 import { clientSpans } from '../observability/temporal-client-spans.ts';
-import { type Clock, sleep } from '../surroundings/surroundings.ts';
+import { type Clock, sleep } from '../runtime/runtime.ts';
 import { queryError } from './stuck-workflow.ts';
 
 /** Another retry is needed only if another event arrives during the query. */

@@ -2,7 +2,7 @@
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { temporalConfig } from '../config/temporal-config.ts';
-import type { Surroundings } from '../surroundings/surroundings.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { ApiKeyFile, apiKeyReference } from './api-key.ts';
 import {
   configuredDataConverter,
@@ -15,7 +15,7 @@ import { clientInterceptors } from './queries.ts';
 export async function connectWorker({
   clock,
   random,
-}: Surroundings): Promise<TemporalConnection<NativeConnection> & { client: Client }> {
+}: Runtime): Promise<TemporalConnection<NativeConnection> & { client: Client }> {
   const dataConverter = configuredDataConverter(random);
   const { connectionOptions, namespace = 'default' } = temporalConfig(process.env);
   const { address = DEFAULT_ADDRESS } = connectionOptions;

@@ -5,7 +5,7 @@ import type { WorkerConfig } from '../config/config.ts';
 import type { Meter } from '../domain/record-metric.ts';
 import { dataConverter } from '../encryption/data-converter.ts';
 import type { PaymentsClientOptions } from '../payments/index.ts';
-import type { Surroundings } from '../surroundings/surroundings.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import type { EventTransport } from '../webhooks/event-transport.ts';
 
 /** The SDK's own default is too slow for the lease. */
@@ -14,7 +14,7 @@ const MAX_HEARTBEAT_THROTTLE = '1s';
 export interface ApplicationParts extends Pick<PaymentsClientOptions, 'transport'> {
   config: WorkerConfig;
   client: Client;
-  surroundings: Surroundings;
+  runtime: Runtime;
   /** Default: HTTP. */
   eventTransport?: EventTransport;
   createWorker: CreateWorker;
@@ -44,13 +44,13 @@ const UNUSED = { type: 'fixed-size', numSlots: 2 } as const;
 
 /** `buildId` distinguishes Workers of one queue in one process: a new one may start while the last one still ends. */
 export function activityWorker(
-  { config, surroundings, createWorker }: ApplicationParts,
+  { config, runtime, createWorker }: ApplicationParts,
   { slots, polls, ...queue }: ActivityQueue,
   buildId?: string,
 ): Promise<Runnable> {
   return createWorker({
     ...queue,
-    dataConverter: dataConverter(config.keys.payloads, surroundings.random),
+    dataConverter: dataConverter(config.keys.payloads, runtime.random),
     tuner: {
       activityTaskSlotSupplier: slots,
       workflowTaskSlotSupplier: UNUSED,

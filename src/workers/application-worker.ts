@@ -9,7 +9,7 @@ import type { Application } from '../config/applications.ts';
 import { sendPolicy } from '../config/config.ts';
 import { sendWithinMs } from '../domain/deadlines.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
-import { repeat } from '../surroundings/surroundings.ts';
+import { repeat } from '../runtime/runtime.ts';
 import { failoverVersionOf, NEVER_FAILS_OVER } from '../temporal/namespace.ts';
 import { type ApplicationParts, activityWorker, type Runnable, shutDown } from './activity-worker.ts';
 import { type Collection, collectorOf } from './collector.ts';
@@ -35,8 +35,8 @@ export async function applicationWorker(
   ownership: Ownership,
   collection?: Collection,
 ): Promise<Runnable> {
-  const { config, client, surroundings } = parts;
-  const { clock } = surroundings;
+  const { config, client, runtime } = parts;
+  const { clock } = runtime;
   const { env } = config;
   const { name: app, appId, callsPerSecond = env.PAYMENTS_CALLS_PER_SECOND } = application;
   const key = { environment: env.PAYMENTS_ENVIRONMENT, appId };
@@ -93,28 +93,28 @@ export async function applicationWorker(
 
 /** The activities that call the provider, and `warmUp`, which fetches the token before a call needs it. */
 async function providerCalls(
-  { config, client, surroundings, transport, meter }: ApplicationParts,
+  { config, client, runtime, transport, meter }: ApplicationParts,
   application: Application,
   gate: RateLimiter,
   callsPerSecond: number,
 ): Promise<{ callsIn: (term: OwnedTerm) => ProviderCalls; warmUp: () => void; tokens: TokenCache }> {
   const { env, keys } = config;
   const place = { environment: env.PAYMENTS_ENVIRONMENT, app: application.name };
-  const seal = new TokenSeal(keys.tokens, surroundings.random);
-  const renewals = new TokenRenewals(client, surroundings);
-  const tokens = new TokenCache(place, renewals, seal, surroundings);
+  const seal = new TokenSeal(keys.tokens, runtime.random);
+  const renewals = new TokenRenewals(client, runtime);
+  const tokens = new TokenCache(place, renewals, seal, runtime);
   const provider = await providerClient(config, application, {
-    ...{ tokens, gate, callsPerSecond, surroundings },
-    onCall: callObserver(application.name, surroundings.clock, meter),
+    ...{ tokens, gate, callsPerSecond, runtime },
+    onCall: callObserver(application.name, runtime.clock, meter),
     ...(transport && { transport }),
   });
   const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
-  const common = { ...place, client: provider, claim, surroundings };
+  const common = { ...place, client: provider, claim, runtime };
   // What it has learned outlasts a term.
   const pairs = temporalClientPairs(client);
   const token = tokenActivities({
     ...common,
-    ...{ seal, codes: new TokenSeal(keys.authorizations, surroundings.random) },
+    ...{ seal, codes: new TokenSeal(keys.authorizations, runtime.random) },
     histories: tokenHistories(client),
     sendWithinMs: sendWithinMs(env.PAYMENTS_CALL_TIMEOUT),
     cache: (owner, accessToken, lifetimeMs) => tokens.put(owner, accessToken, lifetimeMs),

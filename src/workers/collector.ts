@@ -16,8 +16,8 @@ import {
 } from '../domain/attention-codes.ts';
 import { PHASES } from '../domain/payout.ts';
 import { type AppGauge, count, type Meter, setGauge } from '../domain/record-metric.ts';
-import type { Pace } from '../surroundings/pace.ts';
-import { type Clock, repeat, sleep } from '../surroundings/surroundings.ts';
+import type { Pace } from '../runtime/pace.ts';
+import { type Clock, repeat, sleep } from '../runtime/runtime.ts';
 import { listRunPage } from '../temporal/visibility.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
 import type { TokenCache } from './tokens/token-cache.ts';

@@ -4,7 +4,7 @@ import { deliveryOptions } from '../client/event-queues.ts';
 import type { WorkerConfig } from '../config/config.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { ProblemLog } from '../observability/log.ts';
-import type { Clock } from '../surroundings/surroundings.ts';
+import type { Clock } from '../runtime/runtime.ts';
 import { inBackground } from './in-background.ts';
 
 /** A delivery that was stopped starts again. What it knew is lost; the workflows still have their events. */

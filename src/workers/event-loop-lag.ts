@@ -1,5 +1,5 @@
 /** Whether the event loop of this process keeps up: a timer that is late by more than a second, again and again, says no. */
-import { type Clock, repeat } from '../surroundings/surroundings.ts';
+import { type Clock, repeat } from '../runtime/runtime.ts';
 
 const SAMPLE_EVERY_MS = 1_000;
 const MAX_LATE_MS = 1_000;

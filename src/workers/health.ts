@@ -5,8 +5,8 @@
 import { createServer, type Server } from 'node:http';
 import type { Client } from '@temporalio/client';
 import type { Listen } from '../config/values.ts';
-import type { Drain } from '../surroundings/drain.ts';
-import type { Clock } from '../surroundings/surroundings.ts';
+import type { Drain } from '../runtime/drain.ts';
+import type { Clock } from '../runtime/runtime.ts';
 import { EventLoopLag } from './event-loop-lag.ts';
 
 /** Shorter than the timeout of most probes. */

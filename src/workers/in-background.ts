@@ -1,6 +1,6 @@
 /** What every worker process keeps in place at Temporal, also while Temporal does not respond. */
 import type { ProblemLog } from '../observability/log.ts';
-import type { Clock } from '../surroundings/surroundings.ts';
+import type { Clock } from '../runtime/runtime.ts';
 import { messageOf } from '../temporal/client-errors.ts';
 
 const RETRY_MS = 5_000;

@@ -7,15 +7,15 @@ import { logEvent } from '../domain/business-events.ts';
 import { setGauge } from '../domain/record-metric.ts';
 import { eventLogger } from '../observability/log.ts';
 import { startTracing } from '../observability/tracing.ts';
-import { Drain } from '../surroundings/drain.ts';
-import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
+import { Drain } from '../runtime/drain.ts';
+import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
 import { TemporalSetupError } from '../temporal/connection.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { connectWorker } from '../temporal/worker-connection.ts';
 import { keepDeliveries } from './deliveries.ts';
 import { serveHealth } from './health.ts';
-import { installRuntime } from './runtime.ts';
 import { keepSchedules } from './schedules.ts';
+import { installRuntime } from './temporal-runtime.ts';
 import { keepRenewals } from './tokens/token-renewals.ts';
 import { tracedWorker } from './trace-workers.ts';
 import { createWorkers, isRunning, type ProcessWorkers, runWorkers, shutDownOnSignals } from './worker.ts';
@@ -25,8 +25,8 @@ async function main(): Promise<void> {
   const config = workerConfig(process.env);
   const { env } = config;
   const { log, meter } = installRuntime(env);
-  const surroundings = PROCESS_SURROUNDINGS;
-  const { clock } = surroundings;
+  const runtime = PROCESS_SURROUNDINGS;
+  const { clock } = runtime;
   // The monotonic clock of a process counts from its start.
   setGauge(meter, 'process_start_time_seconds', {}, (clock.wallMs() - clock.nowMs()) / 1_000);
   // The bundle is made while Temporal answers.
@@ -42,14 +42,14 @@ async function main(): Promise<void> {
   const { PAYOUTS_HEALTH_LISTEN: listen } = env;
   const stopHealth = listen === undefined ? () => undefined : await serveHealth(listen, parts);
   workers = await createWorkers({
-    ...{ config, client, surroundings, meter },
+    ...{ config, client, runtime, meter },
     createWorker: (options) => Worker.create({ ...options, ...tracedWorker, connection, namespace }),
     workflowBundle: bundle,
   });
   const running = runWorkers(workers);
   const stopDeadline = shutDownOnSignals(workers, drain, { clock, drainMs: env.PAYOUTS_DRAIN });
   const stopKeeping = [
-    keepRenewals(client, config, surroundings, log),
+    keepRenewals(client, config, runtime, log),
     keepSchedules(client, config, clock, log),
     keepDeliveries(client, config, clock, log),
   ];

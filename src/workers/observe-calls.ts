@@ -4,7 +4,7 @@ import { logEvent } from '../domain/business-events.ts';
 import { count, type Meter, observeMs } from '../domain/record-metric.ts';
 import { startSpan } from '../observability/trace-context.ts';
 import type { CallEvent } from '../payments/options.ts';
-import type { Clock } from '../surroundings/surroundings.ts';
+import type { Clock } from '../runtime/runtime.ts';
 
 const TOO_MANY_REQUESTS = 429;
 

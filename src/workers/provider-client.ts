@@ -12,7 +12,7 @@ export function maxInFlight({ env }: WorkerConfig, callsPerSecond: number): numb
   return Math.min(MAX_IN_FLIGHT, Math.max(MIN_IN_FLIGHT, calls));
 }
 
-type ClientParts = Pick<PaymentsClientOptions, 'tokens' | 'surroundings' | 'transport' | 'onCall'> &
+type ClientParts = Pick<PaymentsClientOptions, 'tokens' | 'runtime' | 'transport' | 'onCall'> &
   Required<Pick<PaymentsClientOptions, 'gate'>> & { callsPerSecond: number };
 
 export async function providerClient(

@@ -8,7 +8,7 @@ import {
 import type { WorkerConfig } from '../config/config.ts';
 import { PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../contract/ids.ts';
 import type { ProblemLog } from '../observability/log.ts';
-import type { Clock } from '../surroundings/surroundings.ts';
+import type { Clock } from '../runtime/runtime.ts';
 import { inBackground } from './in-background.ts';
 
 /** UTC. By then, visibility shows the whole day before. */

@@ -8,12 +8,13 @@
  * - `payouts-api:…`: all calls to the provider except token calls. In the lease owner.
  * - `payouts-tokens-{lane}:…`: token calls, one queue per kind. In the lease owner.
  */
-import { reconcileActivities } from '../activities/aftercare/reconcile-activities.ts';
-import { reportActivities } from '../activities/aftercare/report-activities.ts';
+
 import { batchActivities } from '../activities/batch/batch-activities.ts';
 import { deliveryActivities } from '../activities/events/deliver-events.ts';
 import { publishActivities } from '../activities/events/publish-events.ts';
 import { operationActivities } from '../activities/payout/operation-activities.ts';
+import { reconcileActivities } from '../activities/reconciliation/reconcile-activities.ts';
+import { reportActivities } from '../activities/reconciliation/report-activities.ts';
 import { pauseActivities } from '../activities/shared/await-resume.ts';
 import { LeaseLooks } from '../activities/shared/lease-looks.ts';
 import { preparation } from '../activities/shared/preparation.ts';
@@ -49,14 +50,14 @@ const MAX_PACED = 2;
 const MAX_DELIVERIES = 100;
 const MAX_EVENT_POLLS = 2;
 
-export function payoutsQueue({ config, client, surroundings }: ApplicationParts) {
-  const { clock } = surroundings;
+export function payoutsQueue({ config, client, runtime }: ApplicationParts) {
+  const { clock } = runtime;
   const looks = new LeaseLooks(client, config.env.PAYMENTS_ENVIRONMENT, clock);
   return {
     taskQueue: PAYOUTS_TASK_QUEUE,
     activities: {
       ...preparation(config, looks, clock),
-      ...pauseActivities(config, looks, surroundings),
+      ...pauseActivities(config, looks, runtime),
       ...batchActivities(config, client, clock),
       ...reconcileActivities(config, client, clock),
       ...reportActivities(config, client, clock),
@@ -67,7 +68,7 @@ export function payoutsQueue({ config, client, surroundings }: ApplicationParts)
   };
 }
 
-export function nexusQueues({ config, client, surroundings: { clock } }: ApplicationParts) {
+export function nexusQueues({ config, client, runtime: { clock } }: ApplicationParts) {
   const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = config.env;
   const own = { environment, targetCurrencies, client, clock };
   return [...config.nexus].map(([app, permissions]) => ({
@@ -77,12 +78,7 @@ export function nexusQueues({ config, client, surroundings: { clock } }: Applica
 }
 
 /** One slot for each endpoint, so that a slow one delays no other. */
-export function eventQueues({
-  config,
-  client,
-  surroundings,
-  eventTransport,
-}: ApplicationParts): ActivityQueue[] {
+export function eventQueues({ config, client, runtime, eventTransport }: ApplicationParts): ActivityQueue[] {
   const { events: endpoints } = config;
   const environment = config.env.PAYMENTS_ENVIRONMENT;
   const count = [...endpoints.values()].flat().length;
@@ -91,7 +87,7 @@ export function eventQueues({
   return [
     {
       taskQueue: eventsTaskQueue(environment),
-      activities: deliveryActivities({ environment, endpoints, client, transport, surroundings }),
+      activities: deliveryActivities({ environment, endpoints, client, transport, runtime }),
       slots: { type: 'fixed-size', numSlots: Math.min(MAX_DELIVERIES, count) },
       polls: Math.min(MAX_EVENT_POLLS, count),
       shutdownGraceTime: config.env.PAYOUTS_DRAIN,
@@ -115,7 +111,7 @@ export interface ProviderCalls {
 }
 
 export function callQueues(
-  { config, surroundings: { clock } }: ApplicationParts,
+  { config, runtime: { clock } }: ApplicationParts,
   app: string,
   { api, token }: ProviderCalls,
   limiter: RateLimiter,

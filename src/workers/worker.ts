@@ -1,9 +1,9 @@
 /** The SDK workers of one process, one for workflows and those of each application: how they start, run and shut down. */
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { dataConverter } from '../encryption/data-converter.ts';
-import type { Drain, DrainSettings } from '../surroundings/drain.ts';
-import { Pace } from '../surroundings/pace.ts';
-import { type Clock, sleep } from '../surroundings/surroundings.ts';
+import type { Drain, DrainSettings } from '../runtime/drain.ts';
+import { Pace } from '../runtime/pace.ts';
+import { type Clock, sleep } from '../runtime/runtime.ts';
 import { REQUEST_EVERY_MS } from '../temporal/visibility.ts';
 import { type ApplicationParts, activityWorker, type Runnable, shutDown } from './activity-worker.ts';
 import { applicationWorker } from './application-worker.ts';
@@ -49,12 +49,12 @@ export interface ProcessParts extends ApplicationParts {
 }
 
 export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers> {
-  const { config, client, surroundings, createWorker, workflowBundle, meter } = parts;
-  const { clock } = surroundings;
+  const { config, client, runtime, createWorker, workflowBundle, meter } = parts;
+  const { clock } = runtime;
   const workflows = await createWorker({
     ...payoutsQueue(parts),
     workflowBundle,
-    dataConverter: dataConverter(config.keys.payloads, surroundings.random),
+    dataConverter: dataConverter(config.keys.payloads, runtime.random),
     maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
     stickyQueueScheduleToStartTimeout: STICKY_QUEUE_TIMEOUT,
     shutdownGraceTime: config.env.PAYOUTS_DRAIN,
@@ -67,10 +67,10 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
     client,
     identity: workflows.options.identity,
     keys: served.map(({ appId }) => ({ environment, appId })),
-    surroundings,
+    runtime,
   });
   const collection = meter && { client, environment, meter, clock, pace: new Pace(clock, REQUEST_EVERY_MS) };
-  const converter = dataConverter(config.keys.payloads, surroundings.random);
+  const converter = dataConverter(config.keys.payloads, runtime.random);
   const applications = await Promise.all([
     ...served.map((application) => applicationWorker(parts, application, ownership, collection)),
     ...eventQueues(parts).map((queue) => activityWorker(parts, queue)),

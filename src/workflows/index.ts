@@ -1,9 +1,5 @@
 /** The workflow types that workers register. */
 
-export { payoutAcknowledgement } from './aftercare/payout-acknowledgement.ts';
-export { payoutFollowUp } from './aftercare/payout-follow-up.ts';
-export { payoutReconciliation } from './aftercare/payout-reconciliation.ts';
-export { payoutReport } from './aftercare/payout-report.ts';
 export { payoutBatch } from './batch/payout-batch.ts';
 export { payoutBatchPart } from './batch/payout-batch-part.ts';
 export { callerAllowance } from './caller-allowance.ts';
@@ -20,5 +16,9 @@ export {
   workerProbe,
 } from './reads.ts';
 export { openReceivingAccount } from './receiving-account/open-receiving-account.ts';
+export { payoutAcknowledgement } from './reconciliation/payout-acknowledgement.ts';
+export { payoutFollowUp } from './reconciliation/payout-follow-up.ts';
+export { payoutReconciliation } from './reconciliation/payout-reconciliation.ts';
+export { payoutReport } from './reconciliation/payout-report.ts';
 export { tokenRenewal } from './tokens/token-renewal.ts';
 export { authorizationLink, userAuthorization } from './tokens/user-authorization.ts';

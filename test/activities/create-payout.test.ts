@@ -7,14 +7,14 @@ import type { CreateOrder } from '../../src/activities/shared/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import type { SendPolicy } from '../../src/domain/payout.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { providerClient } from '../../src/workers/provider-client.ts';
 import { realLimiter } from '../support/rate-limit.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { SEND_POLICY } from '../support/send-policy.ts';
 import { newPartnerOrderId, QUICK } from '../support/test-world.ts';
 
-const surroundings = PROCESS_SURROUNDINGS;
+const runtime = PROCESS_SURROUNDINGS;
 const RUN = 'the-first-run';
 const SCHEDULED_AT_MS = 1;
 const STARTED_AT_MS = Date.parse('2026-01-01T00:00:00Z');
@@ -44,7 +44,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
       tokens,
       gate: realLimiter(500),
       callsPerSecond: 500,
-      surroundings,
+      runtime,
     });
   });
   afterAll(async () => {
@@ -88,7 +88,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
     });
     return environment.run(() =>
       createPayout(
-        { client, claim: options.claim ?? ours, policy: { ...SEND_POLICY, ...options.policy }, surroundings },
+        { client, claim: options.claim ?? ours, policy: { ...SEND_POLICY, ...options.policy }, runtime },
         caller,
         { ...create, ...change },
       ),
@@ -217,7 +217,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
       tokens: { token: async () => 'any' },
       gate: realLimiter(500),
       callsPerSecond: 500,
-      surroundings,
+      runtime,
     });
     const environment = new MockActivityEnvironment({
       attempt: 1,
@@ -225,7 +225,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
     });
     expect(
       await environment.run(() =>
-        createPayout({ client: lost, claim: ours, policy: SEND_POLICY, surroundings }, caller, create),
+        createPayout({ client: lost, claim: ours, policy: SEND_POLICY, runtime }, caller, create),
       ),
     ).toEqual({
       kind: 'not-sent',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Allowances, DailyLimitError } from '../../src/client/allowances.ts';
 import { type DailyLimits, MAX_PAYOUTS_PER_DAY } from '../../src/domain/daily-limits.ts';
 import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
 import { post, startApiServer, type TestApiServer } from '../support/http.ts';

@@ -11,7 +11,7 @@ import { Payouts } from '../../src/client/payouts.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { patientInterceptors } from '../support/patient-client.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { QUICK } from '../support/test-world.ts';

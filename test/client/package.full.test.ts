@@ -25,7 +25,7 @@ test('contains no code of workers, workflows or the provider client, and needs n
     'domain',
     'encryption',
     'observability',
-    'surroundings',
+    'runtime',
     'temporal',
   ]);
   const code = modules.filter((file) => file.endsWith('.js'));

@@ -8,7 +8,7 @@ import { codecConfig } from '../../src/config/codec-config.ts';
 import { ConfigError, type Environment } from '../../src/config/environment.ts';
 import { KeyRing } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 
 const PAYLOAD_KEY = randomBytes(32);
 const KEYS = ['first-bearer-key-0001', 'second-bearer-key-002'];

@@ -1,6 +1,6 @@
 /** The plots of the desk. */
 import { describe, expect, test } from 'vitest';
-import { barPlot, withoutStyles } from '../../src/starters/api/desk/plots.ts';
+import { barPlot, withoutStyles } from '../../src/desk/plots.ts';
 
 describe('a plot', () => {
   test('has no inline style, and escapes its names', async () => {

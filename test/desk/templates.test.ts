@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { facts, html, link, table } from '../../src/starters/api/desk/html.ts';
+import { facts, html, link, table } from '../../src/desk/html.ts';
 
-const FOLDER = join(import.meta.dirname, '../../src/starters/api/desk');
+const FOLDER = join(import.meta.dirname, '../../src/desk');
 const sources = readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name), 'utf8')] as const);
 const MARKUP = `<b onclick='x'>"&`;
 const ESCAPED = '&lt;b onclick=&#39;x&#39;&gt;&quot;&amp;';

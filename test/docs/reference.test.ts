@@ -94,14 +94,14 @@ describe('attention codes', () => {
     ...named(TOKEN_ATTENTION).map((code) => [code, 'tokens'] as const),
     ...named(ENDPOINT_ATTENTION).map((code) => [code, 'events'] as const),
     ...[...named(FOLLOW_UP_ATTENTION), ...named(WORKFLOW_ATTENTION)].map(
-      (code) => [code, 'aftercare'] as const,
+      (code) => [code, 'reconciliation'] as const,
     ),
   ])('%s is raised by %s', (code, part) => {
     expect(raised(workflows(part))).toContain(code);
   });
 
   test('workflow details contain only listed codes', () => {
-    const written = found(source('src/workflows/aftercare'), /\bcode: '([A-Z][A-Z_]+)'/g);
+    const written = found(source('src/workflows/reconciliation'), /\bcode: '([A-Z][A-Z_]+)'/g);
     expect(written).toContain('NOT_RECONCILED');
     expect(named({ ...FOLLOW_UP_ATTENTION, ...WORKFLOW_ATTENTION })).toEqual(expect.arrayContaining(written));
     // Details list flags by `flagLines` only.

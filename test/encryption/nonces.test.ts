@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { KeyRing } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 
 const NONCE_BYTES = 12;
 const nonceOf = (sealed: Uint8Array) => Buffer.from(sealed.subarray(0, NONCE_BYTES)).toString('hex');

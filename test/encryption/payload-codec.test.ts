@@ -4,7 +4,7 @@ import proto from '@temporalio/proto';
 import { describe, expect, test } from 'vitest';
 import { KeyRing, UnknownKeyError } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 
 const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)];

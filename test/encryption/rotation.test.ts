@@ -6,7 +6,7 @@ import { encryptionKeys } from '../../src/config/encryption.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate } from '../../src/contract/token-messages.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { newKey } from '../support/keys.ts';
 import { NO_POLLS } from '../support/test-world.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';

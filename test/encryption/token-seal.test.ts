@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { TokenOwner } from '../../src/domain/token-record.ts';
 import { KeyRing, UndecipherableError, UnknownKeyError } from '../../src/encryption/key-ring.ts';
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 
 const key = randomBytes(32);
 const { random } = PROCESS_SURROUNDINGS;

@@ -10,7 +10,7 @@ import { Allowances } from '../../src/client/allowances.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { PayoutRequest, PayoutResult } from '../../src/domain/payout.ts';
 import { dataConverter, FAILURE_CONVERTER_PATH } from '../../src/encryption/data-converter.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';

@@ -9,7 +9,7 @@ import { encryptionKeys } from '../../src/config/encryption.ts';
 import { runContext } from '../../src/domain/trace.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { traceIn, withTrace } from '../../src/observability/trace-header.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { bundleOptions } from '../../src/workers/workflow-bundle.ts';
 import { newKey } from '../support/keys.ts';
 import { PayoutWorld } from '../support/payout-world.ts';

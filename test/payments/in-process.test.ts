@@ -12,7 +12,7 @@ function setUp(provider: InProcessOptions = {}, options: Partial<PaymentsClientO
   const clock = new FakeClock();
   const transports: InProcessTransport[] = [];
   const client = clientFor('https://provider.example', {
-    surroundings: { clock, random },
+    runtime: { clock, random },
     transport: (wanted) => {
       const transport = new InProcessTransport(wanted, { body: successBody('createPayout'), ...provider });
       transports.push(transport);

@@ -3,7 +3,7 @@ import { Allowances } from '../../src/client/allowances.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';

@@ -12,7 +12,7 @@ import type { PayoutRef } from '../../src/client/payouts.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate } from '../../src/contract/token-messages.ts';
 import type { FailingWorkflow } from '../../src/domain/reconciliation.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';

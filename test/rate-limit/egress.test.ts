@@ -4,7 +4,7 @@ import { fastTrip } from '../../simulation/payouts/payout-world.ts';
 import type { Process } from '../../simulation/process/life.ts';
 import type { Trip } from '../../simulation/provider/transport.ts';
 import type { World } from '../../simulation/world/world.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { Ownership } from '../../src/workers/rate-limit/ownership.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { simulatedOwner } from '../support/lease-owner.ts';
@@ -68,8 +68,8 @@ describe('H131 releasing the lease', () => {
       workflow: { getHandle: () => ({ describe: async () => lease() }) },
       workflowService: { describeTaskQueue: async () => ({ pollers: pollers() }) },
     } as unknown as Client;
-    const surroundings = { ...PROCESS_SURROUNDINGS, clock };
-    return { clock, ownership: new Ownership({ client, identity: 'me', keys: [place], surroundings }) };
+    const runtime = { ...PROCESS_SURROUNDINGS, clock };
+    return { clock, ownership: new Ownership({ client, identity: 'me', keys: [place], runtime }) };
   }
 
   test('keeps the lease while no other process waits for it, so that calls continue to be tried', async () => {

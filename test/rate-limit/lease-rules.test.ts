@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
-import type { Clock } from '../../src/surroundings/surroundings.ts';
+import type { Clock } from '../../src/runtime/runtime.ts';
 import { Fence } from '../../src/workers/rate-limit/fence.ts';
 import { type LeaseOwner, leaseActivities } from '../../src/workers/rate-limit/lease.ts';
 import { patienceMs } from '../../src/workers/rate-limit/owned-queues.ts';

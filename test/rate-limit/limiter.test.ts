@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { GatePausedError, GateTooLateError } from '../../src/payments/index.ts';
-import { sleep } from '../../src/surroundings/surroundings.ts';
+import { sleep } from '../../src/runtime/runtime.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { CALL_TIMEOUT_MS, mostInOneSecond, openLimiter, send } from '../support/rate-limit.ts';
 

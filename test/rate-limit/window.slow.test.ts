@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { sleep } from '../../src/surroundings/surroundings.ts';
+import { sleep } from '../../src/runtime/runtime.ts';
 import { RateLimiter } from '../../src/workers/rate-limit/limiter.ts';
 import { AdaptiveMargin } from '../../src/workers/rate-limit/margin.ts';
 import { RoundTrips } from '../../src/workers/rate-limit/round-trips.ts';

@@ -7,7 +7,7 @@ const SRC = join(import.meta.dirname, '../../src');
 const LAYERS = [
   ...[
     'domain',
-    'surroundings',
+    'runtime',
     'observability',
     'contract',
     'pages',

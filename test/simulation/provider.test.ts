@@ -17,7 +17,7 @@ import {
 import { type PaymentsClient, PaymentsError } from '../../src/payments/index.ts';
 import type { PaymentsClientOptions } from '../../src/payments/options.ts';
 import type { Timeouts, TransportOptions, WireRequest } from '../../src/payments/transport.ts';
-import type { Clock } from '../../src/surroundings/surroundings.ts';
+import type { Clock } from '../../src/runtime/runtime.ts';
 import { clientFor, failureOf } from '../payments/support/client.ts';
 import { CREATE, KEY, QUOTE } from '../payments/support/samples.ts';
 
@@ -49,7 +49,7 @@ class Scene {
     const world = new World({ seed });
     this.world = world;
     this.simulator = simulatorInProcess({
-      surroundings: { clock: world, random: randomness(new Random(seed + 1)) },
+      runtime: { clock: world, random: randomness(new Random(seed + 1)) },
       settings,
       apps: [{ ...APP, notifyUrl: SHOP }],
       deliver: (notification) => {
@@ -60,7 +60,7 @@ class Scene {
     this.trip = (request) => trip(request, world.random);
     this.client = clientFor('https://provider.example', {
       ...APP,
-      surroundings: { clock: world, random: randomness(new Random(seed + 2)) },
+      runtime: { clock: world, random: randomness(new Random(seed + 2)) },
       tokens: { token: async () => this.token },
       transport: (options) => this.transport(options),
       ...client,

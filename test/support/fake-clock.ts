@@ -1,7 +1,7 @@
 /** A clock that stands still until the test advances it. Between two timers, all pending work runs. */
 import { AsyncResource } from 'node:async_hooks';
 import { setImmediate as settled } from 'node:timers/promises';
-import type { Clock } from '../../src/surroundings/surroundings.ts';
+import type { Clock } from '../../src/runtime/runtime.ts';
 
 interface Timer {
   atMs: number;

@@ -1,5 +1,5 @@
 /**
- * A list server with many ended payouts, for the aftercare: it counts the requests for lists and counts, and when they came.
+ * A list server with many ended payouts, for the reconciliation: it counts the requests for lists and counts, and when they came.
  * The payouts are made up when they are read. Follow-ups that are started here are only noted. All answers come at once.
  */
 import { defaultPayloadConverter } from '@temporalio/common';
@@ -46,7 +46,7 @@ interface Row {
 export class ListedPayouts {
   /** The virtual time of each request for a list or a count. */
   readonly requestsAtMs: number[] = [];
-  /** The requests of the aftercare among them. */
+  /** The requests of the reconciliation among them. */
   requests = 0;
   /** When the follow-up of each payout was started. */
   readonly followedAtMs = new Map<number, number>();

@@ -7,7 +7,7 @@ import {
   isGrpcServiceError,
   type WorkflowClientInterceptor,
 } from '@temporalio/client';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { clientInterceptors } from '../../src/temporal/queries.ts';
 import { PATIENCE_MS } from './patience.ts';
 

@@ -16,7 +16,7 @@ import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { ApprovalPolicy } from '../../src/domain/approval-policy.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import type { Runnable } from '../../src/workers/activity-worker.ts';
 import { keepRenewals } from '../../src/workers/tokens/token-renewals.ts';
@@ -120,7 +120,7 @@ export class PayoutWorld extends TestWorld {
     if (this.approvals !== null && !('PAYOUTS_ENCRYPTION_KEYS' in change))
       await setFirstSettings(client, this.env, this.approvals);
     const created = await createWorkers({
-      ...{ config, client, surroundings: PROCESS_SURROUNDINGS },
+      ...{ config, client, runtime: PROCESS_SURROUNDINGS },
       createWorker: (options) =>
         Worker.create({ ...options, connection: this.native, namespace: this.namespace }),
       workflowBundle: await workflowBundle(config.env.PAYOUTS_WORKFLOW_BUNDLE),

@@ -1,5 +1,5 @@
 /** A rate limiter whose lease this process owns as long as the test needs it. */
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { RateLimiter, type Term } from '../../src/workers/rate-limit/limiter.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { FakeClock } from './fake-clock.ts';

@@ -1,11 +1,11 @@
 /** Runs the reconciliation now instead of on its schedule, with helpers for assertions. */
 
-import type { LookedAtClosed } from '../../src/activities/aftercare/aftercare-types.ts';
-import { type Closer, reconcileClosed } from '../../src/activities/aftercare/reconcile-closed.ts';
+import { type Closer, reconcileClosed } from '../../src/activities/reconciliation/reconcile-closed.ts';
+import type { LookedAtClosed } from '../../src/activities/reconciliation/reconciliation-types.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../../src/contract/ids.ts';
 import type { ReconciliationReport } from '../../src/domain/reconciliation.ts';
-import type { payoutReconciliation } from '../../src/workflows/aftercare/payout-reconciliation.ts';
+import type { payoutReconciliation } from '../../src/workflows/reconciliation/payout-reconciliation.ts';
 import { eventually } from './eventually.ts';
 import { newPartnerOrderId, type TestWorld } from './test-world.ts';
 

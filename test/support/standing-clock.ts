@@ -1,7 +1,7 @@
 /** The monotonic clock of this process under control of the test: it stands still until the test moves it. */
 import { onTestFinished, vi } from 'vitest';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
-import type { Clock } from '../../src/surroundings/surroundings.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import type { Clock } from '../../src/runtime/runtime.ts';
 
 /** Replaces `performance.now()` everywhere in this process, because the simulator of the provider reads that. */
 export interface StandingClock extends Clock {

@@ -5,7 +5,7 @@ import type { FaultInput, FaultRuleInput, SimulatorControl } from '../../simulat
 import type { PayoutRef, Payouts } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
-import type { Clock } from '../../src/surroundings/surroundings.ts';
+import type { Clock } from '../../src/runtime/runtime.ts';
 import { eventually } from './eventually.ts';
 import { payoutRequest } from './requests.ts';
 

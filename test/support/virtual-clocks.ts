@@ -1,7 +1,7 @@
 /** The clocks of the virtual worlds, for servers that a test runs on a client of one. */
 import type { Client } from '@temporalio/client';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
-import type { Clock } from '../../src/surroundings/surroundings.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import type { Clock } from '../../src/runtime/runtime.ts';
 
 const clocks = new WeakMap<Client['connection'], Clock>();
 

@@ -18,7 +18,7 @@ import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { ApprovalPolicy } from '../../src/domain/approval-policy.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
-import type { Clock, Surroundings } from '../../src/surroundings/surroundings.ts';
+import type { Clock, Runtime } from '../../src/runtime/runtime.ts';
 import { StandingTransport } from './event-endpoint.ts';
 import { virtualPauses } from './eventually.ts';
 import { startTemporalFront, type TemporalFront } from './temporal-front.ts';
@@ -149,7 +149,7 @@ export class VirtualWorld extends TestWorld {
   }
 
   /** For what runs in the test's process. */
-  get surroundings(): Surroundings {
+  get runtime(): Runtime {
     return { clock: this.clock, random: this.system.world.randomness() };
   }
 

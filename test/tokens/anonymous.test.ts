@@ -18,9 +18,9 @@ import {
 import { tokenStateQuery } from '../../src/contract/token-messages.ts';
 import { KeyRing } from '../../src/encryption/key-ring.ts';
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { handleErrors } from '../../src/starters/api/error-mapping.ts';
 import { oauthRoutes } from '../../src/starters/api/oauth-routes.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';
 import { eventually } from '../support/eventually.ts';
@@ -220,7 +220,7 @@ describe('H42 tokens from a code, which works only once', () => {
     ]) {
       const { exchangeCode } = tokenActivities({
         ...{ environment: 'test', app: 'default', seal, histories, sendWithinMs: 1_000 },
-        ...{ claim: never, cache: () => undefined, handOver: never, surroundings: PROCESS_SURROUNDINGS },
+        ...{ claim: never, cache: () => undefined, handOver: never, runtime: PROCESS_SURROUNDINGS },
         codes: seal,
         client: { applicationToken: never, refreshUserToken: never, exchangeCode: never },
       });
@@ -249,9 +249,9 @@ describe('H42 tokens from a code, which works only once', () => {
     const obtainedAtMs = world.clock.wallMs();
     const grant = { access: 'a', fingerprint: 'f', lifetimeMs: 3_600_000, obtainedAtMs, refresh: 'r' };
     const owner = { environment: 'test', app: 'default', openId };
-    await new TokenRenewals(client, world.surroundings).handOver(owner, grant);
+    await new TokenRenewals(client, world.runtime).handOver(owner, grant);
     // A second handover, as happens when the answer to the first is lost.
-    await new TokenRenewals(client, world.surroundings).handOver(owner, grant);
+    await new TokenRenewals(client, world.runtime).handOver(owner, grant);
     const state = await eventually(() =>
       world.client.workflow
         .getHandle(tokenWorkflowId('default', openId))

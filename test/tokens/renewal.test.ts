@@ -3,7 +3,7 @@ import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { type GrantRequest, grantUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
 import type { CurrentGrant } from '../../src/domain/token-record.ts';
 import { fingerprint, TokenSeal } from '../../src/encryption/token-seal.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { eventually } from '../support/eventually.ts';
 import { NO_POLLS } from '../support/test-world.ts';
@@ -98,7 +98,7 @@ test('H44 a renewal with many requests continues as new, with the token and the 
   const world = await VirtualWorld.start();
   try {
     await world.payouts.result(await world.pay('success final=0s'));
-    const renewals = new TokenRenewals(world.client, world.surroundings);
+    const renewals = new TokenRenewals(world.client, world.runtime);
     const grant = async () => {
       const { grantedAtMs: _now, ...rest } = await renewals.grant({ environment: 'test', app: 'default' });
       return rest;

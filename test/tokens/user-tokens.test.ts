@@ -135,7 +135,7 @@ describe('H42 a handover of tokens', () => {
     await inWorld({ idle: true }, async (world) => {
       const owner = { environment: 'test', app: 'default', openId: `user-${randomUUID()}` };
       const obtainedAtMs = world.clock.wallMs() - 60_000;
-      await new TokenRenewals(world.client, world.surroundings).handOver(owner, grantOf('one', obtainedAtMs));
+      await new TokenRenewals(world.client, world.runtime).handOver(owner, grantOf('one', obtainedAtMs));
       await world.startWorkers();
       expect(await eventually(() => state(world, owner.openId).catch(() => undefined))).toMatchObject({
         obtainedAt: new Date(obtainedAtMs).toISOString(),
@@ -148,7 +148,7 @@ describe('H42 a handover of tokens', () => {
   test('of an older authorization, or repeated, does not replace a newer one', async () => {
     await inWorld({ idle: true }, async (world) => {
       const owner = { environment: 'test', app: 'default', openId: `user-${randomUUID()}` };
-      const renewals = new TokenRenewals(world.client, world.surroundings);
+      const renewals = new TokenRenewals(world.client, world.runtime);
       const now = world.clock.wallMs();
       const [older, newer] = [grantOf('older', now - 60_000), grantOf('newer', now - 30_000)];
       for (const grant of [newer, older, newer]) await renewals.handOver(owner, grant);
@@ -170,7 +170,7 @@ describe('H42 a handover of tokens', () => {
         const { obtainedAt = '' } = await state(world, openId);
         await handle(world, openId).executeUpdate(renewUpdate);
         await handle(world, openId).terminate('a mistake in the UI');
-        const renewals = new TokenRenewals(world.client, world.surroundings);
+        const renewals = new TokenRenewals(world.client, world.runtime);
         await renewals.ensure(owner);
         await eventually(async () => ((await state(world, openId)).renewals === 1 ? true : undefined));
         await renewals.handOver(owner, grantOf('late', Date.parse(obtainedAt)));
@@ -254,7 +254,7 @@ describe('H42 a Workflow Reset of a renewal', () => {
   test('followed by a termination: the next run has the newest token too', async () => {
     await resetWorld('refreshUserToken', async (world, openId) => {
       await handle(world, openId).terminate('a mistake in the UI');
-      await new TokenRenewals(world.client, world.surroundings).ensure({
+      await new TokenRenewals(world.client, world.runtime).ensure({
         environment: 'test',
         app: 'default',
         openId,
@@ -268,7 +268,7 @@ describe('a terminated renewal', () => {
   test('is started again from its last history', async () => {
     await inWorld({ settings: { userTokenSeconds: 3_600 } }, async (world) => {
       const openId = await authorized(world);
-      const renewals = new TokenRenewals(world.client, world.surroundings);
+      const renewals = new TokenRenewals(world.client, world.runtime);
       await handle(world, openId).terminate('a mistake in the UI');
       await eventually(async () => {
         await renewals.restartStopped({ environment: 'test', app: 'default' });
@@ -299,7 +299,7 @@ describe('a terminated renewal', () => {
         interceptors: { workflow: [breaking] },
       });
       await eventually(async () => {
-        const failed = await new TokenRenewals(client, world.surroundings).restartStopped({
+        const failed = await new TokenRenewals(client, world.runtime).restartStopped({
           environment: 'test',
           app: 'default',
         });
@@ -307,7 +307,7 @@ describe('a terminated renewal', () => {
       });
       const other = broken === tokenWorkflowId('default', one) ? two : one;
       await eventually(async () => {
-        await new TokenRenewals(client, world.surroundings).restartStopped({
+        await new TokenRenewals(client, world.runtime).restartStopped({
           environment: 'test',
           app: 'default',
         });
@@ -319,7 +319,7 @@ describe('a terminated renewal', () => {
   test('before its first action: the grant that it received is not lost', async () => {
     await inWorld({ idle: true, settings: { userTokenSeconds: 3_600 } }, async (world) => {
       const owner = { environment: 'test', app: 'default', openId: `user-${randomUUID()}` };
-      const renewals = new TokenRenewals(world.client, world.surroundings);
+      const renewals = new TokenRenewals(world.client, world.runtime);
       await renewals.handOver(owner, grantOf('sealed', world.clock.wallMs()));
       await handle(world, owner.openId).terminate('a mistake in the UI');
       await renewals.ensure(owner);
@@ -342,7 +342,7 @@ describe('a terminated renewal', () => {
         await eventually(held.arrived);
         await handle(world, openId).terminate('a mistake in the UI');
         held.release();
-        await new TokenRenewals(world.client, world.surroundings).ensure({
+        await new TokenRenewals(world.client, world.runtime).ensure({
           environment: 'test',
           app: 'default',
           openId,
@@ -358,7 +358,7 @@ describe('a terminated renewal', () => {
       const openId = await authorized(world);
       await handle(world, openId).cancel();
       await handle(world, openId).result();
-      await new TokenRenewals(world.client, world.surroundings).restartStopped({
+      await new TokenRenewals(world.client, world.runtime).restartStopped({
         environment: 'test',
         app: 'default',
       });

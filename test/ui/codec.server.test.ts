@@ -8,7 +8,7 @@ import { buildCodecServer } from '../../src/codec-server/server.ts';
 import { codecConfig } from '../../src/config/codec-config.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { launchBrowser, patient } from '../support/browser.ts';
 import { newKey } from '../support/keys.ts';
 import { payoutRequest } from '../support/requests.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Clock } from '../../src/surroundings/surroundings.ts';
+import type { Clock } from '../../src/runtime/runtime.ts';
 import { EventLoopLag } from '../../src/workers/event-loop-lag.ts';
 
 /** A clock whose timers fire when the test says so. */

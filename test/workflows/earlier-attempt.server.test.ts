@@ -5,7 +5,7 @@ import { preparation } from '../../src/activities/shared/preparation.ts';
 import type { ProviderActivities } from '../../src/activities/shared/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { FIXED_LOOKS } from '../support/fixed-looks.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { NO_POLLS } from '../support/test-world.ts';

@@ -6,7 +6,7 @@ import type { WorkerConfig } from '../../config/config.ts';
 import { payoutBatchWorkflowId } from '../../contract/ids.ts';
 import { batchRequestSchema, checkRows, rowKeys, rowsDigest } from '../../contract/payout-batch.ts';
 import { checkBody, targetErrors } from '../../contract/payout-request.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
+import type { Clock } from '../../runtime/runtime.ts';
 import { eventTypesOf } from '../events/publish-events.ts';
 import { onlyHere, withHeartbeats } from '../shared/execution.ts';
 import { retryIn } from '../shared/failures.ts';

@@ -9,8 +9,8 @@ import { type DeliveryOutcome, orderKey, type QueuedEvent } from '../../domain/e
 import { bodyOf, TEST_EVENT_TYPE } from '../../domain/event-log.ts';
 import { isTraceParent } from '../../domain/trace.ts';
 import { inSpan, type SpanStart } from '../../observability/trace-context.ts';
-import { inParallel } from '../../surroundings/in-parallel.ts';
-import { repeat, type Surroundings } from '../../surroundings/surroundings.ts';
+import { inParallel } from '../../runtime/in-parallel.ts';
+import { type Runtime, repeat } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import type { EventAnswer, EventTransport } from '../../webhooks/event-transport.ts';
 import { signedHeaders } from '../../webhooks/sign-event.ts';
@@ -27,7 +27,7 @@ export interface Delivery {
   endpoints: EventEndpoints;
   client: Client;
   transport: EventTransport;
-  surroundings: Surroundings;
+  runtime: Runtime;
 }
 
 const outcomesSchema = z.array(
@@ -38,8 +38,8 @@ const outcomesSchema = z.array(
 );
 
 export function deliveryActivities(delivery: Delivery): DeliveryActivities {
-  const { environment, endpoints, surroundings } = delivery;
-  const { clock } = surroundings;
+  const { environment, endpoints, runtime } = delivery;
+  const { clock } = runtime;
   return {
     async deliverEvents(deliver) {
       requireHere({ environment }, { environment: deliver.environment });
@@ -70,7 +70,7 @@ class Batch {
   constructor(parts: Delivery, endpoint: EventEndpoint) {
     this.parts = parts;
     this.endpoint = endpoint;
-    this.untilMs = parts.surroundings.clock.nowMs() + LAST_START_MS;
+    this.untilMs = parts.runtime.clock.nowMs() + LAST_START_MS;
   }
 
   /** Skips what an earlier attempt delivered before its worker died. */
@@ -89,7 +89,7 @@ class Batch {
 
   /** After a failure, the later events of the order wait. */
   private async sendInOrder(events: readonly QueuedEvent[]): Promise<void> {
-    const { clock } = this.parts.surroundings;
+    const { clock } = this.parts.runtime;
     for (const event of events) {
       if (this.isGone || clock.nowMs() > this.untilMs || cancellationSignal().aborted) return;
       const outcome = await this.sendOne(event);
@@ -134,8 +134,8 @@ class Batch {
   }
 
   private async post(id: string, body: string, more: Record<string, string>): Promise<EventAnswer> {
-    const { transport, surroundings } = this.parts;
-    const { clock } = surroundings;
+    const { transport, runtime } = this.parts;
+    const { clock } = runtime;
     const { url, keys, allowPrivateAddress } = this.endpoint;
     const deadline = new AbortController();
     const stop = clock.after(REQUEST_TIMEOUT_MS, () => deadline.abort());

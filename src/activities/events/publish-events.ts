@@ -4,7 +4,7 @@ import { queueEvents } from '../../client/event-queues.ts';
 import type { WorkerConfig } from '../../config/config.ts';
 import { wantedTypes, wants } from '../../config/events.ts';
 import type { EventType } from '../../domain/event-log.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
+import type { Clock } from '../../runtime/runtime.ts';
 import { onlyHere } from '../shared/execution.ts';
 import type { PublishActivities } from './event-types.ts';
 

@@ -8,7 +8,7 @@ import {
   OrderNotExistError,
   type PaymentsClient,
 } from '../../payments/index.ts';
-import type { Random, Surroundings } from '../../surroundings/surroundings.ts';
+import type { Random, Runtime } from '../../runtime/runtime.ts';
 import { optionsOf } from '../shared/execution.ts';
 import { asFailure } from '../shared/failures.ts';
 import type { Caller, CreateAnswer, CreateOrder, NothingSent } from '../shared/types.ts';
@@ -19,12 +19,12 @@ export interface CreateDependencies {
   claim: Claim;
   /** Undefined while the application has no shared settings: nothing may be sent. */
   policy: SendPolicy | undefined;
-  surroundings: Surroundings;
+  runtime: Runtime;
 }
 
 /** Sends the create, unless it may have been sent before. Throws if the outcome is unknown: an order may exist. */
 export async function createPayout(
-  { client, claim, policy, surroundings: { clock, random } }: CreateDependencies,
+  { client, claim, policy, runtime: { clock, random } }: CreateDependencies,
   caller: Caller,
   create: CreateOrder,
 ): Promise<CreateAnswer> {

@@ -10,7 +10,7 @@ import { payoutWorkflowId } from '../../contract/ids.ts';
 import { storedResultSchema } from '../../contract/payout-answers.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
 import type { PayoutResult } from '../../domain/payout.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
+import type { Clock } from '../../runtime/runtime.ts';
 import { isGone, unlessGone } from '../../temporal/client-errors.ts';
 import { onlyHere } from '../shared/execution.ts';
 import { retryIn } from '../shared/failures.ts';

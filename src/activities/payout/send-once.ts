@@ -5,7 +5,7 @@
 import { activityInfo, Context } from '@temporalio/activity';
 import type { SendPolicy } from '../../domain/payout.ts';
 import { NotSentError, UnavailableError } from '../../payments/index.ts';
-import { type Clock, repeat } from '../../surroundings/surroundings.ts';
+import { type Clock, repeat } from '../../runtime/runtime.ts';
 import type { NothingSent, RunFacts, SendGuard } from '../shared/types.ts';
 
 /** Records in Temporal that the request may be sent from now on. Rejects if Temporal does not acknowledge it. */

@@ -11,7 +11,7 @@ import {
   RefusedError,
   UnauthorizedError,
 } from '../../payments/index.ts';
-import type { Random } from '../../surroundings/surroundings.ts';
+import type { Random } from '../../runtime/runtime.ts';
 import type { CreateDependencies } from '../payout/create-payout.ts';
 import { type RunHistories, runsThatMayHaveSent, sendsOf } from '../payout/earlier-runs.ts';
 import { claimSend, mustNotSend, provablyNotSent } from '../payout/send-once.ts';
@@ -32,7 +32,7 @@ interface WithPolicy {
 
 /** Sends the request, unless it may have been sent before. Throws if the outcome is unknown. */
 export async function openReceivingAccount(
-  { client, claim, policy, surroundings: { clock, random } }: CreateDependencies,
+  { client, claim, policy, runtime: { clock, random } }: CreateDependencies,
   options: CallerOptions,
   { request, ...guard }: OpenAccount,
 ): Promise<OpenAnswer> {

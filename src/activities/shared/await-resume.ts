@@ -6,7 +6,7 @@ import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { WorkerConfig } from '../../config/config.ts';
 import { holdOf } from '../../domain/rate-limit-lease.ts';
 import { HOUR_MS } from '../../domain/time.ts';
-import type { Surroundings } from '../../surroundings/surroundings.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 import { onlyHere } from './execution.ts';
 import { retryIn } from './failures.ts';
 import type { LeaseLooks } from './lease-looks.ts';
@@ -19,7 +19,7 @@ const GROWTH = 1.5;
 export function pauseActivities(
   { env, applications }: WorkerConfig,
   looks: LeaseLooks,
-  { clock, random }: Surroundings,
+  { clock, random }: Runtime,
 ): PauseActivities {
   const here = onlyHere(env.PAYMENTS_ENVIRONMENT, clock);
   const isHeld = async (appId: string) => holdOf(await looks.recent(appId)) !== undefined;

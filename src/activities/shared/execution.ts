@@ -1,6 +1,6 @@
 /** How activities run: in a worker of the right environment and application, with heartbeats, for a caller. */
 import { ApplicationFailure, activityInfo, Context } from '@temporalio/activity';
-import { type Clock, repeat } from '../../surroundings/surroundings.ts';
+import { type Clock, repeat } from '../../runtime/runtime.ts';
 import type { Caller } from './types.ts';
 
 const HEARTBEAT_EVERY_MS = 2_000;

@@ -2,7 +2,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { NotSentError, PaymentsError } from '../../payments/index.ts';
-import type { Random } from '../../surroundings/surroundings.ts';
+import type { Random } from '../../runtime/runtime.ts';
 
 /** The provider counts calls in a sliding second. */
 const RATE_LIMIT_WINDOW_MS = 1_000;

@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import { leaseWorkflowId } from '../../contract/ids.ts';
 import { settingsIn } from '../../contract/lease-settings.ts';
 import { inForce, type LeaseSettings, type SharedSettings } from '../../domain/rate-limit-lease.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
+import type { Clock } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { failoverVersionOf } from '../../temporal/namespace.ts';
 

@@ -16,7 +16,7 @@ import { checkReceivingAccount } from '../../contract/receiving-account.ts';
 import { requiresApproval } from '../../domain/approval-policy.ts';
 import type { FollowUpPlan, FollowUpRequest } from '../../domain/follow-up.ts';
 import { authorizationUrl } from '../../payments/index.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
+import type { Clock } from '../../runtime/runtime.ts';
 import { eventTypesOf } from '../events/publish-events.ts';
 import { doubtAbout } from '../payout/send-once.ts';
 import { onlyHere, wrongWorker } from './execution.ts';

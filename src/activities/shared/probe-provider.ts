@@ -6,7 +6,7 @@ import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
 import type { PayoutOrder, Quote, TradeKey, TradeResult } from '../../domain/provider-records.ts';
 import { type ClockOffset, clockOffset } from '../../domain/time.ts';
 import { MalformedAnswerError, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
-import type { Clock, Random, Surroundings } from '../../surroundings/surroundings.ts';
+import type { Clock, Random, Runtime } from '../../runtime/runtime.ts';
 
 /** The calls that a probe may use. They change nothing, except that a quote creates a lock, which expires. */
 type Probed = Pick<PaymentsClient, 'ping' | 'quote' | 'tradeResult' | 'payoutOrder'>;
@@ -23,7 +23,7 @@ const NOT_PROCESSED = ['UNAUTHORIZED', 'REFUSED', 'MALFORMED_ANSWER'];
 export async function probeProvider(
   client: Probed,
   target: ProbeTarget,
-  { clock, random }: Surroundings,
+  { clock, random }: Runtime,
 ): Promise<ProbeResult> {
   let read: ClockOffset | undefined;
   const [gateway, unknown, existing, quoted] = await Promise.all([
@@ -124,7 +124,7 @@ function unknownOrder(answer: Answer): Finding {
 async function existingOrder(
   client: Probed,
   { clientId, partnerOrderId }: ProbeTarget,
-  { clock, random }: Surroundings,
+  { clock, random }: Runtime,
 ): Promise<Record<string, Finding> | undefined> {
   if (clientId === undefined || partnerOrderId === undefined) return undefined;
   const answer = await answerTo(() => client.tradeResult({ clientId, partnerOrderId }));

@@ -34,8 +34,8 @@ export interface ProviderDependencies extends CreateDependencies {
 }
 
 export function providerActivities(dependencies: ProviderDependencies): ProviderActivities {
-  const { environment, app, client, histories, pairs, policy, quoteCodes, surroundings } = dependencies;
-  const { clock, random } = surroundings;
+  const { environment, app, client, histories, pairs, policy, quoteCodes, runtime } = dependencies;
+  const { clock, random } = runtime;
   const here = (caller: Caller) =>
     requireHere({ environment, app }, { environment: caller.environment, app: caller.app });
   const call = <T>(caller: Caller, work: (options: Options) => Promise<T>): Promise<T> => {
@@ -95,7 +95,7 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
         return { exists: false, isPairKnown, mayRepeat, recoveredAtMs, ...sends, runId };
       }),
     fetchOrder: (caller, orderId) => read(caller, (options) => client.payoutOrder(orderId, options)),
-    probeProvider: (caller, target) => call(caller, () => probeProvider(client, target, surroundings)),
+    probeProvider: (caller, target) => call(caller, () => probeProvider(client, target, runtime)),
     fetchTradeWithDetail: (caller, key) =>
       call(caller, async (options) => {
         const trade = await retryOnce(() => result(key, options));
@@ -131,7 +131,7 @@ function known(policy: SendPolicy | undefined): SendPolicy {
 
 /** The quote, and when its request was sent. */
 async function quoteAndTime(
-  { client, surroundings: { clock } }: ProviderDependencies,
+  { client, runtime: { clock } }: ProviderDependencies,
   request: QuoteRequest,
   options: Options,
 ): Promise<{ quote: Quote } & QuoteSent> {

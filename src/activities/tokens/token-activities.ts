@@ -4,7 +4,7 @@ import type { UserTokens } from '../../domain/provider-records.ts';
 import { type Grant, type TokenOwner, tokenKind } from '../../domain/token-record.ts';
 import { fingerprint, type TokenSeal } from '../../encryption/token-seal.ts';
 import { NotSentError, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
-import type { Random, Surroundings } from '../../surroundings/surroundings.ts';
+import type { Random, Runtime } from '../../runtime/runtime.ts';
 import type { WorkflowRun } from '../../temporal/histories.ts';
 import { type Claim, claimSend } from '../payout/send-once.ts';
 import { requireHere, withHeartbeats } from '../shared/execution.ts';
@@ -32,7 +32,7 @@ export interface TokenDependencies {
   /** The deadline of each send, from the activity's start. */
   sendWithinMs: number;
   cache(owner: TokenOwner, accessToken: string, lifetimeMs: number): void;
-  surroundings: Surroundings;
+  runtime: Runtime;
   histories: Omit<GrantHistories, 'newestElsewhere'>;
   /** Hands a user's tokens over to their renewal, and starts it if necessary. Rejects only after all retries. */
   handOver(owner: TokenOwner, grant: Grant): Promise<void>;
@@ -44,7 +44,7 @@ export function recallActivities(histories: Pick<GrantHistories, 'newestElsewher
 
 export function tokenActivities(parts: TokenDependencies): TokenActivities & AuthorizationActivities {
   const { client, seal, codes, cache, histories } = parts;
-  const deadline = () => parts.surroundings.clock.nowMs() + parts.sendWithinMs;
+  const deadline = () => parts.runtime.clock.nowMs() + parts.sendWithinMs;
 
   const userGrant = (owner: TokenOwner, tokens: UserTokens, obtainedAtMs: number): Grant => ({
     access: seal.seal(tokens.accessToken, owner, 'access'),
@@ -115,7 +115,7 @@ async function attemptStartedAtMs(histories: Pick<GrantHistories, 'startedAtMs'>
 }
 
 function call<T>(
-  { environment, app, surroundings: { clock, random } }: TokenDependencies,
+  { environment, app, runtime: { clock, random } }: TokenDependencies,
   owner: TokenOwner,
   work: () => Promise<T>,
   triedBefore = false,

@@ -9,8 +9,8 @@ import { ProviderReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { ReadSlots } from '../../client/shared-reads.ts';
 import type { ApiConfig } from '../../config/api-config.ts';
-import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
+import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
+import type { Clock } from '../../runtime/runtime.ts';
 import { Waits } from './waits.ts';
 
 const TEMPORAL_TIMEOUT_MS = 10_000;

@@ -1,6 +1,6 @@
 /** Keeps a flood of equal events from flooding a log: the first ones pass, and the others become a count. */
-import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
+import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
+import type { Clock } from '../../runtime/runtime.ts';
 
 const INTERVAL_MS = 60_000;
 const PASS_PER_KEY = 10;

@@ -2,12 +2,12 @@
 
 import { apiConfig } from '../../config/api-config.ts';
 import { ConfigError } from '../../config/environment.ts';
+import { loadPlots } from '../../desk/plots.ts';
 import { startTracing } from '../../observability/tracing.ts';
 import { PaymentsSettingError } from '../../payments/index.ts';
-import { Drain, drainOnSignals } from '../../surroundings/drain.ts';
-import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
+import { Drain, drainOnSignals } from '../../runtime/drain.ts';
+import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
 import { connectClient, TemporalSetupError } from '../../temporal/connection.ts';
-import { loadPlots } from './desk/plots.ts';
 import { buildServer } from './server.ts';
 
 async function main(): Promise<void> {

@@ -2,9 +2,9 @@
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
-import type { Drain } from '../../surroundings/drain.ts';
-import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
+import type { Drain } from '../../runtime/drain.ts';
+import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
+import type { Clock } from '../../runtime/runtime.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import type { AuditLog } from './audit.ts';
 import { callerOf, requireVerb } from './callers.ts';

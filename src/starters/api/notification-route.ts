@@ -13,8 +13,8 @@ import {
   type NotificationVerifier,
   parseNotification,
 } from '../../payments/index.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
-import { networkOf, TokenBuckets } from '../../surroundings/token-buckets.ts';
+import type { Clock } from '../../runtime/runtime.ts';
+import { networkOf, TokenBuckets } from '../../runtime/token-buckets.ts';
 import { requireNoAppInQuery } from './bodies.ts';
 import { problemFor } from './error-mapping.ts';
 import { FloodGate } from './flood-gate.ts';

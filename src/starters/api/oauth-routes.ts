@@ -10,8 +10,8 @@ import { AttemptRefusedError, type Authorizations } from '../../client/authoriza
 import { appName } from '../../contract/payout-request.ts';
 import type { AuthorizationOutcome } from '../../domain/token-record.ts';
 import { sendPage } from '../../pages/page.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
-import { networkOf, TokenBuckets } from '../../surroundings/token-buckets.ts';
+import type { Clock } from '../../runtime/runtime.ts';
+import { networkOf, TokenBuckets } from '../../runtime/token-buckets.ts';
 import { requireNoAppInQuery } from './bodies.ts';
 import { requireScope } from './callers.ts';
 import type { Clients } from './clients.ts';

@@ -7,8 +7,8 @@ import {
   notificationSignal,
 } from '../../contract/payout-messages.ts';
 import type { Notification } from '../../payments/index.ts';
-import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
-import { type Clock, repeat } from '../../surroundings/surroundings.ts';
+import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
+import { type Clock, repeat } from '../../runtime/runtime.ts';
 import { isQuotable } from '../../temporal/visibility.ts';
 import { SignalCoalescer } from './signal-coalescer.ts';
 import { UnmatchedNotifications } from './unmatched-notifications.ts';

@@ -4,7 +4,7 @@
  */
 import type { Callers } from '../../config/callers.ts';
 import { type EventLogger, logEvent } from '../../domain/business-events.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
+import type { Clock } from '../../runtime/runtime.ts';
 
 const INTERVAL_MS = 60_000;
 /** Of all applications that no key names: the sender chooses the path. */

@@ -1,8 +1,8 @@
 /** Rate limits of requests with a key: the requests of each caller, and the unknown keys of each address. They hold per process. */
 import type { HashedKey } from '../../config/bearer-keys.ts';
 import type { Caller } from '../../config/callers.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
-import { type BucketSize, networkOf, TokenBuckets } from '../../surroundings/token-buckets.ts';
+import type { Clock } from '../../runtime/runtime.ts';
+import { type BucketSize, networkOf, TokenBuckets } from '../../runtime/token-buckets.ts';
 import { Problem, retryAfter, tooManyRequests } from './problem.ts';
 
 /** Too few to guess even a short key, and enough that a program with a removed key does not block its neighbors. */

@@ -2,14 +2,14 @@
 import type { Client } from '@temporalio/client';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { ApiConfig } from '../../config/api-config.ts';
+import { deskRoutes } from '../../desk/desk.ts';
 import { logOptions } from '../../observability/log.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
-import { connectionLimits, Drain } from '../../surroundings/drain.ts';
-import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
+import { connectionLimits, Drain } from '../../runtime/drain.ts';
+import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
+import type { Clock } from '../../runtime/runtime.ts';
 import { AuditLog } from './audit.ts';
 import { clientsOf } from './clients.ts';
-import { deskRoutes } from './desk/desk.ts';
 import { docsRoutes, problemRoutes } from './docs-routes.ts';
 import {
   handleErrors,
@@ -104,8 +104,8 @@ export async function buildServer(
   metricsRoute(server, callers, audit, metrics.registry);
   serveOperations(server, callers, audit, operations);
   if (config.PAYOUTS_DESK === 'on') {
-    const surroundings = { ...PROCESS_SURROUNDINGS, clock };
-    deskRoutes(server, { client, clients, callers, config, operations, audit, surroundings, toProblem });
+    const runtime = { ...PROCESS_SURROUNDINGS, clock };
+    deskRoutes(server, { client, clients, callers, config, operations, audit, runtime, toProblem });
   }
   return server;
 }

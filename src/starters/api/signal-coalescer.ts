@@ -2,8 +2,8 @@
  * Limits the signals to each workflow: one at a time, one per second, and the rate of a token bucket. Deliveries in between
  * share the next signal, which carries the latest content.
  */
-import { type Clock, sleep } from '../../surroundings/surroundings.ts';
-import { TokenBuckets } from '../../surroundings/token-buckets.ts';
+import { type Clock, sleep } from '../../runtime/runtime.ts';
+import { TokenBuckets } from '../../runtime/token-buckets.ts';
 
 const SPACING_MS = 1_000;
 /** More than an order has statuses. In days, unlimited signals would fill the history of an open payout. */

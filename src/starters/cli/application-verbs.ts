@@ -8,7 +8,7 @@ import { type RateLimit, RateLimits } from '../../client/rate-limits.ts';
 import { type ListedToken, Tokens } from '../../client/tokens.ts';
 import { formatMoney } from '../../domain/money.ts';
 import type { PauseRequest } from '../../domain/rate-limit-lease.ts';
-import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
 import { type Answer, EXIT, UsageError } from './answer.ts';
 import type { RateChange } from './options.ts';
 import type { Session } from './session.ts';

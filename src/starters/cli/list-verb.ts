@@ -9,7 +9,7 @@ import {
   type FailingWorkflow,
   WORKFLOW_TASK_FAILS,
 } from '../../domain/reconciliation.ts';
-import { inParallel } from '../../surroundings/in-parallel.ts';
+import { inParallel } from '../../runtime/in-parallel.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import { WorkflowStuckError } from '../../temporal/stuck-workflow.ts';
 import { followUpOf } from '../follow-ups.ts';

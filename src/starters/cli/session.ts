@@ -6,7 +6,7 @@ import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { clientConfig } from '../../config/client-config.ts';
 import type { Environment } from '../../config/environment.ts';
 import { withProfile } from '../../config/profiles.ts';
-import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
 import { boundedCalls } from '../../temporal/bounded-calls.ts';
 import { connectClient } from '../../temporal/connection.ts';
 import { type Answer, print, UsageError } from './answer.ts';

@@ -4,7 +4,7 @@ import { Leases, startLease } from '../../client/leases.ts';
 import { leaseWorkflowId } from '../../contract/ids.ts';
 import { settingsIn } from '../../contract/lease-settings.ts';
 import type { LeaseKey, LeaseSettings, LeaseTerm } from '../../domain/rate-limit-lease.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
+import type { Clock } from '../../runtime/runtime.ts';
 
 const CHECK_EVERY_MS = 5_000;
 const RETRY_MS = 1_000;

@@ -17,7 +17,7 @@ import {
   MAX_TERM_MS,
   type ReleasedLease,
 } from '../../domain/rate-limit-lease.ts';
-import { type Clock, repeat } from '../../surroundings/surroundings.ts';
+import { type Clock, repeat } from '../../runtime/runtime.ts';
 import { wholeHistory } from '../../temporal/histories.ts';
 import { failoverVersionOf } from '../../temporal/namespace.ts';
 import { Fence } from './fence.ts';

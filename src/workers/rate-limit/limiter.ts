@@ -11,7 +11,7 @@ import {
   GatePausedError,
   GateTooLateError,
 } from '../../payments/index.ts';
-import { type Clock, sleep } from '../../surroundings/surroundings.ts';
+import { type Clock, sleep } from '../../runtime/runtime.ts';
 import { AdaptiveMargin } from './margin.ts';
 import { Reach } from './reach.ts';
 import { type GatedCall, isTokenCall, type Turn, Turns } from './turns.ts';

@@ -9,7 +9,7 @@ import type {
   SharedSettings,
 } from '../../domain/rate-limit-lease.ts';
 import { holdOf } from '../../domain/rate-limit-lease.ts';
-import { type Clock, sleep } from '../../surroundings/surroundings.ts';
+import { type Clock, sleep } from '../../runtime/runtime.ts';
 import { type Runnable, shutDown } from '../activity-worker.ts';
 import type { Fence } from './fence.ts';
 import type { LeaseOwner } from './lease.ts';

@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { leaseTaskQueue, leaseWorkflowId } from '../../contract/ids.ts';
 import type { LeaseKey } from '../../domain/rate-limit-lease.ts';
-import { type Surroundings, sleep } from '../../surroundings/surroundings.ts';
+import { type Runtime, sleep } from '../../runtime/runtime.ts';
 
 const CHECK_EVERY_MS = 5_000;
 /** A process starts a new long poll every minute. One that has not polled for this long has ended. */
@@ -31,7 +31,7 @@ export interface OwnershipParts {
   identity: string;
   /** All leases that this process claims. */
   keys: readonly LeaseKey[];
-  surroundings: Surroundings;
+  runtime: Runtime;
 }
 
 export class Ownership {
@@ -52,7 +52,7 @@ export class Ownership {
 
   /** Lets processes that own fewer leases claim first. */
   async delayBeforeClaim(signal: AbortSignal): Promise<void> {
-    await sleep(this.parts.surroundings.clock, this.owned.length * CLAIM_DELAY_MS, signal);
+    await sleep(this.parts.runtime.clock, this.owned.length * CLAIM_DELAY_MS, signal);
   }
 
   isBackingOff(appId: string): boolean {
@@ -61,7 +61,7 @@ export class Ownership {
 
   /** Resolves when a waiting process owns at least two leases fewer, and should get this one. */
   async untilSurplus(key: LeaseKey, signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.parts.surroundings;
+    const { clock, random } = this.parts.runtime;
     for (;;) {
       await sleep(clock, CHECK_EVERY_MS * (1 + random.number() / 2), signal);
       if (!this.isNextToOffer(key.appId)) continue;
@@ -85,12 +85,12 @@ export class Ownership {
     if (reached) standing.unreachedTerms = 0;
     const backOffMs = Math.min(MAX_BACK_OFF_MS, MIN_BACK_OFF_MS * 2 ** standing.unreachedTerms);
     standing.unreachedTerms += 1;
-    standing.backsOffUntilMs = this.now + backOffMs * (1 + this.parts.surroundings.random.number() / 2);
+    standing.backsOffUntilMs = this.now + backOffMs * (1 + this.parts.runtime.random.number() / 2);
     return true;
   }
 
   private get now(): number {
-    return this.parts.surroundings.clock.nowMs();
+    return this.parts.runtime.clock.nowMs();
   }
 
   private get owned(): string[] {

@@ -7,7 +7,7 @@ import {
   type Client,
 } from '@temporalio/client';
 import { LEASE_TIMEOUT_MS, type LeaseHeartbeat, RENEWAL_INTERVAL_MS } from '../../domain/rate-limit-lease.ts';
-import { type Clock, repeat } from '../../surroundings/surroundings.ts';
+import { type Clock, repeat } from '../../runtime/runtime.ts';
 import type { Fence } from './fence.ts';
 
 /** Why a term ends. `lost`: another process may own the lease already. `released`: this process gives it back. */

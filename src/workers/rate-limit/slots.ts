@@ -1,6 +1,6 @@
 /** The slots of the task queues: when this process fetches an activity, and how many it runs. */
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
-import { abortable, type Clock, sleep } from '../../surroundings/surroundings.ts';
+import { abortable, type Clock, sleep } from '../../runtime/runtime.ts';
 import type { RateLimiter } from './limiter.ts';
 import type { Ownership } from './ownership.ts';
 

@@ -5,7 +5,7 @@
 import type { TokenOwner } from '../../domain/token-record.ts';
 import { fingerprint, type TokenSeal } from '../../encryption/token-seal.ts';
 import type { TokenKind, TokenSource } from '../../payments/index.ts';
-import type { Surroundings } from '../../surroundings/surroundings.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 import type { TokenRenewals } from './token-renewals.ts';
 
 export type GrantSource = Pick<TokenRenewals, 'grant'>;
@@ -33,7 +33,7 @@ export class TokenCache implements TokenSource {
   private readonly place: { environment: string; app: string };
   private readonly source: GrantSource;
   private readonly seal: TokenSeal;
-  private readonly surroundings: Surroundings;
+  private readonly runtime: Runtime;
   private readonly tokens = new Map<string, CachedToken>();
   private readonly loading = new Map<string, Promise<CachedToken>>();
   /** The fingerprints of the rejected tokens. */
@@ -43,12 +43,12 @@ export class TokenCache implements TokenSource {
     place: { environment: string; app: string },
     source: GrantSource,
     seal: TokenSeal,
-    surroundings: Surroundings,
+    runtime: Runtime,
   ) {
     this.place = place;
     this.source = source;
     this.seal = seal;
-    this.surroundings = surroundings;
+    this.runtime = runtime;
   }
 
   /** Rejects if there is no token. The call is then not sent. */
@@ -86,7 +86,7 @@ export class TokenCache implements TokenSource {
   }
 
   private get now(): number {
-    return this.surroundings.clock.nowMs();
+    return this.runtime.clock.nowMs();
   }
 
   private load(owner: TokenOwner): Promise<CachedToken> {
@@ -101,7 +101,7 @@ export class TokenCache implements TokenSource {
   private async fetch(owner: TokenOwner): Promise<CachedToken> {
     const key = keyOf(owner);
     const rejected = this.rejections.get(key);
-    const { random } = this.surroundings;
+    const { random } = this.runtime;
     // The grant's times are on Temporal's clock, so only the time that remains counts: from the request, to be safe.
     const { now } = this;
     const grant = await this.source.grant(owner, rejected);

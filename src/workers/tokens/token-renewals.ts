@@ -12,7 +12,7 @@ import { authorizedSignal, grantUpdate } from '../../contract/token-messages.ts'
 import { TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/deadlines.ts';
 import type { CurrentGrant, Grant, TokenOwner } from '../../domain/token-record.ts';
 import type { ProblemLog } from '../../observability/log.ts';
-import { repeat, type Surroundings, sleep } from '../../surroundings/surroundings.ts';
+import { type Runtime, repeat, sleep } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { APP } from '../../temporal/search-keys.ts';
 import { isStopped, STOPPED_STATUSES } from '../../temporal/visibility.ts';
@@ -40,16 +40,16 @@ const CHECK_EVERY_MS = 30_000;
 export function keepRenewals(
   client: Client,
   { env, applications }: WorkerConfig,
-  surroundings: Surroundings,
+  runtime: Runtime,
   log: ProblemLog,
 ): () => void {
-  const renewals = new TokenRenewals(client, surroundings);
+  const renewals = new TokenRenewals(client, runtime);
   const check = () => {
     for (const app of applications.keys())
       void ensureRenewals(renewals, { environment: env.PAYMENTS_ENVIRONMENT, app }, log);
   };
   check();
-  return repeat(surroundings.clock, CHECK_EVERY_MS, check);
+  return repeat(runtime.clock, CHECK_EVERY_MS, check);
 }
 
 /** The next check retries whatever fails. */
@@ -73,16 +73,16 @@ class NoTokenYetError extends Error {
 
 export class TokenRenewals {
   private readonly client: Client;
-  private readonly surroundings: Surroundings;
+  private readonly runtime: Runtime;
 
-  constructor(client: Client, surroundings: Surroundings) {
+  constructor(client: Client, runtime: Runtime) {
     this.client = client;
-    this.surroundings = surroundings;
+    this.runtime = runtime;
   }
 
   /** The current grant, or the one after the grant with the fingerprint `rejected`. Throws `NotAuthorizedError`, `NoTokenYetError`. */
   async grant(owner: TokenOwner, rejected?: string): Promise<CurrentGrant> {
-    const { clock, random } = this.surroundings;
+    const { clock, random } = this.runtime;
     return this.withTimeout(async () => {
       const grant = await this.requestGrant(owner, rejected).catch(async (error: unknown) => {
         if (!(error instanceof WorkflowNotFoundError)) throw error;
@@ -121,7 +121,7 @@ export class TokenRenewals {
 
   /** Hands over the tokens of a user who has just authorized. Retries, because the code works only once. */
   async handOver(owner: TokenOwner, grant: Grant): Promise<void> {
-    const { clock } = this.surroundings;
+    const { clock } = this.runtime;
     const start = { ...options(owner), signal: authorizedSignal, signalArgs: [grant] as [Grant] };
     const untilMs = clock.nowMs() + TOKEN_HANDOVER_TIMEOUT_MS - 2 * REQUEST_TIMEOUT_MS;
     for (let pauseMs = MIN_HANDOVER_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_HANDOVER_PAUSE_MS)) {
@@ -149,7 +149,7 @@ export class TokenRenewals {
   }
 
   private withTimeout<T>(request: () => Promise<T>): Promise<T> {
-    return this.client.withDeadline(this.surroundings.clock.wallMs() + REQUEST_TIMEOUT_MS, request);
+    return this.client.withDeadline(this.runtime.clock.wallMs() + REQUEST_TIMEOUT_MS, request);
   }
 }
 

@@ -1,7 +1,10 @@
 /** The activities as workflows call them: task queue, priority, timeouts and retries. */
 import { proxyActivities, type RetryPolicy } from '@temporalio/workflow';
-import type { ReconcileActivities, ReportActivities } from '../../activities/aftercare/aftercare-types.ts';
 import type { BatchChecks } from '../../activities/batch/batch-types.ts';
+import type {
+  ReconcileActivities,
+  ReportActivities,
+} from '../../activities/reconciliation/reconciliation-types.ts';
 import type {
   AuthorizationActivities,
   Caller,

@@ -6,7 +6,7 @@ import {
   type TransportOptions,
   type WireRequest,
 } from '../../../src/payments/index.ts';
-import { sleep } from '../../../src/surroundings/surroundings.ts';
+import { sleep } from '../../../src/runtime/runtime.ts';
 
 export interface InProcessOptions {
   /** From the request to an established connection. */

@@ -8,7 +8,7 @@ import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { Environment } from '../../../src/config/environment.ts';
 import type { PayoutRequest } from '../../../src/domain/payout.ts';
-import { PROCESS_SURROUNDINGS } from '../../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../../src/runtime/process.ts';
 import { clientInterceptors, isStaleClock } from '../../../src/temporal/queries.ts';
 import { batchesOf, manyRows } from '../batches.ts';
 import { eventually } from '../eventually.ts';

@@ -4,7 +4,7 @@ import { batchActivities } from '../../../src/activities/batch/batch-activities.
 import { preparation } from '../../../src/activities/shared/preparation.ts';
 import { workerConfig } from '../../../src/config/config.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../../src/contract/ids.ts';
-import { PROCESS_SURROUNDINGS } from '../../../src/surroundings/process.ts';
+import { PROCESS_SURROUNDINGS } from '../../../src/runtime/process.ts';
 import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
 import { FIXED_LOOKS } from '../fixed-looks.ts';
 import type { PayoutWorld } from '../payout-world.ts';

@@ -1,0 +1,88 @@
+/** What a person should see before a batch starts, though every row is valid: likely repetitions. */
+import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
+import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import { listRunPages, quoteIds } from '../temporal/visibility.ts';
+import { maskedAccount } from './beneficiary.ts';
+import type { Desk } from './context.ts';
+import { type Html, html, isolated, money } from './html.ts';
+
+type Rows = readonly CheckedPayoutRequest[];
+
+/** Visibility is asked for so many ids at a time, and for no more in total. */
+const IDS_PER_QUERY = 100;
+const MAX_IDS = 2_000;
+const MAX_WARNINGS = 20;
+
+/** The numbers of the rows that pay the same amount to the same account of the same beneficiary, in groups. */
+function similarRows(rows: Rows): number[][] {
+  const groups = new Map<string, number[]>();
+  for (const [at, { instructedAmount, receiver }] of rows.entries()) {
+    const account = receiver.bankAccountNumber.replaceAll('-', '').toUpperCase();
+    const name = receiver.bankAccountName.normalize('NFKC').toUpperCase();
+    const key = JSON.stringify([name, account, instructedAmount.amount, instructedAmount.currency]);
+    const group = groups.get(key);
+    if (group) group.push(at);
+    else groups.set(key, [at]);
+  }
+  return [...groups.values()].filter(({ length }) => length > 1);
+}
+
+/** Those ids of the first rows that payouts have already, and how many rows were looked up. Visibility lags by some seconds. */
+async function usedIds(
+  { client, clients }: Desk,
+  rows: Rows,
+): Promise<{ used: ReadonlySet<string>; lookedUp: number }> {
+  const ids = rows.slice(0, MAX_IDS).map(({ app, partnerOrderId }) => payoutWorkflowId(app, partnerOrderId));
+  const used = new Set<string>();
+  for (let from = 0; from < ids.length; from += IDS_PER_QUERY) {
+    const query = `WorkflowId IN (${quoteIds(ids.slice(from, from + IDS_PER_QUERY))})`;
+    await clients.withTemporalDeadline(async () => {
+      for await (const page of listRunPages(client, query, IDS_PER_QUERY))
+        for (const { workflowId } of page) used.add(payoutOf(workflowId)?.partnerOrderId ?? workflowId);
+    });
+  }
+  return { used, lookedUp: ids.length };
+}
+
+/** The part of the preview above its rows. */
+export async function batchWarnings(desk: Desk, rows: Rows, lines: readonly number[]): Promise<Html> {
+  return html`${similarWarning(rows, lines)}${await usedWarning(desk, rows, lines)}`;
+}
+
+function similarWarning(rows: Rows, lines: readonly number[]): Html | undefined {
+  const groups = similarRows(rows);
+  if (groups.length === 0) return undefined;
+  const items = groups.slice(0, MAX_WARNINGS).map((group) => {
+    const row = rows[group[0] ?? 0];
+    return (
+      row &&
+      html`<li>Lines ${linesOf(group, lines)}: ${money(row.instructedAmount)} to ${isolated(row.receiver.bankAccountName)}, account ${maskedAccount(row.receiver)}</li>`
+    );
+  });
+  return html`<div class="warning" role="alert"><p>Rows look like each other: they pay the same amount to the same account. Each is paid.</p><ul>${items}</ul>${rest(groups.length)}</div>`;
+}
+
+async function usedWarning(desk: Desk, rows: Rows, lines: readonly number[]): Promise<Html | undefined> {
+  const found = await usedIds(desk, rows).catch(() => undefined);
+  if (!found)
+    return html`<p class="warning">Whether payouts with these ids exist already cannot be read now, because Temporal does not respond.</p>`;
+  const { used, lookedUp } = found;
+  const at = [...rows.keys()].filter((row) => used.has(rows[row]?.partnerOrderId ?? ''));
+  const items = at
+    .slice(0, MAX_WARNINGS)
+    .map((row) => html`<li>Line ${lines[row]}: ${isolated(rows[row]?.partnerOrderId)}</li>`);
+  return html`${
+    at.length > 0 &&
+    html`<div class="warning" role="alert"><p>${at.length} ${at.length === 1 ? 'id exists' : 'ids exist'} already. A row that is the same as its payout joins it and pays nothing. A row that differs from it is not paid, and ends as a conflict.</p><ul>${items}</ul>${rest(at.length)}</div>`
+  }${lookedUp < rows.length && html`<p class="faint">Only the first ${lookedUp} ids were looked up.</p>`}`;
+}
+
+/** The first lines of a group that may be as long as the file. */
+function linesOf(group: readonly number[], lines: readonly number[]): string {
+  const shown = group.slice(0, MAX_WARNINGS).map((row) => lines[row]);
+  return shown.join(', ') + (group.length > shown.length ? ` and ${group.length - shown.length} more` : '');
+}
+
+function rest(count: number): Html | undefined {
+  return count > MAX_WARNINGS ? html`<p>And ${count - MAX_WARNINGS} more.</p>` : undefined;
+}

@@ -1,0 +1,118 @@
+/** `/desk`: pages for people who approve, review and search payouts, and do not use Temporal. */
+import cookie from '@fastify/cookie';
+import type { Client } from '@temporalio/client';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiConfig } from '../config/api-config.ts';
+import { PROBLEMS } from '../contract/problems.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { AuditLog } from '../starters/api/audit.ts';
+import type { Clients } from '../starters/api/clients.ts';
+import type { ToProblem } from '../starters/api/error-mapping.ts';
+import { cached } from '../starters/api/monitoring-routes.ts';
+import type { Operation } from '../starters/api/operation.ts';
+import { Problem } from '../starters/api/problem.ts';
+import type { ReloadedCallers } from '../starters/api/reloaded-callers.ts';
+import { accountRoutes } from './accounts.ts';
+import { Acting } from './acting.ts';
+import { batchRoutes } from './batches.ts';
+import type { Desk } from './context.ts';
+import { decisionRoutes } from './decisions.ts';
+import { findingsOf } from './findings.ts';
+import { acceptForms } from './forms.ts';
+import { html, link, prose } from './html.ts';
+import { Identity, visitOf } from './identity.ts';
+import { inboxRoutes } from './inbox.ts';
+import { SECURITY_HEADERS, sendPage } from './layout.ts';
+import { pauseRoutes } from './pauses.ts';
+import { payoutRoutes } from './payouts.ts';
+import { signInRoutes } from './sign-in.ts';
+import { storyRoutes } from './story.ts';
+import { STYLES } from './styles.ts';
+import { todayRoutes } from './today.ts';
+import { Uploads } from './uploads.ts';
+
+/** They describe workflows one by one. */
+const FINDINGS_FRESH_MS = 15_000;
+const PAUSES_FRESH_MS = 1_000;
+
+export interface DeskOptions {
+  client: Client;
+  clients: Clients;
+  callers: ReloadedCallers;
+  config: ApiConfig;
+  operations: readonly Operation[];
+  audit: AuditLog;
+  runtime: Runtime;
+  toProblem: ToProblem;
+}
+
+export function deskRoutes(server: FastifyInstance, options: DeskOptions): void {
+  const { client, clients, audit, callers, config, runtime, toProblem } = options;
+  const identity = new Identity(callers, config, runtime);
+  const desk: Desk = {
+    ...{ client, clients, audit, identity },
+    acting: new Acting(options.operations),
+    clock: runtime.clock,
+    findings: cached(
+      () => clients.withTemporalDeadline(() => findingsOf(client, config.PAYMENTS_ENVIRONMENT)),
+      () => FINDINGS_FRESH_MS,
+      runtime.clock,
+    ),
+    pauses: cached(
+      () => clients.withTemporalDeadline(() => clients.pauses.list()),
+      () => PAUSES_FRESH_MS,
+    ),
+    temporalUi: config.PAYOUTS_DESK_TEMPORAL_UI,
+  };
+  const uploads = new Uploads(runtime);
+  const plugin = async (scope: FastifyInstance) => {
+    await scope.register(cookie);
+    acceptForms(scope);
+    scope.addHook('onRequest', async (_request, reply) => {
+      reply.headers(SECURITY_HEADERS);
+    });
+    scope.setErrorHandler((error, request, reply) =>
+      sendProblem(request, reply, toProblem(error, request), identity),
+    );
+    scope.setNotFoundHandler((request, reply) =>
+      sendProblem(request, reply, new Problem('route-not-found', 'the desk has no such page'), identity),
+    );
+    scope.get('/desk.css', async (_request, reply) =>
+      reply.header('cache-control', 'max-age=300').type('text/css; charset=utf-8').send(STYLES),
+    );
+    signInRoutes(scope, desk);
+    inboxRoutes(scope, desk);
+    decisionRoutes(scope, desk);
+    payoutRoutes(scope, desk);
+    storyRoutes(scope, desk);
+    batchRoutes(scope, desk, uploads);
+    todayRoutes(scope, desk, config.PAYMENTS_ENVIRONMENT);
+    accountRoutes(scope, desk);
+    pauseRoutes(scope, desk);
+  };
+  server.register(plugin, { prefix: '/desk' });
+}
+
+/** A page about a request that was not carried out. Leads people who must sign in to the form. */
+async function sendProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problem: Problem,
+  { takesKeys }: Identity,
+): Promise<FastifyReply> {
+  const { kind, status, message, fields, retryAfterSeconds } = problem;
+  if (status === 401 && takesKeys && request.method === 'GET')
+    return reply.redirect(link('/desk/sign-in', { next: request.url }), 303);
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
+  const { title, meaning, action } = PROBLEMS[kind];
+  const page = {
+    title,
+    visit: visitOf(request),
+    content: html`<p class="warning" role="alert">${message}</p>
+${fields.length > 0 && html`<ul>${fields.map(({ path, message: why }) => html`<li><code>${path}</code> ${why}</li>`)}</ul>`}
+<p>${prose(meaning)}</p><p>${prose(action)}</p>
+<p class="faint">Request ${request.id}</p>
+<p><a href="${status === 401 && takesKeys ? '/desk/sign-in' : '/desk'}">${status === 401 && takesKeys ? 'Sign in' : 'Back to the inbox'}</a></p>`,
+  };
+  return sendPage(reply, page, status);
+}

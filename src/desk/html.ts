@@ -1,0 +1,114 @@
+/**
+ * The building blocks of the desk's pages. `html` escapes every value, also inside attributes, which are always quoted, and
+ * passes on only what another `html` made.
+ */
+import { html } from 'hono/html';
+import { formatMoney, type Money } from '../domain/money.ts';
+
+export { html };
+export type Html = ReturnType<typeof html>;
+
+/** `NEEDS_REVIEW` as `Needs review`. */
+export function label(code: string): string {
+  const words = code.toLowerCase().replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** Text of our own tables, in which backticks mark code. */
+export function prose(text: string): Html {
+  return html`${text.split('`').map((part, at) => (at % 2 === 0 ? part : html`<code>${part}</code>`))}`;
+}
+
+/** `iso` is ISO 8601. Shown in UTC, to the second. */
+export function time(iso: string | undefined): Html | undefined {
+  if (iso === undefined) return undefined;
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return html`${iso}`;
+  const utc = at.toISOString();
+  return html`<time datetime="${utc}">${utc.slice(0, 19).replace('T', ' ')} UTC</time>`;
+}
+
+export function money(amount: Money | undefined): string | undefined {
+  return amount && formatMoney(amount);
+}
+
+/** `4 min 10 s`. Not negative. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  const units: readonly (readonly [string, number])[] = [
+    ['d', 86_400],
+    ['h', 3_600],
+    ['min', 60],
+    ['s', 1],
+  ];
+  const first = units.findIndex(([, size]) => seconds >= size);
+  if (first === -1) return '0 s';
+  let left = seconds;
+  const parts = units.slice(first, first + 2).map(([unit, size]) => {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    return count > 0 ? `${count} ${unit}` : '';
+  });
+  return parts.filter((part) => part !== '').join(' ');
+}
+
+/**
+ * Text of a request, of a file or of the provider, whose script may run from right to left: it cannot change the order of
+ * the text around it.
+ */
+export function isolated(value: unknown): unknown {
+  return typeof value === 'string' && value !== '' ? html`<bdi>${value}</bdi>` : value;
+}
+
+/** Omits facts without a value. */
+export function facts(pairs: readonly (readonly [name: string, value: unknown])[]): Html {
+  const known = pairs.filter(([, value]) => value !== undefined && value !== '');
+  return html`<dl class="facts">
+${known.map(
+  ([name, value]) => html`<div><dt>${name}</dt><dd>${isolated(value)}</dd></div>
+`,
+)}</dl>`;
+}
+
+interface Table {
+  caption: string;
+  head: readonly string[];
+  /** The first cell of a row is its header. */
+  rows: readonly (readonly unknown[])[];
+}
+
+/** A table that scrolls inside its frame, also by keyboard. */
+export function table({ caption, head, rows }: Table): Html {
+  return html`<div class="scrolls" role="region" aria-label="${caption}" tabindex="0"><table>
+<caption>${caption}</caption>
+<thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    ([first, ...rest]) => html`
+<tr><th scope="row">${isolated(first)}</th>${rest.map((cell) => html`<td>${isolated(cell)}</td>`)}</tr>`,
+  )}
+</tbody></table></div>`;
+}
+
+export function hidden(fields: Readonly<Record<string, string | undefined>>): Html {
+  return html`${Object.entries(fields).map(
+    ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`,
+  )}`;
+}
+
+/** A path of the desk with a query, without empty parameters. */
+export function link(path: string, query: Readonly<Record<string, string | undefined>> = {}): string {
+  const known = Object.entries(query).flatMap(([name, value]): [string, string][] =>
+    value === undefined || value === '' ? [] : [[name, value]],
+  );
+  const text = new URLSearchParams(known).toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+export interface PayoutId {
+  app: string;
+  partnerOrderId: string;
+}
+
+export function payoutLink({ app, partnerOrderId }: PayoutId): string {
+  return link('/desk/payout', { app, partnerOrderId });
+}

@@ -1,0 +1,215 @@
+/** `/desk/payout`: one payout with its amounts, splits, debits and steps, and its review. */
+import type { FastifyInstance } from 'fastify';
+import { openFindings } from '../client/acknowledgements.ts';
+import { REASON_MEANINGS } from '../contract/meanings.ts';
+import { coveredText } from '../domain/decisions.ts';
+import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import { isGone } from '../temporal/client-errors.ts';
+import { may, payoutAnswer, type ShownState } from './acting.ts';
+import { beneficiaryFacts } from './beneficiary.ts';
+import { type Desk, getPage } from './context.ts';
+import { acknowledgementForm, approvalForm, otherForms, reviewForm } from './decision-forms.ts';
+import { filledIn } from './forms.ts';
+import {
+  duration,
+  facts,
+  type Html,
+  html,
+  isolated,
+  label,
+  money,
+  type PayoutId,
+  table,
+  time,
+} from './html.ts';
+import type { Visit } from './identity.ts';
+import { sendPage } from './layout.ts';
+import { takeNotice } from './notices.ts';
+import { type Step, timelineOf } from './timeline.ts';
+import { attentionReasons, type CodedMessage, explained } from './words.ts';
+
+interface Story extends PayoutId {
+  state: ShownState;
+  request: CheckedPayoutRequest;
+  startedBy: string | undefined;
+  workflow: { workflowId: string; runId: string; startedAt: string };
+  steps: Step[];
+  isCut: boolean;
+  /** What the follow-up has found after the end. */
+  found: readonly CodedMessage[];
+}
+
+export function storyRoutes(scope: FastifyInstance, desk: Desk): void {
+  getPage(scope, desk, '/payout', async (visit, request, reply, query) => {
+    const { app = 'default', partnerOrderId = '' } = filledIn(query, 'app', 'partnerOrderId');
+    const story = await storyOf(desk, visit, { app, partnerOrderId });
+    const forms = formsOf(visit, story);
+    return sendPage(reply, {
+      ...{ title: `Payout ${partnerOrderId}`, visit, notice: takeNotice(request, reply) },
+      content: html`<div class="${forms ? 'sides' : 'whole'}"><div>${overview(visit, story, desk)}${amounts(story)}${timeline(story)}</div>${
+        forms &&
+        html`<section class="card" aria-labelledby="review"><h2 id="review">${forms.title}</h2>${forms.content}</section>`
+      }</div>`,
+    });
+  });
+}
+
+/** The first read requires the scope of the caller. */
+async function storyOf(desk: Desk, visit: Visit, id: PayoutId): Promise<Story> {
+  const { partnerOrderId, app } = id;
+  const { payouts, withTemporalDeadline } = desk.clients;
+  const name = 'GET /v1/payouts/{partnerOrderId}';
+  const read = await desk.acting.run(visit.caller, name, { params: { partnerOrderId }, query: { app } });
+  const { state } = payoutAnswer.parse(read);
+  const start = await withTemporalDeadline(() => payouts.startDetails(id));
+  const { workflowId, runId, startTime, historyLength } = await withTemporalDeadline(() =>
+    payouts.handle(id).describe(),
+  );
+  const { steps, isCut } = await withTemporalDeadline(() =>
+    timelineOf(desk.client, { workflowId, runId, length: historyLength }),
+  ).catch((error: unknown) => {
+    // Temporal deletes histories some time after their end.
+    if (isGone(error)) return { steps: [], isCut: true };
+    throw error;
+  });
+  const workflow = { workflowId, runId, startedAt: startTime.toISOString() };
+  const { reasons: found } =
+    state.phase === 'DONE'
+      ? await withTemporalDeadline(() => openFindings(desk.client, id, runId))
+      : { reasons: [] };
+  return { ...id, state, ...start, workflow, steps, isCut, found };
+}
+
+function formsOf(visit: Visit, story: Story): { title: string; content: Html } | undefined {
+  const { phase } = story.state;
+  if (phase === 'DONE') return undefined;
+  if (phase === 'AWAITING_APPROVAL')
+    return {
+      title: 'Decide',
+      content: html`${approvalForm(visit, story, 'story')}${otherForms(visit, story)}`,
+    };
+  if (phase === 'NEEDS_REVIEW' && may(visit.caller, 'resolve'))
+    return { title: 'Review', content: html`${reviewForm(visit, story)}${otherForms(visit, story)}` };
+  const content = otherForms(visit, story);
+  return content && { title: 'Actions', content };
+}
+
+function overview(visit: Visit, story: Story, desk: Desk): Html {
+  const { state, request, startedBy, workflow, ...id } = story;
+  const { reason, quote, acknowledged, decisions } = state;
+  const covers = decisions?.findLast(({ action }) => action === 'approve')?.covers;
+  const { receiver } = request;
+  return html`<p class="amount">${money(request.instructedAmount)} to ${isolated(receiver.bankAccountName)}</p>
+<p>${state.sentence}</p><p class="faint">Next step: ${state.nextStep}</p>
+${reason && html`<p>${explained(reason, REASON_MEANINGS)}</p>`}
+${flags(visit, story)}
+<h2>Facts</h2>${facts([
+    ['Phase', label(state.phase)],
+    ['Outcome', state.outcome && label(state.outcome)],
+    ...beneficiaryFacts(receiver),
+    ['Client', request.clientId],
+    ['Payer', request.payerId],
+    ['Application', id.app],
+    ['Started by', startedBy ?? 'not recorded'],
+    ['Started (latest run)', time(workflow.startedAt)],
+    ['Order', state.orderId],
+    ['Orders that the provider names', state.reviewedOrderIds?.join(', ')],
+    ['Creates sent', state.sends],
+    ['Risk audit', state.auditStatus && label(state.auditStatus)],
+    [
+      'Lock',
+      state.lockExpiresAt &&
+        quote &&
+        html`${quote.lockRateId}, ${lockLeft(state.lockExpiresAt, desk.clock.wallMs())}`,
+    ],
+    ['Approve until', time(state.approvalExpiresAt)],
+    ['Approval covers', covers && coveredText(covers)],
+    ['Provider last asked', time(state.lastAskedAt)],
+    ['Provider last answered', time(state.lastConfirmedAt)],
+    ['Ended', time(state.finishedAt)],
+    [
+      'Flags acknowledged',
+      acknowledged &&
+        html`${acknowledged.reasons.map(({ code }) => label(code)).join(', ')} by ${acknowledged.by}, ${time(acknowledged.at)}${acknowledged.note !== undefined && `: ${acknowledged.note}`}`,
+    ],
+  ])}${metadataFacts(request)}${temporalLink(desk, workflow)}`;
+}
+
+function flags(visit: Visit, story: Story): Html | undefined {
+  const { state, found } = story;
+  if (!state.needsAttention && found.length === 0) return undefined;
+  return html`<section aria-labelledby="flags"><h2 id="flags">Needs attention</h2>
+${state.needsAttention && attentionReasons('payout', state.reasons)}
+${found.length > 0 && html`<h3>After the end</h3>${attentionReasons('followUp', found)}`}
+${state.phase === 'DONE' && may(visit.caller, 'acknowledge') && acknowledgementForm(visit, story)}</section>`;
+}
+
+function metadataFacts({ metadata }: CheckedPayoutRequest): Html | undefined {
+  return metadata && html`<h2>Metadata</h2>${facts(Object.entries(metadata))}`;
+}
+
+function lockLeft(until: string, nowMs: number): string {
+  const leftMs = Date.parse(until) - nowMs;
+  return leftMs > 0 ? `${duration(leftMs)} left` : 'expired';
+}
+
+function temporalLink(
+  { temporalUi, client }: Desk,
+  { workflowId, runId }: Story['workflow'],
+): Html | undefined {
+  if (temporalUi === undefined) return undefined;
+  const parts = ['namespaces', client.options.namespace, 'workflows', workflowId, runId, 'history'];
+  const path = parts.map(encodeURIComponent).join('/');
+  return html`<p><a href="${`${temporalUi}/${path}`}" rel="noreferrer">Open in the Temporal UI</a></p>`;
+}
+
+function amounts({ state }: Story): Html {
+  const { quote, debits = [], splits = [] } = state;
+  return html`${
+    quote &&
+    html`<h2>Quote</h2>${facts([
+      ['Payer pays', money(quote.pay)],
+      ['Beneficiary gets', money(quote.target)],
+      ['Rate', quote.exchangeRate],
+      ['Fee', money(quote.fee)],
+      ['Received', money(state.received)],
+      ['Failed', money(state.failed)],
+    ])}`
+  }${
+    splits.length > 0 &&
+    table({
+      caption: 'Splits',
+      head: ['Payment', 'Amount', 'Status', 'Finished', 'Notes'],
+      rows: splits.map((split) => [
+        split.distributeId,
+        money(split.target),
+        label(split.status),
+        time(split.finishedAt),
+        [split.error, split.refunded && `Returned: ${split.refundReason ?? 'no reason given'}`]
+          .filter((part) => typeof part === 'string')
+          .join(' '),
+      ]),
+    })
+  }${
+    debits.length > 0 &&
+    table({
+      caption: 'Debits',
+      head: ['Account', 'Type', 'Amount', 'Fee', 'Without the fee'],
+      rows: debits.map((debit) => [
+        ...[debit.accountId, debit.accountType],
+        ...[money(debit.pay), money(debit.fee), money(debit.actual)],
+      ]),
+    })
+  }`;
+}
+
+function timeline({ steps, isCut, startedBy }: Story): Html {
+  const shown = steps.map(({ at, what, detail, count, lastAt }) => {
+    const by = what === 'Started.' && startedBy !== undefined ? `Started by ${startedBy}.` : what;
+    return html`<li><p>${by}</p>${detail !== undefined && html`<p>${detail}</p>`}
+<p class="faint">${time(at)}${count !== undefined && html`, ${count} times, last at ${time(lastAt)}`}</p></li>`;
+  });
+  return html`<h2>Timeline</h2><ol class="timeline">${shown}</ol>${
+    isCut && html`<p class="faint">The history has more steps than this page shows.</p>`
+  }`;
+}

@@ -1,0 +1,185 @@
+/** The steps of a payout from the history of its latest run, in the words that the Temporal UI shows. */
+import type { Client } from '@temporalio/client';
+import {
+  decodeArrayFromPayloads,
+  decodeOptionalFailureToOptionalError,
+} from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { tsToMs } from '@temporalio/common/lib/time.js';
+import { z } from 'zod';
+import type { WorkflowRun } from '../temporal/histories.ts';
+import { firstEvents, type HistoryEvent } from '../temporal/histories.ts';
+import { label } from './html.ts';
+
+/** A page of Temporal. A payout continues as new long before it has so many. */
+const MAX_EVENTS = 1_000;
+
+export interface Step {
+  /** ISO 8601. */
+  at: string;
+  what: string;
+  detail?: string | undefined;
+  /** Of equal steps in a row, such as polls: how many, and when the last one was. */
+  count?: number;
+  lastAt?: string;
+}
+
+interface Timeline {
+  steps: Step[];
+  /** Temporal has more events than were read. */
+  isCut: boolean;
+}
+
+/** The updates of a payout that were carried out. */
+const DECIDED: Readonly<Record<string, string>> = {
+  approve: 'Approved',
+  refuse: 'Refused',
+  cancel: 'Canceled',
+  resolve: 'Review resolved',
+  poll: 'Poll requested',
+};
+
+const decision = z.object({
+  by: z.string(),
+  note: z.string().optional(),
+  reason: z.string().optional(),
+  created: z.boolean().optional(),
+  orderId: z.string().optional(),
+  tradeOrderId: z.string().optional(),
+  then: z.string().optional(),
+});
+
+export async function timelineOf(client: Client, run: WorkflowRun & { length: number }): Promise<Timeline> {
+  const events = await firstEvents(client, run, MAX_EVENTS);
+  const reader = new StepReader(client, events);
+  const steps: Step[] = [];
+  for (const event of events) {
+    const step = await reader.stepOf(event);
+    if (step) append(steps, { at: timeOf(event), ...step });
+  }
+  return { steps, isCut: events.length < run.length };
+}
+
+function append(steps: Step[], step: Step): void {
+  const last = steps.at(-1);
+  if (last === undefined || last.what !== step.what || last.detail !== step.detail) {
+    steps.push(step);
+    return;
+  }
+  last.count = (last.count ?? 1) + 1;
+  last.lastAt = step.at;
+}
+
+type Found = Omit<Step, 'at'> | undefined;
+type UpdateOutcome = NonNullable<
+  NonNullable<HistoryEvent['workflowExecutionUpdateCompletedEventAttributes']>['outcome']
+>;
+
+class StepReader {
+  private readonly client: Client;
+  /** What scheduled activities do, by event id. */
+  private readonly scheduled = new Map<string, HistoryEvent>();
+  /** What became of accepted updates, by the id of the event that accepted them. */
+  private readonly outcomes = new Map<string, UpdateOutcome>();
+
+  constructor(client: Client, events: readonly HistoryEvent[]) {
+    this.client = client;
+    for (const event of events) {
+      if (event.activityTaskScheduledEventAttributes) this.scheduled.set(String(event.eventId), event);
+      const { acceptedEventId, outcome } = event.workflowExecutionUpdateCompletedEventAttributes ?? {};
+      if (outcome) this.outcomes.set(String(acceptedEventId), outcome);
+    }
+  }
+
+  /** Undefined for an event that is no step of the payout. */
+  async stepOf(event: HistoryEvent): Promise<Found> {
+    return (await this.activityStep(event)) ?? (await this.messageStep(event)) ?? endOf(event);
+  }
+
+  private async activityStep(event: HistoryEvent): Promise<Found> {
+    const completed = event.activityTaskCompletedEventAttributes;
+    const failed = event.activityTaskFailedEventAttributes ?? event.activityTaskTimedOutEventAttributes;
+    const scheduled = this.scheduled.get(String((completed ?? failed)?.scheduledEventId));
+    if (!scheduled) return undefined;
+    const summary = await this.summaryOf(scheduled);
+    // An activity without a summary does bookkeeping.
+    if (summary === undefined) return undefined;
+    return { what: sentenceOf(summary), ...(failed && { detail: 'It got no usable answer.' }) };
+  }
+
+  private async messageStep(event: HistoryEvent): Promise<Found> {
+    if (event.workflowExecutionStartedEventAttributes?.continuedExecutionRunId)
+      return { what: 'Continued from an earlier run.' };
+    if (event.workflowExecutionStartedEventAttributes) return { what: 'Started.' };
+    if (event.workflowExecutionSignaledEventAttributes?.signalName === 'notification')
+      return { what: 'A notification of the provider arrived.' };
+    const input = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
+    if (!input) return undefined;
+    const argument = await this.decoded(input.args?.payloads ?? []);
+    const outcome = this.outcomes.get(String(event.eventId));
+    return outcome?.success
+      ? decisionStep(input.name ?? '', argument)
+      : this.undecidedStep(input.name ?? '', argument, outcome?.failure);
+  }
+
+  /** An update that is not carried out, or was refused after its acceptance, is no decision. */
+  private async undecidedStep(
+    name: string,
+    argument: unknown,
+    failure: UpdateOutcome['failure'],
+  ): Promise<Found> {
+    const { by } = decision.safeParse(argument).data ?? {};
+    const what = `${label(name)}${by === undefined ? '' : ` by ${by}`}`;
+    if (!failure) return { what: `${what}: in progress.` };
+    const { loadedDataConverter } = this.client.options;
+    const why = await decodeOptionalFailureToOptionalError(loadedDataConverter, failure).catch(
+      () => undefined,
+    );
+    return { what: `${what}: not accepted.`, detail: why && sentenceOf(why.message) };
+  }
+  private async summaryOf({ userMetadata }: HistoryEvent): Promise<string | undefined> {
+    const summary = userMetadata?.summary;
+    const text = summary ? await this.decoded([summary]) : undefined;
+    return typeof text === 'string' ? text : undefined;
+  }
+
+  /** The first of them. Undefined if it was encrypted with a key that this server does not have. */
+  private async decoded(payloads: Parameters<typeof decodeArrayFromPayloads>[1]): Promise<unknown> {
+    try {
+      const [value] = await decodeArrayFromPayloads(this.client.options.loadedDataConverter, payloads);
+      return value;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+function decisionStep(name: string, argument: unknown): Found {
+  const done = DECIDED[name] ?? label(name);
+  const read = decision.safeParse(argument);
+  if (!read.success) return { what: `${done}.` };
+  const { by, note, reason, created, orderId, tradeOrderId, then } = read.data;
+  const said = [
+    note ?? reason,
+    created === true &&
+      `The order is ${orderId}${tradeOrderId ? ` (${tradeOrderId} in trade queries)` : ''}.`,
+    created === false && `No order was created; then: ${then}.`,
+  ].filter((part) => typeof part === 'string');
+  return { what: `${done} by ${by}.`, ...(said.length > 0 && { detail: said.join(' ') }) };
+}
+
+function endOf(event: HistoryEvent): Found {
+  if (event.workflowExecutionCompletedEventAttributes) return { what: 'Ended.' };
+  if (event.workflowExecutionFailedEventAttributes) return { what: 'The workflow failed.' };
+  if (event.workflowExecutionTerminatedEventAttributes) return { what: 'The workflow was terminated.' };
+  if (event.workflowExecutionTimedOutEventAttributes) return { what: 'The workflow timed out.' };
+  if (event.workflowExecutionCancelRequestedEventAttributes) return { what: 'A cancellation was requested.' };
+  return undefined;
+}
+
+function sentenceOf(summary: string): string {
+  return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
+}
+
+function timeOf({ eventTime }: HistoryEvent): string {
+  return new Date(eventTime ? tsToMs(eventTime) : 0).toISOString();
+}

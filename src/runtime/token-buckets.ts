@@ -1,0 +1,88 @@
+/** Rate limits: a token bucket for each key, such as a client's network, in bounded memory. */
+import { isIPv6 } from 'node:net';
+import type { Clock } from './runtime.ts';
+
+export interface BucketSize {
+  /** The tokens of a full bucket. */
+  burst: number;
+  /** The time in which a bucket gains one token, in milliseconds. */
+  refillMs: number;
+}
+
+interface Bucket {
+  left: number;
+  atMs: number;
+}
+
+const MAX_BUCKETS = 10_000;
+const MAX_ADDRESS_LENGTH = 64;
+
+export class TokenBuckets {
+  readonly #size: BucketSize;
+  readonly #clock: Clock;
+  /** The buckets that are not full, in the order of their last use. */
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(size: BucketSize, clock: Clock) {
+    this.#size = size;
+    this.#clock = clock;
+  }
+
+  /** Takes a token. Returns false if none is left. */
+  take(key = ''): boolean {
+    const bucket = this.#bucket(key);
+    if (bucket.left < 1) return false;
+    this.#buckets.delete(key);
+    this.#buckets.set(key, { ...bucket, left: bucket.left - 1 });
+    this.#forgetOldest(bucket.atMs);
+    return true;
+  }
+
+  /** How long until `take` succeeds, in milliseconds. */
+  waitMs(key = ''): number {
+    const { left } = this.#bucket(key);
+    return left >= 1 ? 0 : Math.ceil((1 - left) * this.#size.refillMs);
+  }
+
+  /** Returns a token that was taken for nothing. */
+  giveBack(key = ''): void {
+    const bucket = this.#bucket(key);
+    const left = bucket.left + 1;
+    if (left >= this.#size.burst) this.#buckets.delete(key);
+    else this.#buckets.set(key, { ...bucket, left });
+  }
+
+  /** The number of buckets in memory. */
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  #bucket(key: string): Bucket {
+    const { burst, refillMs } = this.#size;
+    const nowMs = this.#clock.nowMs();
+    const { left, atMs } = this.#buckets.get(key) ?? { left: burst, atMs: nowMs };
+    return { left: Math.min(burst, left + (nowMs - atMs) / refillMs), atMs: nowMs };
+  }
+
+  /** Forgets buckets that are full again, and the oldest ones beyond `MAX_BUCKETS`. */
+  #forgetOldest(nowMs: number): void {
+    const fullAfterMs = this.#size.burst * this.#size.refillMs;
+    for (const [oldest, { atMs }] of this.#buckets) {
+      if (this.#buckets.size <= MAX_BUCKETS && atMs + fullAfterMs > nowMs) return;
+      this.#buckets.delete(oldest);
+    }
+  }
+}
+
+/** The network of a client's address, as the key of its bucket: one host usually has a whole /64 of IPv6. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address.slice(0, MAX_ADDRESS_LENGTH);
+  const [, mapped] = /^::ffff:([\d.]+)$/i.exec(address) ?? [];
+  if (mapped !== undefined) return mapped;
+  const [head = '', tail = ''] = address.split('::').map((part) => part.split(':').filter(Boolean));
+  const zeros = Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0');
+  return [...head, ...zeros, ...tail]
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
+}
