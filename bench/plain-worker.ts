@@ -15,8 +15,8 @@ import { apiTaskQueue, PAYOUTS_TASK_QUEUE, tokenTaskQueue } from '../src/contrac
 import { NO_APPROVAL_POLICY } from '../src/domain/approval-policy.ts';
 import { sendWithinMs } from '../src/domain/deadlines.ts';
 import type { SharedSettings } from '../src/domain/rate-limit-lease.ts';
-import { dataConverter } from '../src/encryption/data-converter.ts';
-import { TokenSeal } from '../src/encryption/token-seal.ts';
+import { TokenSeal } from '../src/encryption/key-ring.ts';
+import { dataConverter } from '../src/encryption/payload-codec.ts';
 import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
 import { connectWorker } from '../src/temporal/worker-connection.ts';
 import { providerClient } from '../src/workers/provider-client.ts';

@@ -35,7 +35,7 @@ import {
   unsentBackoff,
 } from '../../src/domain/receiving-account-state.ts';
 import { restartDelayMs } from '../../src/domain/reconciliation.ts';
-import { opaqueAnswer } from '../../src/payments/wire/accounts.ts';
+import { opaqueAnswer } from '../../src/payments/wire/responses.ts';
 import { tradeDetails } from '../support/wire-trades.ts';
 
 const times = fc.integer({ min: 0, max: 253_402_300_799_999 });

@@ -12,9 +12,13 @@ import { agreedQuote, quoteProblem, withinApproval } from '../../src/domain/quot
 import { disagreement, finalAttention, finalStatus, tradeAttention } from '../../src/domain/trade-verdict.ts';
 import { verifiedResult } from '../../src/domain/verified-result.ts';
 import { readExactJson } from '../../src/payments/exact-json.ts';
-import { accountsAnswer } from '../../src/payments/wire/accounts.ts';
-import { payoutOrderAnswer, quoteAnswer } from '../../src/payments/wire/orders.ts';
-import { tradeDetailAnswer, tradeResultAnswer } from '../../src/payments/wire/trade.ts';
+import {
+  accountsAnswer,
+  payoutOrderAnswer,
+  quoteAnswer,
+  tradeDetailAnswer,
+  tradeResultAnswer,
+} from '../../src/payments/wire/responses.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const request: CheckedPayoutRequest = { ...payoutRequest('p-1'), app: 'default', approval: 'none' };

@@ -2,7 +2,7 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { UserTokens } from '../../domain/provider-records.ts';
 import { type Grant, type TokenOwner, tokenKind } from '../../domain/token-record.ts';
-import { fingerprint, type TokenSeal } from '../../encryption/token-seal.ts';
+import { fingerprint, type TokenSeal } from '../../encryption/key-ring.ts';
 import { NotSentError, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Random, Runtime } from '../../runtime/runtime.ts';
 import type { WorkflowRun } from '../../temporal/histories.ts';

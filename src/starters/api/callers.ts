@@ -1,7 +1,7 @@
 /** Authenticates callers by bearer key, and authorizes them by what `PAYOUTS_API_KEYS_FILE` allows. */
 import type { FastifyRequest } from 'fastify';
-import { bearerKey, findKey } from '../../config/bearer-keys.ts';
 import { type Caller, type Callers, TEST_CALLER, type Verb } from '../../config/callers.ts';
+import { bearerKey, findKey } from '../../config/keys.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { amountRefusal, type Refusal, type ScopedIds, scopeRefusal } from '../../domain/permissions.ts';
 import { requireOneHeader } from './bodies.ts';

@@ -4,7 +4,7 @@ import {
   type ListedSettings,
   SharedSettingsOf,
 } from '../../client/shared-settings.ts';
-import type { ApprovalsFile } from '../../config/approvals.ts';
+import type { ApprovalsFile } from '../../config/cli-config.ts';
 import { type ApprovalPolicy, NO_APPROVAL_POLICY } from '../../domain/approval-policy.ts';
 import { type Answer, EXIT, UsageError } from './answer.ts';
 import type { CheckedSettings, SettingsOptions } from './options.ts';
