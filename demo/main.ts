@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { z } from 'zod';
-import { simulatorControl } from '../simulator/control-client.ts';
+import { simulatorControl } from '../simulator/control/client.ts';
 import { Payouts, type StartedPayout } from '../src/client/payouts.ts';
 import { encryptionKeys } from '../src/config/keys.ts';
 import { payoutRequestSchema } from '../src/contract/payout-request.ts';

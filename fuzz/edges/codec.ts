@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Payload } from '@temporalio/common';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
-import { chance, type Random, whole } from '../../simulator/random.ts';
+import { chance, type Random, whole } from '../../simulator/runtime.ts';
 import { buildCodecServer } from '../../src/codec-server/server.ts';
 import { codecConfig } from '../../src/config/codec-config.ts';
 import { KeyRing, TokenSeal, UndecipherableError, UnknownKeyError } from '../../src/encryption/key-ring.ts';

@@ -1,6 +1,6 @@
 /** The sections of docs/configuration.md, with the schema behind each table. */
 
-import { simulatorShape } from '../../simulator/environment.ts';
+import { simulatorShape } from '../../simulator/settings.ts';
 import { apiShape } from '../../src/config/api-config.ts';
 import { applicationEntry, applicationShape } from '../../src/config/applications.ts';
 import { callerSchema, nexusEntry, nexusShape } from '../../src/config/callers.ts';
