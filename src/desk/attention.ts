@@ -3,12 +3,10 @@
  * events; and workflows that cannot continue.
  */
 import type { ListedPayout } from '../client/lists.ts';
-import { endpointStateQuery } from '../contract/event-messages.ts';
 import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp } from '../contract/ids.ts';
-import { tokenStateQuery } from '../contract/token-messages.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
-import { followUpReasons } from '../domain/follow-up.ts';
+import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';
+import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
 import { requirePayoutScope } from '../starters/api/callers.ts';
 import { requireOpeningScope } from '../starters/api/receiving-account-operations.ts';
 import { followUpOf } from '../starters/follow-ups.ts';

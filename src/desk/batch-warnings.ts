@@ -1,6 +1,6 @@
 /** What a person should see before a batch starts, though every row is valid: likely repetitions. */
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
-import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { listRunPages, quoteIds } from '../temporal/visibility.ts';
 import { maskedAccount } from './beneficiary.ts';
 import type { Desk } from './context.ts';

@@ -1,5 +1,5 @@
 /** Who gets the money, as an approver sees it: each value stands alone, so that none can change how another one looks. */
-import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 
 type Receiver = CheckedPayoutRequest['receiver'];
 

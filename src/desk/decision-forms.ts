@@ -1,10 +1,10 @@
 /** The forms with which people decide about a payout, as far as their key has the verbs. */
 import type { PayoutStart } from '../client/payouts.ts';
-import { coveredText, type Terms } from '../domain/decisions.ts';
-import { coveredTerms } from '../domain/quote-check.ts';
-import { isStarter } from '../domain/starter.ts';
-import type { ShownState } from './acting.ts';
-import { may } from './acting.ts';
+import type { Terms } from '../contract/payout.ts';
+import { coveredTerms } from '../domain/payout-quote.ts';
+import { coveredText } from '../domain/payout-state.ts';
+import { isStarter } from '../domain/permissions.ts';
+import { may, type ShownState } from './acting.ts';
 import { type Html, hidden, html, type PayoutId } from './html.ts';
 import type { Visit } from './identity.ts';
 

@@ -1,8 +1,8 @@
 /** Workflows that cannot continue: stuck ones, and those that the last reconciliation did not start again. */
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
+import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';
 import { reconciliationId } from '../contract/ids.ts';
-import type { AttentionOf, WorkflowAttentionCode } from '../domain/attention-codes.ts';
 import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../domain/reconciliation.ts';
 import { knownFailingWorkflows } from '../temporal/failing-workflows.ts';
 import { listRunPage } from '../temporal/visibility.ts';

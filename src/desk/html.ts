@@ -3,7 +3,7 @@
  * passes on only what another `html` made.
  */
 import { html } from 'hono/html';
-import { formatMoney, type Money } from '../domain/money.ts';
+import { formatMoney, type Money } from '../contract/money.ts';
 
 export { html };
 export type Html = ReturnType<typeof html>;

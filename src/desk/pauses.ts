@@ -1,6 +1,6 @@
 /** The stop switch of an application: the banner on every page, the form that pauses, and what the forms do. */
 import type { FastifyInstance } from 'fastify';
-import { MAX_REASON_LENGTH } from '../domain/rate-limit-lease.ts';
+import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
 import { may } from './acting.ts';
 import { type Desk, postForm } from './context.ts';
 import { filledIn } from './forms.ts';

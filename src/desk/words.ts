@@ -7,7 +7,7 @@ import {
   PAYOUT_ATTENTION,
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
-} from '../domain/attention-codes.ts';
+} from '../contract/attention-codes.ts';
 import { type Html, html, isolated, label, prose } from './html.ts';
 
 export interface CodedMessage {
