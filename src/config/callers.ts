@@ -3,7 +3,7 @@
  * operation `pay`, from `PAYOUTS_NEXUS_FILE`.
  */
 import { z } from 'zod';
-import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/payout-request.ts';
+import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/fields.ts';
 import { MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
 import type { Permissions } from '../domain/permissions.ts';
 import { type Environment, isLoopback, type Read } from './environment.ts';

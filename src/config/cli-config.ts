@@ -2,7 +2,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { amount, appName, currency } from '../contract/payout-request.ts';
+import { amount, appName, currency } from '../contract/fields.ts';
 import { clientShape, cliShape } from './client-config.ts';
 import type { Environment, Read } from './environment.ts';
 import { readJsonFile } from './json-file.ts';

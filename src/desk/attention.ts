@@ -6,14 +6,12 @@
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import type { ListedPayout } from '../client/lists.ts';
-import { endpointStateQuery } from '../contract/event-messages.ts';
+import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';
 import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp, reconciliationId } from '../contract/ids.ts';
-import { tokenStateQuery } from '../contract/token-messages.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type { AttentionOf, WorkflowAttentionCode } from '../domain/attention-codes.ts';
-import { followUpReasons } from '../domain/follow-up.ts';
+import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../domain/reconciliation.ts';
+import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
 import { requirePayoutScope } from '../starters/api/callers.ts';
 import { requireOpeningScope } from '../starters/api/receiving-account-operations.ts';
 import { followUpOf } from '../starters/follow-ups.ts';

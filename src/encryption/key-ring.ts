@@ -1,6 +1,6 @@
 /** AES-256-GCM keys by id. The first key encrypts and all keys decrypt, so that keys can be rotated. */
 import { createCipheriv, createDecipheriv, createHash, createSecretKey, type KeyObject } from 'node:crypto';
-import type { TokenOwner } from '../domain/token-record.ts';
+import type { TokenOwner } from '../contract/tokens.ts';
 import type { Random } from '../runtime/runtime.ts';
 
 const ALGORITHM = 'aes-256-gcm';

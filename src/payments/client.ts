@@ -1,6 +1,5 @@
 /** The provider's API: one method per operation of the spec. */
 import { z } from 'zod';
-import { idDiffers } from '../domain/echo.ts';
 import type {
   ApplicationToken,
   ClientAccounts,
@@ -15,7 +14,8 @@ import type {
   TradeKey,
   TradeResult,
   UserTokens,
-} from '../domain/provider-records.ts';
+} from '../contract/provider-records.ts';
+import { idDiffers } from '../domain/provider-text.ts';
 import type { CallOptions, PaymentsClientOptions } from './options.ts';
 import { RequestSender } from './request.ts';
 import { checkedAddress, urlOf } from './target.ts';

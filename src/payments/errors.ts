@@ -2,7 +2,7 @@
  * The errors of the client, one class per cause. No message, field or stack contains a secret, a URL or personal data.
  * None has a `cause`, because HTTP clients put URLs there, and one URL contains the secret (H45).
  */
-import type { CreateMeaning } from '../domain/provider-records.ts';
+import type { CreateMeaning } from '../contract/provider-records.ts';
 import type { OperationName } from './operations.ts';
 
 export type PaymentsErrorCode =

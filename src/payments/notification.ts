@@ -5,7 +5,7 @@
  */
 import { createHmac, createPublicKey, createVerify, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { isPlainText } from '../domain/plain-text.ts';
+import { isPlainText } from '../domain/provider-text.ts';
 import { PaymentsSettingError } from './errors.ts';
 import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from './exact-json.ts';
 import { loadPlugIn, methodOf, rsaKey } from './signing.ts';

@@ -15,7 +15,7 @@ import {
   tokenTaskQueue,
   tokenWorkflowId,
 } from '../../src/contract/ids.ts';
-import { tokenStateQuery } from '../../src/contract/token-messages.ts';
+import { tokenStateQuery } from '../../src/contract/workflows.ts';
 import { KeyRing, TokenSeal } from '../../src/encryption/key-ring.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { handleErrors } from '../../src/starters/api/error-mapping.ts';

@@ -1,7 +1,6 @@
 /** The provider's responses: account information, balances, quotes, orders, tokens and trades, as the spec has them. */
 import { z } from 'zod';
-import type { Debit } from '../../domain/payout.ts';
-import { isPlainText, plainText } from '../../domain/plain-text.ts';
+import type { Debit } from '../../contract/payout.ts';
 import type {
   ApplicationToken,
   ClientAccount,
@@ -15,7 +14,8 @@ import type {
   TradeSplit,
   UnreadableAccount,
   UserTokens,
-} from '../../domain/provider-records.ts';
+} from '../../contract/provider-records.ts';
+import { isPlainText, plainText } from '../../domain/provider-text.ts';
 import { ID_FIELDS } from '../../domain/receiving-account.ts';
 import { isJsonObject, numbersToText } from '../exact-json.ts';
 import {
