@@ -2,6 +2,7 @@
  * Everything that needs attention, in words: flagged payouts, follow-ups, receiving account requests, tokens and endpoints of
  * events; and workflows that cannot continue.
  */
+import { followUpResultOf } from '../client/acknowledgements.ts';
 import type { ListedPayout } from '../client/lists.ts';
 import { endpointStateQuery } from '../contract/event-messages.ts';
 import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp } from '../contract/ids.ts';
@@ -9,9 +10,7 @@ import { tokenStateQuery } from '../contract/token-messages.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import { followUpReasons } from '../domain/follow-up.ts';
 import { isScoped } from '../domain/permissions.ts';
-import { requirePayoutScope } from '../starters/api/callers.ts';
-import { requireOpeningScope } from '../starters/api/receiving-account-operations.ts';
-import { followUpOf } from '../starters/follow-ups.ts';
+import { requireOpeningScope, requirePayoutScope } from '../service/permissions.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
 import type { Desk } from './context.ts';
 import { type Html, html, label, link, payoutLink } from './html.ts';
@@ -95,7 +94,7 @@ async function payoutItem(
   if (!isAllowed(() => requirePayoutScope(visit.caller, request))) return undefined;
   const shown = { name: partnerOrderId, href: payoutLink(id) };
   if (one.phase === 'FOLLOW_UP') {
-    const found = await followUpOf({ client, withDeadline: withTemporalDeadline }, id);
+    const found = await withTemporalDeadline(() => followUpResultOf(client, id));
     if (!found) return undefined;
     return { kind: 'followUp', what: 'After the end of payout', ...shown, reasons: followUpReasons(found) };
   }

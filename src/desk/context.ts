@@ -4,9 +4,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Pausable } from '../client/pauses.ts';
 import type { Caller, Verb } from '../config/callers.ts';
 import type { Clock } from '../runtime/runtime.ts';
+import { requireVerb } from '../service/permissions.ts';
+import type { Service } from '../service/service.ts';
 import type { AuditLog } from '../starters/api/audit.ts';
-import { requireVerb } from '../starters/api/callers.ts';
-import type { Clients } from '../starters/api/clients.ts';
 import type { Acting } from './acting.ts';
 import type { Finding } from './findings.ts';
 import type { Fields } from './forms.ts';
@@ -14,7 +14,7 @@ import { admittedVisit, type Identity, requireOwnOrigin, type Visit } from './id
 
 export interface Desk {
   client: Client;
-  clients: Clients;
+  clients: Service;
   acting: Acting;
   identity: Identity;
   audit: AuditLog;

@@ -1,7 +1,7 @@
 /** What the forms of a payout do: they run the operations of the API. */
 import type { FastifyInstance } from 'fastify';
 import type { Verb } from '../config/callers.ts';
-import { invalidFields } from '../starters/api/problem.ts';
+import { invalidFields } from '../service/problem.ts';
 import { type Desk, postForm } from './context.ts';
 import { type Fields, filledIn } from './forms.ts';
 import { payoutLink } from './html.ts';

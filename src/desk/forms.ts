@@ -1,6 +1,6 @@
 /** Reads the forms of the desk. */
 import type { FastifyInstance } from 'fastify';
-import { Problem } from '../starters/api/problem.ts';
+import { Problem } from '../service/problem.ts';
 
 /** The fields of a form by name. */
 export type Fields = Readonly<Record<string, string>>;

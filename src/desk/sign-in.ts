@@ -1,6 +1,6 @@
 /** `/desk/sign-in` and `/desk/sign-out`. */
 import type { FastifyInstance } from 'fastify';
-import { Problem } from '../starters/api/problem.ts';
+import { Problem } from '../service/problem.ts';
 import { type Desk, postForm } from './context.ts';
 import { type Fields, filledIn } from './forms.ts';
 import { html } from './html.ts';

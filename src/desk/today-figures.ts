@@ -13,7 +13,7 @@ import { type Money, totalsByCurrency } from '../domain/money.ts';
 import { OUTCOMES, type PayoutOutcome, type PayoutResult } from '../domain/payout.ts';
 import type { TokenState } from '../domain/token-record.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
-import type { Clients } from '../starters/api/clients.ts';
+import type { Service } from '../service/service.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
 
 /** Each costs one call to Temporal. */
@@ -60,7 +60,7 @@ export interface Figures {
 interface Source {
   client: Client;
   environment: string;
-  clients: Pick<Clients, 'withTemporalDeadline'>;
+  clients: Pick<Service, 'withTemporalDeadline'>;
 }
 
 /** `apps`: undefined for every application. */

@@ -1,6 +1,6 @@
 /** The uploaded files of batches that were not started yet. They are in the memory of this process, for a limited time. */
 import type { Runtime } from '../runtime/runtime.ts';
-import { Problem } from '../starters/api/problem.ts';
+import { Problem } from '../service/problem.ts';
 
 /** As for a batch in JSON. */
 export const MAX_UPLOAD_BYTES = 4 * 1024 * 1024;
