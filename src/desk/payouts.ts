@@ -4,8 +4,7 @@ import type { z } from 'zod';
 import { OUTCOMES, PHASES } from '../domain/payout.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { payoutPageAnswer } from './acting.ts';
-import { type Desk, getPage } from './context.ts';
-import { filledIn } from './forms.ts';
+import { type Desk, filledIn, getPage } from './context.ts';
 import { type Html, html, label, link, payoutLink, table, time } from './html.ts';
 import { sendPage } from './layout.ts';
 

@@ -3,10 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import { OUTCOMES } from '../domain/payout.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { cached } from '../starters/api/monitoring-routes.ts';
-import { type Desk, getPage } from './context.ts';
+import { applicationsWithin, type Desk, getPage } from './context.ts';
 import { type Html, html, label, money, table, time } from './html.ts';
 import { sendPage } from './layout.ts';
-import { applicationsWithin } from './listed.ts';
 import { barPlot } from './plots.ts';
 import {
   type AppFigures,
