@@ -1,7 +1,7 @@
 /** `/desk/receiving-account`: a request for a receiving account, and its review. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { storedReason } from '../contract/payout-answers.ts';
+import { storedReason } from '../contract/payout.ts';
 import { receivingAccountStateSchema } from '../contract/receiving-account.ts';
 import { may } from './acting.ts';
 import { type Desk, type Fields, filledIn, getPage, postForm, redirectWith, takeNotice } from './context.ts';

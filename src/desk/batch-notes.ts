@@ -2,9 +2,10 @@
 
 import type { Caller } from '../config/callers.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
-import { type AllowanceState, dayOf, hasDailyLimits, MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
-import { fromMinorUnits, type Money, toMinorUnits, totalsByCurrency } from '../domain/money.ts';
-import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import { fromMinorUnits, type Money, toMinorUnits, totalsByCurrency } from '../contract/money.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import type { AllowanceState } from '../contract/workflows.ts';
+import { dayOf, hasDailyLimits, MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { listRunPages, quoteIds } from '../temporal/visibility.ts';
 import type { Desk } from './context.ts';

@@ -5,9 +5,9 @@
 import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { InvalidPayoutRequestError } from '../client/invalid-request.ts';
-import type { FieldError } from '../contract/payout-request.ts';
-import { totalsByCurrency } from '../domain/money.ts';
-import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import type { FieldError } from '../contract/failures.ts';
+import { totalsByCurrency } from '../contract/money.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { requireApplication, requireRows, requireVerb } from '../service/permissions.ts';
 import { invalidFields, Problem } from '../service/problem.ts';

@@ -3,9 +3,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { PayoutStart } from '../client/payouts.ts';
 import type { Verb } from '../config/callers.ts';
-import { coveredText, type Terms } from '../domain/decisions.ts';
-import { coveredTerms } from '../domain/quote-check.ts';
-import { isStarter } from '../domain/starter.ts';
+import type { Terms } from '../contract/payout.ts';
+import { coveredTerms } from '../domain/payout-quote.ts';
+import { coveredText } from '../domain/payout-state.ts';
+import { isStarter } from '../domain/permissions.ts';
 import { invalidFields } from '../service/problem.ts';
 import { may, type ShownState } from './acting.ts';
 import { type Desk, type Fields, filledIn, postForm, redirectWith } from './context.ts';

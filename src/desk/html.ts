@@ -11,9 +11,9 @@ import {
   PAYOUT_ATTENTION,
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
-} from '../domain/attention-codes.ts';
-import { formatMoney, type Money } from '../domain/money.ts';
-import type { CheckedPayoutRequest } from '../domain/payout.ts';
+} from '../contract/attention-codes.ts';
+import { formatMoney, type Money } from '../contract/money.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 
 export { html };
 export type Html = ReturnType<typeof html>;

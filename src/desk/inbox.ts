@@ -4,7 +4,7 @@ import type { PayoutPage } from '../client/lists.ts';
 import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller } from '../config/callers.ts';
 import { isScoped } from '../domain/permissions.ts';
-import { MAX_REASON_LENGTH } from '../domain/rate-limit-lease.ts';
+import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
 import { requirePayoutScope } from '../service/permissions.ts';
 import { Problem } from '../service/problem.ts';
 import { may, type ShownState } from './acting.ts';

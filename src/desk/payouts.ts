@@ -1,7 +1,7 @@
 /** `/desk/payouts`: search by id, and the list with its filters. */
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
-import { OUTCOMES, PHASES } from '../domain/payout.ts';
+import { OUTCOMES, PHASES } from '../contract/codes.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { payoutPageAnswer } from './acting.ts';
 import { type Desk, filledIn, getPage } from './context.ts';

@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { openFindings } from '../client/acknowledgements.ts';
 import { REASON_MEANINGS } from '../contract/meanings.ts';
-import { coveredText } from '../domain/decisions.ts';
-import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import { coveredText } from '../domain/payout-state.ts';
 import { isGone } from '../temporal/client-errors.ts';
 import { may, payoutAnswer, type ShownState } from './acting.ts';
 import { type Desk, filledIn, getPage, takeNotice } from './context.ts';

@@ -3,11 +3,17 @@ import type { Allowances } from '../client/allowances.ts';
 import { type CheckedBatch, inSlices } from '../client/checked-batch.ts';
 import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller, Verb } from '../config/callers.ts';
-import { rowName } from '../contract/field-names.ts';
-import { type DailyLimits, hasDailyLimits } from '../domain/daily-limits.ts';
-import type { CheckedPayoutRequest } from '../domain/payout.ts';
-import { amountRefusal, type Refusal, type ScopedIds, scopeRefusal } from '../domain/permissions.ts';
-import { isStarter } from '../domain/starter.ts';
+import { rowName } from '../contract/failures.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import type { DailyLimits } from '../contract/workflows.ts';
+import { hasDailyLimits } from '../domain/daily-limits.ts';
+import {
+  amountRefusal,
+  isStarter,
+  type Refusal,
+  type ScopedIds,
+  scopeRefusal,
+} from '../domain/permissions.ts';
 import { Problem } from './problem.ts';
 
 export function may({ verbs }: Caller, verb: Verb): boolean {

@@ -11,8 +11,8 @@ import { AuthorizationsBusyError, StillExchangingError } from '../client/authori
 import { InvalidPayoutRequestError } from '../client/invalid-request.ts';
 import { EndedError, PayoutsError, type PayoutsErrorCode } from '../client/payouts-error.ts';
 import { TooManyReadsError } from '../client/shared-reads.ts';
-import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../contract/failure-types.ts';
-import type { FieldError } from '../contract/payout-request.ts';
+import type { FieldError } from '../contract/failures.ts';
+import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../contract/failures.ts';
 import { PROBLEMS, type ProblemKind } from '../contract/problems.ts';
 import { applicationFailure, isGone, isRetryableTemporalError } from '../temporal/client-errors.ts';
 

@@ -16,19 +16,24 @@ import { ReceivingAccounts, type StartedOpening } from '../client/receiving-acco
 import { ReadSlots } from '../client/shared-reads.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import type { Caller, Verb } from '../config/callers.ts';
-import type { ApprovalDecision, CancelRequest, Decision, Resolution } from '../contract/payout-messages.ts';
-import type { OpeningResolution } from '../contract/receiving-account-messages.ts';
-import type { QuotedPayout } from '../contract/workflows.ts';
-import type { BatchState } from '../domain/batch.ts';
-import type { CheckedPayoutRequest, PayoutState } from '../domain/payout.ts';
-import { isScoped } from '../domain/permissions.ts';
-import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../domain/provider-records.ts';
+import type { BatchState } from '../contract/batch.ts';
+import type { PayoutState } from '../contract/payout.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../contract/provider-records.ts';
 import type {
   CheckedOpeningRequest,
   ReceivingAccountResult,
   ReceivingAccountState,
-} from '../domain/receiving-account.ts';
-import { starterName } from '../domain/starter.ts';
+} from '../contract/receiving-account.ts';
+import type {
+  ApprovalDecision,
+  CancelRequest,
+  Decision,
+  OpeningResolution,
+  QuotedPayout,
+  Resolution,
+} from '../contract/workflows.ts';
+import { isScoped, starterName } from '../domain/permissions.ts';
 import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import {

@@ -1,10 +1,9 @@
 /** Starts and reads batches. */
 import { z } from 'zod';
 import type { NewBatch } from '../../client/checked-batch.ts';
-import { batchId } from '../../contract/payout-batch.ts';
-import { appName } from '../../contract/payout-request.ts';
-import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../domain/batch.ts';
-import { PHASES } from '../../domain/payout.ts';
+import { batchId } from '../../contract/batch.ts';
+import { LISTED_OUTCOMES, PHASES, ROW_OUTCOMES } from '../../contract/codes.ts';
+import { appName } from '../../contract/fields.ts';
 import type { Service } from '../../service/service.ts';
 import { appQuery, empty, fileForm, noBody, type Operation, operation, wait } from './operation.ts';
 

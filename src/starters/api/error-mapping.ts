@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ProblemDocument } from '../../contract/payout-answers.ts';
+import type { ProblemDocument } from '../../contract/problems.ts';
 import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems.ts';
 import { Problem, problemOf } from '../../service/problem.ts';
 import { CallerGoneError } from '../../service/waits.ts';

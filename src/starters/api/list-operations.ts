@@ -3,8 +3,8 @@
  * `clientId` one more for each payout of the page.
  */
 import { z } from 'zod';
-import { appName, identifier, timeWithOffset } from '../../contract/payout-request.ts';
-import { OUTCOMES, PHASES } from '../../domain/payout.ts';
+import { OUTCOMES, PHASES } from '../../contract/codes.ts';
+import { appName, identifier, timeWithOffset } from '../../contract/fields.ts';
 import type { Service } from '../../service/service.ts';
 import { empty, noBody, type Operation, operation } from './operation.ts';
 

@@ -1,10 +1,11 @@
 /** Starts, reads and steers payouts. Decisions are recorded under the name of the caller's key. */
 import { z } from 'zod';
 import type { Caller } from '../../config/callers.ts';
-import { payoutResultSchema, payoutStateSchema } from '../../contract/payout-answers.ts';
-import { ownId, payoutRequestSchema, text } from '../../contract/payout-request.ts';
-import { TOLERANCE, TOLERANCE_RULE } from '../../domain/decisions.ts';
-import type { PayoutState } from '../../domain/payout.ts';
+import { TOLERANCE, TOLERANCE_RULE } from '../../contract/codes.ts';
+import { ownId, text } from '../../contract/fields.ts';
+import type { PayoutState } from '../../contract/payout.ts';
+import { payoutResultSchema, payoutStateSchema } from '../../contract/payout.ts';
+import { payoutRequestSchema } from '../../contract/payout-request.ts';
 import type { DecisionVerb } from '../../service/permissions.ts';
 import type { PayoutId, Service } from '../../service/service.ts';
 import { empty, noBody, type Operation, operation, startedFields } from './operation.ts';

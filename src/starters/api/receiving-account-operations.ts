@@ -1,6 +1,6 @@
 /** Requests for receiving accounts: start, read and resolve. Balance and detail are in `read-operations.ts`. */
 import { z } from 'zod';
-import { ownId } from '../../contract/payout-request.ts';
+import { ownId } from '../../contract/fields.ts';
 import {
   accountId,
   receivingAccountResultSchema,
