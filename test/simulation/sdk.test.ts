@@ -22,7 +22,7 @@ test('the SDK has the version for which simulation/sdk.ts was checked', () => {
 test('the workflows load, and the Rust core does not', async () => {
   // A process of its own: other test files load the core.
   const script = `
-    import { loadWorkflows, newActivity } from '../../simulation/sdk.ts';
+    import { loadWorkflows, newActivity } from './simulation/sdk.ts';
     const workflows = await loadWorkflows(process.argv[1]);
     await workflows.destroy();
     const { sharedObjects } = process.report.getReport();
