@@ -1,6 +1,6 @@
 /** Cancels payouts of a batch that was canceled. */
 import type { Payouts } from '../../client/payouts.ts';
-import { inParallel } from '../../runtime/in-parallel.ts';
+import { inParallel } from '../../runtime/runtime.ts';
 import { isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import type { CancelPayouts } from './batch-types.ts';
 

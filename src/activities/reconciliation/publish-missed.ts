@@ -6,7 +6,7 @@ import type { RecordedEvent } from '../../contract/events.ts';
 import { eventsQuery } from '../../contract/workflows.ts';
 import type { Unresolved } from '../../domain/reconciliation.ts';
 import type { Clock } from '../../runtime/runtime.ts';
-import { APP } from '../../temporal/search-keys.ts';
+import { APP } from '../../temporal/namespace.ts';
 import type { ListedRun } from '../../temporal/visibility.ts';
 import { forEachReadable, type Verdict } from './unreadable.ts';
 

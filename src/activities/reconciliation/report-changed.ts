@@ -10,7 +10,7 @@ import {
   type ReportPart,
 } from '../../contract/reconciliation.ts';
 import { dayBounds, emptyAppReport, mergeReportParts } from '../../domain/reconciliation.ts';
-import { inParallel } from '../../runtime/in-parallel.ts';
+import { inParallel } from '../../runtime/runtime.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../../temporal/visibility.ts';
 import type { ReportedPage, ReportPage } from './reconciliation-types.ts';
 import { memoOf, reportPages } from './report-pages.ts';

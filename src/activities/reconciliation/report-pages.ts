@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { payoutOf } from '../../contract/ids.ts';
 import type { AppReport, ReportPart } from '../../contract/reconciliation.ts';
 import { emptyReportPart, mergeReportParts } from '../../domain/reconciliation.ts';
-import { inParallel } from '../../runtime/in-parallel.ts';
+import { inParallel } from '../../runtime/runtime.ts';
 import { type ListedRun, listRunPage } from '../../temporal/visibility.ts';
 import type { ReportedPage, ReportPage } from './reconciliation-types.ts';
 

@@ -1,6 +1,6 @@
 /** Keeps one unreadable workflow from stopping a reconciliation. */
 import type { Unresolved } from '../../domain/reconciliation.ts';
-import { inParallel } from '../../runtime/in-parallel.ts';
+import { inParallel } from '../../runtime/runtime.ts';
 import { isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
 
 /** `not-ours`: this worker has nothing to do. `reason`: a person must look at the workflow. */
