@@ -1,9 +1,10 @@
 /** `npm run api`: the API server. SIGINT and SIGTERM drain it. */
+
 import { apiConfig } from '../../config/api-config.ts';
 import { ConfigError } from '../../config/environment.ts';
 import { loadPlots } from '../../desk/plots.ts';
 import { startTracing } from '../../observability/tracing.ts';
-import { PaymentsSettingError } from '../../payments/index.ts';
+import { PaymentsSettingError } from '../../payments/errors.ts';
 import { Drain, drainOnSignals, PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
 import { connectClient, TemporalSetupError } from '../../temporal/connection.ts';
 import { buildServer } from './server.ts';
