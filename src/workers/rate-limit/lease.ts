@@ -4,7 +4,6 @@
  */
 import { ApplicationFailure, activityInfo, Context, log } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
-import type { LeaseActivities } from '../../activities/shared/types.ts';
 import { appRenamedSignal } from '../../contract/lease-messages.ts';
 import { leaseSettingsSchema } from '../../contract/lease-settings.ts';
 import { logEvent } from '../../domain/business-events.ts';
@@ -20,6 +19,7 @@ import {
 import { type Clock, repeat } from '../../runtime/runtime.ts';
 import { wholeHistory } from '../../temporal/histories.ts';
 import { failoverVersionOf } from '../../temporal/namespace.ts';
+import type { LeaseActivities } from '../../workflows/rate-limit-lease.ts';
 import { Fence } from './fence.ts';
 import { type Predecessor, predecessor } from './predecessor.ts';
 import { type Ending, keepRenewing, renewLease } from './renewals.ts';

@@ -1,5 +1,5 @@
 /** Locks a quote: for a usable account, within the caller's limits, affordable. */
-import type { QuoteAnswer } from '../../activities/shared/types.ts';
+import type { QuoteAnswer } from '../../activities/payout/quote-payout.ts';
 import { lockBeganAtMs, lockExpiresAtMs, type QuoteSent } from '../../domain/deadlines.ts';
 import { formatMoney } from '../../domain/money.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';

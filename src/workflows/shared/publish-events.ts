@@ -14,7 +14,7 @@ import {
   uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { PublishActivities } from '../../activities/events/event-types.ts';
+import type { publishActivities } from '../../activities/events/event-activities.ts';
 import { eventsQuery } from '../../contract/event-messages.ts';
 import { logEvent } from '../../domain/business-events.ts';
 import { type EventLog, type EventType, type RecordedEvent, trimmed } from '../../domain/event-log.ts';
@@ -22,7 +22,7 @@ import type { Publish } from '../../domain/events.ts';
 import type { Metadata } from '../../domain/payout.ts';
 import { count } from '../../domain/record-metric.ts';
 import { isoTime } from '../../domain/time.ts';
-import { UNTIL_TEMPORAL_ANSWERS } from './retry-policies.ts';
+import { UNTIL_TEMPORAL_ANSWERS } from './calls.ts';
 
 /** Where the events belong, and which types an endpoint wants. Without types, nothing is recorded. */
 export interface EventPlan {
@@ -33,7 +33,7 @@ export interface EventPlan {
   metadata?: Metadata | undefined;
 }
 
-const { publishEvents } = proxyActivities<PublishActivities>({
+const { publishEvents } = proxyActivities<ReturnType<typeof publishActivities>>({
   startToCloseTimeout: '10s',
   scheduleToCloseTimeout: '1m',
   summary: 'publishes events',

@@ -8,7 +8,8 @@ import {
   type Workflow,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { RunFacts, StartFacts } from '../../activities/shared/types.ts';
+import type { RunFacts } from '../../activities/payout/send-once.ts';
+import type { StartFacts } from '../../activities/shared/execution.ts';
 import type { PayoutSettings } from '../../domain/payout.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 

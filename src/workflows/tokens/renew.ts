@@ -2,8 +2,7 @@
 import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type { TokenAttentionCode } from '../../domain/attention-codes.ts';
 import { type Grant, lateAtMs, refreshEndsSoonAtMs, urgentAtMs } from '../../domain/token-record.ts';
-import { causeOf } from '../shared/call-failures.ts';
-import { tokenCalls } from '../shared/calls.ts';
+import { causeOf, tokenCalls } from '../shared/calls.ts';
 import type { RenewalRun } from './renewal-run.ts';
 
 type Outcome = { grant: Grant } | { error: unknown };

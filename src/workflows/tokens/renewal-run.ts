@@ -7,7 +7,7 @@ import {
   metricMeter,
   setCurrentDetails,
 } from '@temporalio/workflow';
-import type { TokenPlan } from '../../activities/shared/types.ts';
+import type { TokenPlan } from '../../activities/shared/preparation.ts';
 import type { TokenAttentionCode } from '../../domain/attention-codes.ts';
 import { logEvent } from '../../domain/business-events.ts';
 import { publishToken } from '../../domain/events.ts';
