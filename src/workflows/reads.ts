@@ -1,9 +1,9 @@
 /** Reads for callers and operators: only workers call the provider. */
 import type { Caller } from '../activities/shared/execution.ts';
 import type { ProviderActivities } from '../activities/shared/provider-activities.ts';
+import type { PayoutRequest } from '../contract/payout-request.ts';
 import type { CallIdentity, ProbeTarget, QuotedPayout, WorkerDescription } from '../contract/workflows.ts';
-import type { PayoutRequest } from '../domain/payout.ts';
-import { quoteProblem } from '../domain/quote-check.ts';
+import { quoteProblem } from '../domain/payout-quote.ts';
 import { asked, checks, orBadInput } from './shared/calls.ts';
 
 /** Quotes a payout and creates nothing; the quote's lock expires unused. */

@@ -8,16 +8,12 @@ import { z } from 'zod';
 import { queueEvents } from '../../client/event-queues.ts';
 import type { WorkerConfig } from '../../config/config.ts';
 import { type EventEndpoint, type EventEndpoints, wantedTypes, wants } from '../../config/events.ts';
-import { eventsQuery } from '../../contract/event-messages.ts';
-import {
-  type DeliveryOutcome,
-  type DeliveryReport,
-  type EndpointKey,
-  orderKey,
-  type QueuedEvent,
-} from '../../domain/event-delivery.ts';
-import { bodyOf, type EventType, type RecordedEvent, TEST_EVENT_TYPE } from '../../domain/event-log.ts';
-import { isTraceParent } from '../../domain/trace.ts';
+import { type EventType, TEST_EVENT_TYPE } from '../../contract/codes.ts';
+import type { DeliveryOutcome, EndpointKey, QueuedEvent, RecordedEvent } from '../../contract/events.ts';
+import { eventsQuery } from '../../contract/workflows.ts';
+import { bodyOf } from '../../domain/events.ts';
+import { type DeliveryReport, orderKey } from '../../domain/events-delivery.ts';
+import { isTraceParent } from '../../domain/telemetry.ts';
 import { inSpan, type SpanStart } from '../../observability/trace-context.ts';
 import { inParallel } from '../../runtime/in-parallel.ts';
 import { type Clock, type Runtime, repeat } from '../../runtime/runtime.ts';

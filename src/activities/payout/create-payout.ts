@@ -1,9 +1,9 @@
 /** Sends creates: the only calls that move money. */
 
 import { activityInfo } from '@temporalio/activity';
-import { requiresApproval } from '../../domain/approval-policy.ts';
-import type { SendPolicy } from '../../domain/payout.ts';
-import type { CreateMeaning, CreatePayoutRequest, PayoutOrder } from '../../domain/provider-records.ts';
+import type { CreateMeaning, CreatePayoutRequest, PayoutOrder } from '../../contract/provider-records.ts';
+import type { SendPolicy } from '../../domain/payout-record.ts';
+import { requiresApproval } from '../../domain/permissions.ts';
 import {
   CreateRefusedError,
   InvalidRequestError,

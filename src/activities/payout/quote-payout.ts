@@ -1,8 +1,9 @@
 /** What a quote needs: a usable account of the client, and the meaning of a refusal. */
-import { accountProblem } from '../../domain/account-check.ts';
-import type { QuoteSent } from '../../domain/deadlines.ts';
-import type { Reason } from '../../domain/payout.ts';
-import type { ClientAccounts, Quote, QuoteMeaning } from '../../domain/provider-records.ts';
+
+import type { Reason } from '../../contract/payout.ts';
+import type { ClientAccounts, Quote, QuoteMeaning } from '../../contract/provider-records.ts';
+import { accountProblem } from '../../domain/payout-quote.ts';
+import type { QuoteSent } from '../../domain/time.ts';
 import {
   IllegalParameterError,
   InvalidRequestError,

@@ -4,8 +4,7 @@
  */
 
 import { activityInfo, Context } from '@temporalio/activity';
-import type { SendPolicy } from '../../domain/payout.ts';
-import type { Clearance } from '../../domain/payout-record.ts';
+import type { Clearance, SendPolicy } from '../../domain/payout-record.ts';
 import { NotSentError, UnavailableError } from '../../payments/index.ts';
 import { type Clock, repeat } from '../../runtime/runtime.ts';
 

@@ -1,22 +1,25 @@
 /** The activities of the daily report: a day's ended payouts, the open payouts, and what follow-ups found. */
 import type { Client } from '@temporalio/client';
 import type { WorkerConfig } from '../../config/config.ts';
-import { type FollowUpChanges, followUpChanges } from '../../contract/follow-up-changes.ts';
+import { OUTCOMES } from '../../contract/codes.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
-import { storedResultSchema } from '../../contract/payout-answers.ts';
+import { totalsByCurrency } from '../../contract/money.ts';
+import { storedResultSchema } from '../../contract/payout.ts';
 import {
   type AppReport,
-  ageGroup,
   type ChangedPayout,
+  type FollowUpChanges,
+  followUpChanges,
+  type ReportPart,
+} from '../../contract/reconciliation.ts';
+import {
+  ageGroup,
   dayBounds,
   emptyAppReport,
   emptyReportPart,
   mergeReportParts,
   movedMoney,
-  type ReportPart,
-} from '../../domain/daily-report.ts';
-import { totalsByCurrency } from '../../domain/money.ts';
-import { OUTCOMES } from '../../domain/payout.ts';
+} from '../../domain/reconciliation.ts';
 import { inParallel } from '../../runtime/in-parallel.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';

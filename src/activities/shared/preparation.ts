@@ -4,21 +4,19 @@ import { activityInfo } from '@temporalio/activity';
 import { z } from 'zod';
 import type { Application } from '../../config/applications.ts';
 import { payoutSettings, sendPolicy, type WorkerConfig } from '../../config/config.ts';
+import type { EventType } from '../../contract/codes.ts';
+import type { FieldError } from '../../contract/failures.ts';
+import { appName, type CheckResult, checkBody } from '../../contract/fields.ts';
 import { apiTaskQueue, payoutWorkflowId, receivingAccountWorkflowId } from '../../contract/ids.ts';
-import { storedResultSchema } from '../../contract/payout-answers.ts';
-import {
-  appName,
-  type CheckResult,
-  checkBody,
-  checkPayoutRequest,
-  type FieldError,
-} from '../../contract/payout-request.ts';
+import { storedResultSchema } from '../../contract/payout.ts';
+import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
+import { checkPayoutRequest } from '../../contract/payout-request.ts';
 import { checkReceivingAccount } from '../../contract/receiving-account.ts';
+import type { FollowUpRequest } from '../../contract/reconciliation.ts';
 import type { WorkerDescription } from '../../contract/workflows.ts';
-import { requiresApproval } from '../../domain/approval-policy.ts';
-import type { EventType } from '../../domain/event-log.ts';
-import type { FollowUpPlan, FollowUpRequest } from '../../domain/follow-up.ts';
-import type { CheckedPayoutRequest, PayoutSettings } from '../../domain/payout.ts';
+import type { PayoutSettings } from '../../domain/payout-record.ts';
+import { requiresApproval } from '../../domain/permissions.ts';
+import type { FollowUpPlan } from '../../domain/reconciliation-follow-up.ts';
 import { authorizationUrl } from '../../payments/index.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { eventTypesOf } from '../events/event-activities.ts';

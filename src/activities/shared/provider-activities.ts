@@ -1,11 +1,8 @@
 /** The calls to the provider as activities. Two calls in one only where the second follows from the first. */
 
 import { activityInfo } from '@temporalio/activity';
-import type { ProbeTarget } from '../../contract/workflows.ts';
-import { accountProblem } from '../../domain/account-check.ts';
-import { clientPair } from '../../domain/client-pair.ts';
-import type { QuoteSent } from '../../domain/deadlines.ts';
-import type { CheckedPayoutRequest, SendPolicy } from '../../domain/payout.ts';
+import { clientPair } from '../../contract/ids.ts';
+import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import type {
   Quote,
   QuoteMeaning,
@@ -13,8 +10,12 @@ import type {
   TradeDetail,
   TradeKey,
   TradeResult,
-} from '../../domain/provider-records.ts';
-import { finalStatus } from '../../domain/trade-verdict.ts';
+} from '../../contract/provider-records.ts';
+import type { ProbeTarget } from '../../contract/workflows.ts';
+import { accountProblem } from '../../domain/payout-quote.ts';
+import type { SendPolicy } from '../../domain/payout-record.ts';
+import { finalStatus } from '../../domain/payout-trade.ts';
+import type { QuoteSent } from '../../domain/time.ts';
 import {
   isTokenRejected,
   OrderNotExistError,

@@ -12,10 +12,10 @@
  */
 import type { CreateAnswer } from '../../activities/payout/create-payout.ts';
 import type { NothingSent } from '../../activities/payout/send-once.ts';
-import { type LockBudget, lockBudget } from '../../domain/deadlines.ts';
-import { formatMoney } from '../../domain/money.ts';
-import type { AgreedQuote } from '../../domain/payout.ts';
+import { formatMoney } from '../../contract/money.ts';
+import type { AgreedQuote } from '../../contract/payout.ts';
 import type { Creation, KnownOrder } from '../../domain/payout-record.ts';
+import { type LockBudget, lockBudget } from '../../domain/time.ts';
 import { checks, findEarlierSend, once, provesNothingSent } from '../shared/calls.ts';
 import { newerVersion } from '../shared/request-run.ts';
 import { runFacts, startFacts } from '../shared/run-facts.ts';

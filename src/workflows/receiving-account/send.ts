@@ -2,10 +2,10 @@
 import { ActivityFailure, ApplicationFailure, isCancellation, log, sleep } from '@temporalio/workflow';
 import type { NothingSent } from '../../activities/payout/send-once.ts';
 import type { OpenAnswer } from '../../activities/receiving-account/receiving-account-activities.ts';
-import { sendWithinMs } from '../../domain/deadlines.ts';
+import type { ReceivingAccountResult } from '../../contract/receiving-account.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
-import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
-import { unsentBackoff } from '../../domain/receiving-account-state.ts';
+import { unsentBackoff } from '../../domain/receiving-account.ts';
+import { sendWithinMs } from '../../domain/time.ts';
 import { activityCause, once, untilAnswered } from '../shared/calls.ts';
 import { runFacts } from '../shared/run-facts.ts';
 import type { OpeningRun } from './opening-run.ts';

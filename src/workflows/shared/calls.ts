@@ -20,11 +20,10 @@ import type { pauseActivities } from '../../activities/shared/lease-looks.ts';
 import type { preparation, TokenPlan } from '../../activities/shared/preparation.ts';
 import type { ProviderActivities } from '../../activities/shared/provider-activities.ts';
 import type { TokenActivities } from '../../activities/tokens/token-activities.ts';
-import { type TokenLane, tokenTaskQueue } from '../../contract/ids.ts';
-import { activityTimeoutMs, TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/deadlines.ts';
-import { fairnessKey } from '../../domain/fairness.ts';
-import type { PayoutSettings } from '../../domain/payout.ts';
-import type { TokenOwner } from '../../domain/token-record.ts';
+import { fairnessKey, type TokenLane, tokenTaskQueue } from '../../contract/ids.ts';
+import type { TokenOwner } from '../../contract/tokens.ts';
+import type { PayoutSettings } from '../../domain/payout-record.ts';
+import { activityTimeoutMs, TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/time.ts';
 
 /** The request itself is wrong, according to the provider or our own check: a retry cannot help. */
 const NON_RETRYABLE = ['ILLEGAL_PARAMETER', 'INVALID_REQUEST'];

@@ -4,8 +4,8 @@
  */
 import { ApplicationFailure, CancellationScope, sleep, TimeoutFailure } from '@temporalio/workflow';
 import type { TokenPlan } from '../../activities/shared/preparation.ts';
+import type { AuthorizationOutcome, TokenOwner } from '../../contract/tokens.ts';
 import type { AuthorizationAttempt } from '../../contract/workflows.ts';
-import type { AuthorizationOutcome, TokenOwner } from '../../domain/token-record.ts';
 import { activityCause, checks, exchangeCalls, orBadInput } from '../shared/calls.ts';
 
 /** The provider has not used the code, so it can be exchanged again. */
