@@ -1,7 +1,7 @@
 /** The SDK workers of one process, one for workflows and those of each application: how they start, run and shut down. */
 import type { WorkerOptions, WorkflowBundleOption } from '@temporalio/worker';
 import type { WorkerEnvironment } from '../config/config.ts';
-import { dataConverter } from '../encryption/data-converter.ts';
+import { dataConverter } from '../encryption/payload-codec.ts';
 import type { Drain, DrainSettings } from '../runtime/process.ts';
 import { type Clock, Pace, sleep } from '../runtime/runtime.ts';
 import { REQUEST_EVERY_MS } from '../temporal/visibility.ts';
