@@ -9,7 +9,7 @@ import { requireRows } from '../starters/api/batch-operations.ts';
 import { requireApplication, requireVerb } from '../starters/api/callers.ts';
 import { invalidFields, Problem } from '../starters/api/problem.ts';
 import { BatchFile } from '../starters/batch-file/batch-file.ts';
-import { BatchFileError } from '../starters/batch-file/file-row.ts';
+import { BatchFileError } from '../starters/batch-file/rows.ts';
 import { batchWarnings } from './batch-warnings.ts';
 import { maskedAccount } from './beneficiary.ts';
 import { type Desk, getPage, postForm } from './context.ts';

@@ -19,7 +19,7 @@ import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure
 import type { ProblemDocument } from '../../contract/payout-answers.ts';
 import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems.ts';
 import { applicationFailure, isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
-import { BatchFileError } from '../batch-file/file-row.ts';
+import { BatchFileError } from '../batch-file/rows.ts';
 import { causesOf } from './causes.ts';
 import { FloodGate } from './flood-gate.ts';
 import { routeOf } from './metrics.ts';
