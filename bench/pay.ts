@@ -1,6 +1,6 @@
 /** Starts many payouts, and waits for their ends. */
 import type { WorkflowExecutionInfo } from '@temporalio/client';
-import type { PayoutRequest } from '../src/domain/payout.ts';
+import type { PayoutRequest } from '../src/contract/payout-request.ts';
 import type { BenchStage } from './stage.ts';
 import { eachOf, type Say, steadily, untilCounted } from './waits.ts';
 

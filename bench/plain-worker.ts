@@ -12,9 +12,9 @@ import { providerActivities } from '../src/activities/shared/provider-activities
 import { tokenActivities } from '../src/activities/tokens/token-activities.ts';
 import { sendPolicy, workerConfig } from '../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE, tokenTaskQueue } from '../src/contract/ids.ts';
-import { NO_APPROVAL_POLICY } from '../src/domain/approval-policy.ts';
-import { sendWithinMs } from '../src/domain/deadlines.ts';
-import type { SharedSettings } from '../src/domain/rate-limit-lease.ts';
+import type { SharedSettings } from '../src/contract/rate-limit.ts';
+import { NO_APPROVAL_POLICY } from '../src/domain/permissions.ts';
+import { sendWithinMs } from '../src/domain/time.ts';
 import { dataConverter } from '../src/encryption/data-converter.ts';
 import { TokenSeal } from '../src/encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';

@@ -1,7 +1,7 @@
 /** Compares the result of a payout with the provider's ledger. */
 import type { LedgerOf, OrderRecord } from '../simulator/index.ts';
 import { formatMinor, parseMinor } from '../simulator/money.ts';
-import type { PayoutResult } from '../src/domain/payout.ts';
+import type { PayoutResult } from '../src/contract/payout.ts';
 
 interface Money {
   currency: string;

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { benchRequest } from '../bench/pay.ts';
 import type { BenchStage } from '../bench/stage.ts';
-import type { PayoutRequest, PayoutState } from '../src/domain/payout.ts';
+import type { PayoutState } from '../src/contract/payout.ts';
+import type { PayoutRequest } from '../src/contract/payout-request.ts';
 import { supervise } from './disrupt.ts';
 import { type ChaosPlan, DISRUPTED_MS, type PlannedPayout } from './plan.ts';
 

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countBy } from '../bench/measures.ts';
 import { type BenchStage, withStage } from '../bench/stage.ts';
-import type { PayoutRequest, PayoutResult } from '../src/domain/payout.ts';
+import type { PayoutResult } from '../src/contract/payout.ts';
+import type { PayoutRequest } from '../src/contract/payout-request.ts';
 import { discrepancies } from './discrepancies.ts';
 import { disruptAll } from './disrupt.ts';
 import { queryStates, requestsOf, startOneByOne, untilAllEnd } from './payouts.ts';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { benchRequest } from '../bench/pay.ts';
 import { callApi } from '../scripts/topology/call-api.ts';
 import type { Topology } from '../scripts/topology.ts';
-import type { PayoutRequest } from '../src/domain/payout.ts';
+import type { PayoutRequest } from '../src/contract/payout-request.ts';
 import { untilStarted } from './payouts.ts';
 
 const PER_SECOND = 1;

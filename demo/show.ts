@@ -1,8 +1,9 @@
 /** The output of the demo: progress while it runs, then one row for each payout. */
 import Table from 'cli-table3';
 import pc from 'picocolors';
-import type { Money } from '../src/domain/money.ts';
-import type { PayoutPhase, PayoutResult } from '../src/domain/payout.ts';
+import type { PayoutPhase } from '../src/contract/codes.ts';
+import type { Money } from '../src/contract/money.ts';
+import type { PayoutResult } from '../src/contract/payout.ts';
 
 export interface Row {
   name: string;

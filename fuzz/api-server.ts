@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { seededRandom } from '../simulator/random.ts';
 import { type ApiConfig, apiConfig } from '../src/config/api-config.ts';
 import { type Callers, VERBS, type Verb } from '../src/config/callers.ts';
-import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../src/domain/batch.ts';
+import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../src/contract/codes.ts';
 import { drawPayout } from './inputs/valid.ts';
 import { STARTER, type StandIn } from './temporal.ts';
 

@@ -3,7 +3,8 @@ import type { Client } from '@temporalio/client';
 import { SharedSettingsOf } from '../src/client/shared-settings.ts';
 import { readApplications } from '../src/config/applications.ts';
 import type { Environment } from '../src/config/environment.ts';
-import { type ApprovalPolicy, NO_APPROVAL_POLICY } from '../src/domain/approval-policy.ts';
+import type { ApprovalPolicy } from '../src/contract/rate-limit.ts';
+import { NO_APPROVAL_POLICY } from '../src/domain/permissions.ts';
 
 /** Changes nothing if the applications have settings. */
 export async function setFirstSettings(

@@ -1,13 +1,13 @@
 /** Writes `docs/open-points.md` from the list in the code: `node --import tsx scripts/write-open-points.ts`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { OPEN_POINTS } from '../src/domain/open-points.ts';
+import { OPEN_POINTS } from '../src/contract/open-points.ts';
 
 export const OPEN_POINTS_PAGE = join(import.meta.dirname, '../docs/open-points.md');
 
 const HEAD = `# What the specification leaves open
 
-Generated from \`src/domain/open-points.ts\`; change it there. \`npm run payouts -- doctor\` queries the provider through a
+Generated from \`src/contract/open-points.ts\`; change it there. \`npm run payouts -- doctor\` queries the provider through a
 worker and reports which assumptions hold. It only reads. With \`--client-id\`, \`--order\` (an existing payout) and
 \`--payer-id\`, it checks more of them.
 `;

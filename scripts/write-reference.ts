@@ -2,6 +2,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ACTIVITY_FAILURES } from '../src/activities/shared/failure-meanings.ts';
+import {
+  codesOf,
+  ENDPOINT_ATTENTION,
+  type Explained,
+  FOLLOW_UP_ATTENTION,
+  OPENING_ATTENTION,
+  PAYOUT_ATTENTION,
+  TOKEN_ATTENTION,
+  WHILE_OPEN,
+  WORKFLOW_ATTENTION,
+} from '../src/contract/attention-codes.ts';
+import { EVENT_TYPES } from '../src/contract/codes.ts';
 import { meaningOf } from '../src/contract/events.ts';
 import {
   AUDIT_STATUS_MEANINGS,
@@ -17,20 +29,8 @@ import {
   ROW_END_MEANINGS,
 } from '../src/contract/meanings.ts';
 import { PROBLEM_KINDS, PROBLEMS, problemType } from '../src/contract/problems.ts';
-import {
-  codesOf,
-  ENDPOINT_ATTENTION,
-  type Explained,
-  FOLLOW_UP_ATTENTION,
-  OPENING_ATTENTION,
-  PAYOUT_ATTENTION,
-  TOKEN_ATTENTION,
-  WHILE_OPEN,
-  WORKFLOW_ATTENTION,
-} from '../src/domain/attention-codes.ts';
-import { BUSINESS_EVENTS } from '../src/domain/business-events.ts';
-import { EVENT_TYPES } from '../src/domain/event-log.ts';
 import { WORKER_METRICS } from '../src/domain/metrics.ts';
+import { BUSINESS_EVENTS } from '../src/domain/telemetry.ts';
 import { API_METRICS } from '../src/starters/api/metrics.ts';
 import { EXIT } from '../src/starters/cli/answer.ts';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';

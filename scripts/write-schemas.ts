@@ -2,13 +2,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
+import { EVENT_TYPES } from '../src/contract/codes.ts';
 import { eventSchema } from '../src/contract/events.ts';
 import { jsonSchema } from '../src/contract/json-schema.ts';
-import { payoutResultSchema, payoutStateSchema, problemSchema } from '../src/contract/payout-answers.ts';
+import { payoutResultSchema, payoutStateSchema } from '../src/contract/payout.ts';
 import { payoutRequestSchema } from '../src/contract/payout-request.ts';
+import { problemSchema } from '../src/contract/problems.ts';
 import { receivingAccountResultSchema, receivingAccountSchema } from '../src/contract/receiving-account.ts';
-import { dailyReportSchema, followUpResultSchema } from '../src/contract/reports.ts';
-import { EVENT_TYPES } from '../src/domain/event-log.ts';
+import { dailyReportSchema, followUpResultSchema } from '../src/contract/reconciliation.ts';
 
 export const SCHEMAS_FOLDER = join(import.meta.dirname, '../schemas');
 

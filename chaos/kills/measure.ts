@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import type { Topology } from '../../scripts/topology.ts';
 import { type SimulatorControlClient, simulatorControl } from '../../simulator/control-client.ts';
 import { Payouts } from '../../src/client/payouts.ts';
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { discrepancies } from '../discrepancies.ts';
 import { decide } from '../payouts.ts';
 import { PayoutStream } from '../stream.ts';

@@ -11,7 +11,7 @@ import {
   fromMinorUnits,
   normalizeAmount,
   toMinorUnits,
-} from '../../src/domain/money.ts';
+} from '../../src/contract/money.ts';
 import { PaymentsClient } from '../../src/payments/client.ts';
 import {
   exactNumberText,

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { simulatorControl } from '../../simulator/control-client.ts';
 import type { Payouts, StartedPayout } from '../../src/client/payouts.ts';
-import type { PayoutPhase, PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutPhase } from '../../src/contract/codes.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { changeDetector } from '../../src/temporal/queries.ts';
 
 interface Shown {

@@ -1,6 +1,6 @@
 /** What the provider, Temporal and people recorded about one payout. The hazard predicates read it. */
 import type { CallRecord, CreateRecord, OrderRecord } from '../../simulator/index.ts';
-import type { PayoutResult } from '../../src/domain/payout.ts';
+import type { PayoutResult } from '../../src/contract/payout.ts';
 import { partnerOrderIdOf, payoutId } from '../payouts/payout-world.ts';
 import type { Scene } from '../payouts/scene.ts';
 import { type ActivityRun, activitiesIn } from '../temporal/history.ts';

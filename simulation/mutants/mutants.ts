@@ -142,21 +142,21 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'complete-flag-dropped',
     what: 'A final status counts while splits are still open: an outcome that is not final.',
-    file: 'src/domain/trade-verdict.ts',
+    file: 'src/domain/payout-trade.ts',
     find: "return trade.targetCurrency === 'CNY' && !trade.complete ? undefined : status;",
     replace: 'return status;',
   },
   {
     name: 'sums-not-compared',
     what: 'The splits are not compared with the totals: wrong amounts in the result.',
-    file: 'src/domain/trade-verdict.ts',
+    file: 'src/domain/payout-trade.ts',
     find: '    sumMismatch(result, detail, expected.target) ??\n',
     replace: '',
   },
   {
     name: 'money-as-number',
     what: 'Amounts are added as JavaScript numbers: amounts with more digits than a double never add up.',
-    file: 'src/domain/money.ts',
+    file: 'src/contract/money.ts',
     find: 'amount: fromMinorUnits(toMinorUnits(left.amount) + toMinorUnits(right.amount)),',
     replace: 'amount: (Number(left.amount) + Number(right.amount)).toFixed(2),',
   },
@@ -177,7 +177,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'other-beneficiary-adopted',
     what: 'An order for another beneficiary counts as the payout: no person is asked.',
-    file: 'src/domain/order-check.ts',
+    file: 'src/domain/payout-order.ts',
     find: 'identityMismatch(order, request, echo) ?? beneficiaryMismatch(order, request, echo)',
     replace: 'identityMismatch(order, request, echo)',
   },
@@ -198,7 +198,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'tolerance-doubled',
     what: 'An approval covers twice the tolerance that the approver gave.',
-    file: 'src/domain/quote-check.ts',
+    file: 'src/domain/payout-quote.ts',
     find: 'pay: increasedBy(pay, tolerance), fee: increasedBy(fee, tolerance)',
     replace:
       'pay: increasedBy(increasedBy(pay, tolerance), tolerance), fee: increasedBy(increasedBy(fee, tolerance), tolerance)',
@@ -356,7 +356,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'flagged-without-cause',
     what: 'Every payout is flagged as one whose order differs from its quote: operators start to ignore flags.',
-    file: 'src/domain/order-check.ts',
+    file: 'src/domain/payout-order.ts',
     find: 'order.lockRateId !== quote.lockRateId &&',
     replace: 'order.lockRateId !== quote.exchangeRate &&',
   },
@@ -447,7 +447,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'lease-outlives-its-time',
     what: 'A lease is valid for longer than Temporal waits for its owner: two processes send.',
-    file: 'src/domain/rate-limit-lease.ts',
+    file: 'src/domain/rate-limit.ts',
     find: 'export const RENEWAL_VALID_MS = 1_300;',
     replace: 'export const RENEWAL_VALID_MS = 13_000;',
   },
@@ -502,7 +502,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'old-settings-after-a-failover',
     what: 'Settings from before a failover count: a create that Temporal has lost is sent again.',
-    file: 'src/domain/rate-limit-lease.ts',
+    file: 'src/domain/rate-limit.ts',
     find: 'settings.shared?.failoverVersion === failoverVersion ?',
     replace: 'failoverVersion ?',
     needs: ({ restored, failover }) => restored?.forgets === true && failover !== undefined,
@@ -577,7 +577,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'events-overtake',
     what: 'After a failure, the later events of a payout are sent: callers learn of the end before what led to it.',
-    file: 'src/domain/event-delivery.ts',
+    file: 'src/domain/events-delivery.ts',
     find: 'if (!isDue || failures > 0) blocked.add(key);',
     replace: '',
   },
@@ -623,7 +623,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'masks-hide-every-difference',
     what: 'A masked beneficiary counts as the requested one, whatever is visible: money goes to somebody else.',
-    file: 'src/domain/echo.ts',
+    file: 'src/domain/provider-text.ts',
     find: 'if (withoutSpaces(found) === withoutSpaces(sent)) return false;',
     replace: 'if (isMasked(found) || withoutSpaces(found) === withoutSpaces(sent)) return false;',
   },

@@ -1,10 +1,11 @@
 /** Batches in a world: their callers, the interventions, and the checks of each batch. */
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { BatchConflictError, Batches as Starter } from '../../src/client/batches.ts';
-import { addUpdate } from '../../src/contract/batch-messages.ts';
+import type { BatchResult } from '../../src/contract/batch.ts';
+import { OUTCOMES, type PayoutOutcome } from '../../src/contract/codes.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../../src/contract/ids.ts';
-import { type BatchResult, countEndedRows } from '../../src/domain/batch.ts';
-import { OUTCOMES, type PayoutOutcome } from '../../src/domain/payout.ts';
+import { addUpdate } from '../../src/contract/workflows.ts';
+import { countEndedRows } from '../../src/domain/batch.ts';
 import type { payoutBatch } from '../../src/workflows/batch/payout-batch.ts';
 import type { Random } from '../world/random.ts';
 import { payoutId } from './payout-world.ts';

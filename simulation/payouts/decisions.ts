@@ -1,5 +1,5 @@
 /** Checks that the product keeps every decision that it accepted. */
-import type { PayoutState } from '../../src/domain/payout.ts';
+import type { PayoutState } from '../../src/contract/payout.ts';
 import { partnerOrderIdOf } from './payout-world.ts';
 import type { Plan, PlannedPayout } from './plan.ts';
 import type { Feature, Scene } from './scene.ts';

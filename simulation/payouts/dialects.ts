@@ -5,8 +5,8 @@
  */
 import type { FaultInput, FaultRuleInput, SettingsChange } from '../../simulator/index.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import type { Echo } from '../../src/domain/echo.ts';
-import type { PayoutState } from '../../src/domain/payout.ts';
+import type { PayoutState } from '../../src/contract/payout.ts';
+import type { Echo } from '../../src/domain/provider-text.ts';
 import type { Random } from '../world/random.ts';
 import type { Plan, PlannedPayout } from './plan.ts';
 

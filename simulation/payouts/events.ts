@@ -2,10 +2,9 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import type { EventEndpoints } from '../../src/config/events.ts';
-import { endpointStateQuery, eventsQuery } from '../../src/contract/event-messages.ts';
-import { anyEventSchema } from '../../src/contract/events.ts';
+import { anyEventSchema, type RecordedEvent } from '../../src/contract/events.ts';
 import { eventDeliveryWorkflowId, payoutFollowUpWorkflowId } from '../../src/contract/ids.ts';
-import type { RecordedEvent } from '../../src/domain/event-log.ts';
+import { endpointStateQuery, eventsQuery } from '../../src/contract/workflows.ts';
 import { sleep } from '../../src/runtime/runtime.ts';
 import type { EventAnswer, EventRequest, EventTransport } from '../../src/webhooks/event-transport.ts';
 import { readSigningKey } from '../../src/webhooks/sign-event.ts';

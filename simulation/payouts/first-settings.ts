@@ -1,9 +1,12 @@
 /** A world begins as an operator has left it: the first lease of an application has its shared settings. */
 import type { ClientInterceptors, WorkflowClientInterceptor } from '@temporalio/client';
 import { z } from 'zod';
-import { leaseSettingsSchema } from '../../src/contract/lease-settings.ts';
-import { type ApprovalPolicy, NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
-import type { SharedSettings } from '../../src/domain/rate-limit-lease.ts';
+import {
+  type ApprovalPolicy,
+  leaseSettingsSchema,
+  type SharedSettings,
+} from '../../src/contract/rate-limit.ts';
+import { NO_APPROVAL_POLICY } from '../../src/domain/permissions.ts';
 
 export function firstSettings(at: string, approvals: ApprovalPolicy = NO_APPROVAL_POLICY): SharedSettings {
   const about = { version: 1, by: 'operator', at, reason: 'the first settings' };

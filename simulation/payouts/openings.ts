@@ -3,7 +3,7 @@
 import { ReceivingAccountConflictError, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import { receivingAccountWorkflowId } from '../../src/contract/ids.ts';
 import { receivingAccountResultSchema } from '../../src/contract/receiving-account.ts';
-import type { OpeningResolution } from '../../src/contract/receiving-account-messages.ts';
+import type { OpeningResolution } from '../../src/contract/workflows.ts';
 import type { Random } from '../world/random.ts';
 import type { Feature, Scene } from './scene.ts';
 

@@ -1,6 +1,6 @@
 /** The provider stops answering one operation for a long time: every payout that waits for it must be flagged. */
 import type { FaultInput } from '../../simulator/index.ts';
-import type { PayoutPhase } from '../../src/domain/payout.ts';
+import type { PayoutPhase } from '../../src/contract/codes.ts';
 import type { Random } from '../world/random.ts';
 import { partnerOrderIdOf, payoutId } from './payout-world.ts';
 import type { PlannedPayout } from './plan.ts';

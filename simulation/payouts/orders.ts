@@ -4,8 +4,8 @@
  */
 import type { CreateRecord, OrderRecord } from '../../simulator/index.ts';
 import { sameBody } from '../../src/client/start-once.ts';
-import { sumMoney } from '../../src/domain/money.ts';
-import type { PayoutResult } from '../../src/domain/payout.ts';
+import { sumMoney } from '../../src/contract/money.ts';
+import type { PayoutResult } from '../../src/contract/payout.ts';
 import { fieldsIn, isFields } from '../provider/wiretap.ts';
 import { APP_IDS, appOf, metadataValue, partnerOrderIdOf } from './payout-world.ts';
 import type { PlannedPayout } from './plan.ts';

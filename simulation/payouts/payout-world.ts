@@ -12,7 +12,7 @@ import { encryptionKeys, type Keys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
-import type { SharedSettings } from '../../src/domain/rate-limit-lease.ts';
+import type { SharedSettings } from '../../src/contract/rate-limit.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
 import { parseNotification } from '../../src/payments/index.ts';

@@ -1,5 +1,5 @@
 /** An operator sets a policy that requires approvals while payouts run. From then on, no create comes without one. */
-import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit-lease.ts';
+import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit.ts';
 import type { Random } from '../world/random.ts';
 import { partnerOrderIdOf, refOf } from './payout-world.ts';
 import type { PlannedPayout } from './plan.ts';

@@ -2,9 +2,10 @@
  * The provider's fees rise and fall while approvers decide, and callers write wide limits into their requests. A payout that
  * was approved is paid at the terms that an approver saw, or within the tolerance of the approver (H222).
  */
+
+import { toMinorUnits } from '../../src/contract/money.ts';
+import type { PayoutResult, PayoutState } from '../../src/contract/payout.ts';
 import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
-import { toMinorUnits } from '../../src/domain/money.ts';
-import type { PayoutResult, PayoutState } from '../../src/domain/payout.ts';
 import type { Random } from '../world/random.ts';
 import type { Feature, Scene } from './scene.ts';
 

@@ -1,5 +1,5 @@
 /** Checks the order in which an application's calls leave their task queue: urgent calls first, and clients in turn. */
-import { fairnessKey } from '../../src/domain/fairness.ts';
+import { fairnessKey } from '../../src/contract/ids.ts';
 import type { PendingActivity } from '../temporal/pending-activity.ts';
 import { fairnessKeyOf, levelOf, Turns } from '../temporal/temporal.ts';
 import { payoutId } from './payout-world.ts';

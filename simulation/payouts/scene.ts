@@ -1,8 +1,8 @@
 /** A seed's plan and world, as the simulated people and the oracle use them. */
 import { isGrpcServiceError, QueryNotRegisteredError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { IdInUseError } from '../../src/client/start-once.ts';
-import { stateQuery } from '../../src/contract/payout-messages.ts';
-import type { PayoutResult, PayoutState } from '../../src/domain/payout.ts';
+import type { PayoutResult, PayoutState } from '../../src/contract/payout.ts';
+import { stateQuery } from '../../src/contract/workflows.ts';
 import { VisibilityLagsError } from '../../src/temporal/decisive-run.ts';
 import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';

@@ -7,7 +7,7 @@ import {
   StillExchangingError,
 } from '../../src/client/authorizations.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
-import { tokenStateQuery } from '../../src/contract/token-messages.ts';
+import { tokenStateQuery } from '../../src/contract/workflows.ts';
 import type { tokenRenewal } from '../../src/workflows/tokens/token-renewal.ts';
 import type { Random } from '../world/random.ts';
 import { partnerOrderIdOf, payoutId } from './payout-world.ts';

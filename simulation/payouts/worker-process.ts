@@ -1,7 +1,7 @@
 /** The product's worker process, assembled as in `src/workers/main.ts`, in one lifetime of a simulated process. */
 import type { InProcessSimulator } from '../../simulator/index.ts';
 import type { WorkerConfig } from '../../src/config/config.ts';
-import type { SharedSettings } from '../../src/domain/rate-limit-lease.ts';
+import type { SharedSettings } from '../../src/contract/rate-limit.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import type { EventTransport } from '../../src/webhooks/event-transport.ts';
 import { keepDeliveries } from '../../src/workers/deliveries.ts';

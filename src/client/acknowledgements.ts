@@ -5,7 +5,6 @@
 import type { Client } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { z } from 'zod';
-import { followUpChanges } from '../contract/follow-up-changes.ts';
 import {
   PAYOUTS_TASK_QUEUE,
   payoutAcknowledgementWorkflowId,
@@ -13,11 +12,10 @@ import {
   payoutOf,
   payoutOfFollowUp,
 } from '../contract/ids.ts';
-import { storedReason } from '../contract/payout-answers.ts';
-import { changesQuery } from '../contract/payout-messages.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
-import { type FollowUpResult, followUpReasons } from '../domain/follow-up.ts';
-import type { Acknowledgement, PayoutState } from '../domain/payout.ts';
+import { type Acknowledgement, type PayoutState, storedReason } from '../contract/payout.ts';
+import { type FollowUpResult, followUpChanges } from '../contract/reconciliation.ts';
+import { changesQuery, type WorkflowSignatures } from '../contract/workflows.ts';
+import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';

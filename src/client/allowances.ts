@@ -6,20 +6,21 @@ import { createHash } from 'node:crypto';
 import { type Client, WithStartWorkflowOperation, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
-import { allowanceQuery, reserveUpdate } from '../contract/allowance-messages.ts';
-import { DAILY_LIMIT_EXCEEDED } from '../contract/failure-types.ts';
+import { DAILY_LIMIT_EXCEEDED } from '../contract/failures.ts';
 import { allowanceWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
+import { toMinorUnits } from '../contract/money.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import {
   type AllowanceState,
+  allowanceQuery,
   type DailyLimits,
-  PAYOUT_KEY_LENGTH,
   type Reservation,
   type ReserveAnswer,
   type ReservedPayouts,
-} from '../domain/daily-limits.ts';
-import { toMinorUnits } from '../domain/money.ts';
-import type { CheckedPayoutRequest } from '../domain/payout.ts';
+  reserveUpdate,
+  type WorkflowSignatures,
+} from '../contract/workflows.ts';
+import { PAYOUT_KEY_LENGTH } from '../domain/daily-limits.ts';
 import { type Clock, sleep } from '../runtime/runtime.ts';
 import { isOfEndedRun } from '../temporal/client-errors.ts';
 import { inSlices } from './checked-batch.ts';

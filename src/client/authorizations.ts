@@ -6,8 +6,8 @@
 import { createHash } from 'node:crypto';
 import { type Client, isGrpcDeadlineError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { authorizationWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
+import type { AuthorizationOutcome } from '../contract/tokens.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type { AuthorizationOutcome } from '../domain/token-record.ts';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';

@@ -1,7 +1,7 @@
 /** Recognizes runs that failed as bad input. Such a run has sent nothing to the provider. */
 import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { INVALID_PAYOUT_REQUEST } from '../contract/failure-types.ts';
+import { INVALID_PAYOUT_REQUEST } from '../contract/failures.ts';
 import { isRequestOf } from '../contract/payout-request.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { type DecisiveRun, decisiveRun } from '../temporal/decisive-run.ts';

@@ -4,19 +4,24 @@
  */
 import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import { type AddRows, addedRowsQuery, addUpdate, batchStateQuery } from '../contract/batch-messages.ts';
-import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../contract/ids.ts';
-import { rowsDigest } from '../contract/payout-batch.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
 import {
   type AddedRows,
   type BatchRequest,
   type BatchResult,
   type BatchState,
-  MAX_ROWS_PER_ADD,
   type RowRange,
-} from '../domain/batch.ts';
-import type { CheckedPayoutRequest } from '../domain/payout.ts';
+  rowsDigest,
+} from '../contract/batch.ts';
+import { MAX_ROWS_PER_ADD } from '../contract/codes.ts';
+import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../contract/ids.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import {
+  type AddRows,
+  addedRowsQuery,
+  addUpdate,
+  batchStateQuery,
+  type WorkflowSignatures,
+} from '../contract/workflows.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { APP } from '../temporal/search-keys.ts';
 import {

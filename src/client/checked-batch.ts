@@ -1,9 +1,9 @@
 /** Validates a batch. A separate module, so that validation does not load Temporal. */
 import { setImmediate } from 'node:timers/promises';
-import { batchRequestSchema, RowCheck } from '../contract/payout-batch.ts';
-import { checkBody, targetErrors } from '../contract/payout-request.ts';
-import { type BatchRequest, MAX_ROWS_PER_BATCH } from '../domain/batch.ts';
-import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import { type BatchRequest, batchRequestSchema, RowCheck } from '../contract/batch.ts';
+import { MAX_ROWS_PER_BATCH } from '../contract/codes.ts';
+import { checkBody } from '../contract/fields.ts';
+import { type CheckedPayoutRequest, targetErrors } from '../contract/payout-request.ts';
 import { InvalidPayoutRequestError, requireValid } from './invalid-request.ts';
 
 /** Identifies a batch: the caller's own id, and the application (default `default`). */

@@ -1,11 +1,10 @@
 /** Puts events into the queue of an endpoint. */
 import type { Client } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import { publishSignal } from '../contract/event-messages.ts';
+import type { EndpointKey, QueueEvents, RecordedEvent } from '../contract/events.ts';
 import { eventDeliveryWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type { EndpointKey, QueueEvents } from '../domain/event-delivery.ts';
-import { bodyOf, type RecordedEvent } from '../domain/event-log.ts';
+import { publishSignal, type WorkflowSignatures } from '../contract/workflows.ts';
+import { bodyOf } from '../domain/events.ts';
 import { currentTrace } from '../observability/trace-context.ts';
 import { APP } from '../temporal/search-keys.ts';
 

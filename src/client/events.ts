@@ -1,16 +1,15 @@
 /** The events of payouts, and the endpoints that get them: lists them, sends them again, tests and enables endpoints. */
 import type { Client, WorkflowHandle } from '@temporalio/client';
+import type { DeliveryOutcome, EndpointState, RecordedEvent } from '../contract/events.ts';
+import { appName, checkBody, timeWithOffset } from '../contract/fields.ts';
+import { eventDeliveryWorkflowId, payoutFollowUpWorkflowId, payoutWorkflowId } from '../contract/ids.ts';
 import {
   enableEndpointUpdate,
   endpointStateQuery,
   eventsQuery,
   testEndpointUpdate,
-} from '../contract/event-messages.ts';
-import { eventDeliveryWorkflowId, payoutFollowUpWorkflowId, payoutWorkflowId } from '../contract/ids.ts';
-import { appName, checkBody, timeWithOffset } from '../contract/payout-request.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type { DeliveryOutcome, EndpointState } from '../domain/event-delivery.ts';
-import type { RecordedEvent } from '../domain/event-log.ts';
+  type WorkflowSignatures,
+} from '../contract/workflows.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';

@@ -2,11 +2,10 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { PAYOUTS_TASK_QUEUE, payoutFollowUpWorkflowId } from '../contract/ids.ts';
-import { storedResultSchema } from '../contract/payout-answers.ts';
-import { type Notification, notificationSignal } from '../contract/payout-messages.ts';
+import { storedResultSchema } from '../contract/payout.ts';
 import { readStoredRequest } from '../contract/payout-request.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type { FollowUpRequest } from '../domain/follow-up.ts';
+import type { FollowUpRequest } from '../contract/reconciliation.ts';
+import { type Notification, notificationSignal, type WorkflowSignatures } from '../contract/workflows.ts';
 import { environmentOf, readStartEvent } from '../temporal/histories.ts';
 import { APP } from '../temporal/search-keys.ts';
 

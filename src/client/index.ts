@@ -2,18 +2,6 @@
  * `durable-payouts/client`: starts, steers and reads payouts from another program, without a worker.
  */
 export { ConfigError } from '../config/environment.ts';
-export { NOT_ACCEPTED_NOW } from '../contract/failure-types.ts';
-export type {
-  ApprovalDecision,
-  CancelRequest,
-  Decision,
-  Notification,
-  Resolution,
-} from '../contract/payout-messages.ts';
-export type { FieldError, PayoutRequestInput } from '../contract/payout-request.ts';
-export { checkPayoutRequest } from '../contract/payout-request.ts';
-export type { ReceivingAccountInput } from '../contract/receiving-account.ts';
-export type { OpeningResolution } from '../contract/receiving-account-messages.ts';
 export type {
   AttentionOf,
   EndpointAttentionCode,
@@ -21,29 +9,37 @@ export type {
   OpeningAttentionCode,
   PayoutAttentionCode,
   TokenAttentionCode,
-} from '../domain/attention-codes.ts';
-export type { BatchResult, BatchState } from '../domain/batch.ts';
-export type { DeliveryOutcome, EndpointState } from '../domain/event-delivery.ts';
-export type { EventType } from '../domain/event-log.ts';
-export type { EventData } from '../domain/events.ts';
-export type { Money } from '../domain/money.ts';
+} from '../contract/attention-codes.ts';
+export type { BatchResult, BatchState } from '../contract/batch.ts';
+export type { EventType, PayoutOutcome, PayoutPhase } from '../contract/codes.ts';
+export { OUTCOMES, PHASES } from '../contract/codes.ts';
+export type { DeliveryOutcome, EndpointState, EventData } from '../contract/events.ts';
+export type { FieldError } from '../contract/failures.ts';
+export { NOT_ACCEPTED_NOW } from '../contract/failures.ts';
+export type { Money } from '../contract/money.ts';
+export type { AgreedQuote, PayoutResult, PayoutState, Reason, Split, StateText } from '../contract/payout.ts';
 export type {
-  AgreedQuote,
   CheckedPayoutRequest,
   Metadata,
-  PayoutOutcome,
-  PayoutPhase,
   PayoutRequest,
-  PayoutResult,
-  PayoutState,
-  Reason,
+  PayoutRequestInput,
   Receiver,
-  Split,
-  StateText,
-} from '../domain/payout.ts';
-export { OUTCOMES, PHASES } from '../domain/payout.ts';
-export type { Pause, PauseRequest } from '../domain/rate-limit-lease.ts';
-export type { ReceivingAccountResult, ReceivingAccountState } from '../domain/receiving-account.ts';
+} from '../contract/payout-request.ts';
+export { checkPayoutRequest } from '../contract/payout-request.ts';
+export type { Pause, PauseRequest } from '../contract/rate-limit.ts';
+export type {
+  ReceivingAccountInput,
+  ReceivingAccountResult,
+  ReceivingAccountState,
+} from '../contract/receiving-account.ts';
+export type {
+  ApprovalDecision,
+  CancelRequest,
+  Decision,
+  Notification,
+  OpeningResolution,
+  Resolution,
+} from '../contract/workflows.ts';
 export { BatchConflictError, Batches } from './batches.ts';
 export type { BatchRef, NewBatch } from './checked-batch.ts';
 export { connectPayouts, type PayoutsConnection, type PayoutsOptions } from './connect.ts';

@@ -1,6 +1,6 @@
 /** A separate module, so that validation does not load Temporal. */
-import { fieldName } from '../contract/field-names.ts';
-import type { CheckResult, FieldError } from '../contract/payout-request.ts';
+import { type FieldError, fieldName } from '../contract/failures.ts';
+import type { CheckResult } from '../contract/fields.ts';
 import { PayoutsError } from './payouts-error.ts';
 
 /** Thrown for bad input. Nothing was started. `fields` contains every bad field, unless the check `stopped` before the end. */

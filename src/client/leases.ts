@@ -1,11 +1,10 @@
 /** Finds the rate-limit leases by the names of their applications, because only workers know the `app_id` in their ids. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { type Payload, TypedSearchAttributes } from '@temporalio/common';
+import { appName } from '../contract/fields.ts';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
-import { settingsIn } from '../contract/lease-settings.ts';
-import { appName } from '../contract/payout-request.ts';
+import { type LeaseKey, type LeaseSettings, type LeaseTerm, settingsIn } from '../contract/rate-limit.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type { LeaseKey, LeaseSettings, LeaseTerm } from '../domain/rate-limit-lease.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { type ListedRun, listRunPages } from '../temporal/visibility.ts';
 

@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
+import { OUTCOMES, PHASES } from '../contract/codes.ts';
+import { appName, checkBody, identifier, timeWithOffset } from '../contract/fields.ts';
 import { ownIdOf } from '../contract/ids.ts';
-import { appName, checkBody, identifier, timeWithOffset } from '../contract/payout-request.ts';
-import { OUTCOMES, PHASES } from '../domain/payout.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 import { isInvalidArgument, unlessGone } from '../temporal/client-errors.ts';
 import { readStartEvent } from '../temporal/histories.ts';

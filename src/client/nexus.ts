@@ -3,8 +3,8 @@
  * that their workflow bundles contain nothing else.
  */
 import { operation, service } from 'nexus-rpc';
+import type { PayoutResult } from '../contract/payout.ts';
 import type { PayoutRequestInput } from '../contract/payout-request.ts';
-import type { PayoutResult } from '../domain/payout.ts';
 
 export type { PayoutRequestInput, PayoutResult };
 

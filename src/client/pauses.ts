@@ -1,7 +1,8 @@
 /** The stop switch of an application: while it is paused, no call is sent that creates an order or a receiving account. */
 import type { Client } from '@temporalio/client';
-import { pauseUpdate, resumeUpdate } from '../contract/lease-messages.ts';
-import { inForce, type Pause, type PauseRequest, type RateLimitState } from '../domain/rate-limit-lease.ts';
+import type { Pause, PauseRequest, RateLimitState } from '../contract/rate-limit.ts';
+import { pauseUpdate, resumeUpdate } from '../contract/workflows.ts';
+import { inForce } from '../domain/rate-limit.ts';
 import { failoverVersionOf } from '../temporal/namespace.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 import { type Lease, Leases } from './leases.ts';

@@ -1,5 +1,5 @@
 /** The error class of the client library. A separate module, so that validation does not load Temporal. */
-import type { FieldError } from '../contract/payout-request.ts';
+import type { FieldError } from '../contract/failures.ts';
 
 /** Stable: callers may branch on them. `docs/reference.md` explains each. */
 export type PayoutsErrorCode =

@@ -1,7 +1,17 @@
 /** Starts, steers and reads payouts. Connects to Temporal only, never to the provider. */
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
+import { checkBody } from '../contract/fields.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
+import { formatMoney } from '../contract/money.ts';
+import type { MadeDecision, PayoutResult, PayoutState } from '../contract/payout.ts';
+import {
+  type CheckedPayoutRequest,
+  checkPayoutRequest,
+  type PayoutRequestInput,
+  payoutRequestSchema,
+  readStoredRequest,
+} from '../contract/payout-request.ts';
 import {
   type ApprovalDecision,
   approveUpdate,
@@ -15,18 +25,9 @@ import {
   refuseUpdate,
   resolveUpdate,
   stateQuery,
-} from '../contract/payout-messages.ts';
-import {
-  checkBody,
-  checkPayoutRequest,
-  type PayoutRequestInput,
-  payoutRequestSchema,
-  readStoredRequest,
-} from '../contract/payout-request.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
-import { type MadeDecision, repeatsLast } from '../domain/decisions.ts';
-import { formatMoney } from '../domain/money.ts';
-import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../domain/payout.ts';
+  type WorkflowSignatures,
+} from '../contract/workflows.ts';
+import { repeatsLast } from '../domain/payout-record.ts';
 import { endedState } from '../domain/payout-state.ts';
 import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';

@@ -3,8 +3,8 @@ import type { Client } from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
-import { rateLimitQuery, setCallsPerSecondUpdate } from '../contract/lease-messages.ts';
-import type { RateLimitState } from '../domain/rate-limit-lease.ts';
+import type { RateLimitState } from '../contract/rate-limit.ts';
+import { rateLimitQuery, setCallsPerSecondUpdate } from '../contract/workflows.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 import { Leases } from './leases.ts';
 

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import type { Client, WorkflowResultType } from '@temporalio/client';
 import type { Workflow } from '@temporalio/common';
 import { PAYOUTS_TASK_QUEUE, reportId } from '../contract/ids.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../contract/provider-records.ts';
+import type { DailyReport } from '../contract/reconciliation.ts';
 import type { ProbeResult, ProbeTarget, QuotedPayout, WorkflowSignatures } from '../contract/workflows.ts';
-import type { DailyReport } from '../domain/daily-report.ts';
-import type { CheckedPayoutRequest } from '../domain/payout.ts';
-import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../domain/provider-records.ts';
 
 type ReadType =
   | 'payoutQuote'

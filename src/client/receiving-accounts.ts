@@ -2,21 +2,19 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { receivingAccountWorkflowId } from '../contract/ids.ts';
 import {
+  type CheckedOpeningRequest,
   checkReceivingAccount,
   type ReceivingAccountInput,
+  type ReceivingAccountResult,
+  type ReceivingAccountState,
   readStoredOpening,
 } from '../contract/receiving-account.ts';
 import {
   type OpeningResolution,
   openingStateQuery,
   resolveOpeningUpdate,
-} from '../contract/receiving-account-messages.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type {
-  CheckedOpeningRequest,
-  ReceivingAccountResult,
-  ReceivingAccountState,
-} from '../domain/receiving-account.ts';
+  type WorkflowSignatures,
+} from '../contract/workflows.ts';
 import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
 import { isOfEndedRun } from '../temporal/client-errors.ts';
 import { APP } from '../temporal/search-keys.ts';

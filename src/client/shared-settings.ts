@@ -7,9 +7,7 @@ import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/c
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
 import { leaseWorkflowId } from '../contract/ids.ts';
-import { settingsIn } from '../contract/lease-settings.ts';
-import type { ApprovalPolicy } from '../domain/approval-policy.ts';
-import type { SharedSettings } from '../domain/rate-limit-lease.ts';
+import { type ApprovalPolicy, type SharedSettings, settingsIn } from '../contract/rate-limit.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { failoverVersionOf } from '../temporal/namespace.ts';
 import { type Lease, Leases, startLease } from './leases.ts';

@@ -5,8 +5,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Client, ServiceError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { type SearchAttributePair, TypedSearchAttributes } from '@temporalio/common';
+import type { CheckResult } from '../contract/fields.ts';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
-import type { CheckResult } from '../contract/payout-request.ts';
 import { type Clock, sleep } from '../runtime/runtime.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { decisiveRun } from '../temporal/decisive-run.ts';

@@ -1,9 +1,8 @@
 /** The tokens for operators: the owner, the expiry, and whether a person must act. */
 import type { Client } from '@temporalio/client';
 import { tokenWorkflowId } from '../contract/ids.ts';
-import { renewUpdate, tokenStateQuery } from '../contract/token-messages.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type { TokenState } from '../domain/token-record.ts';
+import type { TokenState } from '../contract/tokens.ts';
+import { renewUpdate, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { WorkflowStuckError } from '../temporal/stuck-workflow.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 

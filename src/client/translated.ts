@@ -8,7 +8,7 @@ import {
 } from '@temporalio/client';
 import type { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
-import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../contract/failure-types.ts';
+import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../contract/failures.ts';
 import { applicationFailure, isGone } from '../temporal/client-errors.ts';
 import { TemporalSetupError } from '../temporal/connection.ts';
 import { WorkflowStuckError } from '../temporal/stuck-workflow.ts';

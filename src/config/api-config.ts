@@ -1,7 +1,7 @@
 /** Variables of the API server. It holds no secret of an application. */
 import { closeSync, openSync } from 'node:fs';
 import { z } from 'zod';
-import { isPlainText } from '../domain/plain-text.ts';
+import { isPlainText } from '../domain/provider-text.ts';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
 import { type Callers, callersShape, MAX_REQUESTS_PER_SECOND, readCallers } from './callers.ts';
 import { type Keys, mayRunWithoutKeys, readKeysExcept } from './encryption.ts';

@@ -1,6 +1,6 @@
 /** The applications of a worker: one from the environment, or several from a file. */
 import { z } from 'zod';
-import { appName } from '../contract/payout-request.ts';
+import { appName } from '../contract/fields.ts';
 import { type Environment, type Read, readVariables } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
 import { publishedProblems } from './published-secrets.ts';

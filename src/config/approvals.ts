@@ -1,6 +1,6 @@
 /** The file of `payouts settings --approvals`: which payouts require an approval. Workers enforce it, whoever starts a payout. */
 import { z } from 'zod';
-import { amount, appName, currency } from '../contract/payout-request.ts';
+import { amount, appName, currency } from '../contract/fields.ts';
 import type { Read } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
 

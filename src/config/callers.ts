@@ -1,6 +1,6 @@
 /** The callers of the API server and their permissions, from `PAYOUTS_API_KEYS_FILE`. */
 import { z } from 'zod';
-import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/payout-request.ts';
+import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/fields.ts';
 import { MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
 import type { Permissions } from '../domain/permissions.ts';
 import type { HashedKey } from './bearer-keys.ts';

@@ -1,11 +1,11 @@
 /** Variables of a worker, parsed once at its start. An invalid or missing variable stops the process. */
 import { z } from 'zod';
-import { activityTimeoutMs } from '../domain/deadlines.ts';
-import { ECHOES } from '../domain/echo.ts';
-import type { PayoutSettings, SendPolicy } from '../domain/payout.ts';
+import type { CreateMeaning, QuoteMeaning } from '../contract/provider-records.ts';
+import type { SharedSettings } from '../contract/rate-limit.ts';
+import type { PayoutSettings, SendPolicy } from '../domain/payout-record.ts';
 import type { Permissions } from '../domain/permissions.ts';
-import type { CreateMeaning, QuoteMeaning } from '../domain/provider-records.ts';
-import type { SharedSettings } from '../domain/rate-limit-lease.ts';
+import { ECHOES } from '../domain/provider-text.ts';
+import { activityTimeoutMs } from '../domain/time.ts';
 import { type Application, readApplications } from './applications.ts';
 import { deploymentShape, isVersionNamed } from './deployment.ts';
 import { type Keys, readKeys } from './encryption.ts';

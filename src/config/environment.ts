@@ -1,6 +1,6 @@
 /** Reads the variables of a process. A problem names the variable and never its value, which may be a secret. */
 import type { z } from 'zod';
-import { checkBody } from '../contract/payout-request.ts';
+import { checkBody } from '../contract/fields.ts';
 
 /** The variables of a process, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
 /** `PAYOUTS_EVENTS_FILE`: the endpoints to which workers send events. */
 import { z } from 'zod';
-import { appName } from '../contract/payout-request.ts';
-import { EVENT_TYPES, type EventType } from '../domain/event-log.ts';
+import { EVENT_TYPES, type EventType } from '../contract/codes.ts';
+import { appName } from '../contract/fields.ts';
 import { isRefusedHost } from '../webhooks/addresses.ts';
 import { readSigningKey, type SigningKey } from '../webhooks/sign-event.ts';
 import { type Environment, isTest, type Read } from './environment.ts';

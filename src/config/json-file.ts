@@ -1,7 +1,7 @@
 /** The client package has no JSON files, and must not contain the parser of the provider client. */
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
-import { checkBody } from '../contract/payout-request.ts';
+import { checkBody } from '../contract/fields.ts';
 import { NotJsonError, readPlainJson } from '../payments/exact-json.ts';
 import type { Read } from './environment.ts';
 

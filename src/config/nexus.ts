@@ -1,6 +1,6 @@
 /** `PAYOUTS_NEXUS_FILE`: the applications that serve the Nexus operation `pay`, and what its callers may pay. */
 import { z } from 'zod';
-import { appName } from '../contract/payout-request.ts';
+import { appName } from '../contract/fields.ts';
 import type { Permissions } from '../domain/permissions.ts';
 import { permissionShape } from './callers.ts';
 import type { Environment, Read } from './environment.ts';

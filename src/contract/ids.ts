@@ -12,19 +12,23 @@ const plainText = (most: number) => {
   const characters = String.raw`!\x23-\x26\x28-\x5b\x5d-\x5f\x61-\x7e`;
   return new RegExp(`^[${characters}](?:[ ${characters}]{0,${most - 2}}[${characters}])?$`);
 };
+
 /** URLs drop a path segment of one or two dots, so no HTTP client could name such an id. */
 export function notDots(pattern: RegExp): RegExp {
   return new RegExp(`^(?!\\.{1,2}$)${pattern.source.slice(1)}`);
 }
+
 const plainTextRule = (most: number) =>
   `must be 1 to ${most} printable ASCII characters, without quotes and backslashes, and without spaces at the ends`;
 
 /** An id that a caller chooses: it is the identity of a payout or a request, and part of workflow ids. */
 export const OWN_ID = notDots(plainText(64));
+
 export const OWN_ID_RULE = `${plainTextRule(64).replace('and without', 'without')}, and not "." or ".."`;
 
 /** A key of `metadata`. */
 export const METADATA_KEY = plainText(40);
+
 export const METADATA_KEY_RULE = plainTextRule(40).replace('must be', 'its key must be');
 
 export const PAYOUTS_TASK_QUEUE = 'payouts';
@@ -190,4 +194,28 @@ export function tokenWorkflowId(app: string, openId?: string): string {
  */
 export function authorizationWorkflowId(app: string, stateHash: string): string {
   return `authorization:${app}:${stateHash}`;
+}
+
+const OFFSET = 0xcbf29ce484222325n;
+
+const PRIME = 0x100000001b3n;
+
+const MASK = 0xffffffffffffffffn;
+
+/**
+ * The fairness key of a client: a 64-bit FNV-1a hash of its id. Temporal does not encrypt fairness keys and rejects
+ * keys over 64 bytes. If two clients collide, they only share one turn.
+ */
+export function fairnessKey(id: string): string {
+  let hash = OFFSET;
+  for (let at = 0; at < id.length; at += 1) hash = ((hash ^ BigInt(id.charCodeAt(at))) * PRIME) & MASK;
+  return hash.toString(16).padStart(16, '0');
+}
+
+/** A hash, because Temporal does not encrypt search attributes. */
+export function clientPair(
+  environment: string,
+  { app, clientId, payerId }: { app: string; clientId: string; payerId: string },
+): string {
+  return fairnessKey(JSON.stringify([environment, app, clientId, payerId]));
 }

@@ -1,10 +1,16 @@
 /** The meaning of phases, outcomes, reason codes and failure types, and what to do. */
 
-import type { Explained } from '../domain/attention-codes.ts';
-import type { BatchState, RowOutcome } from '../domain/batch.ts';
-import type { AuditStatus, PayoutOutcome, PayoutPhase, ReasonCode } from '../domain/payout.ts';
-import type { OpeningOutcome, OpeningPhase, OpeningReason } from '../domain/receiving-account.ts';
-import type { AuthorizationOutcome } from '../domain/token-record.ts';
+import type { Explained } from './attention-codes.ts';
+import type { BatchState } from './batch.ts';
+import type {
+  AuditStatus,
+  OpeningOutcome,
+  OpeningPhase,
+  PayoutOutcome,
+  PayoutPhase,
+  ReasonCode,
+  RowOutcome,
+} from './codes.ts';
 import {
   DAILY_LIMIT_EXCEEDED,
   INVALID_PAYOUT_REQUEST,
@@ -13,7 +19,9 @@ import {
   PAYOUT_IS_GONE,
   PAYOUT_NOT_ALLOWED,
   STALE_WORKFLOW_CLOCK,
-} from './failure-types.ts';
+} from './failures.ts';
+import type { OpeningReason } from './receiving-account.ts';
+import type { AuthorizationOutcome } from './tokens.ts';
 
 const NEW_ID = 'To pay, start again under a new `partnerOrderId`';
 

@@ -1,66 +1,85 @@
-/**
- * The schema of the payout request. All starters and the workflow's first activity use it, so they reject the same
- * bodies for the same reasons.
- */
+/** The payout request. All starters and the first activity of the workflow use its schema, so they reject the same bodies for
+ * the same reasons. */
+
 import { z } from 'zod';
-import { AMOUNT_PATTERN, type Money, normalizeAmount, toMinorUnits } from '../domain/money.ts';
-import { type CheckedPayoutRequest, PAYOUT_TYPES } from '../domain/payout.ts';
-import { isTooFine } from './currencies.ts';
-import { APP_NAME, METADATA_KEY, METADATA_KEY_RULE, OWN_ID, OWN_ID_RULE, payoutWorkflowId } from './ids.ts';
-import { plainMessage, unlessAbsent } from './plain-messages.ts';
+import { PAYOUT_TYPES } from './codes.ts';
+import type { FieldError } from './failures.ts';
 import {
   accountNumber,
+  appName,
   bankCode,
+  type CheckResult,
+  checkBody,
+  currency,
   idCardNumber,
   identifier,
-  keeps,
   looseText,
+  money,
   nameText,
-  SCIENTIFIC,
+  ownId,
+  positiveMoney,
   text,
-} from './text.ts';
+  timeWithOffset,
+  unlessAbsent,
+} from './fields.ts';
+import { METADATA_KEY, METADATA_KEY_RULE, payoutWorkflowId } from './ids.ts';
+import type { Money } from './money.ts';
 
-export { identifier, text };
-
-/** A bad field: `path` such as `receiver.bankName`, and a `message` for people. */
-export interface FieldError {
-  path: string;
-  message: string;
-  /** Of a row of a file: the line at which the row begins, from 1. */
-  line?: number;
+/** The beneficiary's bank account: `receiver` in the spec's "Payout creation request". */
+export interface Receiver {
+  bankCountry: string;
+  bankName: string;
+  bankAccountCurrency: string;
+  bankAccountNumber: string;
+  bankAccountName: string;
+  bankCode?: string | undefined;
+  bankBranchName?: string | undefined;
+  province?: string | undefined;
+  city?: string | undefined;
+  idCardNumber: string;
+  cardHoldType: string;
 }
 
-/** An id that the caller chooses, such as `partnerOrderId`. */
-export const ownId = () =>
-  z
-    .string()
-    .regex(OWN_ID, OWN_ID_RULE)
-    .superRefine(keeps([SCIENTIFIC]));
+/** Limits for the quote. A quote outside them is not accepted. */
+export interface QuoteLimits {
+  maxFee?: Money | undefined;
+  /** Decimal text: the least that the beneficiary receives per unit that the payer pays, fee included. */
+  minRate?: string | undefined;
+  maxPay?: Money | undefined;
+}
 
-export const timeWithOffset = () =>
-  z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time with an offset' });
+export type Metadata = Record<string, string>;
 
-export const currency = () =>
-  z.string().regex(/^[A-Z]{3}$/, { error: 'must be three uppercase letters, such as USD', abort: true });
+/** The payout request, as callers send it. It is validated before anything else happens. */
+export interface PayoutRequest {
+  /** The application that pays. Default `default`. */
+  app?: string | undefined;
+  /** The user for whom the application acts, if user tokens are used. */
+  openId?: string | undefined;
+  clientId: string;
+  payerId: string;
+  /** The caller's own id for the payout, unique per application. Sent as `outOrderId`. */
+  partnerOrderId: string;
+  type: (typeof PAYOUT_TYPES)[number];
+  instructedAmount: Money;
+  originCurrency: string;
+  targetCurrency: string;
+  remittancePurposeCode: string;
+  platform?: string | undefined;
+  receiver: Receiver;
+  limits?: QuoteLimits | undefined;
+  approval?: 'none' | 'required' | undefined;
+  /** ISO 8601. Nothing is sent to the provider before this time. */
+  notBefore?: string | undefined;
+  /** The caller's own pairs. Results repeat them; the provider never sees them. */
+  metadata?: Metadata | undefined;
+}
 
-export const amount = z
-  .string({ error: unlessAbsent('must be decimal text such as "10.50", not a number') })
-  .regex(AMOUNT_PATTERN, {
-    error: 'must be digits with at most two decimals, such as "10.50"',
-    // The transformation below requires a valid amount.
-    abort: true,
-  })
-  .transform(normalizeAmount);
-
-const money = z.strictObject({ currency: currency(), amount }).refine((value) => !isTooFine(value), {
-  path: ['amount'],
-  message: 'must not have more decimals than its currency has',
-});
-
-const positiveMoney = money.refine((value) => toMinorUnits(value.amount) > 0n, {
-  path: ['amount'],
-  message: 'must be more than zero',
-});
+/** A validated request: defaults filled in, amounts with two decimals. */
+export interface CheckedPayoutRequest extends PayoutRequest {
+  app: string;
+  approval: 'none' | 'required';
+}
 
 const rate = z
   .string({ error: unlessAbsent('must be decimal text such as "7.1", not a number') })
@@ -80,9 +99,8 @@ const receiver = z.strictObject({
   cardHoldType: text(32),
 });
 
-export const appName = z.string().regex(APP_NAME, 'must be 1 to 32 lowercase letters, digits and hyphens');
-
 const MAX_METADATA_PAIRS = 20;
+
 const MAX_METADATA_VALUE_LENGTH = 500;
 
 const metadataPairs = z
@@ -194,8 +212,6 @@ const storedRequestSchema = z
 /** A payout request before validation: amounts as the caller wrote them, defaults absent. */
 export type PayoutRequestInput = z.input<typeof payoutRequestSchema>;
 
-export type CheckResult<T> = { ok: true; value: T } | { ok: false; errors: FieldError[] };
-
 /** The create call is `createCnyOrder` (spec: Create a payout (CNY)). */
 const CNY_ONLY: readonly string[] = ['CNY'];
 
@@ -232,23 +248,4 @@ export function readStoredRequest(argument: unknown): CheckResult<CheckedPayoutR
 export function isRequestOf(workflowId: string, argument: unknown): boolean {
   const request = checkBody(payoutRequestSchema, argument);
   return request.ok && payoutWorkflowId(request.value.app, request.value.partnerOrderId) === workflowId;
-}
-
-export function checkBody<S extends z.ZodType>(schema: S, body: unknown): CheckResult<z.output<S>> {
-  const parsed = schema.safeParse(body, { error: plainMessage });
-  if (parsed.success) return { ok: true, value: parsed.data };
-  return { ok: false, errors: fieldErrors(parsed.error) };
-}
-
-/** zod's issues as field errors. An unknown or invalid key is reported under its own name. */
-function fieldErrors(error: z.ZodError): FieldError[] {
-  return error.issues.flatMap((issue) => {
-    const path = issue.path.join('.');
-    if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => ({ path, message }));
-    if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
-    return issue.keys.map((key) => ({
-      path: path === '' ? key : `${path}.${key}`,
-      message: 'is not a field',
-    }));
-  });
 }

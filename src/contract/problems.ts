@@ -1,8 +1,8 @@
-/**
- * The problems of the API server (RFC 9457). `type` is `/problems/KIND`, which the API server explains. `docs/reference.md`,
- * these pages and the schemas are generated from this table.
- */
-import { codesOf, type Explained } from '../domain/attention-codes.ts';
+/** The problems of the API server (RFC 9457). `type` is `/problems/KIND`, which the API server explains. `docs/reference.md`,
+ * these pages and the schemas are generated from this table. */
+
+import { z } from 'zod';
+import { codesOf, type Explained } from './attention-codes.ts';
 
 export interface ProblemKindInfo extends Explained {
   status: number;
@@ -11,6 +11,7 @@ export interface ProblemKindInfo extends Explained {
 }
 
 const CHANGE_KEY = 'Use another key, or change this one in `PAYOUTS_API_KEYS_FILE`.';
+
 const CHECK_ID = 'Check the id and `app`.';
 
 export const PROBLEMS = {
@@ -295,10 +296,29 @@ export const PROBLEMS = {
 } as const satisfies Record<string, ProblemKindInfo>;
 
 export type ProblemKind = keyof typeof PROBLEMS;
+
 export const PROBLEM_KINDS: readonly ProblemKind[] = codesOf(PROBLEMS);
+
 export type ProblemType = `/problems/${ProblemKind}`;
 
 /** The `type` of a problem: a URI reference, relative to the API server. Stable. */
 export function problemType(kind: ProblemKind): ProblemType {
   return `/problems/${kind}`;
 }
+
+const fileLine = z.int().describe('the line at which the row of a file begins, from 1');
+
+export const problemSchema = z.strictObject({
+  type: z
+    .enum(PROBLEM_KINDS.map(problemType))
+    .describe('a URI reference, relative to the API server, which serves a page about it'),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  errors: z
+    .array(z.strictObject({ path: z.string(), message: z.string(), line: fileLine.exactOptional() }))
+    .exactOptional()
+    .describe('every bad field, of the kinds invalid-request and start-rejected'),
+});
+
+export type ProblemDocument = z.output<typeof problemSchema>;

@@ -1,16 +1,70 @@
-/** The schemas of the request to open a receiving account and of its result (spec: Receiving account request). */
+/** The request to open a receiving account, its result and its state (spec: Receiving account request). */
+
 import { z } from 'zod';
-import { codesOf, OPENING_ATTENTION } from '../domain/attention-codes.ts';
 import {
-  type CheckedOpeningRequest,
+  type AttentionOf,
+  codesOf,
+  OPENING_ATTENTION,
+  type OpeningAttentionCode,
+} from './attention-codes.ts';
+import {
   OPENING_OUTCOMES,
   OPENING_PHASES,
   OPENING_REASON_CODES,
-  type ReceivingAccountResult,
-  type ReceivingAccountState,
-} from '../domain/receiving-account.ts';
-import type { Same } from './payout-answers.ts';
-import { appName, type CheckResult, checkBody, currency, identifier, ownId, text } from './payout-request.ts';
+  type OpeningOutcome,
+  type OpeningPhase,
+} from './codes.ts';
+import { appName, type CheckResult, checkBody, currency, identifier, ownId, text } from './fields.ts';
+import type { Same, StateText } from './payout.ts';
+import type { ReceivingAccountRequest } from './provider-records.ts';
+
+export interface OpeningReason {
+  code: (typeof OPENING_REASON_CODES)[number];
+  message: string;
+}
+
+/** The request to open a receiving account (spec: Receiving account request, in camelCase). */
+export interface OpeningRequest extends ReceivingAccountRequest {
+  /** The application that opens the account. Default `default`. */
+  app?: string | undefined;
+  /** The user for whom the application acts, if user tokens are used. */
+  openId?: string | undefined;
+  /** The caller's own id for this request, unique per application. The provider never sees it. */
+  requestId: string;
+}
+
+/** A validated request: defaults filled in. */
+export interface CheckedOpeningRequest extends OpeningRequest {
+  app: string;
+}
+
+/** The result of an opening. */
+export interface ReceivingAccountResult {
+  requestId: string;
+  outcome: OpeningOutcome;
+  /** Set if the outcome is `NOT_OPENED`. */
+  reason?: OpeningReason;
+  payerId: string;
+  currency: string;
+  /** Absent if the provider's record has no known id field. */
+  accountId?: string;
+  /** The provider's record as received, with numbers as text. The spec does not list its fields. */
+  account?: Record<string, unknown>;
+  learnedBy?: 'answer' | 'person';
+}
+
+/** The result of the query `state` and of the update `resolve`. */
+export interface ReceivingAccountState extends Partial<ReceivingAccountResult>, StateText {
+  phase: OpeningPhase;
+  needsAttention: boolean;
+  reasons: AttentionOf<OpeningAttentionCode>[];
+  /** In review: accounts of this payer and currency that appeared after the request was sent. */
+  candidates?: string[];
+  /** In review: how many requests this run has sent, or may have sent. */
+  sends?: number;
+  /** When the provider was last asked. ISO 8601. */
+  lastAskedAt?: string;
+}
 
 const MAX_USAGES = 64;
 
@@ -97,4 +151,5 @@ const matches: [
   Same<z.output<typeof receivingAccountResultSchema>, ReceivingAccountResult>,
   Same<z.output<typeof receivingAccountStateSchema>, ReceivingAccountState>,
 ] = [true, true];
+
 void matches;

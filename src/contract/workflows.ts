@@ -1,23 +1,31 @@
-/**
- * The signatures of the workflow types that callers start or query. A test compares them with the workflows.
- */
-import type { BatchRequest, BatchResult } from '../domain/batch.ts';
-import type { AllowanceKey, AllowanceRecord } from '../domain/daily-limits.ts';
-import type { DailyReport } from '../domain/daily-report.ts';
-import type { DeliveryRecord, EndpointKey } from '../domain/event-delivery.ts';
-import type { FollowUpRequest, FollowUpResult } from '../domain/follow-up.ts';
-import type { ProbeFinding } from '../domain/open-points.ts';
-import type { CheckedPayoutRequest, PayoutRequest, PayoutResult, Reason } from '../domain/payout.ts';
+/** The workflow types that callers start or query: their arguments, results and messages. A test compares them with the
+ * workflows. */
+
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { AddedRows, BatchRequest, BatchResult, BatchState, PartReport } from './batch.ts';
 import type {
-  ClientAccounts,
-  OpaqueRecord,
-  Quote,
-  ReceivingAccountBalance,
-} from '../domain/provider-records.ts';
-import type { LeaseKey, LeaseTerm } from '../domain/rate-limit-lease.ts';
-import type { OpeningRequest, ReceivingAccountResult } from '../domain/receiving-account.ts';
-import type { ClockOffset } from '../domain/time.ts';
-import type { AuthorizationOutcome, TokenOwner } from '../domain/token-record.ts';
+  DeliveryOutcome,
+  DeliveryRecord,
+  EndpointKey,
+  EndpointState,
+  QueueEvents,
+  RecordedEvent,
+} from './events.ts';
+import type { Money } from './money.ts';
+import type { ProbeFinding } from './open-points.ts';
+import type { PayoutResult, PayoutState, Reason } from './payout.ts';
+import type { CheckedPayoutRequest, PayoutRequest } from './payout-request.ts';
+import type { ClientAccounts, OpaqueRecord, Quote, ReceivingAccountBalance } from './provider-records.ts';
+import type {
+  CallsPerSecondChange,
+  LeaseKey,
+  LeaseTerm,
+  PauseRequest,
+  RateLimitState,
+} from './rate-limit.ts';
+import type { OpeningRequest, ReceivingAccountResult, ReceivingAccountState } from './receiving-account.ts';
+import type { DailyReport, FollowUpRequest, FollowUpResult } from './reconciliation.ts';
+import type { AuthorizationOutcome, CurrentGrant, Grant, TokenOwner, TokenState } from './tokens.ts';
 
 /** Function properties instead of methods: TypeScript does not compare the parameters of methods strictly. */
 export interface WorkflowSignatures {
@@ -98,3 +106,242 @@ export interface WorkerDescription {
   tokenKeys: string[];
   authorizationKeys: string[];
 }
+
+/** Milliseconds by which the other clock is provably ahead (above 0) or behind (below 0). 0: no proven difference. */
+export type ClockOffset = number;
+
+/** A notification from the provider. A hint to query the order, never a fact. */
+export interface Notification {
+  /** When the notification receiver received it. ISO 8601. */
+  receivedAt: string;
+  orderId?: string | undefined;
+  partnerOrderId?: string | undefined;
+  status?: string | undefined;
+  body?: unknown;
+}
+
+/** The argument of `refuse`. */
+export interface Decision {
+  /** The name of the approver; not empty. */
+  by: string;
+  note?: string | undefined;
+  /** `quote.lockRateId` of the state that the approver has read. The decision counts for no other quote. */
+  lockRateId?: string | undefined;
+}
+
+/** The argument of `approve`. */
+export interface ApprovalDecision extends Decision {
+  /**
+   * By how many percent more than the quote that the approver has read the payer may pay, and the fee may be, in a later
+   * quote: a percentage below 10, such as `0.5`. Without it, the approval covers only a later quote that is not worse.
+   */
+  tolerance?: string | undefined;
+}
+
+/** The argument of `cancel`. */
+export interface CancelRequest {
+  by: string;
+  reason?: string | undefined;
+}
+
+/** The argument of `resolve`: a person's decision about an order of unknown existence. */
+export type Resolution = CreatedResolution | NotCreatedResolution;
+
+export interface CreatedResolution {
+  by: string;
+  created: true;
+  orderId: string;
+  /** One of the `reviewedOrderIds`: the trade queries have this number for the order (H233). */
+  tradeOrderId?: string | undefined;
+}
+
+export interface NotCreatedResolution {
+  by: string;
+  created: false;
+  then: 'end' | 'retry';
+  /** `sends` of the state that the person has read. The decision does not count after another send. */
+  sends?: number | undefined;
+  /**
+   * `reviewedOrderIds` of the state that the person has read: none of these orders is this payout's. Required while one of
+   * them could not be read to compare it.
+   */
+  reviewedOrderIds?: string[] | undefined;
+}
+
+export const notificationSignal = defineSignal<[Notification]>('notification');
+
+export const stateQuery = defineQuery<PayoutState>('state');
+
+export const approveUpdate = defineUpdate<PayoutState, [ApprovalDecision]>('approve');
+
+export const refuseUpdate = defineUpdate<PayoutState, [Decision]>('refuse');
+
+export const cancelUpdate = defineUpdate<PayoutState, [CancelRequest]>('cancel');
+
+export const resolveUpdate = defineUpdate<PayoutState, [Resolution]>('resolve');
+
+export const pollUpdate = defineUpdate<PayoutState>('poll');
+
+/** Of a follow-up, which also receives `notification`: the result so far. */
+export const changesQuery = defineQuery<FollowUpResult>('changes');
+
+export interface AddRows {
+  /** The index in the batch of the first of these rows. The first row of the batch is row 0. */
+  offset: number;
+  /** At most 500. */
+  payouts: PayoutRequest[];
+}
+
+export const addUpdate = defineUpdate<BatchState, [AddRows]>('add');
+
+export const batchStateQuery = defineQuery<BatchState>('state');
+
+/** For a caller who continues a batch: the rows that were added, to compare with the caller's own rows. */
+export const addedRowsQuery = defineQuery<AddedRows[]>('addedRows');
+
+/** From the batch to a part: start the rows, and report. */
+export const turnSignal = defineSignal('turn');
+
+/** From the batch to a part: start no more rows. */
+export const stopStartingSignal = defineSignal('stopStarting');
+
+/** From a part to its batch. */
+export const partReportSignal = defineSignal<[PartReport]>('partReport');
+
+/** The argument of `resolve`: a person's decision about an account of unknown existence. */
+export type OpeningResolution =
+  | { by: string; created: true; accountId: string }
+  | {
+      by: string;
+      created: false;
+      then: 'end' | 'retry';
+      /** `sends` of the state that the person has read. The decision does not count after another send. */
+      sends?: number | undefined;
+      /** `candidates` of the state that the person has read. The decision does not count if there are others. */
+      candidates?: string[] | undefined;
+    };
+
+export const openingStateQuery = defineQuery<ReceivingAccountState>('state');
+
+export const resolveOpeningUpdate = defineUpdate<ReceivingAccountState, [OpeningResolution]>('resolve');
+
+export interface GrantRequest {
+  /** The fingerprint of a token that the provider rejected. The result is the next grant. */
+  rejected?: string | undefined;
+}
+
+/**
+ * For workers: the current grant, sealed. An update rather than a query, because our own timeouts decide how soon a
+ * workflow task leaves a crashed worker, while the server decides how long a query waits. Null if there is no grant
+ * within a few seconds.
+ */
+export const grantUpdate = defineUpdate<CurrentGrant | null, [GrantRequest]>('grant');
+
+/** For people: renews the token now. */
+export const renewUpdate = defineUpdate<TokenState>('renew');
+
+/** The tokens of a new user authorization. A signal, so that they are kept whatever the renewal is doing. */
+export const authorizedSignal = defineSignal<[Grant]>('authorized');
+
+export const tokenStateQuery = defineQuery<TokenState>('state');
+
+/** Of a payout, a follow-up, a batch or a token renewal: the events that it has recorded, the latest last. */
+export const eventsQuery = defineQuery<RecordedEvent[]>('events');
+
+/** Of a delivery. */
+export const publishSignal = defineSignal<[QueueEvents]>('publish');
+
+export const endpointStateQuery = defineQuery<EndpointState>('state');
+
+/** Sends everything that waits again, also to a disabled endpoint. `by`: who decides. */
+export const enableEndpointUpdate = defineUpdate<EndpointState, [{ by: string }]>('enable');
+
+/** Sends one event of the type `endpoint.test` now, without a retry. */
+export const testEndpointUpdate = defineUpdate<DeliveryOutcome>('test');
+
+/** Takes effect with a clean handover, about half a second later. Returns the new state. */
+export const setCallsPerSecondUpdate = defineUpdate<RateLimitState, [CallsPerSecondChange]>(
+  'setCallsPerSecond',
+);
+
+/**
+ * No create call of the application is written later than `RENEWAL_VALID_MS` after the update has completed. A pause of a
+ * paused application changes nothing.
+ */
+export const pauseUpdate = defineUpdate<RateLimitState, [PauseRequest]>('pause');
+
+export const resumeUpdate = defineUpdate<RateLimitState, [Pick<PauseRequest, 'by'>]>('resume');
+
+export const rateLimitQuery = defineQuery<RateLimitState>('state');
+
+/** From an owner whose configuration names the application differently: operators find the lease by that name. */
+export const appRenamedSignal = defineSignal<[app: string]>('appRenamed');
+
+/** Part of a caller's permissions. An absent limit does not restrict. */
+export interface DailyLimits {
+  /** The largest sum of `instructedAmount` per day by currency. A currency that is not listed is not allowed. */
+  dailyAmount?: Readonly<Record<string, string>> | undefined;
+  /** The largest number of payouts per day. */
+  dailyCount?: number | undefined;
+}
+
+export interface AllowanceKey {
+  environment: string;
+  caller: string;
+}
+
+/** Payouts in one currency, in a form that is short: 50,000 fit into one payload. */
+export interface ReservedPayouts {
+  currency: string;
+  /** The keys of the payouts, concatenated. */
+  keys: string;
+  /** Their amounts in hundredths, in the same order, separated by commas. */
+  hundredths: string;
+}
+
+/** All of these payouts are reserved, or none. */
+export interface Reservation {
+  limits: DailyLimits;
+  payouts: readonly ReservedPayouts[];
+}
+
+/** The argument of the update `reserve`: what one process needs at the same time. Each reservation counts for itself. */
+export interface ReserveRequest {
+  reservations: readonly Reservation[];
+}
+
+/** The answer, in the same order. Null: reserved. */
+export interface ReserveAnswer {
+  refusals: (DailyRefusal | null)[];
+}
+
+/** What the caller has reserved on the day of its last reservation. */
+export interface AllowanceState {
+  /** UTC, such as `2026-01-31`. */
+  day: string;
+  /** The number of payouts. */
+  count: number;
+  /** The sums by currency. */
+  sums: Money[];
+}
+
+/** Survives continue-as-new, so it is plain data. */
+export interface AllowanceRecord {
+  day: string;
+  /** In hundredths, by currency. */
+  sums: Record<string, string>;
+  /** The keys of the reserved payouts, concatenated. */
+  keys: string;
+}
+
+export interface DailyRefusal {
+  /** Follows the name of who is refused, such as `this key`. */
+  message: string;
+  /** The time to the next day. Absent if the payouts alone exceed the limit. */
+  retryAfterMs?: number;
+}
+
+/** Answers each reservation. If all are refused, it fails as `DailyLimitExceeded` and leaves no history events. */
+export const reserveUpdate = defineUpdate<ReserveAnswer, [ReserveRequest]>('reserve');
+
+export const allowanceQuery = defineQuery<AllowanceState>('state');

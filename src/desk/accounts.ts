@@ -1,16 +1,13 @@
 /** `/desk/receiving-account`: a request for a receiving account, and its review. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { storedReason } from '../contract/payout-answers.ts';
+import { storedReason } from '../contract/payout.ts';
 import { receivingAccountStateSchema } from '../contract/receiving-account.ts';
 import { may } from './acting.ts';
-import { type Desk, getPage, postForm } from './context.ts';
-import { type Fields, filledIn } from './forms.ts';
-import { facts, type Html, hidden, html, label, link, time } from './html.ts';
+import { type Desk, type Fields, filledIn, getPage, postForm, redirectWith, takeNotice } from './context.ts';
+import { attentionReasons, facts, type Html, hidden, html, label, link, time } from './html.ts';
 import type { Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
-import { redirectWith, takeNotice } from './notices.ts';
-import { attentionReasons } from './words.ts';
 
 const answer = z.object({
   state: z.object({

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Caller, Verb } from '../config/callers.ts';
-import { payoutStateSchema, storedReason, storedResultSchema } from '../contract/payout-answers.ts';
+import { payoutStateSchema, storedReason, storedResultSchema } from '../contract/payout.ts';
 import { requireVerb } from '../starters/api/callers.ts';
 import type { Operation } from '../starters/api/operation.ts';
 

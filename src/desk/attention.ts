@@ -2,22 +2,33 @@
  * Everything that needs attention, in words: flagged payouts, follow-ups, receiving account requests, tokens and endpoints of
  * events; and workflows that cannot continue.
  */
+
+import type { Client } from '@temporalio/client';
+import { z } from 'zod';
 import type { ListedPayout } from '../client/lists.ts';
-import { endpointStateQuery } from '../contract/event-messages.ts';
-import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp } from '../contract/ids.ts';
-import { tokenStateQuery } from '../contract/token-messages.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
-import { followUpReasons } from '../domain/follow-up.ts';
+import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';
+import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp, reconciliationId } from '../contract/ids.ts';
+import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';
+import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../domain/reconciliation.ts';
+import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
 import { requirePayoutScope } from '../starters/api/callers.ts';
 import { requireOpeningScope } from '../starters/api/receiving-account-operations.ts';
 import { followUpOf } from '../starters/follow-ups.ts';
+import { knownFailingWorkflows } from '../temporal/failing-workflows.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
-import type { Desk } from './context.ts';
-import { type Html, html, label, link, payoutLink } from './html.ts';
+import { applicationsWithin, type Desk, PAYOUTS_PER_PAGE } from './context.ts';
+import {
+  type AttentionKind,
+  attentionReasons,
+  type CodedMessage,
+  type Html,
+  html,
+  label,
+  link,
+  payoutLink,
+} from './html.ts';
 import type { Visit } from './identity.ts';
-import { applicationsWithin, PAYOUTS_PER_PAGE } from './listed.ts';
-import { type AttentionKind, attentionReasons, type CodedMessage } from './words.ts';
 
 /** Requests, tokens and endpoints on the first page. */
 const MAX_OTHERS = 20;
@@ -205,4 +216,42 @@ async function workflowItems(
       : { what: 'Workflow', name: workflowId };
     return [{ kind: 'workflow', ...shown, reasons: [reason] }];
   });
+}
+
+export interface Finding {
+  workflowId: string;
+  reason: AttentionOf<WorkflowAttentionCode>;
+}
+
+const report = z.object({ notReconciled: z.array(z.object({ workflowId: z.string(), reason: z.string() })) });
+
+/** Workflows that cannot continue: stuck ones, and those that the last reconciliation did not start again. */
+export async function findingsOf(client: Client, environment: string): Promise<Finding[]> {
+  const [failing, notReconciled] = await Promise.all([
+    knownFailingWorkflows(client, environment),
+    lastNotReconciled(client, environment),
+  ]);
+  return [
+    ...(failing ?? []).map((one): Finding => {
+      const message = `${describeFailingWorkflow(one)}.`;
+      return { workflowId: one.workflowId, reason: { code: WORKFLOW_TASK_FAILS, message } };
+    }),
+    ...notReconciled,
+  ];
+}
+
+async function lastNotReconciled(client: Client, environment: string): Promise<Finding[]> {
+  const ended = "WorkflowType = 'payoutReconciliation' AND ExecutionStatus = 'Completed'";
+  const query = `${ended} AND WorkflowId STARTS_WITH '${reconciliationId(environment)}'`;
+  // The list starts with the run that closed last.
+  const { runs } = await listRunPage(client, query, 1);
+  const [last] = runs;
+  if (!last) return [];
+  const { notReconciled } = report.parse(
+    await client.workflow.getHandle(last.workflowId, last.runId).result(),
+  );
+  return notReconciled.map(({ workflowId, reason }) => ({
+    workflowId,
+    reason: { code: 'NOT_RECONCILED', message: reason },
+  }));
 }

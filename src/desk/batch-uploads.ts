@@ -1,26 +1,28 @@
-/** `/desk/batches/preview`: what a file would start, or why it starts nothing; and the start. */
+/**
+ * `/desk/batches/preview`: what a file would start, or why it starts nothing; and the start. Until then, uploaded files are in
+ * the memory of this process, for a limited time.
+ */
 import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { InvalidPayoutRequestError } from '../client/invalid-request.ts';
-import type { FieldError } from '../contract/payout-request.ts';
-import { totalsByCurrency } from '../domain/money.ts';
-import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import type { FieldError } from '../contract/failures.ts';
+import { totalsByCurrency } from '../contract/money.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { requireRows } from '../starters/api/batch-operations.ts';
 import { requireApplication, requireVerb } from '../starters/api/callers.ts';
 import { invalidFields, Problem } from '../starters/api/problem.ts';
 import { BatchFile } from '../starters/batch-file/batch-file.ts';
 import { BatchFileError } from '../starters/batch-file/rows.ts';
-import { batchWarnings } from './batch-warnings.ts';
-import { maskedAccount } from './beneficiary.ts';
-import { type Desk, getPage, postForm } from './context.ts';
-import { dailyUse } from './daily-use.ts';
-import { type Fields, filledIn } from './forms.ts';
-import { type Html, hidden, html, isolated, link, money, table } from './html.ts';
+import { batchWarnings, dailyUse } from './batch-notes.ts';
+import { type Desk, type Fields, filledIn, getPage, postForm } from './context.ts';
+import { type Html, hidden, html, isolated, link, maskedAccount, money, table } from './html.ts';
 import { admittedVisit, requireOwnOrigin, type Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
-import { MAX_UPLOAD_BYTES, type Upload, type Uploads } from './uploads.ts';
 
 const SHOWN_ROWS = 50;
+/** As for a batch in JSON. */
+const MAX_UPLOAD_BYTES = 4 * 1024 * 1024;
 const LIMITS = { files: 1, fields: 5, fieldSize: 256, fileSize: MAX_UPLOAD_BYTES, headerPairs: 20 };
 
 export function uploadRoutes(scope: FastifyInstance, desk: Desk, uploads: Uploads): void {
@@ -171,4 +173,57 @@ ${table({
 
 function again(): Html {
   return html`<p><a href="/desk/batches">Upload another file</a></p>`;
+}
+
+const MAX_UPLOADS = 20;
+/** So that one person cannot push out the files of all others. */
+const MAX_UPLOADS_PER_PERSON = 3;
+const KEPT_MS = 30 * 60_000;
+
+export interface Upload {
+  /** Who uploaded it, and in which session: the `formToken`. */
+  owner: string;
+  person: string;
+  app: string;
+  batchId: string;
+  fileName: string;
+  bytes: Buffer;
+}
+
+export class Uploads {
+  readonly #runtime: Runtime;
+  /** The oldest first. */
+  readonly #uploads = new Map<string, Upload & { atMs: number }>();
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  /** Returns its id. The oldest uploads are discarded if there are too many. */
+  keep(upload: Upload): string {
+    const atMs = this.#runtime.clock.wallMs();
+    for (const [id, one] of this.#uploads) if (atMs - one.atMs >= KEPT_MS) this.#uploads.delete(id);
+    const own = [...this.#uploads].filter(([, { person }]) => person === upload.person);
+    const [oldest] =
+      own.length >= MAX_UPLOADS_PER_PERSON
+        ? own
+        : [...this.#uploads].slice(0, this.#uploads.size - MAX_UPLOADS + 1);
+    if (oldest) this.#uploads.delete(oldest[0]);
+    const id = this.#runtime.random.uuid();
+    this.#uploads.set(id, { ...upload, atMs });
+    return id;
+  }
+
+  /** Throws a 404 if it was discarded, or is of another session. */
+  get(id: string, owner: string): Upload {
+    const upload = this.#uploads.get(id);
+    const isKept = upload !== undefined && this.#runtime.clock.wallMs() - upload.atMs < KEPT_MS;
+    if (!isKept || upload.owner !== owner)
+      throw new Problem('not-found', 'the uploaded file is no longer kept: upload it again');
+    return upload;
+  }
+
+  discard(id: string): void {
+    this.#uploads.delete(id);
+  }
 }

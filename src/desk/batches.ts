@@ -5,14 +5,11 @@ import { isScoped } from '../domain/permissions.ts';
 import { stateBody } from '../starters/api/batch-operations.ts';
 import { batchPage } from '../starters/api/list-operations.ts';
 import { may } from './acting.ts';
-import { uploadForm, uploadRoutes } from './batch-uploads.ts';
-import { type Desk, getPage, postForm } from './context.ts';
-import { filledIn } from './forms.ts';
+import { type Uploads, uploadForm, uploadRoutes } from './batch-uploads.ts';
+import { type Desk, filledIn, getPage, postForm, redirectWith, takeNotice } from './context.ts';
 import { facts, type Html, hidden, html, label, link, table, time } from './html.ts';
 import type { Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
-import { redirectWith, takeNotice } from './notices.ts';
-import type { Uploads } from './uploads.ts';
 
 const REFRESH_SECONDS = 3;
 

@@ -1,11 +1,113 @@
-/** What the forms of a payout do: they run the operations of the API. */
+/** The forms with which people decide about a payout, as far as their key has the verbs, and what they do. */
+
 import type { FastifyInstance } from 'fastify';
+import type { PayoutStart } from '../client/payouts.ts';
 import type { Verb } from '../config/callers.ts';
+import type { Terms } from '../contract/payout.ts';
+import { coveredTerms } from '../domain/payout-quote.ts';
+import { coveredText } from '../domain/payout-state.ts';
+import { isStarter } from '../domain/permissions.ts';
 import { invalidFields } from '../starters/api/problem.ts';
-import { type Desk, postForm } from './context.ts';
-import { type Fields, filledIn } from './forms.ts';
-import { payoutLink } from './html.ts';
-import { redirectWith } from './notices.ts';
+import { may, type ShownState } from './acting.ts';
+import { type Desk, type Fields, filledIn, postForm, redirectWith } from './context.ts';
+import { type Html, hidden, html, type PayoutId, payoutLink } from './html.ts';
+import type { Visit } from './identity.ts';
+
+/** The page that follows a decision. */
+export type Origin = 'inbox' | 'story';
+
+interface Decided extends PayoutId, Pick<PayoutStart, 'startedBy'> {
+  state: ShownState;
+}
+
+/** The percentages that an approver may choose from. The API accepts others too. */
+const TOLERANCES = ['0.5', '1', '2', '5'];
+
+/** Approve or refuse, with a note. The decision counts for the quote that the page shows, and for the range that it names. */
+export function approvalForm(visit: Visit, { app, partnerOrderId, startedBy, state }: Decided, from: Origin) {
+  const { caller, formToken } = visit;
+  const isOwn = isStarter(caller, startedBy);
+  const approves = may(caller, 'approve') && !isOwn;
+  const refuses = may(caller, 'refuse');
+  const fields = { formToken, app, partnerOrderId, from, lockRateId: state.quote?.lockRateId };
+  const key = `${app}-${partnerOrderId}`.replace(/[^\w-]/g, (char) => `_${char.charCodeAt(0)}`);
+  const id = `note-${key}`;
+  return html`${isOwn && html`<p class="faint">You or your key started this payout: another person approves it.</p>`}
+${
+  (approves || refuses) &&
+  html`<form method="post" action="/desk/payouts/${approves ? 'approve' : 'refuse'}">${hidden(fields)}
+<label for="${id}">Note <span class="faint">(optional)</span></label>
+<input id="${id}" name="note" maxlength="256" autocomplete="off">
+${approves && state.quote && toleranceChoice(`tolerance-${key}`, state.quote)}
+<div class="buttons">${approves && html`<button formaction="/desk/payouts/approve">Approve <span class="visually-hidden">${partnerOrderId}</span></button>`}
+${refuses && html`<button class="danger" formaction="/desk/payouts/refuse">Refuse <span class="visually-hidden">${partnerOrderId}</span></button>`}</div></form>`
+}
+${!approves && !refuses && !isOwn && html`<p class="faint">Your key has neither the verb approve nor refuse.</p>`}`;
+}
+
+/** The lock expires before most approvals: the approver chooses how much worse than this one the new quote may be. */
+function toleranceChoice(id: string, quote: Terms): Html {
+  return html`<label for="${id}">If the lock expires, the approval covers a new quote of</label>
+<select id="${id}" name="tolerance"><option value="">${coveredText(quote)}: no worse than this one</option>${TOLERANCES.map(
+    (percent) =>
+      html`<option value="${percent}">${coveredText(coveredTerms(quote, percent))}: up to ${percent} % more</option>`,
+  )}</select>`;
+}
+
+/** Whether the order of a payout in review exists. */
+export function reviewForm({ formToken }: Visit, { app, partnerOrderId, state }: Decided): Html {
+  const { sends, reviewedOrderIds = [] } = state;
+  const fields = {
+    ...{ formToken, app, partnerOrderId },
+    sends: sends?.toString(),
+    ...(reviewedOrderIds.length > 0 && { reviewedOrderIds: JSON.stringify(reviewedOrderIds) }),
+  };
+  return html`<form method="post" action="/desk/payouts/resolve">${hidden(fields)}
+<fieldset><legend>Does the order exist at the provider?</legend>
+<label class="choice"><input type="radio" name="decision" value="created" required> Yes, this order is that of the payout:</label>
+<label for="orderId">Order id</label>
+<input id="orderId" name="orderId" maxlength="128" autocomplete="off"${
+    reviewedOrderIds.length === 1 && html` value="${reviewedOrderIds[0]}"`
+  }>${
+    reviewedOrderIds.length > 0 &&
+    html`
+<label for="tradeOrderId">Its number in the trade queries, if that is another one of these orders <span class="faint">(optional)</span></label>
+<input id="tradeOrderId" name="tradeOrderId" maxlength="128" autocomplete="off">`
+  }
+<label class="choice"><input type="radio" name="decision" value="end" required> No. End the payout without an order.</label>
+<label class="choice"><input type="radio" name="decision" value="retry" required> No. Create the order again.</label>
+</fieldset>
+${
+  reviewedOrderIds.length > 0 &&
+  html`<label class="choice"><input type="checkbox" name="noneIsOurs" value="yes"> With “No”: I have checked that none of these orders belongs to this payout: ${reviewedOrderIds.join(', ')}</label>`
+}
+<div class="buttons"><button>Resolve</button></div></form>`;
+}
+
+/** For the flags of a payout that has ended. */
+export function acknowledgementForm({ formToken }: Visit, { app, partnerOrderId }: PayoutId): Html {
+  return html`<form method="post" action="/desk/payouts/acknowledge">${hidden({ formToken, app, partnerOrderId })}
+<label for="acknowledgement">Note <span class="faint">(optional)</span></label>
+<input id="acknowledgement" name="note" maxlength="256" autocomplete="off">
+<div class="buttons"><button class="plain">Acknowledge the flags</button></div></form>`;
+}
+
+/** The phases in which the payout accepts them, but for a race. */
+const CANCELED_IN = ['SCHEDULED', 'CHECKING', 'QUOTING', 'AWAITING_APPROVAL', 'PAUSED'];
+const POLLED_IN = ['RECONCILING', 'NEEDS_REVIEW', 'PROCESSING', 'FETCHING_DETAIL'];
+
+/** Cancel and poll. Undefined if the payout accepts neither now, or not of this person. */
+export function otherForms(visit: Visit, { app, partnerOrderId, state }: Decided): Html | undefined {
+  const { caller, formToken } = visit;
+  const fields = { formToken, app, partnerOrderId };
+  if (POLLED_IN.includes(state.phase) && may(caller, 'poll'))
+    return html`<form method="post" action="/desk/payouts/poll">${hidden(fields)}<button class="plain">Query the provider now</button></form>`;
+  if (!CANCELED_IN.includes(state.phase) || !may(caller, 'cancel')) return undefined;
+  return html`<form method="post" action="/desk/payouts/cancel">${hidden(fields)}
+<label for="reason">Reason for the cancellation <span class="faint">(optional)</span></label>
+<input id="reason" name="reason" maxlength="256" autocomplete="off">
+<div class="buttons"><button class="danger">Cancel the payout</button></div></form>`;
+}
 
 const DECISIONS = ['approve', 'refuse', 'cancel', 'resolve', 'acknowledge', 'poll'] as const satisfies Verb[];
 type DecisionVerb = (typeof DECISIONS)[number];

@@ -14,22 +14,19 @@ import { Problem } from '../starters/api/problem.ts';
 import type { ReloadedCallers } from '../starters/api/reloaded-callers.ts';
 import { accountRoutes } from './accounts.ts';
 import { Acting } from './acting.ts';
+import { findingsOf } from './attention.ts';
+import { Uploads } from './batch-uploads.ts';
 import { batchRoutes } from './batches.ts';
-import type { Desk } from './context.ts';
+import { acceptForms, type Desk } from './context.ts';
 import { decisionRoutes } from './decisions.ts';
-import { findingsOf } from './findings.ts';
-import { acceptForms } from './forms.ts';
 import { html, link, prose } from './html.ts';
 import { Identity, visitOf } from './identity.ts';
-import { inboxRoutes } from './inbox.ts';
-import { SECURITY_HEADERS, sendPage } from './layout.ts';
-import { pauseRoutes } from './pauses.ts';
+import { inboxRoutes, pauseRoutes } from './inbox.ts';
+import { SECURITY_HEADERS, STYLES, sendPage } from './layout.ts';
 import { payoutRoutes } from './payouts.ts';
 import { signInRoutes } from './sign-in.ts';
 import { storyRoutes } from './story.ts';
-import { STYLES } from './styles.ts';
 import { todayRoutes } from './today.ts';
-import { Uploads } from './uploads.ts';
 
 /** They describe workflows one by one. */
 const FINDINGS_FRESH_MS = 15_000;

@@ -3,7 +3,17 @@
  * passes on only what another `html` made.
  */
 import { html } from 'hono/html';
-import { formatMoney, type Money } from '../domain/money.ts';
+import {
+  ENDPOINT_ATTENTION,
+  type Explained,
+  FOLLOW_UP_ATTENTION,
+  OPENING_ATTENTION,
+  PAYOUT_ATTENTION,
+  TOKEN_ATTENTION,
+  WORKFLOW_ATTENTION,
+} from '../contract/attention-codes.ts';
+import { formatMoney, type Money } from '../contract/money.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 
 export { html };
 export type Html = ReturnType<typeof html>;
@@ -111,4 +121,52 @@ export interface PayoutId {
 
 export function payoutLink({ app, partnerOrderId }: PayoutId): string {
   return link('/desk/payout', { app, partnerOrderId });
+}
+
+export interface CodedMessage {
+  code: string;
+  message: string;
+}
+
+type Explanations = Readonly<Record<string, Explained>>;
+
+export const ATTENTION = {
+  payout: PAYOUT_ATTENTION,
+  followUp: FOLLOW_UP_ATTENTION,
+  opening: OPENING_ATTENTION,
+  token: TOKEN_ATTENTION,
+  endpoint: ENDPOINT_ATTENTION,
+  workflow: WORKFLOW_ATTENTION,
+} as const satisfies Record<string, Explanations>;
+
+export type AttentionKind = keyof typeof ATTENTION;
+
+/** Each reason: its message, what it means and what to do. */
+export function attentionReasons(kind: AttentionKind, reasons: readonly CodedMessage[]): Html {
+  const explanations: Explanations = ATTENTION[kind];
+  return html`<ul class="reasons">${reasons.map((one) => html`<li>${explained(one, explanations)}</li>`)}</ul>`;
+}
+
+/** The code, the message, and the explanation of the code if it has one. */
+export function explained({ code, message }: CodedMessage, explanations: Explanations): Html {
+  const known = Object.hasOwn(explanations, code) ? explanations[code] : undefined;
+  return html`<strong title="${code}">${label(code)}.</strong> ${isolated(message)}
+${known && html`<p>${prose(known.meaning)} <em>What to do:</em> ${prose(known.action)}</p>`}`;
+}
+
+type Receiver = CheckedPayoutRequest['receiver'];
+
+/** Who gets the money, as an approver sees it: each value stands alone, so that none can change how another one looks. */
+export function beneficiaryFacts(receiver: Receiver): (readonly [string, string])[] {
+  return [
+    ['Beneficiary', receiver.bankAccountName],
+    ['Account number', maskedAccount(receiver)],
+    ['Bank', receiver.bankName],
+    ['Country of the bank', receiver.bankCountry],
+  ];
+}
+
+/** The last four characters tell accounts apart. */
+export function maskedAccount({ bankAccountNumber }: Receiver): string {
+  return `ending in ${bankAccountNumber.slice(-4)}`;
 }

@@ -1,14 +1,31 @@
-/** `/desk`: what waits for a person. */
+/** `/desk`: what waits for a person, and the stop switch of each application. */
 import type { FastifyInstance } from 'fastify';
+import type { PayoutPage } from '../client/lists.ts';
+import type { PayoutStart } from '../client/payouts.ts';
+import type { Caller } from '../config/callers.ts';
+import { isScoped } from '../domain/permissions.ts';
+import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
+import { requirePayoutScope } from '../starters/api/callers.ts';
+import { Problem } from '../starters/api/problem.ts';
+import { may, type ShownState } from './acting.ts';
 import { attentionSection } from './attention.ts';
-import { beneficiaryFacts } from './beneficiary.ts';
-import { type Desk, getPage } from './context.ts';
-import { approvalForm } from './decision-forms.ts';
-import { filledIn } from './forms.ts';
 import {
+  applicationsWithin,
+  type Desk,
+  filledIn,
+  getPage,
+  PAYOUTS_PER_PAGE,
+  postForm,
+  redirectWith,
+  takeNotice,
+} from './context.ts';
+import { approvalForm } from './decisions.ts';
+import {
+  beneficiaryFacts,
   duration,
   facts,
   type Html,
+  hidden,
   html,
   isolated,
   link,
@@ -19,9 +36,6 @@ import {
 } from './html.ts';
 import type { Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
-import { openPayouts, type ReadPayout } from './listed.ts';
-import { takeNotice } from './notices.ts';
-import { pauseForms } from './pauses.ts';
 
 export function inboxRoutes(scope: FastifyInstance, desk: Desk): void {
   getPage(scope, desk, '/', async (visit, request, reply, query) => {
@@ -93,4 +107,89 @@ function unread(payouts: readonly PayoutId[]): Html | undefined {
 function more(section: string, cursor: string | undefined): Html | undefined {
   if (cursor === undefined) return undefined;
   return html`<p><a href="${link('/desk', { [section]: cursor })}#${section}">Show more</a></p>`;
+}
+
+/** For each application that is not paused. Undefined if there is none, or the person may not pause. */
+export function pauseForms({ caller, formToken, pauses = [] }: Visit): Html | undefined {
+  const running = pauses.filter(({ paused }) => !paused);
+  if (running.length === 0 || !may(caller, 'pause')) return undefined;
+  return html`<section aria-labelledby="pause"><h2 id="pause">Stop all create calls</h2>
+<p>While an application is paused, no order and no receiving account is created. Queries continue.</p>
+<ul class="cards">${running.map(
+    ({ app }) => html`<li class="card"><form method="post" action="/desk/pause">${hidden({ formToken, app })}
+<label for="pause-${app}">Reason to pause ${app} <span class="faint">(optional)</span></label>
+<input id="pause-${app}" name="reason" maxlength="${MAX_REASON_LENGTH}" autocomplete="off">
+<div class="buttons"><button class="danger">Pause ${app}</button></div></form></li>`,
+  )}</ul></section>`;
+}
+
+export function pauseRoutes(scope: FastifyInstance, desk: Desk): void {
+  for (const done of ['pause', 'resume'] as const)
+    postForm(
+      scope,
+      desk,
+      { path: `/${done}`, verb: 'pause' },
+      async ({ caller }, _request, reply, fields) => {
+        const { app = '' } = fields;
+        await desk.acting.run(caller, `POST /v1/applications/{app}/${done}`, {
+          params: { app },
+          body: done === 'pause' ? filledIn(fields, 'reason') : undefined,
+        });
+        return redirectWith(reply, '/desk', { done, app, id: app, kind: 'application' });
+      },
+    );
+}
+
+interface ReadPayout extends PayoutId, PayoutStart {
+  state: ShownState;
+}
+
+interface ReadPage {
+  payouts: ReadPayout[];
+  /** Payouts that could not be read now, such as those without a worker. */
+  unread: PayoutId[];
+  nextCursor?: string | undefined;
+}
+
+/**
+ * A page of the open payouts in `phase`. Visibility lags, and does not know whose a payout is, so each is read: payouts
+ * outside the scope of the caller, or no longer in the phase, are left out.
+ */
+async function openPayouts(
+  { clients }: Desk,
+  caller: Caller,
+  phase: 'AWAITING_APPROVAL' | 'NEEDS_REVIEW',
+  cursor: string | undefined,
+): Promise<ReadPage> {
+  const { payouts, withTemporalDeadline } = clients;
+  const apps = applicationsWithin(caller);
+  const { payouts: listed, nextCursor }: PayoutPage = await withTemporalDeadline(() =>
+    payouts.listPage({ phase, ...(apps && { apps }) }, { limit: PAYOUTS_PER_PAGE, cursor }),
+  );
+  const read = await Promise.all(
+    listed.filter(({ workflow }) => workflow === 'RUNNING').map((one) => readPayout(clients, caller, one)),
+  );
+  const known = read.filter((one) => one !== undefined);
+  return {
+    payouts: known.filter((one) => 'state' in one).filter(({ state }) => state.phase === phase),
+    unread: known.filter((one) => !('state' in one)),
+    nextCursor,
+  };
+}
+
+/** Undefined if the payout is outside the scope. Without `state` if it cannot be read now. */
+async function readPayout(
+  { payouts, withTemporalDeadline }: Desk['clients'],
+  caller: Caller,
+  { app, partnerOrderId }: PayoutId,
+): Promise<ReadPayout | PayoutId | undefined> {
+  const id = { app, partnerOrderId };
+  try {
+    const start = await withTemporalDeadline(() => payouts.startDetails(id));
+    requirePayoutScope(caller, start.request);
+    return { ...id, ...start, state: await withTemporalDeadline(() => payouts.state(id)) };
+  } catch (error) {
+    if (error instanceof Problem) return undefined;
+    return isScoped(caller) ? undefined : id;
+  }
 }

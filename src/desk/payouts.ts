@@ -1,11 +1,10 @@
 /** `/desk/payouts`: search by id, and the list with its filters. */
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
-import { OUTCOMES, PHASES } from '../domain/payout.ts';
+import { OUTCOMES, PHASES } from '../contract/codes.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { payoutPageAnswer } from './acting.ts';
-import { type Desk, getPage } from './context.ts';
-import { filledIn } from './forms.ts';
+import { type Desk, filledIn, getPage } from './context.ts';
 import { type Html, html, label, link, payoutLink, table, time } from './html.ts';
 import { sendPage } from './layout.ts';
 

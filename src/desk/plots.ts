@@ -1,7 +1,6 @@
 /** Small bar plots as SVG, rendered without a DOM. A table beside each has the same numbers. */
 import { raw } from 'hono/html';
-import type { Html } from './html.ts';
-import { html } from './html.ts';
+import { type Html, html } from './html.ts';
 
 export interface Bars {
   /** Names the plot for screen readers. */

@@ -1,8 +1,7 @@
 /** `/desk/sign-in` and `/desk/sign-out`. */
 import type { FastifyInstance } from 'fastify';
 import { Problem } from '../starters/api/problem.ts';
-import { type Desk, postForm } from './context.ts';
-import { type Fields, filledIn } from './forms.ts';
+import { type Desk, type Fields, filledIn, postForm } from './context.ts';
 import { html } from './html.ts';
 import { requireOwnOrigin } from './identity.ts';
 import { sendPage } from './layout.ts';

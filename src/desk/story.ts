@@ -2,16 +2,18 @@
 import type { FastifyInstance } from 'fastify';
 import { openFindings } from '../client/acknowledgements.ts';
 import { REASON_MEANINGS } from '../contract/meanings.ts';
-import { coveredText } from '../domain/decisions.ts';
-import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import { coveredText } from '../domain/payout-state.ts';
 import { isGone } from '../temporal/client-errors.ts';
 import { may, payoutAnswer, type ShownState } from './acting.ts';
-import { beneficiaryFacts } from './beneficiary.ts';
-import { type Desk, getPage } from './context.ts';
-import { acknowledgementForm, approvalForm, otherForms, reviewForm } from './decision-forms.ts';
-import { filledIn } from './forms.ts';
+import { type Desk, filledIn, getPage, takeNotice } from './context.ts';
+import { acknowledgementForm, approvalForm, otherForms, reviewForm } from './decisions.ts';
 import {
+  attentionReasons,
+  beneficiaryFacts,
+  type CodedMessage,
   duration,
+  explained,
   facts,
   type Html,
   html,
@@ -24,9 +26,7 @@ import {
 } from './html.ts';
 import type { Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
-import { takeNotice } from './notices.ts';
 import { type Step, timelineOf } from './timeline.ts';
-import { attentionReasons, type CodedMessage, explained } from './words.ts';
 
 interface Story extends PayoutId {
   state: ShownState;

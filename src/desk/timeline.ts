@@ -6,8 +6,7 @@ import {
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { z } from 'zod';
-import type { WorkflowRun } from '../temporal/histories.ts';
-import { firstEvents, type HistoryEvent } from '../temporal/histories.ts';
+import { firstEvents, type HistoryEvent, type WorkflowRun } from '../temporal/histories.ts';
 import { label } from './html.ts';
 
 /** A page of Temporal. A payout continues as new long before it has so many. */

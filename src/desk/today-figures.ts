@@ -4,14 +4,13 @@
  */
 import type { Client } from '@temporalio/client';
 import { RateLimits } from '../client/rate-limits.ts';
+import { OUTCOMES, type PayoutOutcome } from '../contract/codes.ts';
 import { apiTaskQueue, leaseWorkflowId, tokenWorkflowId } from '../contract/ids.ts';
-import { storedResultSchema } from '../contract/payout-answers.ts';
-import { tokenStateQuery } from '../contract/token-messages.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
-import { dayBounds, movedMoney } from '../domain/daily-report.ts';
-import { type Money, totalsByCurrency } from '../domain/money.ts';
-import { OUTCOMES, type PayoutOutcome, type PayoutResult } from '../domain/payout.ts';
-import type { TokenState } from '../domain/token-record.ts';
+import { type Money, totalsByCurrency } from '../contract/money.ts';
+import { type PayoutResult, storedResultSchema } from '../contract/payout.ts';
+import type { TokenState } from '../contract/tokens.ts';
+import { tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
+import { dayBounds, movedMoney } from '../domain/reconciliation.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 import type { Clients } from '../starters/api/clients.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';

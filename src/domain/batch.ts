@@ -1,76 +1,23 @@
-/** The public types of a batch: many payouts at once, each independent of the others. */
-import { OUTCOMES, type PayoutPhase, PHASES, type StateText } from './payout.ts';
-
-/** The maximum number of rows in one `add`, and in one part. */
-export const MAX_ROWS_PER_ADD = 500;
-export const MAX_ROWS_PER_BATCH = 50_000;
-
-/** Characters of a row's fingerprint: 72 bits, enough that two ids of a batch never collide. */
-export const ROW_KEY_LENGTH = 12;
-
-/**
- * The outcomes of a row: the outcome of its payout, or
- * `conflict`: its `partnerOrderId` belongs to a payout with another body;
- * `invalid`: the payout failed as bad input;
- * `stopped`: the payout's workflow no longer exists or is no longer tracked, so a person should look at it;
- * `notStarted`: the batch was canceled before the row was started.
- */
-export const ROW_OUTCOMES = [...OUTCOMES, 'conflict', 'invalid', 'stopped', 'notStarted'] as const;
-export type RowOutcome = (typeof ROW_OUTCOMES)[number];
-
-/** Outcomes whose rows are listed one by one, because a person should look at each. */
-export const LISTED_OUTCOMES = ['conflict', 'invalid', 'stopped'] as const;
-type ListedOutcome = (typeof LISTED_OUTCOMES)[number];
-
-/** The argument of the batch workflow. Its rows follow by `add`. */
-export interface BatchRequest {
-  app: string;
-  batchId: string;
-  /** The number of rows. No payout starts before all of them have been added. */
-  count: number;
-}
-
-/** `count` rows, starting at row `offset`. The first row is row 0. */
-export interface RowRange {
-  offset: number;
-  count: number;
-}
-
-/** Counts of rows by outcome. */
-export interface BatchTally {
-  /** Rows whose payout this batch started, and rows that joined an existing payout with the same body. */
-  started: number;
-  joined: number;
-  /** Payouts that have not ended, by the last phase in which they were seen waiting. */
-  phases: Partial<Record<PayoutPhase, number>>;
-  /** The open payouts that wait for a person. */
-  needingAttention: number;
-  outcomes: Record<RowOutcome, number>;
-  rows: Record<ListedOutcome, number[]>;
-}
-
-export interface BatchResult extends BatchTally {
-  app: string;
-  batchId: string;
-  count: number;
-  /** Rows that have ended, and how many of them have no payout of their own. */
-  done: number;
-  rejected: number;
-}
-
-/** The result of the query `state` and of the update `add`. */
-export interface BatchState extends BatchResult, StateText {
-  phase: 'RECEIVING' | 'PAYING' | 'DONE';
-  canceled: boolean;
-  added: number;
-  /** Rows that must be added, or added again. */
-  missing: RowRange[];
-}
-
-/** Rows that have been added, with a digest to compare them when they are added again. */
-export interface AddedRows extends RowRange {
-  digest: string;
-}
+/** The state of a batch and its parts. It survives continue-as-new, so it is plain data. */
+import type {
+  AddedRows,
+  BatchRequest,
+  BatchResult,
+  BatchState,
+  BatchTally,
+  PartReport,
+  RowRange,
+} from '../contract/batch.ts';
+import {
+  type EventType,
+  LISTED_OUTCOMES,
+  type PayoutPhase,
+  PHASES,
+  ROW_OUTCOMES,
+} from '../contract/codes.ts';
+import type { StateText } from '../contract/payout.ts';
+import type { PayoutRequest } from '../contract/payout-request.ts';
+import { type EventLog, newEventLog } from './events.ts';
 
 export function emptyTally(): BatchTally {
   return {
@@ -114,4 +61,215 @@ export function countEndedRows({ outcomes }: BatchTally): number {
 
 export function countRejectedRows({ outcomes }: BatchTally): number {
   return outcomes.conflict + outcomes.invalid;
+}
+
+/** Validates a report. Anyone can send the signal that carries it, so a malformed report is ignored. */
+export function isPartReport(value: unknown): value is PartReport {
+  if (!isObject(value)) return false;
+  const { digest, allStarted, ended, phases, outcomes, rows } = value;
+  if (typeof digest !== 'string' || typeof allStarted !== 'boolean' || typeof ended !== 'boolean')
+    return false;
+  if (!isObject(phases) || !isObject(outcomes) || !isObject(rows)) return false;
+  const counts = ['offset', 'started', 'joined', 'needingAttention'].map((name) => value[name]);
+  counts.push(
+    ...PHASES.map((phase) => phases[phase] ?? 0),
+    ...ROW_OUTCOMES.map((outcome) => outcomes[outcome]),
+  );
+  const lists = LISTED_OUTCOMES.map((outcome) => rows[outcome]);
+  return counts.every(isCount) && lists.every((list) => Array.isArray(list) && list.every(isCount));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+/** One `add` in the state of the batch. The part holds the rows themselves. */
+export interface Slice extends AddedRows {
+  /** Fingerprints of the rows' `partnerOrderId`s, kept while rows may still be added. */
+  keys: string;
+  /** A part holds the rows. False again after that part was stopped: the rows must be added again. */
+  held: boolean;
+  hasTurn: boolean;
+  /** The part knows that the batch was canceled. */
+  isStopping: boolean;
+  report?: PartReport | undefined;
+}
+
+export interface BatchRecord {
+  request: BatchRequest;
+  slices: Slice[];
+  /** All rows have been added. From then on, they are fixed. */
+  allAdded: boolean;
+  canceled: boolean;
+  /** `window` and `environment` come from the worker's configuration when the batch starts. */
+  window: number;
+  environment: string;
+  /** See `PayoutSettings`. */
+  eventTypes?: EventType[];
+  log: EventLog;
+}
+
+export function newBatchRecord(request: BatchRequest): BatchRecord {
+  return {
+    request,
+    slices: [],
+    allAdded: false,
+    canceled: false,
+    window: 0,
+    environment: '',
+    log: newEventLog(),
+  };
+}
+
+export function newSlice(offset: number, count: number, digest: string, keys: string): Slice {
+  return { offset, count, digest, keys, held: false, hasTurn: false, isStopping: false };
+}
+
+/** The rows that are missing: ranges that no slice covers, and slices whose part no longer exists. */
+export function missingRows(count: number, slices: readonly Slice[]): RowRange[] {
+  const missing: RowRange[] = [];
+  let next = 0;
+  for (const slice of [...slices].sort((a, b) => a.offset - b.offset)) {
+    if (slice.offset > next) missing.push({ offset: next, count: slice.offset - next });
+    if (!slice.held) missing.push({ offset: slice.offset, count: slice.count });
+    next = slice.offset + slice.count;
+  }
+  if (next < count) missing.push({ offset: next, count: count - next });
+  return missing;
+}
+
+export interface PartRequest extends AddedRows {
+  environment: string;
+  app: string;
+  batchId: string;
+  /** The rows that have not been started yet. */
+  payouts: PayoutRequest[];
+  /** The maximum number of busy payouts. */
+  window: number;
+  /** The caller who started the batch, and therefore its payouts. */
+  startedBy?: string;
+}
+
+/** Payouts that have not ended, grouped by their last known state. Only a different state is a change. */
+export interface OpenPayouts {
+  phase: PayoutPhase;
+  needsAttention: boolean;
+  partnerOrderIds: string[];
+}
+
+/** A payout starts in this phase and leaves it when it first waits. Until then, it uses the rate limit. */
+export const BUSY_PHASE: PayoutPhase = 'CHECKING';
+
+/** A payout whose quote is refused again and again stays in the window, so that its batch does not start all its like. */
+export function isBusy({ phase }: Pick<OpenPayouts, 'phase'>): boolean {
+  return phase === BUSY_PHASE || phase === 'QUOTING';
+}
+
+/** It waits for a person, and has no order. */
+export function isRefused({ phase, needsAttention }: Pick<OpenPayouts, 'phase' | 'needsAttention'>): boolean {
+  return phase === 'QUOTING' && needsAttention;
+}
+
+export function openTally(open: readonly OpenPayouts[]): Pick<BatchTally, 'phases' | 'needingAttention'> {
+  const phases: BatchTally['phases'] = {};
+  for (const { phase, partnerOrderIds } of open)
+    phases[phase] = (phases[phase] ?? 0) + partnerOrderIds.length;
+  const waiting = open.filter(({ needsAttention }) => needsAttention);
+  return {
+    phases,
+    needingAttention: waiting.reduce((sum, { partnerOrderIds }) => sum + partnerOrderIds.length, 0),
+  };
+}
+
+export interface PartRecord {
+  /** The partnerOrderId of each row of the part. */
+  partnerOrderIds: string[];
+  open: OpenPayouts[];
+  tally: BatchTally;
+  hasTurn: boolean;
+  /** The part starts no more rows, and ends payouts whose quote is refused. */
+  canceled: boolean;
+  /** The part has changed since its last report to the batch. */
+  unreported: boolean;
+  reportedStage: 'starting' | 'started' | 'ended';
+  reportedAtMs: number;
+}
+
+export function newPartRecord(payouts: readonly PayoutRequest[]): PartRecord {
+  return {
+    partnerOrderIds: payouts.map(({ partnerOrderId }) => partnerOrderId),
+    open: [],
+    tally: emptyTally(),
+    hasTurn: false,
+    canceled: false,
+    unreported: false,
+    reportedStage: 'starting',
+    reportedAtMs: 0,
+  };
+}
+
+export function batchState(record: BatchRecord, isDone: boolean): BatchState {
+  const { request, slices, canceled } = record;
+  const missing = missingRows(request.count, slices);
+  const missingCount = missing.reduce((sum, { count }) => sum + count, 0);
+  const result = batchResult(record);
+  const phase = isDone ? 'DONE' : record.allAdded ? 'PAYING' : 'RECEIVING';
+  return {
+    ...result,
+    phase,
+    ...describe(phase, record, missingCount, result),
+    canceled,
+    added: request.count - missingCount,
+    missing,
+  };
+}
+
+export function batchResult({ request, slices, canceled }: BatchRecord): BatchResult {
+  const tally = sumTallies(slices.map(({ report }) => report ?? emptyTally()));
+  if (canceled) countMissingRows(tally, { request, slices });
+  return { ...request, ...tally, done: countEndedRows(tally), rejected: countRejectedRows(tally) };
+}
+
+/** Rows that were missing at the cancellation are never started. Rows whose part no longer exists count as stopped. */
+function countMissingRows(
+  tally: BatchTally,
+  { request, slices }: Pick<BatchRecord, 'request' | 'slices'>,
+): void {
+  for (const { offset, count } of missingRows(request.count, slices)) {
+    const wasHeld = slices.some((slice) => slice.offset === offset && !slice.held);
+    tally.outcomes[wasHeld ? 'stopped' : 'notStarted'] += count;
+    if (wasHeld) tally.rows.stopped.push(...Array.from({ length: count }, (_, at) => offset + at));
+  }
+}
+
+function describe(
+  phase: BatchState['phase'],
+  { allAdded, canceled }: BatchRecord,
+  missingCount: number,
+  { count, done }: BatchResult,
+): StateText {
+  if (phase === 'DONE') return { sentence: `All ${count} rows have ended.`, nextStep: 'Nothing.' };
+  if (canceled)
+    return {
+      sentence: 'Canceled: the batch stops starting rows.',
+      nextStep: 'The batch ends when its started payouts have ended.',
+    };
+  if (missingCount === 0)
+    return {
+      sentence: allAdded ? `${done} of ${count} rows have ended.` : 'All rows have been added.',
+      nextStep: 'None; the batch continues.',
+    };
+  return allAdded
+    ? {
+        sentence: `A part of the batch was stopped: ${missingCount} rows are no longer tracked.`,
+        nextStep: 'Add the missing rows again. Payouts that were already started are joined.',
+      }
+    : {
+        sentence: `${missingCount} of ${count} rows are missing; no payout has started yet.`,
+        nextStep: 'Add the missing rows.',
+      };
 }

@@ -1,14 +1,17 @@
 /** The daily limits of callers: what a caller has reserved on a day (UTC), and whether more may be reserved. No I/O. */
-import { fromMinorUnits, type Money, toMinorUnits } from './money.ts';
-import { DAY_MS, isoTime } from './time.ts';
 
-/** Part of a caller's permissions. An absent limit does not restrict. */
-export interface DailyLimits {
-  /** The largest sum of `instructedAmount` per day by currency. A currency that is not listed is not allowed. */
-  dailyAmount?: Readonly<Record<string, string>> | undefined;
-  /** The largest number of payouts per day. */
-  dailyCount?: number | undefined;
-}
+import { fromMinorUnits, toMinorUnits } from '../contract/money.ts';
+import type {
+  AllowanceRecord,
+  AllowanceState,
+  DailyLimits,
+  DailyRefusal,
+  Reservation,
+  ReserveAnswer,
+  ReservedPayouts,
+  ReserveRequest,
+} from '../contract/workflows.ts';
+import { DAY_MS, isoTime } from './time.ts';
 
 /** A limit that is not known cannot be kept. */
 const KNOWN_LIMITS: readonly string[] = ['dailyAmount', 'dailyCount'] satisfies (keyof DailyLimits)[];
@@ -25,62 +28,6 @@ export const MAX_PAYOUTS_PER_DAY = 50_000;
  * no one can find two payouts with the same key.
  */
 export const PAYOUT_KEY_LENGTH = 22;
-
-export interface AllowanceKey {
-  environment: string;
-  caller: string;
-}
-
-/** Payouts in one currency, in a form that is short: 50,000 fit into one payload. */
-export interface ReservedPayouts {
-  currency: string;
-  /** The keys of the payouts, concatenated. */
-  keys: string;
-  /** Their amounts in hundredths, in the same order, separated by commas. */
-  hundredths: string;
-}
-
-/** All of these payouts are reserved, or none. */
-export interface Reservation {
-  limits: DailyLimits;
-  payouts: readonly ReservedPayouts[];
-}
-
-/** The argument of the update `reserve`: what one process needs at the same time. Each reservation counts for itself. */
-export interface ReserveRequest {
-  reservations: readonly Reservation[];
-}
-
-/** The answer, in the same order. Null: reserved. */
-export interface ReserveAnswer {
-  refusals: (DailyRefusal | null)[];
-}
-
-/** What the caller has reserved on the day of its last reservation. */
-export interface AllowanceState {
-  /** UTC, such as `2026-01-31`. */
-  day: string;
-  /** The number of payouts. */
-  count: number;
-  /** The sums by currency. */
-  sums: Money[];
-}
-
-/** Survives continue-as-new, so it is plain data. */
-export interface AllowanceRecord {
-  day: string;
-  /** In hundredths, by currency. */
-  sums: Record<string, string>;
-  /** The keys of the reserved payouts, concatenated. */
-  keys: string;
-}
-
-export interface DailyRefusal {
-  /** Follows the name of who is refused, such as `this key`. */
-  message: string;
-  /** The time to the next day. Absent if the payouts alone exceed the limit. */
-  retryAfterMs?: number;
-}
 
 /** What a reservation adds to a day. */
 interface Addition {

@@ -1,70 +1,49 @@
-/** Outgoing events: what a payout, a batch or a token publishes to callers. Never the beneficiary, never a token, no text but the caller's own metadata. */
-import type { AttentionCode, AttentionOf } from './attention-codes.ts';
-import type { BatchResult, BatchState } from './batch.ts';
-import type { EventLog } from './event-log.ts';
-import type { FollowUpRequest, FollowUpResult } from './follow-up.ts';
-import type { Money } from './money.ts';
-import type { CheckedPayoutRequest, Metadata, PayoutState, Split } from './payout.ts';
-import type { TokenState } from './token-record.ts';
+/** Outgoing events: what a payout, a batch or a token publishes to callers. Never the beneficiary, never a token, no text but the
+ * caller's own metadata. */
 
-/** Only the code: texts of the provider and of people may contain personal data. */
-interface CodeOnly<Code extends string = string> {
-  code: Code;
+import type { AttentionCode, AttentionOf } from '../contract/attention-codes.ts';
+import type { BatchState } from '../contract/batch.ts';
+import type { CodeOnly, EventData, PayoutFacts, RecordedEvent } from '../contract/events.ts';
+import type { PayoutState } from '../contract/payout.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import type { FollowUpRequest, FollowUpResult } from '../contract/reconciliation.ts';
+import type { TokenState } from '../contract/tokens.ts';
+
+/** The latest event last. It survives continue-as-new, so it is plain data. */
+export interface EventLog {
+  events: RecordedEvent[];
+  /** What the last events published, so that only a change publishes another one. */
+  published: {
+    codes?: string[];
+    approvalOf?: string;
+    isCompleted?: true;
+    changes?: string;
+    needsAuthorization?: boolean;
+  };
 }
 
-/** The fields of every event of a payout. */
-interface PayoutFacts {
-  app: string;
-  partnerOrderId: string;
-  clientId: string;
-  payerId: string;
-  orderId?: string;
-  /** Added when the event is published. */
-  metadata?: Metadata;
+const MAX_QUEUED = 50;
+
+const MAX_LOGGED = 100;
+
+export function newEventLog(): EventLog {
+  return { events: [], published: {} };
 }
 
-type SplitFacts = Omit<Split, 'error' | 'refundReason'>;
+/** Without the oldest events: of those that are queued, the last 50 are kept. */
+export function trimmed(events: readonly RecordedEvent[]): RecordedEvent[] {
+  const queued = events.filter(({ isQueued }) => isQueued);
+  const surplus = queued.slice(0, Math.max(0, queued.length - MAX_QUEUED));
+  return events.filter((event) => !surplus.includes(event)).slice(-MAX_LOGGED);
+}
 
-export interface EventData {
-  'payout.completed': PayoutFacts & { phase: 'DONE' } & Required<Pick<PayoutState, 'outcome'>> &
-    Pick<
-      PayoutState,
-      'quote' | 'received' | 'failed' | 'auditStatus' | 'createdAt' | 'finishedAt' | 'learnedBy'
-    > & {
-      reason?: CodeOnly<NonNullable<PayoutState['reason']>['code']>;
-      debits: NonNullable<PayoutState['debits']>;
-      splits: SplitFacts[];
-      reasons: CodeOnly<PayoutState['reasons'][number]['code']>[];
-    };
-  'payout.needs_attention': PayoutFacts &
-    Pick<PayoutState, 'phase' | 'outcome'> & { reasons: CodeOnly<PayoutState['reasons'][number]['code']>[] };
-  'payout.attention_cleared': PayoutFacts & Pick<PayoutState, 'phase' | 'outcome'>;
-  'payout.awaiting_approval': PayoutFacts & { phase: 'AWAITING_APPROVAL'; instructedAmount: Money } & Pick<
-      PayoutState,
-      'quote' | 'approvalExpiresAt' | 'lockExpiresAt'
-    >;
-  'payout.changed_after_end': Pick<
-    FollowUpResult,
-    'partnerOrderId' | 'outcome' | 'changed' | 'returnedSums'
-  > & {
-    app: string;
-    clientId: string;
-    payerId: string;
-    orderId?: string;
-    returned: Omit<FollowUpResult['returned'][number], 'refundReason'>[];
-    differences: (CodeOnly<FollowUpResult['differences'][number]['code']> & { seenAt: string })[];
-    /** Added when the event is published. */
-    metadata?: Metadata;
-  };
-  'batch.completed': Pick<
-    BatchResult,
-    'app' | 'batchId' | 'count' | 'started' | 'joined' | 'done' | 'rejected'
-  > &
-    Pick<BatchResult, 'outcomes'> &
-    Pick<BatchState, 'canceled'>;
-  'token.needs_authorization': { app: string; openId: string; expiresAt?: string } & {
-    reasons: CodeOnly<TokenState['reasons'][number]['code']>[];
-  };
+/** The body of an event, as it is signed and sent. */
+export function bodyOf({
+  type,
+  timestamp,
+  data,
+}: Pick<RecordedEvent, 'type' | 'timestamp' | 'data'>): string {
+  return JSON.stringify({ type, timestamp, data });
 }
 
 export type Publish = <Type extends keyof EventData>(type: Type, data: EventData[Type]) => void;

@@ -1,8 +1,6 @@
-/**
- * The metrics of a worker: of what its workflows decide, of its calls, and of what it counts in Temporal. Labels hold
+/** The metrics of a worker: of what its workflows decide, of its calls, and of what it counts in Temporal. Labels hold
  * names of the configuration and values of our own lists, never ids or text of callers. `docs/reference.md` is generated
- * from this table, and code can record no other metric.
- */
+ * from this table, and code can record no other metric. */
 
 export interface Metric {
   kind: 'counter' | 'gauge' | 'histogram';
@@ -17,6 +15,7 @@ export interface Metric {
 }
 
 const NOTHING = 'Nothing.';
+
 const ATTENTION = 'When it is above 0, run `npm run payouts -- list --attention`.';
 
 export const WORKER_METRICS = {

@@ -1,18 +1,64 @@
 /** The state of a payout workflow. It survives continue-as-new, so it is plain data. */
 
-import type { MadeDecision, Terms } from './decisions.ts';
-import { type EventLog, newEventLog } from './event-log.ts';
-import type { Money } from './money.ts';
+import type { EventType, PayoutPhase } from '../contract/codes.ts';
+import type { Money } from '../contract/money.ts';
 import type {
   AgreedQuote,
   Attention,
-  CheckedPayoutRequest,
-  PayoutPhase,
+  MadeDecision,
   PayoutResult,
-  PayoutSettings,
   Reason,
-} from './payout.ts';
-import type { TradeResult } from './provider-records.ts';
+  Terms,
+} from '../contract/payout.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import type { TradeResult } from '../contract/provider-records.ts';
+import type { ApprovalPolicy } from '../contract/rate-limit.ts';
+import { type EventLog, newEventLog } from './events.ts';
+import type { Echo } from './provider-text.ts';
+
+/**
+ * The settings that a payout keeps for its whole life, read from the worker's configuration at its start. The settings
+ * that decide whether a create may be sent are not included: activities read them at each send (`SendPolicy`).
+ */
+export interface PayoutSettings {
+  environment: string;
+  apiQueue: string;
+  /** The maximum duration of one exchange with the provider. */
+  callTimeoutMs: number;
+  lockLifetimeMs: number;
+  confirmationWindowMs: number;
+  /** `PAYMENTS_TRADE_ORDER_ID` */
+  tradeOrderId: 'same' | 'own';
+  echo: Echo;
+  pollFirstMs: number;
+  pollMaxMs: number;
+  approvalExpiresMs: number;
+  overdueAfterMs: number;
+  /** A call that waits longer than this sets the attention flag. */
+  callWaitsMs: number;
+  /** The types of events that an endpoint of the application wants. Absent: it has no endpoint. */
+  eventTypes?: EventType[];
+  /**
+   * What a version must know to continue a workflow with these settings. This version knows nothing of the kind and writes
+   * nothing here, but obeys a newer one.
+   */
+  requires?: string[];
+}
+
+/** What decides whether a create may be sent, read at each send. The last two are shared settings. */
+export interface SendPolicy {
+  /** `PAYOUTS_CREATE_CHECK` */
+  createCheck: 'doubtful' | 'always';
+  /** `PAYMENTS_REPEATED_CREATE` */
+  repeatedCreate: 'review' | 'safe';
+  /** `PAYMENTS_CLIENT_PAIRS` */
+  clientPairs: 'learned' | 'trusted';
+  /** How long an order that was created before the restore may stay invisible to queries after it. */
+  visibleWithinMs: number;
+  /** When Temporal last lost something. Unix milliseconds. */
+  recoveredAtMs?: number | undefined;
+  approvals: ApprovalPolicy;
+}
 
 /** Why it is unknown whether the order exists. */
 export type UnknownCause =
@@ -195,4 +241,37 @@ export function foundOrderIds({ foundOrders }: PayoutRecord): string[] {
 /** An order that the provider has named and no read has disproved: it may be this payout's, whatever a later answer says. */
 export function undisprovedOrders({ foundOrders }: PayoutRecord): string[] {
   return foundOrders.filter(({ differs }) => !differs).map(({ orderId }) => orderId);
+}
+
+/** More than people make. The result of a payout has all of them. */
+const MAX_DECISIONS = 50;
+
+export function withDecision(made: readonly MadeDecision[], decision: MadeDecision): MadeDecision[] {
+  return [...made, decision].slice(-MAX_DECISIONS);
+}
+
+/**
+ * Whether `decision`, the argument of an update, is the latest decision of its kind once more, by the same person. A
+ * caller that lost the answer sends it again.
+ */
+export function repeatsLast(
+  made: readonly MadeDecision[],
+  action: MadeDecision['action'],
+  decision: unknown,
+): boolean {
+  const last = made.findLast((one) => one.action === action);
+  if (!last || typeof decision !== 'object' || decision === null) return false;
+  const sent = new Map(Object.entries(decision));
+  const isSame = (field: keyof MadeDecision) => sent.get(field) === last[field];
+  const isSameIfSent = (field: keyof MadeDecision) => sent.get(field) === undefined || isSame(field);
+  return (
+    isSame('by') &&
+    isSameIfSent('lockRateId') &&
+    isSame('tolerance') &&
+    isSame('created') &&
+    isSame('orderId') &&
+    isSame('tradeOrderId') &&
+    isSame('then') &&
+    isSameIfSent('sends')
+  );
 }

@@ -1,19 +1,12 @@
 /** The state of a payout as callers and operators see it: a sentence, the next step and the attention reasons. */
 
-import { lockExpiresAtMs } from './deadlines.ts';
-import { coveredText, type MadeDecision } from './decisions.ts';
-import { formatMoney } from './money.ts';
-import {
-  type CheckedPayoutRequest,
-  OF_NEWER_VERSION,
-  type PayoutPhase,
-  type PayoutResult,
-  type PayoutState,
-  type StateText,
-} from './payout.ts';
+import type { PayoutPhase } from '../contract/codes.ts';
+import { formatMoney } from '../contract/money.ts';
+import type { MadeDecision, PayoutResult, PayoutState, StateText, Terms } from '../contract/payout.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { foundOrderIds, type PayoutRecord } from './payout-record.ts';
-import { isoTime } from './time.ts';
-import { auditStatusOf } from './trade-verdict.ts';
+import { auditStatusOf } from './payout-trade.ts';
+import { isoTime, lockExpiresAtMs } from './time.ts';
 
 export function payoutState(
   record: PayoutRecord,
@@ -60,6 +53,7 @@ function stateText(record: PayoutRecord): StateText {
 }
 
 const DECIDED_IN: readonly PayoutPhase[] = ['QUOTING', 'CREATING', 'RECONCILING'];
+
 const DECIDED = {
   approve: 'Approved',
   refuse: 'Refused',
@@ -168,3 +162,14 @@ function doneSentence(result: PayoutRecord['result']): string {
     ? `Paid ${paid}.`
     : `Paid ${paid}; ${failed ? formatMoney(failed) : 'the rest'} failed.`;
 }
+
+/** What an approval covers, for people. */
+export function coveredText({ pay, fee }: Terms): string {
+  return `at most ${formatMoney(pay)} with a fee of at most ${formatMoney(fee)}`;
+}
+
+/** The text of a phase that a newer version has written into the record. */
+export const OF_NEWER_VERSION: StateText = {
+  sentence: 'In a phase that this version of the workers does not know.',
+  nextStep: 'Continues on workers of the version that wrote it.',
+};

@@ -1,6 +1,9 @@
-/** What a caller may pay, and for whom. The HTTP API and the Nexus operation apply the same rules. */
-import type { DailyLimits } from './daily-limits.ts';
-import { compareMoney, type Money } from './money.ts';
+/** Who may pay what, and for whom, and which payouts require an approval. The HTTP API and the Nexus operation apply the same
+ * rules. */
+
+import { compareMoney, type Money } from '../contract/money.ts';
+import type { ApprovalAbove, ApprovalPolicy } from '../contract/rate-limit.ts';
+import type { DailyLimits } from '../contract/workflows.ts';
 
 export interface Permissions extends DailyLimits {
   /** The largest `instructedAmount` by its currency. A currency that is not listed is not allowed. */
@@ -56,4 +59,56 @@ export function amountRefusal({ largestAmount }: Permissions, amount: Money): Re
   return compareMoney(amount, { currency, amount: largest }) > 0
     ? { kind: 'amount-too-large', message: `allows at most ${largest} ${currency} for a payout` }
     : undefined;
+}
+
+interface Actor {
+  name: string;
+  /** Of a person: the caller whose permissions the person has. */
+  actsFor?: string | undefined;
+}
+
+/** The names of callers and people contain no slash. */
+const SEPARATOR = '/';
+
+/** `finance`, or `finance/olga` for a person, so that the rules for the caller apply to its people. */
+export function starterName({ name, actsFor }: Actor): string {
+  return actsFor === undefined ? name : `${actsFor}${SEPARATOR}${name}`;
+}
+
+/** The caller, and the person if there is one. */
+export function namesOf(startedBy: string): string[] {
+  return startedBy.split(SEPARATOR);
+}
+
+/**
+ * Whether the actor started it: itself, a person with the caller's key, or a caller's key in the hands of one of its people.
+ * Two people of one caller are two.
+ */
+export function isStarter({ name, actsFor }: Actor, startedBy: string | undefined): boolean {
+  if (startedBy === undefined) return false;
+  if (actsFor !== undefined && sameName(startedBy, actsFor)) return true;
+  return [startedBy, ...namesOf(startedBy)].some((one) => sameName(one, name));
+}
+
+function sameName(one: string, other: string): boolean {
+  return one.trim().toLowerCase() === other.trim().toLowerCase();
+}
+
+export const NO_APPROVAL_POLICY: ApprovalPolicy = { callers: {} };
+
+/** `startedBy`: the recorded name of the caller, if there is one. */
+export function requiresApproval(
+  { above, callers }: ApprovalPolicy,
+  instructedAmount: Money,
+  startedBy: unknown,
+): boolean {
+  const byName = new Map(Object.entries(callers));
+  const starters = typeof startedBy === 'string' ? namesOf(startedBy).map((name) => byName.get(name)) : [];
+  return [above, ...starters].some((limits) => limits && exceeds(instructedAmount, limits));
+}
+
+function exceeds(amount: Money, above: ApprovalAbove): boolean {
+  const { currency } = amount;
+  const largest = new Map(Object.entries(above)).get(currency);
+  return largest === undefined || compareMoney(amount, { currency, amount: largest }) > 0;
 }

@@ -1,75 +1,134 @@
-/** The public types of opening a receiving account: the request, the result and the state. */
+/** The record of an opening workflow, and its state as callers and operators see it. */
 
-import type { AttentionOf, OpeningAttentionCode } from './attention-codes.ts';
-import type { StateText } from './payout.ts';
-import type { ReceivingAccountRequest } from './provider-records.ts';
+import type { AttentionOf, OpeningAttentionCode } from '../contract/attention-codes.ts';
+import type { OpeningPhase } from '../contract/codes.ts';
+import type { StateText } from '../contract/payout.ts';
+import type {
+  CheckedOpeningRequest,
+  ReceivingAccountResult,
+  ReceivingAccountState,
+} from '../contract/receiving-account.ts';
+import { OF_NEWER_VERSION } from './payout-state.ts';
+import { HOUR_MS, isoTime } from './time.ts';
 
-export const OPENING_PHASES = [
-  'CHECKING',
-  'PAUSED',
-  'OPENING',
-  'RECONCILING',
-  'NEEDS_REVIEW',
-  'DONE',
-] as const;
-export type OpeningPhase = (typeof OPENING_PHASES)[number];
-
-export const OPENING_OUTCOMES = ['OPENED', 'NOT_OPENED'] as const;
-export type OpeningOutcome = (typeof OPENING_OUTCOMES)[number];
-
-/** Why no account was opened. */
-export const OPENING_REASON_CODES = ['REFUSED_BY_PROVIDER', 'CANCELLED', 'RESOLVED_NOT_OPENED'] as const;
-
-export interface OpeningReason {
-  code: (typeof OPENING_REASON_CODES)[number];
-  message: string;
-}
-
-/** The request to open a receiving account (spec: Receiving account request, in camelCase). */
-export interface OpeningRequest extends ReceivingAccountRequest {
-  /** The application that opens the account. Default `default`. */
-  app?: string | undefined;
-  /** The user for whom the application acts, if user tokens are used. */
-  openId?: string | undefined;
-  /** The caller's own id for this request, unique per application. The provider never sees it. */
-  requestId: string;
-}
-
-/** A validated request: defaults filled in. */
-export interface CheckedOpeningRequest extends OpeningRequest {
-  app: string;
-}
-
-/** The result of an opening. */
-export interface ReceivingAccountResult {
-  requestId: string;
-  outcome: OpeningOutcome;
-  /** Set if the outcome is `NOT_OPENED`. */
-  reason?: OpeningReason;
-  payerId: string;
-  currency: string;
-  /** Absent if the provider's record has no known id field. */
-  accountId?: string;
-  /** The provider's record as received, with numbers as text. The spec does not list its fields. */
-  account?: Record<string, unknown>;
-  learnedBy?: 'answer' | 'person';
-}
-
-/** The result of the query `state` and of the update `resolve`. */
-export interface ReceivingAccountState extends Partial<ReceivingAccountResult>, StateText {
+interface OpeningRecord {
   phase: OpeningPhase;
-  needsAttention: boolean;
-  reasons: AttentionOf<OpeningAttentionCode>[];
-  /** In review: accounts of this payer and currency that appeared after the request was sent. */
-  candidates?: string[];
-  /** In review: how many requests this run has sent, or may have sent. */
-  sends?: number;
-  /** When the provider was last asked. ISO 8601. */
-  lastAskedAt?: string;
+  /** Unix milliseconds. */
+  startedAtMs: number;
+  /** The payer's accounts in this currency before the first send; undefined if the provider did not list them. */
+  before?: string[] | undefined;
+  /** Every account that a query has listed. An account does not disappear, so a later list without it proves nothing. */
+  listed?: string[] | undefined;
+  /**
+   * Sends of unknown outcome, by this run or an earlier one. While there are any, only a found account or a person's
+   * decision ends the opening, whatever the outcome of a later send.
+   */
+  unknownSends: number;
+  /** Requests that this run has sent, or may have sent. */
+  sends: number;
+  /** How many times in a row nothing could be sent. */
+  unsent: number;
+  /** How often the provider answered that it did not serve the send. */
+  busyAnswers: number;
+  lastAskedAtMs: number;
+  /** The end of the confirmation window. Until then, no review is needed. */
+  confirmUntilMs: number;
+  attention: AttentionOf<OpeningAttentionCode>[];
+  result?: ReceivingAccountResult | undefined;
+}
+
+export function newOpeningRecord(startedAtMs: number): OpeningRecord {
+  return {
+    phase: 'CHECKING',
+    startedAtMs,
+    unknownSends: 0,
+    sends: 0,
+    unsent: 0,
+    busyAnswers: 0,
+    lastAskedAtMs: 0,
+    confirmUntilMs: 0,
+    attention: [],
+  };
+}
+
+const MAX_UNSENT_PAUSE_MS = HOUR_MS;
+
+/** Failures in a row that set the attention flag, and those that lead to a review (after about half a day). */
+const UNSENT_BEFORE_FLAG = 3;
+
+const UNSENT_BEFORE_REVIEW = 24;
+
+/** What to do after the `unsent`-th failure to send in a row. */
+export function unsentBackoff(unsent: number): { pauseMs: number; flag: boolean } | 'review' {
+  if (unsent >= UNSENT_BEFORE_REVIEW) return 'review';
+  const pauseMs = Math.min(MAX_UNSENT_PAUSE_MS, 1_000 * 2 ** (unsent - 1));
+  return { pauseMs, flag: unsent >= UNSENT_BEFORE_FLAG };
+}
+
+/** Accounts that appeared since the first send: each may be the one whose opening was not answered. */
+export function candidateAccounts({ before = [], listed = [] }: OpeningRecord): string[] {
+  return listed.filter((accountId) => !before.includes(accountId));
+}
+
+export function noteListed(record: OpeningRecord, listed: readonly string[] | null): void {
+  if (listed) record.listed = [...new Set([...(record.listed ?? []), ...listed])];
+}
+
+export function openingState(record: OpeningRecord, requestId: string): ReceivingAccountState {
+  const { phase, attention, result, lastAskedAtMs } = record;
+  return {
+    requestId,
+    phase,
+    ...(STATE_TEXTS[phase]?.(record) ?? OF_NEWER_VERSION),
+    needsAttention: attention.length > 0,
+    reasons: attention,
+    ...(phase === 'NEEDS_REVIEW' && { candidates: candidateAccounts(record), sends: record.sends }),
+    ...(lastAskedAtMs > 0 && { lastAskedAt: isoTime(lastAskedAtMs) }),
+    ...result,
+  };
+}
+
+const STATE_TEXTS: Record<OpeningPhase, (record: OpeningRecord) => StateText> = {
+  CHECKING: () => ({
+    sentence: "Querying the payer's accounts in this currency.",
+    nextStep: 'The request for the account is sent next.',
+  }),
+  PAUSED: () => ({
+    sentence: 'The application is paused or has no shared settings: the request for the account is not sent.',
+    nextStep: 'The request is sent within a minute after the pause ends.',
+  }),
+  OPENING: () => ({
+    sentence: 'The request for the account is being sent.',
+    nextStep: "The provider's answer, or a query of the payer's accounts if no answer comes.",
+  }),
+  RECONCILING: ({ confirmUntilMs }) => ({
+    sentence: "It is unknown whether the account was opened. The payer's accounts are being queried.",
+    nextStep: `The queries continue until ${isoTime(confirmUntilMs)}. Nothing is sent before that.`,
+  }),
+  NEEDS_REVIEW: (record) => ({
+    sentence: `It is unknown whether the account was opened; ${describeCandidates(candidateAccounts(record).length)}.`,
+    nextStep:
+      'Find out whether the account exists, then send the update resolve. Nothing is sent before that.',
+  }),
+  DONE: ({ result }) => ({
+    sentence:
+      result?.outcome === 'OPENED'
+        ? `Opened${result.accountId ? ` as ${result.accountId}` : ''}.`
+        : `No account was opened: ${result?.reason?.message ?? 'no reason given'}.`,
+    nextStep: 'Nothing.',
+  }),
+};
+
+function describeCandidates(candidates: number): string {
+  if (candidates === 0) return "the payer's accounts include no new one";
+  return candidates === 1
+    ? "the payer's accounts include one new account"
+    : `the payer's accounts include ${candidates} new accounts`;
 }
 
 /** Possible names of the record's id. The spec says that it has one, but does not name it. */
 export const ID_FIELDS = ['id', 'account_id', 'accountId'] as const;
+
 const MAX_ID_LENGTH = 64;
 
 export function accountIdOf(record: Record<string, unknown>): string | undefined {

@@ -1,7 +1,12 @@
-/** The report of a reconciliation, and the delay before a stopped payout is started again. */
+/** The report of a reconciliation, the delay before a stopped payout is started again, and the daily report: the payouts of
+ * one day by outcome and by change since their end. No I/O. */
 
-import type { WorkflowAttentionCode } from './attention-codes.ts';
-import { HOUR_MS, isoTime } from './time.ts';
+import type { WorkflowAttentionCode } from '../contract/attention-codes.ts';
+import { OUTCOMES } from '../contract/codes.ts';
+import { totalsByCurrency } from '../contract/money.ts';
+import type { PayoutResult } from '../contract/payout.ts';
+import type { AppReport, ReportPart } from '../contract/reconciliation.ts';
+import { DAY_MS, HOUR_MS, isoTime } from './time.ts';
 
 /** A closed workflow that the next reconciliation looks at again. */
 export interface Unresolved {
@@ -40,6 +45,7 @@ export const MAX_UNRESOLVED = 1_000;
 
 /** After this many stops in a row, a restart is delayed. */
 const STOPS_WITHOUT_DELAY = 3;
+
 const MAX_RESTART_DELAY_MS = 6 * HOUR_MS;
 
 /** The delay before the restart after the `stops`-th stop: none at first, then exponential up to six hours. */
@@ -70,4 +76,125 @@ export interface FailingWorkflow {
 /** A message for operators. It contains no payload data. */
 export function describeFailingWorkflow({ attempt, sinceMs, cause }: FailingWorkflow): string {
   return `its workflow task has failed ${attempt - 1} times since ${isoTime(sinceMs)} (${cause}): the workflow is stuck`;
+}
+
+const MAX_CHANGES = 1_000;
+
+/**
+ * Of JSON, which is ASCII here. Together, they are far below the 2 MiB of a payload, and of what Temporal puts into one
+ * history event.
+ */
+const MAX_APPS_BYTES = 600_000;
+
+const MAX_CHANGES_BYTES = 400_000;
+
+export function emptyReportPart(): ReportPart {
+  return { apps: [], changes: [], totalChanges: 0 };
+}
+
+export function emptyAppReport(app: string): AppReport {
+  const [SUCCESS, PARTIAL_SUCCESS, FAILED, NOT_CREATED] = [0, 0, 0, 0];
+  return {
+    app,
+    outcomes: { SUCCESS, PARTIAL_SUCCESS, FAILED, NOT_CREATED },
+    endedFlagged: 0,
+    unreadable: 0,
+    received: [],
+    failed: [],
+    returned: [],
+    changed: 0,
+    notChecked: 0,
+    open: { underAnHour: 0, underADay: 0, underAWeek: 0, older: 0, needingAttention: 0 },
+  };
+}
+
+/** The sums of an application are complete or missing: once it is left out of a part, it is left out of every sum. */
+export function mergeReportParts(parts: readonly ReportPart[]): ReportPart {
+  const byName = new Map<string, AppReport>();
+  for (const one of parts.flatMap(({ apps }) => apps)) {
+    const sum = byName.get(one.app);
+    byName.set(one.app, sum ? mergeAppReports(sum, one) : one);
+  }
+  const merged = [...byName.keys()].sort().flatMap((name) => byName.get(name) ?? []);
+  const tooLarge = merged.slice(fitting(merged, MAX_APPS_BYTES).length).map(({ app }) => app);
+  const [firstMissing] = [...parts.flatMap((part) => part.appsMissingFrom ?? []), ...tooLarge].sort();
+  const changes = parts.flatMap((part) => part.changes).slice(0, MAX_CHANGES);
+  return {
+    apps: firstMissing === undefined ? merged : merged.filter(({ app }) => app < firstMissing),
+    changes: fitting(changes, MAX_CHANGES_BYTES),
+    totalChanges: parts.reduce((sum, { totalChanges }) => sum + totalChanges, 0),
+    ...(firstMissing !== undefined && { appsMissingFrom: firstMissing }),
+  };
+}
+
+/** As many of the first ones as fit. */
+function fitting<T>(all: readonly T[], maxBytes: number): T[] {
+  let bytes = 0;
+  const end = all.findIndex((one) => {
+    bytes += JSON.stringify(one).length + 1;
+    return bytes > maxBytes;
+  });
+  return all.slice(0, end < 0 ? all.length : end);
+}
+
+function mergeAppReports(one: AppReport, other: AppReport): AppReport {
+  const outcomes = { ...one.outcomes };
+  for (const outcome of OUTCOMES) outcomes[outcome] += other.outcomes[outcome];
+  return {
+    app: one.app,
+    outcomes,
+    endedFlagged: one.endedFlagged + other.endedFlagged,
+    unreadable: one.unreadable + other.unreadable,
+    received: totalsByCurrency([...one.received, ...other.received]),
+    failed: totalsByCurrency([...one.failed, ...other.failed]),
+    returned: totalsByCurrency([...one.returned, ...other.returned]),
+    changed: one.changed + other.changed,
+    notChecked: one.notChecked + other.notChecked,
+    open: {
+      underAnHour: one.open.underAnHour + other.open.underAnHour,
+      underADay: one.open.underADay + other.open.underADay,
+      underAWeek: one.open.underAWeek + other.open.underAWeek,
+      older: one.open.older + other.open.older,
+      needingAttention: one.open.needingAttention + other.open.needingAttention,
+    },
+  };
+}
+
+/**
+ * The money that an ended payout moved. A returned split does not count as received, although the provider counts it.
+ */
+export function movedMoney({
+  received,
+  failed,
+  splits,
+}: Pick<PayoutResult, 'received' | 'failed' | 'splits'>): Pick<
+  AppReport,
+  'received' | 'failed' | 'returned'
+> {
+  const succeeded = splits.filter(({ status }) => status === 'SUCCESS');
+  const sum = (returned: boolean) =>
+    totalsByCurrency(succeeded.filter(({ refunded }) => refunded === returned).map(({ target }) => target));
+  return {
+    received: splits.length > 0 ? sum(false) : received ? [received] : [],
+    failed: failed ? [failed] : [],
+    returned: sum(true),
+  };
+}
+
+export function ageGroup(ageMs: number): 'underAnHour' | 'underADay' | 'underAWeek' | 'older' {
+  if (ageMs < HOUR_MS) return 'underAnHour';
+  if (ageMs < DAY_MS) return 'underADay';
+  return ageMs < 7 * DAY_MS ? 'underAWeek' : 'older';
+}
+
+/** The day before `nowMs`, in UTC. */
+export function dayBefore(nowMs: number): string {
+  return isoTime(nowMs - DAY_MS).slice(0, 10);
+}
+
+/** The first and last millisecond of a day (ISO 8601), or undefined if `day` is not a date. */
+export function dayBounds(day: string): { from: string; until: string } | undefined {
+  const fromMs = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00.000Z`) : Number.NaN;
+  if (Number.isNaN(fromMs) || new Date(fromMs).toISOString().slice(0, 10) !== day) return undefined;
+  return { from: new Date(fromMs).toISOString(), until: new Date(fromMs + DAY_MS - 1).toISOString() };
 }

@@ -3,7 +3,7 @@
  * the codec server does not hold. A sealed secret is bound to its owner and purpose and cannot be used for another.
  */
 import { createHash } from 'node:crypto';
-import type { TokenOwner } from '../domain/token-record.ts';
+import type { TokenOwner } from '../contract/tokens.ts';
 import type { Random } from '../runtime/runtime.ts';
 import { type KeyRing, UndecipherableError } from './key-ring.ts';
 

@@ -11,17 +11,18 @@ import { z } from 'zod';
 import { Allowances, DailyLimitError } from '../client/allowances.ts';
 import { payoutsService } from '../client/nexus.ts';
 import { PayoutConflictError, Payouts } from '../client/payouts.ts';
-import { INVALID_PAYOUT_REQUEST, PAYOUT_NOT_ALLOWED } from '../contract/failure-types.ts';
+import { type FieldError, INVALID_PAYOUT_REQUEST, PAYOUT_NOT_ALLOWED } from '../contract/failures.ts';
+import type { CheckResult } from '../contract/fields.ts';
 import {
   nexusCaller,
   PAYOUTS_TASK_QUEUE,
   payoutOperationsPrefix,
   payoutOperationWorkflowId,
 } from '../contract/ids.ts';
-import { type CheckResult, checkPayoutRequest, type FieldError } from '../contract/payout-request.ts';
+import type { PayoutResult } from '../contract/payout.ts';
+import { type CheckedPayoutRequest, checkPayoutRequest } from '../contract/payout-request.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import { hasDailyLimits } from '../domain/daily-limits.ts';
-import type { CheckedPayoutRequest, PayoutResult } from '../domain/payout.ts';
 import { amountRefusal, type Permissions, scopeRefusal } from '../domain/permissions.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { APP } from '../temporal/search-keys.ts';

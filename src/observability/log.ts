@@ -3,7 +3,7 @@
  * a secret or personal data: every line has codes, ids and counts only.
  */
 import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino';
-import type { EventLogger } from '../domain/business-events.ts';
+import type { EventLogger } from '../domain/telemetry.ts';
 
 export interface LogSettings {
   PAYOUTS_LOG_LEVEL: 'debug' | 'info' | 'warn' | 'error' | 'silent';

@@ -16,7 +16,7 @@ import {
   type IdGenerator,
   RandomIdGenerator,
 } from '@opentelemetry/sdk-trace-base';
-import { isTraceParent, type TraceParent } from '../domain/trace.ts';
+import { isTraceParent, type TraceParent } from '../domain/telemetry.ts';
 import type { Span, SpanStart, Tracer } from './trace-context.ts';
 
 const KINDS = {

@@ -3,7 +3,7 @@
  * tracer, nothing here costs more than a comparison, and no package of OpenTelemetry is loaded.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { TraceParent } from '../domain/trace.ts';
+import type { TraceParent } from '../domain/telemetry.ts';
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 

@@ -3,7 +3,7 @@
  * this. The data of a success is parsed afterwards.
  */
 
-import type { CreateMeaning } from '../domain/provider-records.ts';
+import type { CreateMeaning } from '../contract/provider-records.ts';
 import type { Answer, AnswerKind } from './envelope.ts';
 import type { Effect } from './operations.ts';
 

@@ -1,7 +1,6 @@
 /** The provider's API: one method per operation of the spec. */
 
 import { z } from 'zod';
-import { idDiffers } from '../domain/echo.ts';
 import type {
   ApplicationToken,
   ClientAccounts,
@@ -16,7 +15,8 @@ import type {
   TradeKey,
   TradeResult,
   UserTokens,
-} from '../domain/provider-records.ts';
+} from '../contract/provider-records.ts';
+import { idDiffers } from '../domain/provider-text.ts';
 import { type AuthorizationLink, authorizationUrl } from './authorization-url.ts';
 import type { CallOptions, PaymentsClientOptions } from './options.ts';
 import { RequestSender } from './request.ts';

@@ -1,5 +1,5 @@
 /** Reads `{code, message, data}` from an answer and determines the kind of the answer (spec: Conventions). */
-import { isPlainText } from '../domain/plain-text.ts';
+import { isPlainText } from '../domain/provider-text.ts';
 import { exactNumberText, hasKey, isJsonObject, NotJsonError, readExactJson } from './exact-json.ts';
 import type { EnvelopeStyle } from './operations.ts';
 import { description } from './wire/scalars.ts';

@@ -3,7 +3,7 @@
  * None has a `cause`, because HTTP clients put URLs there, and one URL contains the secret (H45).
  */
 
-import type { CreateMeaning } from '../domain/provider-records.ts';
+import type { CreateMeaning } from '../contract/provider-records.ts';
 import type { OperationName } from './operations.ts';
 
 export type PaymentsErrorCode =

@@ -1,6 +1,6 @@
 /** The client of the provider's API. It does not depend on Temporal or on the payout workflows. */
 
-export * from '../domain/provider-records.ts';
+export * from '../contract/provider-records.ts';
 export { authorizationUrl } from './authorization-url.ts';
 export { PaymentsClient } from './client.ts';
 export * from './errors.ts';

@@ -2,7 +2,7 @@
  * Finds the `orderId`, the `partnerOrderId` and the status in a notification, whose format the spec does not show
  * (H36).
  */
-import { isPlainText } from '../domain/plain-text.ts';
+import { isPlainText } from '../domain/provider-text.ts';
 import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from './exact-json.ts';
 import { compact } from './wire/scalars.ts';
 

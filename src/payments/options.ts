@@ -1,6 +1,7 @@
 /** The options of the client and of each call. Durations are milliseconds. */
-import type { Echo } from '../domain/echo.ts';
-import type { CreateMeaning } from '../domain/provider-records.ts';
+
+import type { CreateMeaning } from '../contract/provider-records.ts';
+import type { Echo } from '../domain/provider-text.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { ApiOperation, OperationName } from './operations.ts';
 import type { RequestSigner } from './signing.ts';

@@ -1,6 +1,6 @@
 /** Turns an exchange into the parsed answer or into an error. */
 import type { z } from 'zod';
-import type { CreateMeaning } from '../domain/provider-records.ts';
+import type { CreateMeaning } from '../contract/provider-records.ts';
 import { classify, type Verdict } from './classify.ts';
 import { type Answer, readAnswer } from './envelope.ts';
 import {

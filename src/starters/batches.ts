@@ -2,7 +2,7 @@
 import type { Batches } from '../client/batches.ts';
 import type { BatchRef } from '../client/checked-batch.ts';
 import { EndedError } from '../client/payouts-error.ts';
-import type { BatchState } from '../domain/batch.ts';
+import type { BatchState } from '../contract/batch.ts';
 
 /**
  * Stops starting rows; canceling again returns the state again. Throws `EndedError`, and Temporal's

@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { followUpResultOf } from '../client/acknowledgements.ts';
 import type { PayoutRef } from '../client/payouts.ts';
-import type { FollowUpResult } from '../domain/follow-up.ts';
+import type { FollowUpResult } from '../contract/reconciliation.ts';
 
 interface FollowUpReader {
   client: Client;

@@ -8,7 +8,7 @@ import {
   type WorkflowClientInterceptor,
   type WorkflowHandle,
 } from '@temporalio/client';
-import { STALE_WORKFLOW_CLOCK } from '../contract/failure-types.ts';
+import { STALE_WORKFLOW_CLOCK } from '../contract/failures.ts';
 import { clientSpans } from '../observability/temporal-client-spans.ts';
 import { type Clock, sleep } from '../runtime/runtime.ts';
 import { queryError } from './stuck-workflow.ts';

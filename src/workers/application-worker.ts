@@ -7,7 +7,7 @@ import { providerActivities } from '../activities/shared/provider-activities.ts'
 import { tokenActivities } from '../activities/tokens/token-activities.ts';
 import type { Application } from '../config/applications.ts';
 import { sendPolicy } from '../config/config.ts';
-import { sendWithinMs } from '../domain/deadlines.ts';
+import { sendWithinMs } from '../domain/time.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
 import { repeat } from '../runtime/runtime.ts';
 import { failoverVersionOf, NEVER_FAILS_OVER } from '../temporal/namespace.ts';

@@ -5,7 +5,6 @@
 import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
-import { apiTaskQueue, reconciliationId } from '../contract/ids.ts';
 import {
   ENDPOINT_ATTENTION,
   FOLLOW_UP_ATTENTION,
@@ -13,9 +12,10 @@ import {
   PAYOUT_ATTENTION,
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
-} from '../domain/attention-codes.ts';
-import { PHASES } from '../domain/payout.ts';
-import { type AppGauge, count, type Meter, setGauge } from '../domain/record-metric.ts';
+} from '../contract/attention-codes.ts';
+import { PHASES } from '../contract/codes.ts';
+import { apiTaskQueue, reconciliationId } from '../contract/ids.ts';
+import { type AppGauge, count, type Meter, setGauge } from '../domain/telemetry.ts';
 import type { Pace } from '../runtime/pace.ts';
 import { type Clock, repeat, sleep } from '../runtime/runtime.ts';
 import { listRunPage } from '../temporal/visibility.ts';

@@ -1,7 +1,6 @@
 /** What metrics, log and traces say of each call to the provider: without URL, body or token. */
 import { log } from '@temporalio/activity';
-import { logEvent } from '../domain/business-events.ts';
-import { count, type Meter, observeMs } from '../domain/record-metric.ts';
+import { count, logEvent, type Meter, observeMs } from '../domain/telemetry.ts';
 import { startSpan } from '../observability/trace-context.ts';
 import type { CallEvent } from '../payments/options.ts';
 import type { Clock } from '../runtime/runtime.ts';

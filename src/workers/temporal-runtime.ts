@@ -2,7 +2,7 @@
 import { type Logger, type LogLevel, type LogMetadata, Runtime } from '@temporalio/worker';
 import type { WorkerEnvironment } from '../config/config.ts';
 import { type Metric, WORKER_METRICS } from '../domain/metrics.ts';
-import type { Meter } from '../domain/record-metric.ts';
+import type { Meter } from '../domain/telemetry.ts';
 import { createLog, type Log } from '../observability/log.ts';
 
 /** What the SDK reports of every worker that serves activities only, and of every start and end. */

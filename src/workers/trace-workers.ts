@@ -2,7 +2,7 @@
 import { activityInfo } from '@temporalio/activity';
 import type { InjectedSinks, WorkerOptions } from '@temporalio/worker';
 import type { WorkflowInfo } from '@temporalio/workflow';
-import { runSpanId, traceIdOf } from '../domain/trace.ts';
+import { runSpanId, traceIdOf } from '../domain/telemetry.ts';
 import { currentTrace, inSpan, isTracing, startSpan } from '../observability/trace-context.ts';
 import { traceIn } from '../observability/trace-header.ts';
 import type { TraceSinks } from '../workflows/shared/trace.ts';

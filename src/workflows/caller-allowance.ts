@@ -13,18 +13,18 @@ import {
   setCurrentDetails,
   setHandler,
 } from '@temporalio/workflow';
-import { allowanceQuery, reserveUpdate } from '../contract/allowance-messages.ts';
-import { DAILY_LIMIT_EXCEEDED } from '../contract/failure-types.ts';
+import { DAILY_LIMIT_EXCEEDED } from '../contract/failures.ts';
+import { formatMoney } from '../contract/money.ts';
 import {
-  Allowance,
   type AllowanceKey,
   type AllowanceRecord,
   type AllowanceState,
+  allowanceQuery,
   type ReserveAnswer,
   type ReserveRequest,
-  reserveProblem,
-} from '../domain/daily-limits.ts';
-import { formatMoney } from '../domain/money.ts';
+  reserveUpdate,
+} from '../contract/workflows.ts';
+import { Allowance, reserveProblem } from '../domain/daily-limits.ts';
 import { notAccepted } from './shared/messages.ts';
 
 /** An update takes about five history events, unless all of its reservations are refused. */

@@ -23,26 +23,23 @@ import {
 } from '@temporalio/workflow';
 import type { LeaseActivities } from '../activities/shared/types.ts';
 import { leaseTaskQueue } from '../contract/ids.ts';
+import type {
+  CallsPerSecondChange,
+  LeaseKey,
+  LeaseSettings,
+  LeaseTerm,
+  PauseRequest,
+  RateLimitState,
+} from '../contract/rate-limit.ts';
 import {
   appRenamedSignal,
   pauseUpdate,
   rateLimitQuery,
   resumeUpdate,
   setCallsPerSecondUpdate,
-} from '../contract/lease-messages.ts';
-import { logEvent } from '../domain/business-events.ts';
-import {
-  type CallsPerSecondChange,
-  changeProblem,
-  LEASE_TIMEOUT_MS,
-  type LeaseKey,
-  type LeaseSettings,
-  type LeaseTerm,
-  type PauseRequest,
-  pauseProblem,
-  type RateLimitState,
-  TERM_TIMEOUT_MS,
-} from '../domain/rate-limit-lease.ts';
+} from '../contract/workflows.ts';
+import { changeProblem, LEASE_TIMEOUT_MS, pauseProblem, TERM_TIMEOUT_MS } from '../domain/rate-limit.ts';
+import { logEvent } from '../domain/telemetry.ts';
 import { notAccepted } from './shared/messages.ts';
 
 /** The next process may begin at once. It waits by itself until no earlier call can still count. */

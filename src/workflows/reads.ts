@@ -1,8 +1,8 @@
 /** Reads for callers and operators: only workers call the provider. */
 import type { Caller, ProviderActivities } from '../activities/shared/types.ts';
+import type { PayoutRequest } from '../contract/payout-request.ts';
 import type { CallIdentity, ProbeTarget, QuotedPayout, WorkerDescription } from '../contract/workflows.ts';
-import type { PayoutRequest } from '../domain/payout.ts';
-import { quoteProblem } from '../domain/quote-check.ts';
+import { quoteProblem } from '../domain/payout-quote.ts';
 import { asked, checks, orBadInput } from './shared/calls.ts';
 
 /** Quotes a payout and creates nothing; the quote's lock expires unused. */

@@ -5,7 +5,7 @@ import { createPayout } from '../../src/activities/payout/create-payout.ts';
 import type { Claim } from '../../src/activities/payout/send-once.ts';
 import type { CreateOrder } from '../../src/activities/shared/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
-import type { SendPolicy } from '../../src/domain/payout.ts';
+import type { SendPolicy } from '../../src/domain/payout-record.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { providerClient } from '../../src/workers/provider-client.ts';

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SettingsChange } from '../../simulator/index.ts';
 import { ProviderReads } from '../../src/client/reads.ts';
-import type { ProbeFinding } from '../../src/domain/open-points.ts';
-import { OPEN_POINTS } from '../../src/domain/open-points.ts';
+import { OPEN_POINTS, type ProbeFinding } from '../../src/contract/open-points.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';
 
 describe('doctor probes the open points through a worker', () => {

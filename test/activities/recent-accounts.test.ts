@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { RecentAccounts } from '../../src/activities/receiving-account/recent-accounts.ts';
-import type { ClientAccounts } from '../../src/domain/provider-records.ts';
+import type { ClientAccounts } from '../../src/contract/provider-records.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';

@@ -1,8 +1,7 @@
 /** Payouts that require approval, over HTTP, in virtual time. Their callers are `shop`, which starts them, and `desk`. */
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { payoutStateSchema } from '../../src/contract/payout-answers.ts';
-import type { PayoutState } from '../../src/domain/payout.ts';
+import { type PayoutState, payoutStateSchema } from '../../src/contract/payout.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';

@@ -1,8 +1,9 @@
 /** Daily limits of callers, against the limits of the real Temporal server for one message, and on the command line. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Allowances, DailyLimitError } from '../../src/client/allowances.ts';
-import { type DailyLimits, MAX_PAYOUTS_PER_DAY } from '../../src/domain/daily-limits.ts';
-import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
+import type { CheckedPayoutRequest } from '../../src/contract/payout-request.ts';
+import type { DailyLimits } from '../../src/contract/workflows.ts';
+import { MAX_PAYOUTS_PER_DAY } from '../../src/domain/daily-limits.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';

@@ -1,10 +1,9 @@
 /** The types of problems (RFC 9457), their pages, and the codes in the OpenAPI document. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { standInClient } from '../../fuzz/temporal.ts';
+import { codesOf, OPENING_ATTENTION, PAYOUT_ATTENTION } from '../../src/contract/attention-codes.ts';
+import { OPENING_REASON_CODES, REASON_CODES } from '../../src/contract/codes.ts';
 import { PROBLEM_KINDS, PROBLEMS } from '../../src/contract/problems.ts';
-import { codesOf, OPENING_ATTENTION, PAYOUT_ATTENTION } from '../../src/domain/attention-codes.ts';
-import { REASON_CODES } from '../../src/domain/payout.ts';
-import { OPENING_REASON_CODES } from '../../src/domain/receiving-account.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { payoutRequest } from '../support/requests.ts';

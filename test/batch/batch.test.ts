@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
-import { payoutBatchWorkflowId } from '../../src/contract/ids.ts';
-import { fairnessKey } from '../../src/domain/fairness.ts';
+import { fairnessKey, payoutBatchWorkflowId } from '../../src/contract/ids.ts';
 import { batchesOf, debitsByRow, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
 import { terminate, untilStartedAgain } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
-import type { BatchResult } from '../../src/domain/batch.ts';
+import type { BatchResult } from '../../src/contract/batch.ts';
 import { batchesOf, manyRows } from '../support/batches.ts';
 import { instantWorker } from '../support/instant/worker.ts';
 import { PayoutWorld } from '../support/payout-world.ts';

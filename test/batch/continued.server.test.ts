@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
-import { addUpdate } from '../../src/contract/batch-messages.ts';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
+import { addUpdate } from '../../src/contract/workflows.ts';
 import { batchesOf, manyRows, untilBatch } from '../support/batches.ts';
 import { instantWorker } from '../support/instant/worker.ts';
 import { PayoutWorld } from '../support/payout-world.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
 import type { CallRecord } from '../../simulator/index.ts';
 import { RateLimits } from '../../src/client/rate-limits.ts';
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { batchesOf } from '../support/batches.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';

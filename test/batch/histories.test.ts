@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
 import type { BatchRef } from '../../src/client/checked-batch.ts';
-import { addedRowsQuery } from '../../src/contract/batch-messages.ts';
 import { batchPartWorkflowId } from '../../src/contract/ids.ts';
+import { addedRowsQuery } from '../../src/contract/workflows.ts';
 import { batchesOf, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
 import { record, replays } from '../support/histories.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';

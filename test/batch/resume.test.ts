@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
-import { addUpdate } from '../../src/contract/batch-messages.ts';
+import { rowsDigest } from '../../src/contract/batch.ts';
 import { batchPartWorkflowId, PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../../src/contract/ids.ts';
-import { rowsDigest } from '../../src/contract/payout-batch.ts';
-import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import { checkPayoutRequest, type PayoutRequest } from '../../src/contract/payout-request.ts';
+import { addUpdate } from '../../src/contract/workflows.ts';
 import type { payoutBatch } from '../../src/workflows/batch/payout-batch.ts';
 import { batchesOf, debitsByRow, manyRows, untilBatch } from '../support/batches.ts';
 import { eventually } from '../support/eventually.ts';

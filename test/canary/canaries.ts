@@ -1,5 +1,5 @@
 /** Recognizable values for every secret and every personal field, and the search for them. */
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 
 /** Letters, digits and hyphens only, so that no escaping changes them. */
 export const CANARIES = {

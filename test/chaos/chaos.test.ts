@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { discrepancies } from '../../chaos/discrepancies.ts';
 import { chaosPlan } from '../../chaos/plan.ts';
 import type { LedgerOf } from '../../simulator/index.ts';
-import type { PayoutResult } from '../../src/domain/payout.ts';
+import type { PayoutResult } from '../../src/contract/payout.ts';
 
 test('a seed determines payouts, faults, random answers and disruptions; another seed gives others', () => {
   expect(chaosPlan(7)).toEqual(chaosPlan(7));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { programArguments } from '../../scripts/programs.ts';
 import { RateLimits } from '../../src/client/rate-limits.ts';
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { CAN_HAVE_TERMINAL, cli, cliOnTerminal, ended } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { payoutRequest } from '../support/requests.ts';

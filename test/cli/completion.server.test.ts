@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PHASES } from '../../src/domain/payout.ts';
+import { PHASES } from '../../src/contract/codes.ts';
 import { cli } from '../support/cli.ts';
 
 const HAS_ZSH = spawnSync('zsh', ['-c', 'true']).status === 0;

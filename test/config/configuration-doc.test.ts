@@ -15,7 +15,7 @@ import { CONFIGURATION_PAGE, configurationPage } from '../../scripts/write-confi
 import { applicationsFile } from '../../src/config/applications.ts';
 import { approvalsFile } from '../../src/config/approvals.ts';
 import { callersFile } from '../../src/config/callers.ts';
-import { OPEN_POINTS } from '../../src/domain/open-points.ts';
+import { OPEN_POINTS } from '../../src/contract/open-points.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PROGRAMS = ['src', 'simulator', 'demo', 'scripts', 'bench', 'chaos', 'simulation', 'fuzz'];

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { sameBody } from '../../src/client/start-once.ts';
-import { rowsDigest } from '../../src/contract/payout-batch.ts';
-import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
-import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
+import { rowsDigest } from '../../src/contract/batch.ts';
+import { type CheckedPayoutRequest, checkPayoutRequest } from '../../src/contract/payout-request.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const withMetadata = (metadata: unknown): unknown => ({ ...payoutRequest('p-1'), metadata });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { schemaFiles } from '../../scripts/write-schemas.ts';
 import { createPayout } from '../../src/activities/payout/create-payout.ts';
-import { payoutResultSchema, storedResultSchema } from '../../src/contract/payout-answers.ts';
+import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../src/contract/codes.ts';
+import { payoutResultSchema, storedResultSchema } from '../../src/contract/payout.ts';
 import { checkPayoutRequest, readStoredRequest } from '../../src/contract/payout-request.ts';
-import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../src/domain/batch.ts';
 import { Allowance } from '../../src/domain/daily-limits.ts';
 import { newRecord } from '../../src/domain/payout-record.ts';
 import { payoutState } from '../../src/domain/payout-state.ts';

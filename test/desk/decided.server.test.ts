@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endedPayout, notifyFollowUp } from '../../src/client/follow-ups.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { PAYOUTS_TASK_QUEUE, payoutWorkflowId } from '../../src/contract/ids.ts';
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
 import { DeskBrowser, startDesk } from '../support/desk.ts';

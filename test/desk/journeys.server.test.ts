@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { patient } from '../support/browser.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { DeskStage, startDesk, textOf } from '../support/desk.ts';

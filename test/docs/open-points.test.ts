@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { OPEN_POINTS_PAGE, openPointsPage } from '../../scripts/write-open-points.ts';
-import { OPEN_POINTS } from '../../src/domain/open-points.ts';
+import { OPEN_POINTS } from '../../src/contract/open-points.ts';
 
 test('docs/open-points.md matches the list in the code', () => {
   expect(readFileSync(OPEN_POINTS_PAGE, 'utf8')).toBe(openPointsPage());

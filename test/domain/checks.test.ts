@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { accountProblem } from '../../src/domain/account-check.ts';
-import { orderMismatch, quoteMismatches, statusContradiction } from '../../src/domain/order-check.ts';
-import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
-import type { ClientAccount, PayoutOrder, Quote, TradeResult } from '../../src/domain/provider-records.ts';
-import { agreedQuote, coveredTerms, quoteProblem, withinApproval } from '../../src/domain/quote-check.ts';
+import type { CheckedPayoutRequest } from '../../src/contract/payout-request.ts';
+import type { ClientAccount, PayoutOrder, Quote, TradeResult } from '../../src/contract/provider-records.ts';
+import { orderMismatch, quoteMismatches, statusContradiction } from '../../src/domain/payout-order.ts';
+import {
+  accountProblem,
+  agreedQuote,
+  coveredTerms,
+  quoteProblem,
+  withinApproval,
+} from '../../src/domain/payout-quote.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const money = (currency: string, amount: string) => ({ currency, amount });

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { DailyLimits, Reservation } from '../../src/contract/workflows.ts';
 import {
   Allowance,
-  type DailyLimits,
   MAX_PAYOUTS_PER_DAY,
   PAYOUT_KEY_LENGTH,
-  type Reservation,
   reserveProblem,
 } from '../../src/domain/daily-limits.ts';
 

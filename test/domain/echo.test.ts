@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { idDiffers, textDiffers } from '../../src/domain/echo.ts';
+import { idDiffers, textDiffers } from '../../src/domain/provider-text.ts';
 
 describe('H234 compares what the provider shows of the beneficiary', () => {
   const account = '6222020000001234';

@@ -1,16 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import type { DeliveryOutcome, DeliveryRecord } from '../../src/contract/events.ts';
 import {
   applyReport,
   DELIVERY_LIMITS,
-  type DeliveryOutcome,
-  type DeliveryRecord,
   endpointState,
   enqueue,
   newDeliveryRecord,
   nextBatch,
   nextTryMs,
   orderKey,
-} from '../../src/domain/event-delivery.ts';
+} from '../../src/domain/events-delivery.ts';
 import { DAY_MS, HOUR_MS } from '../../src/domain/time.ts';
 
 const NOW = 1_000_000_000;

@@ -10,7 +10,7 @@ import {
   sameMoney,
   sumMoney,
   toMinorUnits,
-} from '../../src/domain/money.ts';
+} from '../../src/contract/money.ts';
 
 const minor = fc.bigInt({ min: 0n, max: 10n ** 18n - 1n });
 const cny = (amount: string) => ({ currency: 'CNY', amount });

@@ -1,22 +1,41 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { payoutResultSchema } from '../../src/contract/payout-answers.ts';
+import { OPENING_PHASES, OUTCOMES, PHASES, ROW_OUTCOMES } from '../../src/contract/codes.ts';
+import type { Money } from '../../src/contract/money.ts';
+import { payoutResultSchema, type Split } from '../../src/contract/payout.ts';
 import { receivingAccountStateSchema } from '../../src/contract/receiving-account.ts';
-import { dailyReportSchema, followUpResultSchema } from '../../src/contract/reports.ts';
-import { emptyTally, ROW_OUTCOMES, sumTallies } from '../../src/domain/batch.ts';
-import { isPartReport, newBatchRecord, newSlice } from '../../src/domain/batch-record.ts';
-import { batchState } from '../../src/domain/batch-state.ts';
 import {
   type AppReport,
+  dailyReportSchema,
+  type FollowUpRequest,
+  followUpResultSchema,
+} from '../../src/contract/reconciliation.ts';
+import {
+  batchState,
+  emptyTally,
+  isPartReport,
+  newBatchRecord,
+  newSlice,
+  sumTallies,
+} from '../../src/domain/batch.ts';
+import {
+  accountIdOf,
+  accountMismatch,
+  candidateAccounts,
+  newOpeningRecord,
+  openingState,
+  unsentBackoff,
+} from '../../src/domain/receiving-account.ts';
+import {
   emptyAppReport,
   emptyReportPart,
   mergeReportParts,
   movedMoney,
-} from '../../src/domain/daily-report.ts';
+  restartDelayMs,
+} from '../../src/domain/reconciliation.ts';
 import {
   checkTimeoutMs,
   differencesSince,
-  type FollowUpRequest,
   followUpReasons,
   followUpResult,
   hintPauseMs,
@@ -24,17 +43,7 @@ import {
   nextCheckMs,
   notChecked,
   returnedPayments,
-} from '../../src/domain/follow-up.ts';
-import type { Money } from '../../src/domain/money.ts';
-import { OUTCOMES, PHASES, type Split } from '../../src/domain/payout.ts';
-import { accountIdOf, accountMismatch, OPENING_PHASES } from '../../src/domain/receiving-account.ts';
-import {
-  candidateAccounts,
-  newOpeningRecord,
-  openingState,
-  unsentBackoff,
-} from '../../src/domain/receiving-account-state.ts';
-import { restartDelayMs } from '../../src/domain/reconciliation.ts';
+} from '../../src/domain/reconciliation-follow-up.ts';
 import { opaqueAnswer } from '../../src/payments/wire/accounts.ts';
 import { tradeDetails } from '../support/wire-trades.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Money } from '../../src/domain/money.ts';
-import type { AgreedQuote } from '../../src/domain/payout.ts';
-import type { TradeDetail, TradeResult, TradeSplit } from '../../src/domain/provider-records.ts';
+import type { Money } from '../../src/contract/money.ts';
+import type { AgreedQuote } from '../../src/contract/payout.ts';
+import type { TradeDetail, TradeResult, TradeSplit } from '../../src/contract/provider-records.ts';
 import {
   auditStatusOf,
   disagreement,
@@ -9,7 +9,7 @@ import {
   finalAttention,
   finalStatus,
   tradeAttention,
-} from '../../src/domain/trade-verdict.ts';
+} from '../../src/domain/payout-trade.ts';
 
 const cny = (amount: string) => ({ currency: 'CNY', amount });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Payouts } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
-import { grantUpdate, renewUpdate } from '../../src/contract/token-messages.ts';
+import { grantUpdate, renewUpdate } from '../../src/contract/workflows.ts';
 import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';
 import { debitsOf } from '../support/ledger.ts';

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, inject, test } from 'vitest';
 import { type PayoutRef, Payouts } from '../../src/client/payouts.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
-import { renewUpdate } from '../../src/contract/token-messages.ts';
+import { renewUpdate } from '../../src/contract/workflows.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { newKey } from '../support/keys.ts';

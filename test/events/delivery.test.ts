@@ -2,8 +2,8 @@
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Events } from '../../src/client/events.ts';
-import { publishSignal } from '../../src/contract/event-messages.ts';
-import type { QueuedEvent } from '../../src/domain/event-delivery.ts';
+import type { QueuedEvent } from '../../src/contract/events.ts';
+import { publishSignal } from '../../src/contract/workflows.ts';
 import {
   deliveryOf,
   EventEndpoint,

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { bundleWorkflowCode, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RecordedEvent } from '../../src/domain/event-log.ts';
+import type { RecordedEvent } from '../../src/contract/events.ts';
 import { APP } from '../../src/temporal/search-keys.ts';
 import { EventEndpoint, eventsFile } from '../support/event-endpoint.ts';
 import { eventually } from '../support/eventually.ts';

@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
 import { Events } from '../../src/client/events.ts';
-import { eventsQuery } from '../../src/contract/event-messages.ts';
+import { eventsQuery } from '../../src/contract/workflows.ts';
 import { EventEndpoint, eventsFile, hmacSecret, untilEndpoint } from '../support/event-endpoint.ts';
 import { eventually } from '../support/eventually.ts';
 import { payoutRequest } from '../support/requests.ts';

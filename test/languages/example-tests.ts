@@ -3,7 +3,7 @@ import type { Payload } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildExample, type Language, whyUnavailable } from '../../scripts/setup/examples.mjs';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { readStartEvent } from '../../src/temporal/histories.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ExampleRun, runExample } from '../support/examples.ts';

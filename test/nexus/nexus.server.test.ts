@@ -8,7 +8,8 @@ import { bundleWorkflowCode, NativeConnection, Worker, type WorkflowBundle } fro
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Allowances } from '../../src/client/allowances.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
-import type { PayoutRequest, PayoutResult } from '../../src/domain/payout.ts';
+import type { PayoutResult } from '../../src/contract/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { dataConverter, FAILURE_CONVERTER_PATH } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { keysFile } from '../support/callers.ts';

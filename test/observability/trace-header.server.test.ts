@@ -6,7 +6,7 @@ import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { programArguments } from '../../scripts/programs.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
-import { runContext } from '../../src/domain/trace.ts';
+import { runContext } from '../../src/domain/telemetry.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { traceIn, withTrace } from '../../src/observability/trace-header.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { normalizeAmount } from '../../src/domain/money.ts';
+import { normalizeAmount } from '../../src/contract/money.ts';
 import { InvalidRequestError } from '../../src/payments/errors.ts';
 import { readExactJson, writeExactJson } from '../../src/payments/exact-json.ts';
 import { quoteBody } from '../../src/payments/wire/requests.ts';

@@ -7,7 +7,7 @@ import { Client } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { startTemporalServer, type TemporalServer } from '../../scripts/temporal-server.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import { stateQuery } from '../../src/contract/payout-messages.ts';
+import { stateQuery } from '../../src/contract/workflows.ts';
 import { workerVersions } from '../../src/temporal/worker-versions.ts';
 import { DEPLOYMENT, Deployment } from '../support/deployment.ts';
 import { eventually } from '../support/eventually.ts';

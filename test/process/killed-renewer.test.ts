@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
-import { renewUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
+import { renewUpdate, tokenStateQuery } from '../../src/contract/workflows.ts';
 import { authorized } from '../support/authorized.ts';
 import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Allowances } from '../../src/client/allowances.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
-import { renewUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
+import { renewUpdate, tokenStateQuery } from '../../src/contract/workflows.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';

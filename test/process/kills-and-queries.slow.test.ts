@@ -3,7 +3,7 @@
  * real processes, for longer.
  */
 import { expect, test } from 'vitest';
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { batchesOf, manyRows } from '../support/batches.ts';
 import { eventually } from '../support/eventually.ts';
 import { differing } from '../support/histories.ts';

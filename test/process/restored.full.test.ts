@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SharedSettingsOf } from '../../src/client/shared-settings.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { eventually } from '../support/eventually.ts';
 import { DATABASE, KillableStage } from '../support/killable-stage.ts';
 import { payoutRequest } from '../support/requests.ts';

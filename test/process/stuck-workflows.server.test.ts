@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { findTemporalCli } from '../../scripts/setup/temporal-cli.mjs';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
-import { renewUpdate } from '../../src/contract/token-messages.ts';
+import { renewUpdate } from '../../src/contract/workflows.ts';
 import type { FailingWorkflow } from '../../src/domain/reconciliation.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';

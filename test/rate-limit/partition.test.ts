@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit-lease.ts';
+import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit.ts';
 import { simulatedOwner } from '../support/lease-owner.ts';
 import { strictWorld } from '../support/rate-limit.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';

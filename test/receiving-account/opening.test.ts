@@ -5,7 +5,7 @@ import {
   ReceivingAccountConflictError,
   type ReceivingAccounts,
 } from '../../src/client/receiving-accounts.ts';
-import type { OpeningRequest } from '../../src/domain/receiving-account.ts';
+import type { OpeningRequest } from '../../src/contract/receiving-account.ts';
 import { eventually } from '../support/eventually.ts';
 import { record, replays } from '../support/histories.ts';
 import { accountsOf, openedFor, openingRequest, untilOpening } from '../support/openings.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { dailyReport } from '../../src/client/reads.ts';
-import { dailyReportSchema } from '../../src/contract/reports.ts';
+import { dailyReportSchema } from '../../src/contract/reconciliation.ts';
 import { cli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { reconcile } from '../support/reconciliation.ts';

@@ -6,8 +6,8 @@ import {
   emptyAppReport,
   emptyReportPart,
   mergeReportParts,
-} from '../../src/domain/daily-report.ts';
-import { restartDelayMs } from '../../src/domain/reconciliation.ts';
+  restartDelayMs,
+} from '../../src/domain/reconciliation.ts';
 import { eventually } from '../support/eventually.ts';
 import { reconcile } from '../support/reconciliation.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';

@@ -6,10 +6,10 @@ const SRC = join(import.meta.dirname, '../../src');
 /** Each folder may import from those before it, types included. */
 const LAYERS = [
   ...[
+    'contract',
     'domain',
     'runtime',
     'observability',
-    'contract',
     'pages',
     'encryption',
     'payments',

@@ -3,8 +3,8 @@ import { PayoutWorld, payoutId, payoutRequest } from '../../simulation/payouts/p
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import { EventType } from '../../simulation/temporal/history.ts';
 import { Batches } from '../../src/client/batches.ts';
-import { addUpdate } from '../../src/contract/batch-messages.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../../src/contract/ids.ts';
+import { addUpdate } from '../../src/contract/workflows.ts';
 import type { payoutBatch } from '../../src/workflows/batch/payout-batch.ts';
 
 const HOUR = 3_600_000;

@@ -3,9 +3,8 @@ import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { expect, inject, test } from 'vitest';
 import { PayoutWorld } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows } from '../../simulation/sdk.ts';
-import { allowanceQuery, reserveUpdate } from '../../src/contract/allowance-messages.ts';
 import { allowanceWorkflowId, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
-import type { WorkflowSignatures } from '../../src/contract/workflows.ts';
+import { allowanceQuery, reserveUpdate, type WorkflowSignatures } from '../../src/contract/workflows.ts';
 import { dayOf, PAYOUT_KEY_LENGTH } from '../../src/domain/daily-limits.ts';
 
 const MINUTE = 60_000;

@@ -2,7 +2,7 @@
 import { expect, inject, test } from 'vitest';
 import { PayoutWorld, partnerOrderIdOf, payoutId } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows } from '../../simulation/sdk.ts';
-import { notificationSignal } from '../../src/contract/payout-messages.ts';
+import { notificationSignal } from '../../src/contract/workflows.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

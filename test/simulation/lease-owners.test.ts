@@ -5,7 +5,7 @@ import { planOf } from '../../simulation/payouts/plan.ts';
 import { Scene } from '../../simulation/payouts/scene.ts';
 import type { Process } from '../../simulation/process/life.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
-import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit-lease.ts';
+import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit.ts';
 
 const HOUR = 3_600_000;
 let workflows: Workflows;

@@ -5,7 +5,7 @@ import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
-import { activityTimeoutMs } from '../../src/domain/deadlines.ts';
+import { activityTimeoutMs } from '../../src/domain/time.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

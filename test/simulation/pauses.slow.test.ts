@@ -9,8 +9,8 @@ import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import { Pauses } from '../../src/client/pauses.ts';
 import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
-import { settingsIn } from '../../src/contract/lease-settings.ts';
-import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit-lease.ts';
+import { settingsIn } from '../../src/contract/rate-limit.ts';
+import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit.ts';
 import { leaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
 import { LEASE_CHANGES, leaseOwner } from './lease-changes.ts';
 

@@ -17,8 +17,8 @@ import {
   type SettingsChange,
   SharedSettingsOf,
 } from '../../src/client/shared-settings.ts';
-import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
-import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit-lease.ts';
+import { NO_APPROVAL_POLICY } from '../../src/domain/permissions.ts';
+import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit.ts';
 import { leaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
 import { LEASE_CHANGES, leaseOwner } from './lease-changes.ts';
 

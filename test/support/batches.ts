@@ -2,8 +2,8 @@
 
 import { Batches } from '../../src/client/batches.ts';
 import type { BatchRef } from '../../src/client/checked-batch.ts';
-import type { BatchState } from '../../src/domain/batch.ts';
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { BatchState } from '../../src/contract/batch.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { eventually } from './eventually.ts';
 import { payoutRequest } from './requests.ts';
 import { newPartnerOrderId, type TestWorld } from './test-world.ts';

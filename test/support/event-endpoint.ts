@@ -7,14 +7,10 @@ import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import type { World } from '../../simulation/world/world.ts';
 import { deliveryOptions } from '../../src/client/event-queues.ts';
-import { endpointStateQuery } from '../../src/contract/event-messages.ts';
-import { anyEventSchema } from '../../src/contract/events.ts';
+import { anyEventSchema, type DeliveryLimits, type EndpointState } from '../../src/contract/events.ts';
 import { eventDeliveryWorkflowId } from '../../src/contract/ids.ts';
-import {
-  type DeliveryLimits,
-  type EndpointState,
-  newDeliveryRecord,
-} from '../../src/domain/event-delivery.ts';
+import { endpointStateQuery } from '../../src/contract/workflows.ts';
+import { newDeliveryRecord } from '../../src/domain/events-delivery.ts';
 import {
   type EventAnswer,
   type EventRequest,

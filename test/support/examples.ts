@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Environment } from '../../src/config/environment.ts';
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 
 export interface ExampleRun {
   code: number | null;

@@ -8,7 +8,7 @@ import { setFirstSettings } from '../../scripts/first-settings.ts';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { patientInterceptors } from './patient-client.ts';
 import { type OwnProcess, startProgram } from './processes.ts';
 import { QUICK } from './test-world.ts';

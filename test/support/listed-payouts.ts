@@ -7,7 +7,7 @@ import { Long, temporal } from '../../simulation/sdk.ts';
 import { grpcError } from '../../simulation/temporal/errors.ts';
 import { toStamp } from '../../simulation/temporal/time.ts';
 import { dailyReport } from '../../src/client/reads.ts';
-import type { DailyReport } from '../../src/domain/daily-report.ts';
+import type { DailyReport } from '../../src/contract/reconciliation.ts';
 import { payoutRequest } from './requests.ts';
 import type { VirtualWorld } from './virtual-world.ts';
 

@@ -2,7 +2,7 @@
 import type { SettingsChange } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import type { PayoutState } from '../../src/domain/payout.ts';
+import type { PayoutState } from '../../src/contract/payout.ts';
 import { newPartnerOrderId, type TestWorld } from './test-world.ts';
 
 /** Calls may be held for long, and a create of unknown outcome is confirmed until its order appears. */

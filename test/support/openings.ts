@@ -2,7 +2,7 @@
 
 import { ProviderReads } from '../../src/client/reads.ts';
 import { type OpeningRef, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
-import type { OpeningRequest, ReceivingAccountState } from '../../src/domain/receiving-account.ts';
+import type { OpeningRequest, ReceivingAccountState } from '../../src/contract/receiving-account.ts';
 import { eventually } from './eventually.ts';
 
 import { newPartnerOrderId, type TestWorld } from './test-world.ts';

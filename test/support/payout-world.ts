@@ -14,7 +14,7 @@ import { Payouts } from '../../src/client/payouts.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import type { ApprovalPolicy } from '../../src/domain/approval-policy.ts';
+import type { ApprovalPolicy } from '../../src/contract/rate-limit.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';

@@ -1,5 +1,5 @@
 /** Plain, valid payout requests, to be modified by the test. */
-import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 
 export function payoutRequest(partnerOrderId: string, over: Partial<PayoutRequest> = {}): PayoutRequest {
   return {

@@ -1,5 +1,5 @@
-import { NO_APPROVAL_POLICY } from '../../src/domain/approval-policy.ts';
-import type { SendPolicy } from '../../src/domain/payout.ts';
+import type { SendPolicy } from '../../src/domain/payout-record.ts';
+import { NO_APPROVAL_POLICY } from '../../src/domain/permissions.ts';
 
 /** The defaults, with orders that queries show at once. */
 export const SEND_POLICY: SendPolicy = {

@@ -4,7 +4,8 @@ import { type Client, isGrpcServiceError, ServiceError } from '@temporalio/clien
 import type { FaultInput, FaultRuleInput, SimulatorControl } from '../../simulator/index.ts';
 import type { PayoutRef, Payouts } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
+import type { PayoutState } from '../../src/contract/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import type { Clock } from '../../src/runtime/runtime.ts';
 import { eventually } from './eventually.ts';
 import { payoutRequest } from './requests.ts';

@@ -16,7 +16,7 @@ import type { SettingsChange } from '../../simulator/index.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import type { ApprovalPolicy } from '../../src/domain/approval-policy.ts';
+import type { ApprovalPolicy } from '../../src/contract/rate-limit.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import type { Clock, Runtime } from '../../src/runtime/runtime.ts';
 import { StandingTransport } from './event-endpoint.ts';

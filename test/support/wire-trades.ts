@@ -1,6 +1,6 @@
 /** Random trade details within the wire schema: amounts of 16 digits, invalid times, any status. */
 import fc from 'fast-check';
-import type { TradeDetail } from '../../src/domain/provider-records.ts';
+import type { TradeDetail } from '../../src/contract/provider-records.ts';
 import { tradeDetailAnswer } from '../../src/payments/wire/trade.ts';
 
 const text = (maxLength: number) => fc.string({ minLength: 1, maxLength });

@@ -15,7 +15,7 @@ import {
   tokenTaskQueue,
   tokenWorkflowId,
 } from '../../src/contract/ids.ts';
-import { tokenStateQuery } from '../../src/contract/token-messages.ts';
+import { tokenStateQuery } from '../../src/contract/workflows.ts';
 import { KeyRing } from '../../src/encryption/key-ring.ts';
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';

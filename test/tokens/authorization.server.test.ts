@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
-import { tokenStateQuery } from '../../src/contract/token-messages.ts';
+import { tokenStateQuery } from '../../src/contract/workflows.ts';
 import { launchBrowser, patient } from '../support/browser.ts';
 import { newLink, startApiServer, type TestApiServer } from '../support/http.ts';
 import { PayoutWorld } from '../support/payout-world.ts';

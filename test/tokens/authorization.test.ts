@@ -2,7 +2,7 @@ import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
-import { tokenStateQuery } from '../../src/contract/token-messages.ts';
+import { tokenStateQuery } from '../../src/contract/workflows.ts';
 import { newLink, startApiServer, type TestApiServer } from '../support/http.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
-import { authorizedSignal } from '../../src/contract/token-messages.ts';
+import { authorizedSignal } from '../../src/contract/workflows.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
-import { renewUpdate } from '../../src/contract/token-messages.ts';
+import { renewUpdate } from '../../src/contract/workflows.ts';
 import { authorized } from '../support/authorized.ts';
 import { eventually } from '../support/eventually.ts';
 import { record, replays } from '../support/histories.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { CurrentGrant } from '../../src/domain/token-record.ts';
+import type { CurrentGrant } from '../../src/contract/tokens.ts';
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { type GrantSource, TokenCache } from '../../src/workers/tokens/token-cache.ts';

@@ -2,15 +2,19 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomRecord } from '../../simulator/answers/random-answer.ts';
 import type { OperationName } from '../../simulator/index.ts';
-import { accountProblem } from '../../src/domain/account-check.ts';
-import { orderMismatch, quoteMismatches, statusContradiction } from '../../src/domain/order-check.ts';
-import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
+import type { CheckedPayoutRequest } from '../../src/contract/payout-request.ts';
+import type { PayoutOrder, Quote, TradeDetail, TradeResult } from '../../src/contract/provider-records.ts';
+import { orderMismatch, quoteMismatches, statusContradiction } from '../../src/domain/payout-order.ts';
+import { accountProblem, agreedQuote, quoteProblem, withinApproval } from '../../src/domain/payout-quote.ts';
 import { newRecord } from '../../src/domain/payout-record.ts';
 import { payoutState } from '../../src/domain/payout-state.ts';
-import type { PayoutOrder, Quote, TradeDetail, TradeResult } from '../../src/domain/provider-records.ts';
-import { agreedQuote, quoteProblem, withinApproval } from '../../src/domain/quote-check.ts';
-import { disagreement, finalAttention, finalStatus, tradeAttention } from '../../src/domain/trade-verdict.ts';
-import { verifiedResult } from '../../src/domain/verified-result.ts';
+import {
+  disagreement,
+  finalAttention,
+  finalStatus,
+  tradeAttention,
+  verifiedResult,
+} from '../../src/domain/payout-trade.ts';
 import { readExactJson } from '../../src/payments/exact-json.ts';
 import { accountsAnswer } from '../../src/payments/wire/accounts.ts';
 import { payoutOrderAnswer, quoteAnswer } from '../../src/payments/wire/orders.ts';

@@ -2,7 +2,7 @@
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import { activityTimeoutMs, sendWithinMs } from '../../src/domain/deadlines.ts';
+import { activityTimeoutMs, sendWithinMs } from '../../src/domain/time.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
 import type { TestWorld } from '../support/test-world.ts';

@@ -1,7 +1,7 @@
 /** The provider answers the create with an order that its queries deny, or report differently. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import type { PayoutState } from '../../src/domain/payout.ts';
+import type { PayoutState } from '../../src/contract/payout.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { NO_POLLS, type TestWorld } from '../support/test-world.ts';

@@ -1,6 +1,7 @@
 /** A lock expires while a payout waits for approval: the new quote must be within the limits, and what was approved. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
+import type { PayoutState } from '../../src/contract/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
 import type { TestWorld } from '../support/test-world.ts';

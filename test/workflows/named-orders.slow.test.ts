@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import type { PayoutState } from '../../src/domain/payout.ts';
+import type { PayoutState } from '../../src/contract/payout.ts';
 import { cli } from '../support/cli.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { NO_POLLS, type TestWorld } from '../support/test-world.ts';

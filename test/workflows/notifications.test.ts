@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import type { Notification } from '../../src/contract/payout-messages.ts';
+import type { Notification } from '../../src/contract/workflows.ts';
 import { createsOf } from '../support/ledger.ts';
 import { NO_POLLS, type TestWorld } from '../support/test-world.ts';
 import { startWorld } from '../support/world.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { payoutBatchWorkflowId, tokenWorkflowId } from '../../src/contract/ids.ts';
-import { renewUpdate } from '../../src/contract/token-messages.ts';
+import { renewUpdate } from '../../src/contract/workflows.ts';
 import { batchesOf, manyRows } from '../support/batches.ts';
 import { eventually } from '../support/eventually.ts';
 import { newPartnerOrderId, type TestWorld } from '../support/test-world.ts';

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { SettingsChange } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import type { PayoutState } from '../../src/domain/payout.ts';
+import type { PayoutState } from '../../src/contract/payout.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { Batches } from '../../src/client/batches.ts';
-import type { PayoutState } from '../../src/domain/payout.ts';
+import type { PayoutState } from '../../src/contract/payout.ts';
 import { HOUR_MS } from '../../src/domain/time.ts';
 import { batchesOf, manyRows, untilBatch } from '../support/batches.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';

@@ -1,6 +1,6 @@
 /** A decision in review that names the sends that the person has seen. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PayoutState } from '../../src/domain/payout.ts';
+import type { PayoutState } from '../../src/contract/payout.ts';
 import { cli } from '../support/cli.ts';
 import { createsOf } from '../support/ledger.ts';
 import { NO_POLLS, type TestWorld } from '../support/test-world.ts';

@@ -1,8 +1,8 @@
 /** Orders that the provider splits: no payout ends before every payment has, and the sums are those of the ledger. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import { addMoney, type Money, sumMoney } from '../../src/domain/money.ts';
-import type { PayoutState } from '../../src/domain/payout.ts';
+import { addMoney, type Money, sumMoney } from '../../src/contract/money.ts';
+import type { PayoutState } from '../../src/contract/payout.ts';
 import type { TestWorld } from '../support/test-world.ts';
 import { startWorld } from '../support/world.ts';
 

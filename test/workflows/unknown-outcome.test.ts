@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
+import type { PayoutState } from '../../src/contract/payout.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { payoutRequest } from '../support/requests.ts';

@@ -3,9 +3,10 @@ import { ApplicationFailure, activityInfo, cancellationSignal } from '@temporali
 import type { Client } from '@temporalio/client';
 import { Payouts } from '../../client/payouts.ts';
 import type { WorkerConfig } from '../../config/config.ts';
+import { batchRequestSchema, checkRows, rowKeys, rowsDigest } from '../../contract/batch.ts';
+import { checkBody } from '../../contract/fields.ts';
 import { payoutBatchWorkflowId } from '../../contract/ids.ts';
-import { batchRequestSchema, checkRows, rowKeys, rowsDigest } from '../../contract/payout-batch.ts';
-import { checkBody, targetErrors } from '../../contract/payout-request.ts';
+import { targetErrors } from '../../contract/payout-request.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { eventTypesOf } from '../events/publish-events.ts';
 import { onlyHere, withHeartbeats } from '../shared/execution.ts';

@@ -1,9 +1,10 @@
 /** The activities of batches. Types only, so that workflows can import them. */
-import type { FieldError } from '../../contract/payout-request.ts';
-import type { BatchRequest, RowOutcome } from '../../domain/batch.ts';
-import type { OpenPayouts } from '../../domain/batch-record.ts';
-import type { EventType } from '../../domain/event-log.ts';
-import type { PayoutPhase, PayoutRequest } from '../../domain/payout.ts';
+
+import type { BatchRequest } from '../../contract/batch.ts';
+import type { EventType, PayoutPhase, RowOutcome } from '../../contract/codes.ts';
+import type { FieldError } from '../../contract/failures.ts';
+import type { PayoutRequest } from '../../contract/payout-request.ts';
+import type { OpenPayouts } from '../../domain/batch.ts';
 
 export interface RowStart {
   partnerOrderId: string;

@@ -3,7 +3,7 @@ import { log } from '@temporalio/activity';
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
 import { PayoutConflictError, type Payouts } from '../../client/payouts.ts';
-import type { PayoutRequest } from '../../domain/payout.ts';
+import type { PayoutRequest } from '../../contract/payout-request.ts';
 import { inParallel } from '../../runtime/in-parallel.ts';
 import { isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import type { RowStart, StartPayouts } from './batch-types.ts';

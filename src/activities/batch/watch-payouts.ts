@@ -1,9 +1,9 @@
 /** Finds the changes of many payouts: by visibility, which may lag, or by describing each one. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { failedAsBadInput, startedBefore } from '../../client/bad-input.ts';
+import { OUTCOMES, PHASES } from '../../contract/codes.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
-import { BUSY_PHASE, type OpenPayouts } from '../../domain/batch-record.ts';
-import { OUTCOMES, PHASES } from '../../domain/payout.ts';
+import { BUSY_PHASE, type OpenPayouts } from '../../domain/batch.ts';
 import { inParallel } from '../../runtime/in-parallel.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { VisibilityLagsError } from '../../temporal/decisive-run.ts';

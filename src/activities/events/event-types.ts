@@ -1,6 +1,7 @@
 /** The activities of outgoing events. Types only, so that workflows can import them. */
-import type { DeliveryReport, EndpointKey, QueuedEvent } from '../../domain/event-delivery.ts';
-import type { RecordedEvent } from '../../domain/event-log.ts';
+
+import type { EndpointKey, QueuedEvent, RecordedEvent } from '../../contract/events.ts';
+import type { DeliveryReport } from '../../domain/events-delivery.ts';
 
 export interface PublishEvents {
   environment: string;

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { queueEvents } from '../../client/event-queues.ts';
 import type { WorkerConfig } from '../../config/config.ts';
 import { wantedTypes, wants } from '../../config/events.ts';
-import type { EventType } from '../../domain/event-log.ts';
+import type { EventType } from '../../contract/codes.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { onlyHere } from '../shared/execution.ts';
 import type { PublishActivities } from './event-types.ts';

@@ -1,7 +1,7 @@
 /** Sends creates: the only calls that move money. */
 import { activityInfo } from '@temporalio/activity';
-import { requiresApproval } from '../../domain/approval-policy.ts';
-import type { SendPolicy } from '../../domain/payout.ts';
+import type { SendPolicy } from '../../domain/payout-record.ts';
+import { requiresApproval } from '../../domain/permissions.ts';
 import {
   CreateRefusedError,
   InvalidRequestError,

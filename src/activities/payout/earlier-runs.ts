@@ -2,8 +2,12 @@
 import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { sameBody } from '../../client/start-once.ts';
-import { checkBody, payoutRequestSchema, readStoredRequest } from '../../contract/payout-request.ts';
-import type { CheckedPayoutRequest } from '../../domain/payout.ts';
+import { checkBody } from '../../contract/fields.ts';
+import {
+  type CheckedPayoutRequest,
+  payoutRequestSchema,
+  readStoredRequest,
+} from '../../contract/payout-request.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import {
   type HistoryEvent,

@@ -1,5 +1,5 @@
 /** What it means that the provider refuses an account check or a quote. */
-import type { QuoteMeaning } from '../../domain/provider-records.ts';
+import type { QuoteMeaning } from '../../contract/provider-records.ts';
 import {
   IllegalParameterError,
   InvalidRequestError,

@@ -3,7 +3,7 @@
  * the call may be sent, and makes it provable that nothing was sent.
  */
 import { activityInfo, Context } from '@temporalio/activity';
-import type { SendPolicy } from '../../domain/payout.ts';
+import type { SendPolicy } from '../../domain/payout-record.ts';
 import { NotSentError, UnavailableError } from '../../payments/index.ts';
 import { type Clock, repeat } from '../../runtime/runtime.ts';
 import type { NothingSent, RunFacts, SendGuard } from '../shared/types.ts';

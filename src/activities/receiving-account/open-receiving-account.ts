@@ -1,6 +1,6 @@
 /** Opens a receiving account: sends at most once if in doubt, and searches the list of accounts. */
 import { activityInfo } from '@temporalio/activity';
-import type { SendPolicy } from '../../domain/payout.ts';
+import type { SendPolicy } from '../../domain/payout-record.ts';
 import {
   IllegalParameterError,
   InvalidRequestError,

@@ -1,6 +1,7 @@
 /** Caches usable account checks, and shares concurrent ones. An unusable answer is always fresh. */
-import { accountProblem } from '../../domain/account-check.ts';
-import type { ClientAccounts } from '../../domain/provider-records.ts';
+
+import type { ClientAccounts } from '../../contract/provider-records.ts';
+import { accountProblem } from '../../domain/payout-quote.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 
 type Answer = ClientAccounts | null;

@@ -2,14 +2,14 @@
 import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { endedPayout, notifyFollowUp, startFollowUp } from '../../client/follow-ups.ts';
+import { OUTCOMES } from '../../contract/codes.ts';
 import {
   payoutFollowUpWorkflowId,
   payoutOf,
   payoutOfFollowUp,
   payoutWorkflowId,
 } from '../../contract/ids.ts';
-import type { FollowUpRequest } from '../../domain/follow-up.ts';
-import { OUTCOMES } from '../../domain/payout.ts';
+import type { FollowUpRequest } from '../../contract/reconciliation.ts';
 import { isoTime } from '../../domain/time.ts';
 import { inParallel } from '../../runtime/in-parallel.ts';
 import { Pace } from '../../runtime/pace.ts';

@@ -2,8 +2,8 @@
 import type { Client } from '@temporalio/client';
 import { queueEvents } from '../../client/event-queues.ts';
 import { type EventEndpoints, wants } from '../../config/events.ts';
-import { eventsQuery } from '../../contract/event-messages.ts';
-import type { RecordedEvent } from '../../domain/event-log.ts';
+import type { RecordedEvent } from '../../contract/events.ts';
+import { eventsQuery } from '../../contract/workflows.ts';
 import type { Unresolved } from '../../domain/reconciliation.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { APP } from '../../temporal/search-keys.ts';

@@ -1,6 +1,5 @@
 /** The activities of the reconciliation and of the daily report. Types only, so that workflows can import them. */
-import type { ReportPart } from '../../domain/daily-report.ts';
-import type { FollowUpRequest } from '../../domain/follow-up.ts';
+import type { FollowUpRequest, ReportPart } from '../../contract/reconciliation.ts';
 import type { Unresolved } from '../../domain/reconciliation.ts';
 import type { FailingSearch } from '../../temporal/failing-workflows.ts';
 

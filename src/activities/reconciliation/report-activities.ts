@@ -1,15 +1,10 @@
 /** The activities of the daily report: a day's ended payouts, the open payouts, and what follow-ups found. */
 import type { Client } from '@temporalio/client';
 import type { WorkerConfig } from '../../config/config.ts';
-import { storedResultSchema } from '../../contract/payout-answers.ts';
-import {
-  type AppReport,
-  ageGroup,
-  dayBounds,
-  emptyAppReport,
-  movedMoney,
-} from '../../domain/daily-report.ts';
-import { OUTCOMES } from '../../domain/payout.ts';
+import { OUTCOMES } from '../../contract/codes.ts';
+import { storedResultSchema } from '../../contract/payout.ts';
+import type { AppReport } from '../../contract/reconciliation.ts';
+import { ageGroup, dayBounds, emptyAppReport, movedMoney } from '../../domain/reconciliation.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import { type ListedRun, withPacedLists } from '../../temporal/visibility.ts';

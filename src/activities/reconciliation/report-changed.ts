@@ -1,16 +1,15 @@
 /** Reports what follow-ups found on a day, from their memos. */
 import type { Client } from '@temporalio/client';
-import { type FollowUpChanges, followUpChanges } from '../../contract/follow-up-changes.ts';
 import { payoutOfFollowUp } from '../../contract/ids.ts';
+import { totalsByCurrency } from '../../contract/money.ts';
 import {
   type AppReport,
   type ChangedPayout,
-  dayBounds,
-  emptyAppReport,
-  mergeReportParts,
+  type FollowUpChanges,
+  followUpChanges,
   type ReportPart,
-} from '../../domain/daily-report.ts';
-import { totalsByCurrency } from '../../domain/money.ts';
+} from '../../contract/reconciliation.ts';
+import { dayBounds, emptyAppReport, mergeReportParts } from '../../domain/reconciliation.ts';
 import { inParallel } from '../../runtime/in-parallel.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../../temporal/visibility.ts';
 import type { ReportedPage, ReportPage } from './reconciliation-types.ts';

@@ -1,12 +1,8 @@
 /** Reads the runs for the daily report. */
 import type { Client } from '@temporalio/client';
 import { payoutOf } from '../../contract/ids.ts';
-import {
-  type AppReport,
-  emptyReportPart,
-  mergeReportParts,
-  type ReportPart,
-} from '../../domain/daily-report.ts';
+import type { AppReport, ReportPart } from '../../contract/reconciliation.ts';
+import { emptyReportPart, mergeReportParts } from '../../domain/reconciliation.ts';
 import { inParallel } from '../../runtime/in-parallel.ts';
 import { type ListedRun, listRunPage } from '../../temporal/visibility.ts';
 import type { ReportedPage, ReportPage } from './reconciliation-types.ts';

@@ -4,7 +4,7 @@
  */
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { WorkerConfig } from '../../config/config.ts';
-import { holdOf } from '../../domain/rate-limit-lease.ts';
+import { holdOf } from '../../domain/rate-limit.ts';
 import { HOUR_MS } from '../../domain/time.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { onlyHere } from './execution.ts';

@@ -1,5 +1,5 @@
 /** The failure types of activities, as histories and the Temporal UI show them. `docs/reference.md` is generated from this table. */
-import type { Explained } from '../../domain/attention-codes.ts';
+import type { Explained } from '../../contract/attention-codes.ts';
 import type { PaymentsErrorCode } from '../../payments/index.ts';
 
 /** All other types are the codes of provider errors. */

@@ -1,8 +1,7 @@
 /** Bad input: the only cause for which our workflows fail. Every check returns the bad fields. */
 import { ApplicationFailure } from '@temporalio/activity';
 import type { WorkerConfig } from '../../config/config.ts';
-import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
-import type { FieldError } from '../../contract/payout-request.ts';
+import { type FieldError, INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
 
 export const NOT_CONFIGURED: FieldError = { path: 'app', message: 'is not configured' };
 const USER_MISSING = { path: 'openId', message: 'is required: calls use the token of a user' };

@@ -2,8 +2,8 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { leaseWorkflowId } from '../../contract/ids.ts';
-import { settingsIn } from '../../contract/lease-settings.ts';
-import { inForce, type LeaseSettings, type SharedSettings } from '../../domain/rate-limit-lease.ts';
+import { type LeaseSettings, type SharedSettings, settingsIn } from '../../contract/rate-limit.ts';
+import { inForce } from '../../domain/rate-limit.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { failoverVersionOf } from '../../temporal/namespace.ts';

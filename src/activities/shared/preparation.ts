@@ -3,18 +3,15 @@ import { activityInfo } from '@temporalio/activity';
 import { z } from 'zod';
 import type { Application } from '../../config/applications.ts';
 import { payoutSettings, sendPolicy, type WorkerConfig } from '../../config/config.ts';
+import type { FieldError } from '../../contract/failures.ts';
+import { appName, type CheckResult, checkBody } from '../../contract/fields.ts';
 import { apiTaskQueue, payoutWorkflowId, receivingAccountWorkflowId } from '../../contract/ids.ts';
-import { storedResultSchema } from '../../contract/payout-answers.ts';
-import {
-  appName,
-  type CheckResult,
-  checkBody,
-  checkPayoutRequest,
-  type FieldError,
-} from '../../contract/payout-request.ts';
+import { storedResultSchema } from '../../contract/payout.ts';
+import { checkPayoutRequest } from '../../contract/payout-request.ts';
 import { checkReceivingAccount } from '../../contract/receiving-account.ts';
-import { requiresApproval } from '../../domain/approval-policy.ts';
-import type { FollowUpPlan, FollowUpRequest } from '../../domain/follow-up.ts';
+import type { FollowUpRequest } from '../../contract/reconciliation.ts';
+import { requiresApproval } from '../../domain/permissions.ts';
+import type { FollowUpPlan } from '../../domain/reconciliation-follow-up.ts';
 import { authorizationUrl } from '../../payments/index.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { eventTypesOf } from '../events/publish-events.ts';

@@ -1,10 +1,11 @@
 /** Checks the open points of the specification with harmless reads. No answer of the provider makes it throw. */
-import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
-import { isMasked } from '../../domain/echo.ts';
-import { formatMoney } from '../../domain/money.ts';
-import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
-import type { PayoutOrder, Quote, TradeKey, TradeResult } from '../../domain/provider-records.ts';
-import { type ClockOffset, clockOffset } from '../../domain/time.ts';
+
+import { formatMoney } from '../../contract/money.ts';
+import { OPEN_POINTS, type ProbeFinding } from '../../contract/open-points.ts';
+import type { PayoutOrder, Quote, TradeKey, TradeResult } from '../../contract/provider-records.ts';
+import type { ClockOffset, ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
+import { isMasked } from '../../domain/provider-text.ts';
+import { clockOffset } from '../../domain/time.ts';
 import { MalformedAnswerError, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Clock, Random, Runtime } from '../../runtime/runtime.ts';
 

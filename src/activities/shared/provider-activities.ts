@@ -1,11 +1,11 @@
 /** The calls to the provider as activities. Two calls in one only where the second follows from the first. */
 import { activityInfo } from '@temporalio/activity';
-import { accountProblem } from '../../domain/account-check.ts';
-import { clientPair } from '../../domain/client-pair.ts';
-import type { QuoteSent } from '../../domain/deadlines.ts';
-import type { SendPolicy } from '../../domain/payout.ts';
-import type { Quote, QuoteMeaning, QuoteRequest, TradeKey } from '../../domain/provider-records.ts';
-import { finalStatus } from '../../domain/trade-verdict.ts';
+import { clientPair } from '../../contract/ids.ts';
+import type { Quote, QuoteMeaning, QuoteRequest, TradeKey } from '../../contract/provider-records.ts';
+import { accountProblem } from '../../domain/payout-quote.ts';
+import type { SendPolicy } from '../../domain/payout-record.ts';
+import { finalStatus } from '../../domain/payout-trade.ts';
+import type { QuoteSent } from '../../domain/time.ts';
 import {
   isTokenRejected,
   OrderNotExistError,

@@ -1,14 +1,16 @@
 /** The arguments and results of activities. Types only, so that workflows can import them. */
+
+import type { EventType } from '../../contract/codes.ts';
+import type { Reason } from '../../contract/payout.ts';
+import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
+import type * as provider from '../../contract/provider-records.ts';
+import type { LeaseTerm, ReleasedLease } from '../../contract/rate-limit.ts';
+import type { CheckedOpeningRequest } from '../../contract/receiving-account.ts';
+import type { Grant, TokenOwner } from '../../contract/tokens.ts';
 import type { ProbeResult, ProbeTarget, WorkerDescription } from '../../contract/workflows.ts';
-import type { QuoteSent } from '../../domain/deadlines.ts';
-import type { EventType } from '../../domain/event-log.ts';
-import type { FollowUpPlan } from '../../domain/follow-up.ts';
-import type { CheckedPayoutRequest, PayoutSettings, Reason } from '../../domain/payout.ts';
-import type { Clearance } from '../../domain/payout-record.ts';
-import type * as provider from '../../domain/provider-records.ts';
-import type { LeaseTerm, ReleasedLease } from '../../domain/rate-limit-lease.ts';
-import type { CheckedOpeningRequest } from '../../domain/receiving-account.ts';
-import type { Grant, TokenOwner } from '../../domain/token-record.ts';
+import type { Clearance, PayoutSettings } from '../../domain/payout-record.ts';
+import type { FollowUpPlan } from '../../domain/reconciliation-follow-up.ts';
+import type { QuoteSent } from '../../domain/time.ts';
 
 /** On whose behalf a call is made. A worker of another environment or application refuses it. */
 export interface Caller {

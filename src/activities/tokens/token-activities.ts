@@ -1,7 +1,8 @@
 /** The calls that return tokens: sealed to the workflow, and in the clear only to this process's cache. */
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
-import type { UserTokens } from '../../domain/provider-records.ts';
-import { type Grant, type TokenOwner, tokenKind } from '../../domain/token-record.ts';
+import type { UserTokens } from '../../contract/provider-records.ts';
+import type { Grant, TokenOwner } from '../../contract/tokens.ts';
+import { tokenKind } from '../../domain/tokens.ts';
 import { fingerprint, type TokenSeal } from '../../encryption/token-seal.ts';
 import { NotSentError, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Random, Runtime } from '../../runtime/runtime.ts';

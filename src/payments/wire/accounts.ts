@@ -1,13 +1,13 @@
 /** Spec: Account information, and Receiving account balance response. */
 import { z } from 'zod';
-import { isPlainText, plainText } from '../../domain/plain-text.ts';
 import type {
   ClientAccount,
   ClientAccounts,
   OpaqueRecord,
   ReceivingAccountBalance,
   UnreadableAccount,
-} from '../../domain/provider-records.ts';
+} from '../../contract/provider-records.ts';
+import { isPlainText, plainText } from '../../domain/provider-text.ts';
 import { ID_FIELDS } from '../../domain/receiving-account.ts';
 import { isJsonObject, numbersToText } from '../exact-json.ts';
 import { balance, compact, currency, inCurrency, text } from './scalars.ts';

@@ -1,6 +1,6 @@
 /** Spec: Fee and exchange quote, and Payout order (camelCase on the wire). */
 import { z } from 'zod';
-import type { PayoutOrder, Quote } from '../../domain/provider-records.ts';
+import type { PayoutOrder, Quote } from '../../contract/provider-records.ts';
 import {
   balanceMoney,
   compact,

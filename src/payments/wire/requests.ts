@@ -1,7 +1,7 @@
 /** The requests: schemas with the spec's lengths and enumerations in our own spelling, and bodies as on the wire. */
 import { z } from 'zod';
-import { AMOUNT_PATTERN, type Money, normalizeAmount } from '../../domain/money.ts';
-import type { CreatePayoutRequest, QuoteRequest } from '../../domain/provider-records.ts';
+import { AMOUNT_PATTERN, type Money, normalizeAmount } from '../../contract/money.ts';
+import type { CreatePayoutRequest, QuoteRequest } from '../../contract/provider-records.ts';
 import { InvalidRequestError } from '../errors.ts';
 import { jsonNumber } from '../exact-json.ts';
 import type { OperationName } from '../operations.ts';

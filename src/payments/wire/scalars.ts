@@ -1,7 +1,7 @@
 /** The scalars of the provider's answers, in every spelling that the spec uses. */
 import { z } from 'zod';
-import { type Money, normalizeAmount } from '../../domain/money.ts';
-import { isDamaged, isPlainText, plainText } from '../../domain/plain-text.ts';
+import { type Money, normalizeAmount } from '../../contract/money.ts';
+import { isDamaged, isPlainText, plainText } from '../../domain/provider-text.ts';
 import { exactNumberText } from '../exact-json.ts';
 
 /** A schema from a function that returns undefined for a bad value. Messages never contain the value. */

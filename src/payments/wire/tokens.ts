@@ -1,6 +1,6 @@
 /** Spec: Token record, and Application token. */
 import { z } from 'zod';
-import type { ApplicationToken, UserTokens } from '../../domain/provider-records.ts';
+import type { ApplicationToken, UserTokens } from '../../contract/provider-records.ts';
 import { seconds, text, token } from './scalars.ts';
 
 const MAX_TOKEN = 8192;

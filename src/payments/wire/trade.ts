@@ -1,7 +1,7 @@
 /** Spec: Payout trade result, and Payout trade detail. */
 import { z } from 'zod';
-import type { Debit } from '../../domain/payout.ts';
-import type { TradeDetail, TradeResult, TradeSplit } from '../../domain/provider-records.ts';
+import type { Debit } from '../../contract/payout.ts';
+import type { TradeDetail, TradeResult, TradeSplit } from '../../contract/provider-records.ts';
 import {
   amount,
   compact,

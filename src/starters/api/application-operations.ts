@@ -1,8 +1,8 @@
 /** The stop switch of an application. */
 import { z } from 'zod';
-import { pauseSchema } from '../../contract/lease-settings.ts';
-import { appName, text } from '../../contract/payout-request.ts';
-import { MAX_REASON_LENGTH } from '../../domain/rate-limit-lease.ts';
+import { appName, text } from '../../contract/fields.ts';
+import { pauseSchema } from '../../contract/rate-limit.ts';
+import { MAX_REASON_LENGTH } from '../../domain/rate-limit.ts';
 import type { Clients } from './clients.ts';
 import { empty, noBody, type Operation, operation } from './operation.ts';
 

@@ -2,8 +2,8 @@
 import { appendFileSync } from 'node:fs';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Verb } from '../../config/callers.ts';
-import { batchId } from '../../contract/payout-batch.ts';
-import { appName, ownId } from '../../contract/payout-request.ts';
+import { batchId } from '../../contract/batch.ts';
+import { appName, ownId } from '../../contract/fields.ts';
 import { isJsonObject } from '../../payments/exact-json.ts';
 import { authenticatedCaller } from './callers.ts';
 import { causesOf } from './causes.ts';

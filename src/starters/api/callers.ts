@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { bearerKey, findKey } from '../../config/bearer-keys.ts';
 import { type Caller, type Callers, TEST_CALLER, type Verb } from '../../config/callers.ts';
-import type { CheckedPayoutRequest } from '../../domain/payout.ts';
+import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import { amountRefusal, type Refusal, type ScopedIds, scopeRefusal } from '../../domain/permissions.ts';
 import { requireOneHeader } from './bodies.ts';
 import { Problem } from './problem.ts';

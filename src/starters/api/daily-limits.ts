@@ -1,7 +1,7 @@
 /** Starts payouts within the daily limits of a caller. */
 import type { Caller } from '../../config/callers.ts';
+import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import { hasDailyLimits } from '../../domain/daily-limits.ts';
-import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import type { Clients } from './clients.ts';
 
 interface Start<T> {

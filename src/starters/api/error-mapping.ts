@@ -15,9 +15,8 @@ import { AuthorizationsBusyError, StillExchangingError } from '../../client/auth
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
 import { EndedError, PayoutsError, type PayoutsErrorCode } from '../../client/payouts-error.ts';
 import { TooManyReadsError } from '../../client/shared-reads.ts';
-import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
-import type { ProblemDocument } from '../../contract/payout-answers.ts';
-import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems.ts';
+import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failures.ts';
+import { PROBLEMS, type ProblemDocument, type ProblemKind, problemType } from '../../contract/problems.ts';
 import { applicationFailure, isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { BatchFileError } from '../batch-file/rows.ts';
 import { causesOf } from './causes.ts';

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import type { Caller } from '../../config/callers.ts';
-import { appName, identifier, timeWithOffset } from '../../contract/payout-request.ts';
-import { OUTCOMES, PHASES } from '../../domain/payout.ts';
+import { OUTCOMES, PHASES } from '../../contract/codes.ts';
+import { appName, identifier, timeWithOffset } from '../../contract/fields.ts';
 import { isScoped } from '../../domain/permissions.ts';
 import type { Clients } from './clients.ts';
 import { empty, noBody, type Operation, operation } from './operation.ts';

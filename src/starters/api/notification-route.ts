@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Receipt } from '../../config/api-config.ts';
 import type { Callers } from '../../config/callers.ts';
-import { appName } from '../../contract/payout-request.ts';
+import { appName } from '../../contract/fields.ts';
 import { eventLogger } from '../../observability/log.ts';
 import {
   type NotificationFields,

@@ -1,20 +1,17 @@
 /** The OpenAPI document, generated from the schemas that validate requests. */
 import { z } from 'zod';
+import { codesOf, OPENING_ATTENTION, PAYOUT_ATTENTION } from '../../contract/attention-codes.ts';
+import { EVENT_TYPES, type EventType, OPENING_REASON_CODES, REASON_CODES } from '../../contract/codes.ts';
 import { eventSchema, meaningOf } from '../../contract/events.ts';
-import { descriptionOf } from '../../contract/field-descriptions.ts';
-import { jsonSchema } from '../../contract/json-schema.ts';
-import { payoutResultSchema, payoutStateSchema, problemSchema } from '../../contract/payout-answers.ts';
+import { descriptionOf, jsonSchema } from '../../contract/json-schema.ts';
+import { payoutResultSchema, payoutStateSchema } from '../../contract/payout.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
-import { PROBLEM_KINDS, PROBLEMS, problemType } from '../../contract/problems.ts';
+import { PROBLEM_KINDS, PROBLEMS, problemSchema, problemType } from '../../contract/problems.ts';
 import {
   receivingAccountResultSchema,
   receivingAccountSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
-import { codesOf, OPENING_ATTENTION, PAYOUT_ATTENTION } from '../../domain/attention-codes.ts';
-import { EVENT_TYPES, type EventType } from '../../domain/event-log.ts';
-import { REASON_CODES } from '../../domain/payout.ts';
-import { OPENING_REASON_CODES } from '../../domain/receiving-account.ts';
 import { type Content, OPEN_ROUTES, type OpenRoute } from './open-routes.ts';
 import { empty, type Operation } from './operation.ts';
 

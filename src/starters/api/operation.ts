@@ -1,7 +1,7 @@
 /** A route of the API server: its request and its response, for Fastify and for the OpenAPI document. */
 import { z } from 'zod';
 import type { Caller, Verb } from '../../config/callers.ts';
-import { appName, type CheckResult, checkBody } from '../../contract/payout-request.ts';
+import { appName, type CheckResult, checkBody } from '../../contract/fields.ts';
 import { isJsonObject } from '../../payments/exact-json.ts';
 import { BatchFile } from '../batch-file/batch-file.ts';
 import { requireApplication } from './callers.ts';

@@ -2,12 +2,11 @@
 import { z } from 'zod';
 import type { PayoutRef, PayoutStart } from '../../client/payouts.ts';
 import type { Caller, Verb } from '../../config/callers.ts';
-import { payoutResultSchema, payoutStateSchema } from '../../contract/payout-answers.ts';
-import { ownId, payoutRequestSchema, text } from '../../contract/payout-request.ts';
-import { TOLERANCE, TOLERANCE_RULE } from '../../domain/decisions.ts';
-import type { PayoutState } from '../../domain/payout.ts';
-import { isScoped } from '../../domain/permissions.ts';
-import { isStarter, starterName } from '../../domain/starter.ts';
+import { TOLERANCE, TOLERANCE_RULE } from '../../contract/codes.ts';
+import { ownId, text } from '../../contract/fields.ts';
+import { type PayoutState, payoutResultSchema, payoutStateSchema } from '../../contract/payout.ts';
+import { payoutRequestSchema } from '../../contract/payout-request.ts';
+import { isScoped, isStarter, starterName } from '../../domain/permissions.ts';
 import { requirePayout, requirePayoutScope } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { withinDailyLimits } from './daily-limits.ts';

@@ -1,5 +1,5 @@
 /** The error that a route throws to respond with a problem document (RFC 9457). */
-import type { FieldError } from '../../contract/payout-request.ts';
+import type { FieldError } from '../../contract/failures.ts';
 import { PROBLEMS, type ProblemKind } from '../../contract/problems.ts';
 
 interface ProblemExtras {

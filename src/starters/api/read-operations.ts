@@ -1,9 +1,9 @@
 /** Quotes, accounts and receiving accounts: a worker reads them from the provider, and no money moves. */
 import { z } from 'zod';
-import { balanceAnswer, moneyAnswer } from '../../contract/payout-answers.ts';
-import { appName, currency, identifier, payoutRequestSchema, text } from '../../contract/payout-request.ts';
+import { REASON_CODES } from '../../contract/codes.ts';
+import { appName, balanceAnswer, currency, identifier, moneyAnswer, text } from '../../contract/fields.ts';
+import { payoutRequestSchema } from '../../contract/payout-request.ts';
 import { accountId, payer } from '../../contract/receiving-account.ts';
-import { REASON_CODES } from '../../domain/payout.ts';
 import { requirePayoutScope, requireScope } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { empty, noBody, type Operation, operation } from './operation.ts';

@@ -2,10 +2,7 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { endedPayout, notifyFollowUp } from '../../client/follow-ups.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
-import {
-  type Notification as NotificationSignal,
-  notificationSignal,
-} from '../../contract/payout-messages.ts';
+import { type Notification as NotificationSignal, notificationSignal } from '../../contract/workflows.ts';
 import type { Notification } from '../../payments/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
 import { type Clock, repeat } from '../../runtime/runtime.ts';

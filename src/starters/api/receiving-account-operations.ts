@@ -2,16 +2,15 @@
 import { z } from 'zod';
 import type { OpeningRef } from '../../client/receiving-accounts.ts';
 import type { Caller } from '../../config/callers.ts';
-import { ownId } from '../../contract/payout-request.ts';
+import { ownId } from '../../contract/fields.ts';
 import {
   accountId,
+  type CheckedOpeningRequest,
   receivingAccountResultSchema,
   receivingAccountSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
-import { isScoped } from '../../domain/permissions.ts';
-import type { CheckedOpeningRequest } from '../../domain/receiving-account.ts';
-import { starterName } from '../../domain/starter.ts';
+import { isScoped, starterName } from '../../domain/permissions.ts';
 import { requireScope } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { empty, type Operation, operation, startedFields } from './operation.ts';

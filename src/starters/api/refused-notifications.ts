@@ -3,7 +3,7 @@
  * has nothing of a notification: the reasons are our own words, and applications are those of the configuration.
  */
 import type { Callers } from '../../config/callers.ts';
-import { type EventLogger, logEvent } from '../../domain/business-events.ts';
+import { type EventLogger, logEvent } from '../../domain/telemetry.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 
 const INTERVAL_MS = 60_000;

@@ -1,6 +1,6 @@
 /** A span for each HTTP request, in the trace of the caller if its `traceparent` names one. */
 import type { FastifyInstance } from 'fastify';
-import { isTraceParent } from '../../domain/trace.ts';
+import { isTraceParent } from '../../domain/telemetry.ts';
 import { isTracing, type Span, startSpan, within } from '../../observability/trace-context.ts';
 import { routeOf } from './metrics.ts';
 

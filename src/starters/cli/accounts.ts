@@ -1,7 +1,6 @@
 /** The verbs below `account`. */
 import type { ReceivingAccounts } from '../../client/receiving-accounts.ts';
-import type { ReceivingAccountInput } from '../../contract/receiving-account.ts';
-import type { ReceivingAccountState } from '../../domain/receiving-account.ts';
+import type { ReceivingAccountInput, ReceivingAccountState } from '../../contract/receiving-account.ts';
 import { type Answer, EXIT } from './answer.ts';
 import type { Session } from './session.ts';
 import { attentionText, facts, grid, money } from './text.ts';

@@ -1,5 +1,5 @@
 /** The answer of a verb, printed as one JSON document or as text. */
-import type { FieldError } from '../../contract/payout-request.ts';
+import type { FieldError } from '../../contract/failures.ts';
 
 /** Stable: scripts rely on them. */
 export const EXIT = {

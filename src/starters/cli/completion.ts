@@ -1,6 +1,6 @@
 /** `completion bash|zsh`: a script that completes verbs, options and files. It starts no process for each completion. */
 import { Argument, type Command, Option } from 'commander';
-import { OUTCOMES, PHASES } from '../../domain/payout.ts';
+import { OUTCOMES, PHASES } from '../../contract/codes.ts';
 
 /** Options with values to choose from. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {

@@ -3,8 +3,8 @@
  * found and what to do. What this machine cannot determine is `unknown`.
  */
 import { ConfigError, type Environment } from '../../config/environment.ts';
+import { OPEN_POINTS, type ProbeFinding } from '../../contract/open-points.ts';
 import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
-import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
 import { messageOf } from '../../temporal/client-errors.ts';
 import { type Answer, EXIT } from './answer.ts';
 import { type Check, type ClockOffsets, compareClocks, problem, type Verdict } from './doctor/check.ts';

@@ -1,7 +1,7 @@
 /** The verbs below `events`. */
 import { type EndpointRef, Events, type ListedEndpoint, type Resent } from '../../client/events.ts';
 import type { PayoutRef } from '../../client/payouts.ts';
-import type { EndpointState } from '../../domain/event-delivery.ts';
+import type { EndpointState } from '../../contract/events.ts';
 import { type Answer, EXIT, UsageError } from './answer.ts';
 import type { Session } from './session.ts';
 import { attentionText, colors, facts, grid } from './text.ts';

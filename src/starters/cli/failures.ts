@@ -7,7 +7,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { isConflict, isNotAccepted } from '../../client/payouts-error.ts';
-import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
+import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failures.ts';
 import { isUndecryptable } from '../../encryption/payload-codec.ts';
 import {
   applicationFailure,

@@ -1,14 +1,14 @@
 /** `list`: finds payouts by phase, outcome, application or attention flag, and shows the reasons of flags. */
 import type { ListedPayout, PayoutFilter } from '../../client/lists.ts';
 import { Pauses } from '../../client/pauses.ts';
+import type { AttentionCode, AttentionOf } from '../../contract/attention-codes.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
-import type { AttentionCode, AttentionOf } from '../../domain/attention-codes.ts';
-import { followUpReasons } from '../../domain/follow-up.ts';
 import {
   describeFailingWorkflow,
   type FailingWorkflow,
   WORKFLOW_TASK_FAILS,
 } from '../../domain/reconciliation.ts';
+import { followUpReasons } from '../../domain/reconciliation-follow-up.ts';
 import { inParallel } from '../../runtime/in-parallel.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import { WorkflowStuckError } from '../../temporal/stuck-workflow.ts';

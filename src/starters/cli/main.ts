@@ -1,8 +1,8 @@
 /** `npm run payouts -- <verb>`: the command line. Connects to Temporal only. */
 import { Command, CommanderError } from 'commander';
 import type { PayoutRef, Payouts } from '../../client/payouts.ts';
-import type { ApprovalDecision } from '../../contract/payout-messages.ts';
-import type { PayoutState } from '../../domain/payout.ts';
+import type { PayoutState } from '../../contract/payout.ts';
+import type { ApprovalDecision } from '../../contract/workflows.ts';
 import { accountVerbs } from './account-verbs.ts';
 import { EXIT, UsageError } from './answer.ts';
 import { batchVerbs } from './batch-verbs.ts';

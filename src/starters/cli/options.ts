@@ -1,13 +1,11 @@
 /** Validates options. Loads neither Temporal's client nor schemas, so that invalid input fails fast. */
 import type { BatchFilter, PayoutFilter } from '../../client/lists.ts';
 import { DURATION_RULE, durationMs } from '../../config/durations.ts';
+import { OUTCOMES, PHASES, TOLERANCE, TOLERANCE_RULE } from '../../contract/codes.ts';
 import { APP_NAME, OWN_ID, OWN_ID_RULE } from '../../contract/ids.ts';
-import type { Resolution } from '../../contract/payout-messages.ts';
-import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
-import { dayBounds } from '../../domain/daily-report.ts';
-import { TOLERANCE, TOLERANCE_RULE } from '../../domain/decisions.ts';
-import { OUTCOMES, PHASES } from '../../domain/payout.ts';
-import { MAX_REASON_LENGTH } from '../../domain/rate-limit-lease.ts';
+import type { OpeningResolution, Resolution } from '../../contract/workflows.ts';
+import { MAX_REASON_LENGTH } from '../../domain/rate-limit.ts';
+import { dayBounds } from '../../domain/reconciliation.ts';
 import { UsageError } from './answer.ts';
 
 export interface ListOptions extends RangeOptions {

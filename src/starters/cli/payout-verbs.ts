@@ -2,8 +2,9 @@
 import { endedPayout, notifyFollowUp } from '../../client/follow-ups.ts';
 import type { PayoutRef, Payouts, StartedPayout } from '../../client/payouts.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
-import { followUpReasons } from '../../domain/follow-up.ts';
-import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../../domain/payout.ts';
+import type { PayoutResult, PayoutState } from '../../contract/payout.ts';
+import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
+import { followUpReasons } from '../../domain/reconciliation-follow-up.ts';
 import { isGone } from '../../temporal/client-errors.ts';
 import { followUpOf } from '../follow-ups.ts';
 import { type Answer, EXIT } from './answer.ts';

@@ -1,6 +1,6 @@
 /** Prints why a verb failed. */
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
-import { fieldName } from '../../contract/field-names.ts';
+import { fieldName } from '../../contract/failures.ts';
 import { type Failure, invalidInput, UsageError } from './answer.ts';
 
 export async function printFailure(error: unknown, json: boolean): Promise<void> {

@@ -1,7 +1,7 @@
 /** What a verb shows while it waits: one line on standard error, if that is a terminal. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PayoutRef } from '../../client/payouts.ts';
-import type { PayoutState } from '../../domain/payout.ts';
+import type { PayoutState } from '../../contract/payout.ts';
 import { changeDetector } from '../../temporal/queries.ts';
 import type { Session } from './session.ts';
 

@@ -1,9 +1,9 @@
 /** `report`: the payouts of a day by outcome, their changes after the end, and the open payouts. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dailyReport, reportWorkflowId } from '../../client/reads.ts';
-import type { DailyReport } from '../../domain/daily-report.ts';
-import type { Money } from '../../domain/money.ts';
-import { OUTCOMES } from '../../domain/payout.ts';
+import { OUTCOMES } from '../../contract/codes.ts';
+import type { Money } from '../../contract/money.ts';
+import type { DailyReport } from '../../contract/reconciliation.ts';
 import { isFailing } from '../../temporal/failing-workflows.ts';
 import { WorkflowStuckError } from '../../temporal/stuck-workflow.ts';
 import type { Answer } from './answer.ts';

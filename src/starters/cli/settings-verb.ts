@@ -5,7 +5,8 @@ import {
   SharedSettingsOf,
 } from '../../client/shared-settings.ts';
 import type { ApprovalsFile } from '../../config/approvals.ts';
-import { type ApprovalPolicy, NO_APPROVAL_POLICY } from '../../domain/approval-policy.ts';
+import type { ApprovalPolicy } from '../../contract/rate-limit.ts';
+import { NO_APPROVAL_POLICY } from '../../domain/permissions.ts';
 import { type Answer, EXIT, UsageError } from './answer.ts';
 import type { CheckedSettings, SettingsOptions } from './options.ts';
 import type { Session } from './session.ts';

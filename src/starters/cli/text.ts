@@ -3,10 +3,11 @@
 import Table from 'cli-table3';
 import pc from 'picocolors';
 import type { Pausable } from '../../client/pauses.ts';
-import type { AttentionCode, AttentionOf } from '../../domain/attention-codes.ts';
-import { coveredText, type MadeDecision } from '../../domain/decisions.ts';
-import type { Money } from '../../domain/money.ts';
-import type { AgreedQuote, Metadata, PayoutResult, PayoutState } from '../../domain/payout.ts';
+import type { AttentionCode, AttentionOf } from '../../contract/attention-codes.ts';
+import type { Money } from '../../contract/money.ts';
+import type { AgreedQuote, MadeDecision, PayoutResult, PayoutState } from '../../contract/payout.ts';
+import type { Metadata } from '../../contract/payout-request.ts';
+import { coveredText } from '../../domain/payout-state.ts';
 
 const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
 

@@ -1,5 +1,5 @@
 /** Whether the lease is valid: since the send of the last renewal that Temporal acknowledged, for a fixed time. */
-import { RENEWAL_VALID_MS } from '../../domain/rate-limit-lease.ts';
+import { RENEWAL_VALID_MS } from '../../domain/rate-limit.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 
 /** A time on both clocks, because the monotonic clock may stop while the machine is suspended. */

@@ -2,8 +2,7 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { Leases, startLease } from '../../client/leases.ts';
 import { leaseWorkflowId } from '../../contract/ids.ts';
-import { settingsIn } from '../../contract/lease-settings.ts';
-import type { LeaseKey, LeaseSettings, LeaseTerm } from '../../domain/rate-limit-lease.ts';
+import { type LeaseKey, type LeaseSettings, type LeaseTerm, settingsIn } from '../../contract/rate-limit.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 
 const CHECK_EVERY_MS = 5_000;

@@ -5,18 +5,16 @@
 import { ApplicationFailure, activityInfo, Context, log } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { LeaseActivities } from '../../activities/shared/types.ts';
-import { appRenamedSignal } from '../../contract/lease-messages.ts';
-import { leaseSettingsSchema } from '../../contract/lease-settings.ts';
-import { logEvent } from '../../domain/business-events.ts';
 import {
-  inForce,
   type LeaseHandover,
-  type LeaseHeartbeat,
   type LeaseSettings,
   type LeaseTerm,
-  MAX_TERM_MS,
+  leaseSettingsSchema,
   type ReleasedLease,
-} from '../../domain/rate-limit-lease.ts';
+} from '../../contract/rate-limit.ts';
+import { appRenamedSignal } from '../../contract/workflows.ts';
+import { inForce, type LeaseHeartbeat, MAX_TERM_MS } from '../../domain/rate-limit.ts';
+import { logEvent } from '../../domain/telemetry.ts';
 import { type Clock, repeat } from '../../runtime/runtime.ts';
 import { wholeHistory } from '../../temporal/histories.ts';
 import { failoverVersionOf } from '../../temporal/namespace.ts';

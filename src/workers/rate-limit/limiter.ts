@@ -3,7 +3,8 @@
  * arrive within a second, and lets a call be written only while the lease is valid.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type LeaseHandover, type LeaseHeartbeat, WINDOW_MS } from '../../domain/rate-limit-lease.ts';
+import type { LeaseHandover } from '../../contract/rate-limit.ts';
+import { type LeaseHeartbeat, WINDOW_MS } from '../../domain/rate-limit.ts';
 import {
   type CallEnd,
   type CallGate,

@@ -1,14 +1,8 @@
 /** While this process owns the lease, it serves the queues of the application's calls. */
 import { log } from '@temporalio/activity';
-import { logEvent } from '../../domain/business-events.ts';
-import type {
-  LeaseHandover,
-  LeaseHeartbeat,
-  LeaseKey,
-  LeaseSettings,
-  SharedSettings,
-} from '../../domain/rate-limit-lease.ts';
-import { holdOf } from '../../domain/rate-limit-lease.ts';
+import type { LeaseHandover, LeaseKey, LeaseSettings, SharedSettings } from '../../contract/rate-limit.ts';
+import { holdOf, type LeaseHeartbeat } from '../../domain/rate-limit.ts';
+import { logEvent } from '../../domain/telemetry.ts';
 import { type Clock, sleep } from '../../runtime/runtime.ts';
 import { type Runnable, shutDown } from '../activity-worker.ts';
 import type { Fence } from './fence.ts';

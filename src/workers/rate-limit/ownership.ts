@@ -1,7 +1,7 @@
 /** Which leases this process owns, and whether it should release one to another process. */
 import type { Client } from '@temporalio/client';
 import { leaseTaskQueue, leaseWorkflowId } from '../../contract/ids.ts';
-import type { LeaseKey } from '../../domain/rate-limit-lease.ts';
+import type { LeaseKey } from '../../contract/rate-limit.ts';
 import { type Runtime, sleep } from '../../runtime/runtime.ts';
 
 const CHECK_EVERY_MS = 5_000;

@@ -1,11 +1,7 @@
 /** What a new owner knows about the previous one, and how long it must therefore send nothing. */
-import {
-  type LeaseHeartbeat,
-  type PreviousOwner,
-  RENEWAL_VALID_MS,
-  type ReleasedLease,
-  WINDOW_MS,
-} from '../../domain/rate-limit-lease.ts';
+
+import type { PreviousOwner, ReleasedLease } from '../../contract/rate-limit.ts';
+import { type LeaseHeartbeat, RENEWAL_VALID_MS, WINDOW_MS } from '../../domain/rate-limit.ts';
 
 export interface Predecessor {
   silentMs: number;

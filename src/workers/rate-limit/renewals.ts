@@ -6,7 +6,7 @@ import {
   ActivityResetError,
   type Client,
 } from '@temporalio/client';
-import { LEASE_TIMEOUT_MS, type LeaseHeartbeat, RENEWAL_INTERVAL_MS } from '../../domain/rate-limit-lease.ts';
+import { LEASE_TIMEOUT_MS, type LeaseHeartbeat, RENEWAL_INTERVAL_MS } from '../../domain/rate-limit.ts';
 import { type Clock, repeat } from '../../runtime/runtime.ts';
 import type { Fence } from './fence.ts';
 

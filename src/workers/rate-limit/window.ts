@@ -11,7 +11,7 @@
  *
  * Times are milliseconds on one monotonic clock.
  */
-import { WINDOW_MS } from '../../domain/rate-limit-lease.ts';
+import { WINDOW_MS } from '../../domain/rate-limit.ts';
 import { RoundTrips } from './round-trips.ts';
 
 export interface SentCall {

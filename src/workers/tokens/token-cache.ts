@@ -2,7 +2,7 @@
  * The access tokens of this process's calls, only in memory. Token calls that run in this process fill the cache;
  * otherwise it fetches tokens from the renewal workflow. A call waits only if there is no usable token.
  */
-import type { TokenOwner } from '../../domain/token-record.ts';
+import type { TokenOwner } from '../../contract/tokens.ts';
 import { fingerprint, type TokenSeal } from '../../encryption/token-seal.ts';
 import type { TokenKind, TokenSource } from '../../payments/index.ts';
 import type { Runtime } from '../../runtime/runtime.ts';

@@ -11,8 +11,8 @@ import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { visibilityLags } from '../../activities/shared/failures.ts';
 import type { GrantHistories } from '../../activities/tokens/token-activities.ts';
-import { authorizedSignal } from '../../contract/token-messages.ts';
-import type { Grant } from '../../domain/token-record.ts';
+import type { Grant } from '../../contract/tokens.ts';
+import { authorizedSignal } from '../../contract/workflows.ts';
 import { firstEvents, type HistoryEvent, type WorkflowRun, wholeHistory } from '../../temporal/histories.ts';
 import { type ListedRun, listRunsOf } from '../../temporal/visibility.ts';
 

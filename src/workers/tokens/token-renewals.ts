@@ -8,9 +8,9 @@ import {
 import { TypedSearchAttributes } from '@temporalio/common';
 import type { WorkerConfig } from '../../config/config.ts';
 import { PAYOUTS_TASK_QUEUE, tokenWorkflowId } from '../../contract/ids.ts';
-import { authorizedSignal, grantUpdate } from '../../contract/token-messages.ts';
-import { TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/deadlines.ts';
-import type { CurrentGrant, Grant, TokenOwner } from '../../domain/token-record.ts';
+import type { CurrentGrant, Grant, TokenOwner } from '../../contract/tokens.ts';
+import { authorizedSignal, grantUpdate } from '../../contract/workflows.ts';
+import { TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/time.ts';
 import type { ProblemLog } from '../../observability/log.ts';
 import { type Runtime, repeat, sleep } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';

@@ -2,10 +2,10 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { ParentClosePolicy, startChild, WorkflowIdReusePolicy, workflowInfo } from '@temporalio/workflow';
 import type { CheckedRows } from '../../activities/batch/batch-types.ts';
-import type { AddRows } from '../../contract/batch-messages.ts';
+import { ROW_KEY_LENGTH } from '../../contract/codes.ts';
 import { batchPartWorkflowId } from '../../contract/ids.ts';
-import { ROW_KEY_LENGTH } from '../../domain/batch.ts';
-import { newSlice, type PartRequest, type Slice } from '../../domain/batch-record.ts';
+import type { AddRows } from '../../contract/workflows.ts';
+import { newSlice, type PartRequest, type Slice } from '../../domain/batch.ts';
 import { checks } from '../shared/calls.ts';
 import type { BatchRun } from './batch-run.ts';
 import type { payoutBatchPart } from './payout-batch-part.ts';

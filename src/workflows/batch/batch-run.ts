@@ -1,15 +1,15 @@
 /** The state of one batch, shared by its steps. */
 import { allHandlersFinished, condition, continueAsNew, setCurrentDetails } from '@temporalio/workflow';
 import type { BatchPlan } from '../../activities/batch/batch-types.ts';
-import type { BatchRequest, BatchResult, BatchState } from '../../domain/batch.ts';
+import type { BatchRequest, BatchResult, BatchState, PartReport } from '../../contract/batch.ts';
 import {
   type BatchRecord,
+  batchResult,
+  batchState,
   missingRows,
   newBatchRecord,
-  type PartReport,
   type Slice,
-} from '../../domain/batch-record.ts';
-import { batchResult, batchState } from '../../domain/batch-state.ts';
+} from '../../domain/batch.ts';
 import { Publisher } from '../shared/publish-events.ts';
 import { isHistoryLong } from '../shared/run-facts.ts';
 

@@ -1,15 +1,16 @@
 /** The messages that a batch takes. */
 import { ApplicationFailure, setHandler } from '@temporalio/workflow';
+import type { AddedRows, BatchState } from '../../contract/batch.ts';
+import { MAX_ROWS_PER_ADD } from '../../contract/codes.ts';
+import { INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
 import {
   type AddRows,
   addedRowsQuery,
   addUpdate,
   batchStateQuery,
   partReportSignal,
-} from '../../contract/batch-messages.ts';
-import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
-import { type AddedRows, type BatchState, MAX_ROWS_PER_ADD } from '../../domain/batch.ts';
-import { isPartReport } from '../../domain/batch-record.ts';
+} from '../../contract/workflows.ts';
+import { isPartReport } from '../../domain/batch.ts';
 import { notAccepted, onSignal, onUpdate, shielded } from '../shared/messages.ts';
 import { addRows } from './add-rows.ts';
 import type { BatchRun } from './batch-run.ts';

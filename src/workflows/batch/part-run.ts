@@ -1,9 +1,11 @@
 /** The state of one part of a batch: the rows that wait, the open payouts, and how the others ended. */
 import { getExternalWorkflowHandle, setCurrentDetails } from '@temporalio/workflow';
 import type { RowChange, RowStart } from '../../activities/batch/batch-types.ts';
-import { partReportSignal } from '../../contract/batch-messages.ts';
+import type { PartReport } from '../../contract/batch.ts';
+import { LISTED_OUTCOMES, type RowOutcome } from '../../contract/codes.ts';
 import { payoutBatchWorkflowId } from '../../contract/ids.ts';
-import { LISTED_OUTCOMES, type RowOutcome } from '../../domain/batch.ts';
+import type { PayoutRequest } from '../../contract/payout-request.ts';
+import { partReportSignal } from '../../contract/workflows.ts';
 import {
   BUSY_PHASE,
   isBusy,
@@ -12,10 +14,8 @@ import {
   type OpenPayouts,
   openTally,
   type PartRecord,
-  type PartReport,
   type PartRequest,
-} from '../../domain/batch-record.ts';
-import type { PayoutRequest } from '../../domain/payout.ts';
+} from '../../domain/batch.ts';
 
 const MAX_STARTS_AT_ONCE = 100;
 

@@ -4,9 +4,9 @@
  */
 import { CancellationScope, condition, isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { BatchActivities, RowChange, RowStart } from '../../activities/batch/batch-types.ts';
-import { stopStartingSignal, turnSignal } from '../../contract/batch-messages.ts';
-import type { PartRecord, PartRequest } from '../../domain/batch-record.ts';
-import type { PayoutRequest } from '../../domain/payout.ts';
+import type { PayoutRequest } from '../../contract/payout-request.ts';
+import { stopStartingSignal, turnSignal } from '../../contract/workflows.ts';
+import type { PartRecord, PartRequest } from '../../domain/batch.ts';
 import { onSignal, runShielded } from '../shared/messages.ts';
 import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
 import { continueAsNewWhenLong, isHistoryLong } from '../shared/run-facts.ts';

@@ -7,10 +7,10 @@
  * joins them.
  */
 import { allHandlersFinished, condition, log } from '@temporalio/workflow';
-import type { BatchRequest, BatchResult } from '../../domain/batch.ts';
-import type { BatchRecord } from '../../domain/batch-record.ts';
-import { logEvent } from '../../domain/business-events.ts';
+import type { BatchRequest, BatchResult } from '../../contract/batch.ts';
+import type { BatchRecord } from '../../domain/batch.ts';
 import { publishBatch } from '../../domain/events.ts';
+import { logEvent } from '../../domain/telemetry.ts';
 import { checks, orBadInput } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';
 import { startFacts } from '../shared/run-facts.ts';

@@ -1,8 +1,8 @@
 /** Signals the parts: each in turn may begin, and all stop starting payouts once the batch is canceled. */
 import { getExternalWorkflowHandle, type SignalDefinition } from '@temporalio/workflow';
-import { stopStartingSignal, turnSignal } from '../../contract/batch-messages.ts';
 import { batchPartWorkflowId } from '../../contract/ids.ts';
-import type { Slice } from '../../domain/batch-record.ts';
+import { stopStartingSignal, turnSignal } from '../../contract/workflows.ts';
+import type { Slice } from '../../domain/batch.ts';
 import type { BatchRun } from './batch-run.ts';
 
 export async function signalParts(run: BatchRun): Promise<void> {

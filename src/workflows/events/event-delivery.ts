@@ -16,21 +16,26 @@ import {
   setHandler,
 } from '@temporalio/workflow';
 import type { DeliveryActivities } from '../../activities/events/event-types.ts';
+import { TEST_EVENT_TYPE } from '../../contract/codes.ts';
+import type {
+  DeliveryOutcome,
+  DeliveryRecord,
+  EndpointKey,
+  EndpointState,
+  QueueEvents,
+  WaitingEvent,
+} from '../../contract/events.ts';
+import { eventsTaskQueue } from '../../contract/ids.ts';
 import {
   enableEndpointUpdate,
   endpointStateQuery,
   publishSignal,
   testEndpointUpdate,
-} from '../../contract/event-messages.ts';
-import { eventsTaskQueue } from '../../contract/ids.ts';
-import { logEvent } from '../../domain/business-events.ts';
+} from '../../contract/workflows.ts';
+import { bodyOf } from '../../domain/events.ts';
 import {
   applyReport,
-  type DeliveryOutcome,
-  type DeliveryRecord,
   type DeliveryReport,
-  type EndpointKey,
-  type EndpointState,
   enable,
   endpointState,
   enqueue,
@@ -38,11 +43,8 @@ import {
   newDeliveryRecord,
   nextBatch,
   nextTryMs,
-  type QueueEvents,
-  type WaitingEvent,
-} from '../../domain/event-delivery.ts';
-import { bodyOf, TEST_EVENT_TYPE } from '../../domain/event-log.ts';
-import { count } from '../../domain/record-metric.ts';
+} from '../../domain/events-delivery.ts';
+import { count, logEvent } from '../../domain/telemetry.ts';
 import { isoTime } from '../../domain/time.ts';
 import { flagLines, showAttention } from '../shared/attention.ts';
 import { deciderProblem, isRecord, onSignal, onUpdate, runShielded, shielded } from '../shared/messages.ts';

@@ -3,10 +3,10 @@
  * compared with the request first.
  */
 import type { Confirmation } from '../../activities/shared/types.ts';
-import { identityMismatch, orderMismatch, quoteMismatches } from '../../domain/order-check.ts';
-import type { AgreedQuote } from '../../domain/payout.ts';
+import type { AgreedQuote } from '../../contract/payout.ts';
+import type { PayoutOrder } from '../../contract/provider-records.ts';
+import { identityMismatch, orderMismatch, quoteMismatches } from '../../domain/payout-order.ts';
 import { foundOrderIds, isTradeOf, type KnownOrder, type PayoutRecord } from '../../domain/payout-record.ts';
-import type { PayoutOrder } from '../../domain/provider-records.ts';
 import { polled } from '../shared/calls.ts';
 import type { PayoutRun } from './run.ts';
 import { enterReview, markOutcomeUnknown, noteUnknownSend } from './stages.ts';

@@ -1,7 +1,7 @@
 /** Waits for a person's approval of the quote if the request requires one. */
-import type { AgreedQuote } from '../../domain/payout.ts';
+import type { AgreedQuote } from '../../contract/payout.ts';
+import { withinApproval } from '../../domain/payout-quote.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
-import { withinApproval } from '../../domain/quote-check.ts';
 import { lockQuote } from './lock-quote.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
 

@@ -11,10 +11,10 @@
  * (H58).
  */
 import type { CreateAnswer, NothingSent } from '../../activities/shared/types.ts';
-import { type LockBudget, lockBudget } from '../../domain/deadlines.ts';
-import { formatMoney } from '../../domain/money.ts';
-import type { AgreedQuote } from '../../domain/payout.ts';
+import { formatMoney } from '../../contract/money.ts';
+import type { AgreedQuote } from '../../contract/payout.ts';
 import type { Creation, KnownOrder } from '../../domain/payout-record.ts';
+import { type LockBudget, lockBudget } from '../../domain/time.ts';
 import { provesNothingSent } from '../shared/call-failures.ts';
 import { checks, findEarlierSend, once } from '../shared/calls.ts';
 import { newerVersion } from '../shared/request-run.ts';

@@ -1,6 +1,8 @@
 /** The messages that a payout takes. */
 import type { UpdateDefinition } from '@temporalio/common';
 import { condition, log, setHandler, workflowInfo } from '@temporalio/workflow';
+import { TOLERANCE, TOLERANCE_RULE } from '../../contract/codes.ts';
+import type { MadeDecision, PayoutState } from '../../contract/payout.ts';
 import {
   type ApprovalDecision,
   approveUpdate,
@@ -13,17 +15,16 @@ import {
   refuseUpdate,
   resolveUpdate,
   stateQuery,
-} from '../../contract/payout-messages.ts';
-import { type MadeDecision, repeatsLast, TOLERANCE, TOLERANCE_RULE } from '../../domain/decisions.ts';
-import type { PayoutState } from '../../domain/payout.ts';
+} from '../../contract/workflows.ts';
+import { coveredTerms } from '../../domain/payout-quote.ts';
 import {
   foundOrderIds,
   isApprovedEarlier,
   type PayoutRecord,
+  repeatsLast,
   undisprovedOrders,
 } from '../../domain/payout-record.ts';
-import { coveredTerms } from '../../domain/quote-check.ts';
-import { isStarter } from '../../domain/starter.ts';
+import { isStarter } from '../../domain/permissions.ts';
 import { isoTime } from '../../domain/time.ts';
 import {
   deciderProblem,

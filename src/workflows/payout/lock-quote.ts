@@ -1,10 +1,10 @@
 /** Locks a quote: for a usable account, within the caller's limits, affordable. */
 import type { QuoteAnswer } from '../../activities/shared/types.ts';
-import { lockBeganAtMs, lockExpiresAtMs, type QuoteSent } from '../../domain/deadlines.ts';
-import { formatMoney } from '../../domain/money.ts';
-import type { AgreedQuote } from '../../domain/payout.ts';
-import type { Quote } from '../../domain/provider-records.ts';
-import { agreedQuote, quoteProblem } from '../../domain/quote-check.ts';
+import { formatMoney } from '../../contract/money.ts';
+import type { AgreedQuote } from '../../contract/payout.ts';
+import type { Quote } from '../../contract/provider-records.ts';
+import { agreedQuote, quoteProblem } from '../../domain/payout-quote.ts';
+import { lockBeganAtMs, lockExpiresAtMs, type QuoteSent } from '../../domain/time.ts';
 import { untilAnswered } from '../shared/calls.ts';
 import { noteQuoted } from './observe.ts';
 import { NotCreated, type PayoutRun } from './run.ts';

@@ -4,10 +4,9 @@
  */
 import { log, metricMeter } from '@temporalio/workflow';
 import type { CreateAnswer } from '../../activities/shared/types.ts';
-import { logEvent } from '../../domain/business-events.ts';
-import type { PayoutResult } from '../../domain/payout.ts';
+import type { PayoutResult } from '../../contract/payout.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
-import { count, observeMs } from '../../domain/record-metric.ts';
+import { count, logEvent, observeMs } from '../../domain/telemetry.ts';
 
 interface Observed {
   readonly record: PayoutRecord;

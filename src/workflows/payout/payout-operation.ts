@@ -21,9 +21,9 @@ import {
 } from '@temporalio/workflow';
 import type { OperationActivities } from '../../activities/payout/operation-activities.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
+import { formatMoney } from '../../contract/money.ts';
+import type { PayoutResult } from '../../contract/payout.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
-import { formatMoney } from '../../domain/money.ts';
-import type { PayoutResult } from '../../domain/payout.ts';
 import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
 import type { payout } from './payout.ts';
 

@@ -5,8 +5,9 @@
  * *fails* only on bad input. It has no execution timeout: money in flight is never abandoned.
  */
 import { allHandlersFinished, condition, log, setWorkflowOptions, upsertMemo } from '@temporalio/workflow';
-import { WHILE_OPEN } from '../../domain/attention-codes.ts';
-import type { PayoutRequest, PayoutResult } from '../../domain/payout.ts';
+import { WHILE_OPEN } from '../../contract/attention-codes.ts';
+import type { PayoutResult } from '../../contract/payout.ts';
+import type { PayoutRequest } from '../../contract/payout-request.ts';
 import type { CarriedOver } from '../../domain/payout-record.ts';
 import { checks, orBadInput } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';

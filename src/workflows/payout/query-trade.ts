@@ -1,10 +1,10 @@
 /** Queries the trade once, records the answer, and flags what needs attention. */
 import type { TradeAnswer } from '../../activities/shared/types.ts';
-import { orderMismatch, statusContradiction } from '../../domain/order-check.ts';
-import type { Attention } from '../../domain/payout.ts';
+import type { Attention } from '../../contract/payout.ts';
+import type { TradeResult } from '../../contract/provider-records.ts';
+import { orderMismatch, statusContradiction } from '../../domain/payout-order.ts';
 import { isTradeOf, type KnownOrder } from '../../domain/payout-record.ts';
-import type { TradeResult } from '../../domain/provider-records.ts';
-import { finalStatus, tradeAttention } from '../../domain/trade-verdict.ts';
+import { finalStatus, tradeAttention } from '../../domain/payout-trade.ts';
 import { causeOf, refusalIn } from '../shared/call-failures.ts';
 import { polled, type Urgency } from '../shared/calls.ts';
 import { isOrderReadable, noteFound, readOrder } from './adopt-order.ts';

@@ -7,22 +7,18 @@ import {
   makeContinueAsNewFunc,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { NotCreatedResolution } from '../../contract/payout-messages.ts';
-import { type MadeDecision, withDecision } from '../../domain/decisions.ts';
-import type {
-  Attention,
-  CheckedPayoutRequest,
-  PayoutPhase,
-  PayoutRequest,
-  Reason,
-} from '../../domain/payout.ts';
+import type { PayoutPhase } from '../../contract/codes.ts';
+import type { Attention, MadeDecision, Reason } from '../../contract/payout.ts';
+import type { CheckedPayoutRequest, PayoutRequest } from '../../contract/payout-request.ts';
+import type { TradeKey } from '../../contract/provider-records.ts';
+import type { NotCreatedResolution } from '../../contract/workflows.ts';
 import {
   type CarriedOver,
   type Clearance,
   newRecord,
   type PayoutRecord,
+  withDecision,
 } from '../../domain/payout-record.ts';
-import type { TradeKey } from '../../domain/provider-records.ts';
 import type { CallSettings } from '../shared/calls.ts';
 import { Publisher } from '../shared/publish-events.ts';
 import { RequestRun } from '../shared/request-run.ts';

@@ -5,12 +5,12 @@
  */
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { Prepared } from '../../activities/shared/types.ts';
-import { ownIdOf } from '../../contract/ids.ts';
-import type { NotCreatedResolution } from '../../contract/payout-messages.ts';
-import { clientPair } from '../../domain/client-pair.ts';
+import { clientPair, ownIdOf } from '../../contract/ids.ts';
+import { formatMoney } from '../../contract/money.ts';
+import type { PayoutState } from '../../contract/payout.ts';
+import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
+import type { NotCreatedResolution } from '../../contract/workflows.ts';
 import { publishPayout } from '../../domain/events.ts';
-import { formatMoney } from '../../domain/money.ts';
-import type { CheckedPayoutRequest, PayoutState } from '../../domain/payout.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
 import { beingResolved, payoutState } from '../../domain/payout-state.ts';
 import { attentionChanges } from '../shared/attention.ts';

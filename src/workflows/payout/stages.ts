@@ -1,8 +1,8 @@
 /** The transitions between the stages of the creation (see `create.ts`). */
 import { upsertMemo } from '@temporalio/workflow';
-import { activityTimeoutMs } from '../../domain/deadlines.ts';
-import type { Reason } from '../../domain/payout.ts';
+import type { Reason } from '../../contract/payout.ts';
 import type { UnknownCause } from '../../domain/payout-record.ts';
+import { activityTimeoutMs } from '../../domain/time.ts';
 import type { PayoutRun } from './run.ts';
 
 /** A create that this run or an earlier one sent may have created the order. */

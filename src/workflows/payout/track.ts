@@ -1,6 +1,6 @@
 /** Tracks the created order to its final status: queries the trade after a notification or when the poll timer fires. */
 import type { KnownOrder } from '../../domain/payout-record.ts';
-import { type FinalStatus, finalStatus } from '../../domain/trade-verdict.ts';
+import { type FinalStatus, finalStatus } from '../../domain/payout-trade.ts';
 import { type KnownTrade, queryTrade } from './query-trade.ts';
 import type { PayoutRun } from './run.ts';
 import { type LearnedBy, spread, waitForNotificationOrPoll } from './wait.ts';

@@ -1,13 +1,13 @@
 /** Verifies a final trade: result and detail must agree in every sum and flag before the outcome is reported. */
-import type { Attention, PayoutResult } from '../../domain/payout.ts';
-import type { TradeDetail } from '../../domain/provider-records.ts';
+import type { Attention, PayoutResult } from '../../contract/payout.ts';
+import type { TradeDetail } from '../../contract/provider-records.ts';
 import {
   disagreement,
   finalAttention,
   isDebitMismatch,
   isDetailMissing,
-} from '../../domain/trade-verdict.ts';
-import { verifiedResult } from '../../domain/verified-result.ts';
+  verifiedResult,
+} from '../../domain/payout-trade.ts';
 import { polled } from '../shared/calls.ts';
 import type { PayoutRun } from './run.ts';
 import type { FinalTrade } from './track.ts';

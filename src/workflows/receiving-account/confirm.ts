@@ -1,10 +1,10 @@
 /** Confirms whether the account was opened: reads the list of accounts again, then asks a person. */
 import { ActivityFailure, condition, log, sleep, workflowInfo } from '@temporalio/workflow';
 import type { AccountConfirmation } from '../../activities/shared/types.ts';
-import { activityTimeoutMs } from '../../domain/deadlines.ts';
+import type { ReceivingAccountResult } from '../../contract/receiving-account.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
-import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
-import { candidateAccounts, noteListed } from '../../domain/receiving-account-state.ts';
+import { candidateAccounts, noteListed } from '../../domain/receiving-account.ts';
+import { activityTimeoutMs } from '../../domain/time.ts';
 import { asked, untilAnswered } from '../shared/calls.ts';
 import { windowAfterOthers } from '../shared/run-facts.ts';
 import type { OpeningRun } from './opening-run.ts';

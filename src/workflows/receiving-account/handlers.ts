@@ -1,12 +1,8 @@
 /** The messages that an opening takes. An account that a person names is checked with the provider first. */
 import { condition, setHandler } from '@temporalio/workflow';
-import {
-  type OpeningResolution,
-  openingStateQuery,
-  resolveOpeningUpdate,
-} from '../../contract/receiving-account-messages.ts';
-import { accountMismatch, type ReceivingAccountState } from '../../domain/receiving-account.ts';
-import { candidateAccounts } from '../../domain/receiving-account-state.ts';
+import type { ReceivingAccountState } from '../../contract/receiving-account.ts';
+import { type OpeningResolution, openingStateQuery, resolveOpeningUpdate } from '../../contract/workflows.ts';
+import { accountMismatch, candidateAccounts } from '../../domain/receiving-account.ts';
 import { asked } from '../shared/calls.ts';
 import {
   deciderProblem,

@@ -5,8 +5,8 @@
  * The workflow *completes* with the account or the reason why there is none. It *fails* only on bad input.
  */
 import { allHandlersFinished, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
+import type { OpeningRequest, ReceivingAccountResult } from '../../contract/receiving-account.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
-import type { OpeningRequest, ReceivingAccountResult } from '../../domain/receiving-account.ts';
 import { checks, findEarlierSend, orBadInput } from '../shared/calls.ts';
 import { runFacts, startFacts } from '../shared/run-facts.ts';
 import { confirmOpening } from './confirm.ts';

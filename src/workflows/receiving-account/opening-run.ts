@@ -1,17 +1,16 @@
 /** The state of one opening, shared by its steps. */
 import { CancellationScope, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
+import type { OpeningAttentionCode } from '../../contract/attention-codes.ts';
+import type { OpeningPhase } from '../../contract/codes.ts';
 import { ownIdOf } from '../../contract/ids.ts';
-import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
-import type { OpeningAttentionCode } from '../../domain/attention-codes.ts';
 import type {
   CheckedOpeningRequest,
-  OpeningPhase,
   OpeningReason,
   ReceivingAccountResult,
   ReceivingAccountState,
-} from '../../domain/receiving-account.ts';
-import { accountIdOf } from '../../domain/receiving-account.ts';
-import { newOpeningRecord, openingState } from '../../domain/receiving-account-state.ts';
+} from '../../contract/receiving-account.ts';
+import type { OpeningResolution } from '../../contract/workflows.ts';
+import { accountIdOf, newOpeningRecord, openingState } from '../../domain/receiving-account.ts';
 import { flagLines, showAttention } from '../shared/attention.ts';
 import type { CallSettings } from '../shared/calls.ts';
 import { RequestRun } from '../shared/request-run.ts';

@@ -1,10 +1,10 @@
 /** Lists the accounts before the first send, then sends the request: at most once if its outcome is unknown. */
 import { ActivityFailure, ApplicationFailure, isCancellation, log, sleep } from '@temporalio/workflow';
 import type { NothingSent, OpenAnswer } from '../../activities/shared/types.ts';
-import { sendWithinMs } from '../../domain/deadlines.ts';
+import type { ReceivingAccountResult } from '../../contract/receiving-account.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
-import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
-import { unsentBackoff } from '../../domain/receiving-account-state.ts';
+import { unsentBackoff } from '../../domain/receiving-account.ts';
+import { sendWithinMs } from '../../domain/time.ts';
 import { activityCause } from '../shared/call-failures.ts';
 import { once, untilAnswered } from '../shared/calls.ts';
 import { runFacts } from '../shared/run-facts.ts';

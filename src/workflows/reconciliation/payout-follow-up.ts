@@ -16,15 +16,15 @@ import {
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
-import { changesQuery, notificationSignal } from '../../contract/payout-messages.ts';
+import type { TradeDetail } from '../../contract/provider-records.ts';
+import type { FollowUpRequest, FollowUpResult } from '../../contract/reconciliation.ts';
+import { changesQuery, notificationSignal } from '../../contract/workflows.ts';
 import { publishFollowUp } from '../../domain/events.ts';
 import {
   checkTimeoutMs,
   differencesSince,
   type FollowUpPlan,
   type FollowUpRecord,
-  type FollowUpRequest,
-  type FollowUpResult,
   followUpReasons,
   followUpResult,
   hintPauseMs,
@@ -32,8 +32,7 @@ import {
   nextCheckMs,
   notChecked,
   returnedPayments,
-} from '../../domain/follow-up.ts';
-import type { TradeDetail } from '../../domain/provider-records.ts';
+} from '../../domain/reconciliation-follow-up.ts';
 import { flagLines, showAttention } from '../shared/attention.ts';
 import { checks, followUpCalls, orBadInput, temporalCalls } from '../shared/calls.ts';
 import { onSignal } from '../shared/messages.ts';

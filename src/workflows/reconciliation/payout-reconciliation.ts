@@ -7,7 +7,7 @@
  */
 import { ApplicationFailure, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { ClosedBetween, LookAtClosed } from '../../activities/reconciliation/reconciliation-types.ts';
-import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
+import { INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
 import {
   describeFailingWorkflow,
   MAX_UNRESOLVED,

@@ -1,14 +1,8 @@
 /** Reports one day: any day on request, or the day before a Temporal Schedule was due. Reads only Temporal. */
 import { ApplicationFailure, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
-import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
-import {
-  type DailyReport,
-  dayBefore,
-  dayBounds,
-  emptyReportPart,
-  mergeReportParts,
-  type ReportPart,
-} from '../../domain/daily-report.ts';
+import { INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
+import type { DailyReport, ReportPart } from '../../contract/reconciliation.ts';
+import { dayBefore, dayBounds, emptyReportPart, mergeReportParts } from '../../domain/reconciliation.ts';
 import { temporalCalls } from '../shared/calls.ts';
 import { continueAsNewWhenLong } from '../shared/run-facts.ts';
 

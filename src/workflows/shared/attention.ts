@@ -6,8 +6,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { logEvent } from '../../domain/business-events.ts';
-import { count } from '../../domain/record-metric.ts';
+import { count, logEvent } from '../../domain/telemetry.ts';
 
 interface Flag<Code extends string> {
   code: Code;

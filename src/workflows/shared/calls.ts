@@ -16,11 +16,10 @@ import type {
   TokenActivities,
   TokenPlan,
 } from '../../activities/shared/types.ts';
-import { type TokenLane, tokenTaskQueue } from '../../contract/ids.ts';
-import { activityTimeoutMs, TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/deadlines.ts';
-import { fairnessKey } from '../../domain/fairness.ts';
-import type { PayoutSettings } from '../../domain/payout.ts';
-import type { TokenOwner } from '../../domain/token-record.ts';
+import { fairnessKey, type TokenLane, tokenTaskQueue } from '../../contract/ids.ts';
+import type { TokenOwner } from '../../contract/tokens.ts';
+import type { PayoutSettings } from '../../domain/payout-record.ts';
+import { activityTimeoutMs, TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/time.ts';
 import { activityCause } from './call-failures.ts';
 import {
   BACKGROUND_RETRY,

@@ -7,7 +7,7 @@ import {
   defineSignal,
   setHandler,
 } from '@temporalio/workflow';
-import { NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
+import { NOT_ACCEPTED_NOW } from '../../contract/failures.ts';
 
 /**
  * `handle` gets the first argument, or undefined if there is none or it cannot be decoded. It must not throw. The

@@ -15,12 +15,12 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { PublishActivities } from '../../activities/events/event-types.ts';
-import { eventsQuery } from '../../contract/event-messages.ts';
-import { logEvent } from '../../domain/business-events.ts';
-import { type EventLog, type EventType, type RecordedEvent, trimmed } from '../../domain/event-log.ts';
-import type { Publish } from '../../domain/events.ts';
-import type { Metadata } from '../../domain/payout.ts';
-import { count } from '../../domain/record-metric.ts';
+import type { EventType } from '../../contract/codes.ts';
+import type { RecordedEvent } from '../../contract/events.ts';
+import type { Metadata } from '../../contract/payout-request.ts';
+import { eventsQuery } from '../../contract/workflows.ts';
+import { type EventLog, type Publish, trimmed } from '../../domain/events.ts';
+import { count, logEvent } from '../../domain/telemetry.ts';
 import { isoTime } from '../../domain/time.ts';
 import { UNTIL_TEMPORAL_ANSWERS } from './retry-policies.ts';
 

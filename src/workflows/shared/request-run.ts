@@ -1,6 +1,6 @@
 /** A run that was started with a request, which its first activity checks. */
 import type { Caller, Prepared } from '../../activities/shared/types.ts';
-import type { PayoutSettings } from '../../domain/payout.ts';
+import type { PayoutSettings } from '../../domain/payout-record.ts';
 import { FlaggedRun } from './attention.ts';
 
 /** Fails the workflow task, so that the workflow waits for workers of the version that wrote this. */

@@ -9,8 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunFacts, StartFacts } from '../../activities/shared/types.ts';
-import type { PayoutSettings } from '../../domain/payout.ts';
-import type { Clearance } from '../../domain/payout-record.ts';
+import type { Clearance, PayoutSettings } from '../../domain/payout-record.ts';
 
 /** Far below Temporal's limits, so that each workflow task stays fast. A round of a waiting payout takes about 13 events. */
 const MAX_EVENTS = 300;

@@ -22,7 +22,7 @@ import {
   type WorkflowInternalsInterceptor,
   workflowInfo,
 } from '@temporalio/workflow';
-import { STALE_WORKFLOW_CLOCK } from '../../contract/failure-types.ts';
+import { STALE_WORKFLOW_CLOCK } from '../../contract/failures.ts';
 
 type Activation = ActivateInput['activation'];
 type Job = NonNullable<Activation['jobs']>[number];

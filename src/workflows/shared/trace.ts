@@ -15,7 +15,13 @@ import {
   type WorkflowOutboundCallsInterceptor,
   workflowInfo,
 } from '@temporalio/workflow';
-import { runContext, TRACE_HEADER, type TraceParent, traceIdOf, traceParentIn } from '../../domain/trace.ts';
+import {
+  runContext,
+  TRACE_HEADER,
+  type TraceParent,
+  traceIdOf,
+  traceParentIn,
+} from '../../domain/telemetry.ts';
 
 /** The span of a run, which began in the trace of `parent`. */
 export interface RunSpan {

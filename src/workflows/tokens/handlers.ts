@@ -1,13 +1,14 @@
 /** The messages that a token renewal takes. */
 import { condition, log, setHandler } from '@temporalio/workflow';
+import type { CurrentGrant, Grant, TokenState } from '../../contract/tokens.ts';
 import {
   authorizedSignal,
   type GrantRequest,
   grantUpdate,
   renewUpdate,
   tokenStateQuery,
-} from '../../contract/token-messages.ts';
-import { type CurrentGrant, type Grant, pausedUntilMs, type TokenState } from '../../domain/token-record.ts';
+} from '../../contract/workflows.ts';
+import { pausedUntilMs } from '../../domain/tokens.ts';
 import { isRecord, onSignal, onUpdate } from '../shared/messages.ts';
 import type { RenewalRun } from './renewal-run.ts';
 

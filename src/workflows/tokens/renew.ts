@@ -1,7 +1,8 @@
 /** One renewal: requests a token until the provider issues one or refuses. */
 import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
-import type { TokenAttentionCode } from '../../domain/attention-codes.ts';
-import { type Grant, lateAtMs, refreshEndsSoonAtMs, urgentAtMs } from '../../domain/token-record.ts';
+import type { TokenAttentionCode } from '../../contract/attention-codes.ts';
+import type { Grant } from '../../contract/tokens.ts';
+import { lateAtMs, refreshEndsSoonAtMs, urgentAtMs } from '../../domain/tokens.ts';
 import { causeOf } from '../shared/call-failures.ts';
 import { tokenCalls } from '../shared/calls.ts';
 import type { RenewalRun } from './renewal-run.ts';

@@ -8,19 +8,11 @@ import {
   setCurrentDetails,
 } from '@temporalio/workflow';
 import type { TokenPlan } from '../../activities/shared/types.ts';
-import type { TokenAttentionCode } from '../../domain/attention-codes.ts';
-import { logEvent } from '../../domain/business-events.ts';
+import type { TokenAttentionCode } from '../../contract/attention-codes.ts';
+import type { Grant, TokenOwner, TokenState } from '../../contract/tokens.ts';
 import { publishToken } from '../../domain/events.ts';
-import { count } from '../../domain/record-metric.ts';
-import {
-  type Grant,
-  newTokenRecord,
-  type TokenOwner,
-  type TokenRecord,
-  type TokenState,
-  toHeldGrant,
-  tokenState,
-} from '../../domain/token-record.ts';
+import { count, logEvent } from '../../domain/telemetry.ts';
+import { newTokenRecord, type TokenRecord, toHeldGrant, tokenState } from '../../domain/tokens.ts';
 import { FlaggedRun, flagLines, showAttention } from '../shared/attention.ts';
 import { Publisher } from '../shared/publish-events.ts';
 import { isHistoryLong } from '../shared/run-facts.ts';

@@ -5,12 +5,8 @@
  */
 import { allHandlersFinished, condition, proxyActivities } from '@temporalio/workflow';
 import type { RecallActivities } from '../../activities/shared/types.ts';
-import {
-  type HeldGrant,
-  pausedUntilMs,
-  type TokenOwner,
-  type TokenRecord,
-} from '../../domain/token-record.ts';
+import type { TokenOwner } from '../../contract/tokens.ts';
+import { type HeldGrant, pausedUntilMs, type TokenRecord } from '../../domain/tokens.ts';
 import { checks, orBadInput } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';
 import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';

@@ -4,8 +4,8 @@
  */
 import { ApplicationFailure, CancellationScope, sleep, TimeoutFailure } from '@temporalio/workflow';
 import type { TokenPlan } from '../../activities/shared/types.ts';
+import type { AuthorizationOutcome, TokenOwner } from '../../contract/tokens.ts';
 import type { AuthorizationAttempt } from '../../contract/workflows.ts';
-import type { AuthorizationOutcome, TokenOwner } from '../../domain/token-record.ts';
 import { activityCause } from '../shared/call-failures.ts';
 import { checks, exchangeCalls, orBadInput } from '../shared/calls.ts';
 

@@ -1,6 +1,6 @@
 /** One call of each operation, with the answer of the specification's sample. Written by hand from the spec. */
 
-import type { CreatePayoutRequest } from '../../../src/domain/provider-records.ts';
+import type { CreatePayoutRequest } from '../../../src/contract/provider-records.ts';
 import type { PaymentsClient } from '../../../src/payments/client.ts';
 import type { ApiOperation } from '../../../src/payments/operations.ts';
 import type { CallOptions } from '../../../src/payments/options.ts';

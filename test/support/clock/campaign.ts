@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { Environment } from '../../../src/config/environment.ts';
-import type { PayoutRequest } from '../../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../../src/contract/payout-request.ts';
 import { PROCESS_SURROUNDINGS } from '../../../src/runtime/process.ts';
 import { clientInterceptors, isStaleClock } from '../../../src/temporal/queries.ts';
 import { batchesOf, manyRows } from '../batches.ts';

@@ -1,6 +1,6 @@
 /** The real batches, with payouts that end at once: the batch is what is measured. */
 import { condition, defineSignal, setHandler, upsertSearchAttributes } from '@temporalio/workflow';
-import type { PayoutRequest } from '../../../src/domain/payout.ts';
+import type { PayoutRequest } from '../../../src/contract/payout-request.ts';
 
 export { payoutBatch } from '../../../src/workflows/batch/payout-batch.ts';
 export { payoutBatchPart } from '../../../src/workflows/batch/payout-batch-part.ts';

@@ -1,6 +1,6 @@
 /** One check of `doctor`: what it found, and what to do; and the check of the clocks that the others read. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClockOffset } from '../../../domain/time.ts';
+import type { ClockOffset } from '../../../contract/workflows.ts';
 import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
 
 /** `unknown`: cannot be determined from this machine. Does not make doctor fail. */

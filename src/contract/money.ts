@@ -1,0 +1,136 @@
+/** Money as exact decimal text. Amounts never become JavaScript numbers: a double cannot represent
+ * `9999999999999999.99`. */
+
+/** An amount of one currency. `amount` is decimal text in major units, e.g. `"10.50"`. */
+export interface Money {
+  currency: string;
+  amount: string;
+}
+
+/** Thrown when two amounts of different currencies are added or compared. */
+export class CurrencyMismatchError extends Error {
+  override readonly name = 'CurrencyMismatchError';
+  constructor(left: string, right: string) {
+    super(`cannot combine ${left} with ${right}`);
+  }
+}
+
+/** The amounts that callers may send: at most 16 digits and two decimals, without a sign or an exponent. */
+export const AMOUNT_PATTERN = /^\d{1,16}(\.\d{1,2})?$/;
+
+/**
+ * Normalizes to two decimals: `"10"` becomes `"10.00"`. Throws `RangeError` if the text does not match
+ * `AMOUNT_PATTERN`.
+ */
+export function normalizeAmount(text: string): string {
+  if (!AMOUNT_PATTERN.test(text)) throw new RangeError('not an amount of at most 16 digits and two decimals');
+  return fromMinorUnits(toMinorUnits(text));
+}
+
+/**
+ * The amount in hundredths. A sum may have more digits than a single amount, so the number of digits is not
+ * limited here (H57). Throws `RangeError` if the text is not a decimal number with at most two decimals.
+ */
+export function toMinorUnits(amount: string): bigint {
+  if (!/^\d+(\.\d{1,2})?$/.test(amount)) throw new RangeError('not an amount with at most two decimals');
+  const [whole = '0', cents = ''] = amount.split('.');
+  return BigInt(whole) * 100n + BigInt(cents.padEnd(2, '0'));
+}
+
+/** Hundredths as decimal text with exactly two decimals. Throws `RangeError` if negative. */
+export function fromMinorUnits(hundredths: bigint): string {
+  if (hundredths < 0n) throw new RangeError('an amount must not be negative');
+  const digits = hundredths.toString().padStart(3, '0');
+  return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}
+
+/**
+ * Negative, zero or positive if `left` is less than, equal to or greater than `right`. Throws `CurrencyMismatchError`.
+ */
+export function compareMoney(left: Money, right: Money): number {
+  assertSameCurrency(left, right);
+  return compareBigints(toMinorUnits(left.amount), toMinorUnits(right.amount));
+}
+
+/** Whether currency and value are equal. Different currencies are unequal, not an error. */
+export function sameMoney(left: Money, right: Money): boolean {
+  return left.currency === right.currency && compareMoney(left, right) === 0;
+}
+
+export function addMoney(left: Money, right: Money): Money {
+  assertSameCurrency(left, right);
+  return {
+    currency: left.currency,
+    amount: fromMinorUnits(toMinorUnits(left.amount) + toMinorUnits(right.amount)),
+  };
+}
+
+/** The sum of `amounts`; zero in `currency` if there are none. Throws `CurrencyMismatchError`. */
+export function sumMoney(currency: string, amounts: readonly Money[]): Money {
+  return amounts.reduce(addMoney, { currency, amount: '0.00' });
+}
+
+/** One total per currency, sorted by currency. */
+export function totalsByCurrency(amounts: readonly Money[]): Money[] {
+  const totals = new Map<string, bigint>();
+  for (const { currency, amount } of amounts)
+    totals.set(currency, (totals.get(currency) ?? 0n) + toMinorUnits(amount));
+  const currencies = [...totals.keys()].sort();
+  return currencies.map((currency) => ({ currency, amount: fromMinorUnits(totals.get(currency) ?? 0n) }));
+}
+
+/** Whether `target` is at least `rate` times `pay`. Nothing is rounded. `rate`: decimal text of any precision. */
+export function reachesRate(target: Money, rate: string, pay: Money): boolean {
+  const scale = decimalsOf(rate);
+  return toMinorUnits(target.amount) * 10n ** BigInt(scale) >= scaled(rate, scale) * toMinorUnits(pay.amount);
+}
+
+/** The amount with `percent` of it added, such as `"0.5"`, rounded down to two decimals. */
+export function increasedBy({ currency, amount }: Money, percent: string): Money {
+  const scale = decimalsOf(percent);
+  const whole = 100n * 10n ** BigInt(scale);
+  return {
+    currency,
+    amount: fromMinorUnits((toMinorUnits(amount) * (whole + scaled(percent, scale))) / whole),
+  };
+}
+
+/** An amount for people: `"10.50 USD"`. */
+export function formatMoney({ amount, currency }: Money): string {
+  return `${amount} ${currency}`;
+}
+
+/** Compares decimal texts of any precision and sign (rates, balances), such as `"7.1"` and `"7.0999"`. */
+export function compareDecimals(left: string, right: string): number {
+  const scale = Math.max(decimalsOf(left), decimalsOf(right));
+  return compareBigints(scaled(left, scale), scaled(right, scale));
+}
+
+function assertSameCurrency(left: Money, right: Money): void {
+  if (left.currency !== right.currency) throw new CurrencyMismatchError(left.currency, right.currency);
+}
+
+function compareBigints(left: bigint, right: bigint): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+function decimalsOf(text: string): number {
+  return text.split('.')[1]?.length ?? 0;
+}
+
+function scaled(text: string, scale: number): bigint {
+  if (!/^-?\d+(\.\d+)?$/.test(text)) throw new RangeError('not a decimal number');
+  const [whole = '0', fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.padEnd(scale, '0'));
+}
+
+const WITHOUT_DECIMALS: readonly string[] = [
+  ...['BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG'],
+  ...['RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF', 'XOF', 'XPF'],
+];
+
+/** Whether the amount, decimal text with at most two decimals, has a digit that its currency cannot express. */
+export function isTooFine({ currency, amount }: { currency: string; amount: string }): boolean {
+  return WITHOUT_DECIMALS.includes(currency) && /\.\d*[1-9]/.test(amount);
+}

@@ -1,0 +1,145 @@
+/** The rate-limit lease of one `app_id`, and the settings that operators change for all processes at once. All times are
+ * durations, so that clocks of two processes are never compared. */
+import { z } from 'zod';
+
+/** The largest amount without an approval, by currency. A currency that is not listed always requires one. */
+export type ApprovalAbove = Readonly<Record<string, string>>;
+
+export interface ApprovalPolicy {
+  /** Absent: the application requires none. */
+  above?: ApprovalAbove | undefined;
+  /** By the name of the caller who started the payout. */
+  callers: Readonly<Record<string, ApprovalAbove>>;
+}
+
+/** The identity of a lease. The provider limits an `app_id`, so the application's name is not part of it. */
+export interface LeaseKey {
+  environment: string;
+  appId: string;
+}
+
+/** What an owner reports at the end of its term. It sends nothing afterwards. */
+export interface LeaseHandover {
+  /** For each call that arrived in the last window: the minimum time between its arrival and the end of the term. */
+  sendAgesMs: number[];
+  /**
+   * For each call that may still arrive and occupies a place: how long after the end of the term its connection may stay
+   * open.
+   */
+  unprovenForMs: number[];
+  /** The safety margin that the owner has learned. */
+  marginMs: number;
+  /**
+   * How many owners in a row, including this one, gave the lease up because none of their calls reached the provider.
+   */
+  unreachedTerms: number;
+}
+
+/** A handover, and the run in which it is valid. */
+export interface ReleasedLease extends LeaseHandover {
+  /**
+   * The run of the lease workflow in which the process owned the lease. In any other run, the handover may be outdated:
+   * a Workflow Reset replays it while a later owner still sends, and so may a restored Temporal.
+   */
+  runId: string;
+}
+
+/** The owner before this term's first attempt. An `unknown` owner may still be sending. */
+export type PreviousOwner = 'none' | 'unknown' | ReleasedLease;
+
+/** Who stopped all create calls of an application, and when. */
+export interface Pause {
+  by: string;
+  /** ISO 8601. */
+  at: string;
+  reason?: string | undefined;
+}
+
+/**
+ * What operators set for all processes at once. An owner gets it with its term and never learns of a change: every change
+ * ends the term. So a process that may send knows the current values.
+ */
+export interface LeaseSettings {
+  /** If absent, each process uses its own configuration. */
+  callsPerSecond?: number | undefined;
+  /** Who set `callsPerSecond` last. */
+  changedBy?: string | undefined;
+  /** While it is set, the owner sends no call that creates something at the provider. */
+  paused?: Pause | undefined;
+  /** While it is missing, the owner sends no such call either. */
+  shared?: SharedSettings | undefined;
+}
+
+/**
+ * What decides whether a create may be sent, for all processes of an application. Nobody knows a value by default: a
+ * person sets it, also for a new application.
+ */
+export interface SharedSettings {
+  /** One more with each change. */
+  version: number;
+  by: string;
+  /** ISO 8601. */
+  at: string;
+  reason: string;
+  /** When Temporal last lost something: a restore, or a failover to another region. ISO 8601. Null: never. */
+  recoveredAt: string | null;
+  approvals: ApprovalPolicy;
+  /** Of the namespace when the settings were set. After a failover they no longer count: Temporal may have lost sends. */
+  failoverVersion: string;
+}
+
+/** What an owner needs to know. It is also the state of the lease workflow, which survives continue-as-new. */
+export interface LeaseTerm {
+  previousOwner: PreviousOwner;
+  settings: LeaseSettings;
+  /** The application's name in the last owner's configuration. */
+  app: string;
+}
+
+export interface RateLimitState {
+  /** Null: each worker uses its own configuration. */
+  callsPerSecond: number | null;
+  changedBy: string | null;
+  paused: Pause | null;
+}
+
+export interface CallsPerSecondChange {
+  /** Null restores the workers' configuration. */
+  callsPerSecond: number | null;
+  by: string;
+}
+
+export interface PauseRequest {
+  by: string;
+  reason?: string | undefined;
+}
+
+export const pauseSchema = z.object({
+  by: z.string(),
+  at: z.string().describe('when the application was paused. ISO 8601'),
+  reason: z.string().exactOptional(),
+});
+
+const above = z.record(z.string(), z.string());
+
+export const sharedSettingsSchema = z.object({
+  version: z.number(),
+  by: z.string(),
+  at: z.string(),
+  reason: z.string(),
+  recoveredAt: z.iso.datetime().nullable(),
+  approvals: z.object({ above: above.optional(), callers: z.record(z.string(), above) }),
+  failoverVersion: z.string(),
+}) satisfies z.ZodType<SharedSettings>;
+
+export const leaseSettingsSchema = z.object({
+  callsPerSecond: z.number().optional(),
+  changedBy: z.string().optional(),
+  paused: pauseSchema.optional(),
+  shared: sharedSettingsSchema.optional(),
+});
+
+/** Throws if they cannot be read: no process may then take the lease, as a pause could be lost. */
+export function settingsIn(memo: Record<string, unknown> | undefined): LeaseSettings {
+  return leaseSettingsSchema.parse(memo?.['settings'] ?? {});
+}

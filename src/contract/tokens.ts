@@ -1,0 +1,63 @@
+/** Tokens: the application's and those of users. */
+import type { AttentionOf, TokenAttentionCode } from './attention-codes.ts';
+
+/** The owner of a token. Without `openId`, it is the application. */
+export interface TokenOwner {
+  environment: string;
+  app: string;
+  openId?: string | undefined;
+}
+
+/** The tokens that the provider issued, sealed. Lifetimes are milliseconds from `obtainedAtMs`. */
+export interface Grant {
+  access: string;
+  /** Identifies the access token without revealing it. */
+  fingerprint: string;
+  lifetimeMs: number;
+  refresh?: string | undefined;
+  refreshLifetimeMs?: number | undefined;
+  /**
+   * When the request for the tokens began, so that they never expire earlier than computed. Unix milliseconds on
+   * Temporal's clock. Set by the activity: a time that a signal handler reads may differ in a replay.
+   */
+  obtainedAtMs: number;
+}
+
+/** The grant as workers receive it. Times are Unix milliseconds on Temporal's clock. */
+export interface CurrentGrant {
+  access: string;
+  /** The whole lifetime, from issue to expiry. Margins are fractions of it, not of the remaining lifetime. */
+  lifetimeMs: number;
+  expiresAtMs: number;
+  renewsAtMs: number;
+  /** When the renewal answered with it. */
+  grantedAtMs: number;
+}
+
+/** The result of the query `state`: for people, without secrets. */
+export interface TokenState {
+  app: string;
+  kind: 'application' | 'user';
+  openId?: string;
+  sentence: string;
+  obtainedAt?: string;
+  expiresAt?: string;
+  renewsAt?: string;
+  refreshExpiresAt?: string;
+  renewals: number;
+  needsAuthorization: boolean;
+  needsAttention: boolean;
+  reasons: AttentionOf<TokenAttentionCode>[];
+}
+
+/** How a user's attempt to authorize the application ended. */
+export interface AuthorizationOutcome {
+  /**
+   * `NOT_STORED`: the provider issued tokens, but Temporal did not accept them. `UNCERTAIN`: the result at the provider
+   * is unknown.
+   */
+  outcome: 'GRANTED' | 'DENIED' | 'EXPIRED' | 'REFUSED' | 'UNAVAILABLE' | 'UNCERTAIN' | 'NOT_STORED';
+  /** The text of the page. */
+  sentence: string;
+  openId?: string;
+}

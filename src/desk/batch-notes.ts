@@ -1,0 +1,159 @@
+/** What a person should see before a batch starts, though every row is valid: likely repetitions, and the daily limits. */
+
+import type { Caller } from '../config/callers.ts';
+import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
+import { fromMinorUnits, type Money, toMinorUnits, totalsByCurrency } from '../contract/money.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import type { AllowanceState } from '../contract/workflows.ts';
+import { dayOf, hasDailyLimits, MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
+import { unlessGone } from '../temporal/client-errors.ts';
+import { listRunPages, quoteIds } from '../temporal/visibility.ts';
+import type { Desk } from './context.ts';
+import { type Html, html, isolated, maskedAccount, money, table } from './html.ts';
+
+type Rows = readonly CheckedPayoutRequest[];
+
+/** Visibility is asked for so many ids at a time, and for no more in total. */
+const IDS_PER_QUERY = 100;
+const MAX_IDS = 2_000;
+const MAX_WARNINGS = 20;
+
+/** The numbers of the rows that pay the same amount to the same account of the same beneficiary, in groups. */
+function similarRows(rows: Rows): number[][] {
+  const groups = new Map<string, number[]>();
+  for (const [at, { instructedAmount, receiver }] of rows.entries()) {
+    const account = receiver.bankAccountNumber.replaceAll('-', '').toUpperCase();
+    const name = receiver.bankAccountName.normalize('NFKC').toUpperCase();
+    const key = JSON.stringify([name, account, instructedAmount.amount, instructedAmount.currency]);
+    const group = groups.get(key);
+    if (group) group.push(at);
+    else groups.set(key, [at]);
+  }
+  return [...groups.values()].filter(({ length }) => length > 1);
+}
+
+/** Those ids of the first rows that payouts have already, and how many rows were looked up. Visibility lags by some seconds. */
+async function usedIds(
+  { client, clients }: Desk,
+  rows: Rows,
+): Promise<{ used: ReadonlySet<string>; lookedUp: number }> {
+  const ids = rows.slice(0, MAX_IDS).map(({ app, partnerOrderId }) => payoutWorkflowId(app, partnerOrderId));
+  const used = new Set<string>();
+  for (let from = 0; from < ids.length; from += IDS_PER_QUERY) {
+    const query = `WorkflowId IN (${quoteIds(ids.slice(from, from + IDS_PER_QUERY))})`;
+    await clients.withTemporalDeadline(async () => {
+      for await (const page of listRunPages(client, query, IDS_PER_QUERY))
+        for (const { workflowId } of page) used.add(payoutOf(workflowId)?.partnerOrderId ?? workflowId);
+    });
+  }
+  return { used, lookedUp: ids.length };
+}
+
+/** The part of the preview above its rows. */
+export async function batchWarnings(desk: Desk, rows: Rows, lines: readonly number[]): Promise<Html> {
+  return html`${similarWarning(rows, lines)}${await usedWarning(desk, rows, lines)}`;
+}
+
+function similarWarning(rows: Rows, lines: readonly number[]): Html | undefined {
+  const groups = similarRows(rows);
+  if (groups.length === 0) return undefined;
+  const items = groups.slice(0, MAX_WARNINGS).map((group) => {
+    const row = rows[group[0] ?? 0];
+    return (
+      row &&
+      html`<li>Lines ${linesOf(group, lines)}: ${money(row.instructedAmount)} to ${isolated(row.receiver.bankAccountName)}, account ${maskedAccount(row.receiver)}</li>`
+    );
+  });
+  return html`<div class="warning" role="alert"><p>Rows look like each other: they pay the same amount to the same account. Each is paid.</p><ul>${items}</ul>${rest(groups.length)}</div>`;
+}
+
+async function usedWarning(desk: Desk, rows: Rows, lines: readonly number[]): Promise<Html | undefined> {
+  const found = await usedIds(desk, rows).catch(() => undefined);
+  if (!found)
+    return html`<p class="warning">Whether payouts with these ids exist already cannot be read now, because Temporal does not respond.</p>`;
+  const { used, lookedUp } = found;
+  const at = [...rows.keys()].filter((row) => used.has(rows[row]?.partnerOrderId ?? ''));
+  const items = at
+    .slice(0, MAX_WARNINGS)
+    .map((row) => html`<li>Line ${lines[row]}: ${isolated(rows[row]?.partnerOrderId)}</li>`);
+  return html`${
+    at.length > 0 &&
+    html`<div class="warning" role="alert"><p>${at.length} ${at.length === 1 ? 'id exists' : 'ids exist'} already. A row that is the same as its payout joins it and pays nothing. A row that differs from it is not paid, and ends as a conflict.</p><ul>${items}</ul>${rest(at.length)}</div>`
+  }${lookedUp < rows.length && html`<p class="faint">Only the first ${lookedUp} ids were looked up.</p>`}`;
+}
+
+/** The first lines of a group that may be as long as the file. */
+function linesOf(group: readonly number[], lines: readonly number[]): string {
+  const shown = group.slice(0, MAX_WARNINGS).map((row) => lines[row]);
+  return shown.join(', ') + (group.length > shown.length ? ` and ${group.length - shown.length} more` : '');
+}
+
+function rest(count: number): Html | undefined {
+  return count > MAX_WARNINGS ? html`<p>And ${count - MAX_WARNINGS} more.</p>` : undefined;
+}
+
+/** In units that are whole: payouts, or hundredths of a currency. */
+interface Use {
+  limit: bigint;
+  reserved: bigint;
+  added: bigint;
+  show(value: bigint): string;
+}
+
+/** Undefined for a caller without daily limits. */
+export async function dailyUse(
+  desk: Desk,
+  caller: Caller,
+  rows: readonly CheckedPayoutRequest[],
+): Promise<Html | undefined> {
+  if (!hasDailyLimits(caller)) return undefined;
+  const reserved = await reservedToday(desk, caller).catch(() => 'unknown' as const);
+  if (reserved === 'unknown')
+    return html`<p class="warning">What is left of the daily limit cannot be read now, because Temporal or a worker does not respond.</p>`;
+  const uses = usesOf(caller, reserved, rows);
+  const isExceeded = uses.some((use) => use.reserved + use.added > use.limit);
+  return html`${isExceeded && html`<p class="warning" role="alert">The batch exceeds a daily limit: it would not start, unless some of its payouts are reserved already.</p>`}
+${table({
+  caption: `Daily limits, ${reserved.day} (UTC)`,
+  head: ['Limit', 'Reserved', 'This batch adds at most'],
+  rows: uses.map((use) => [use.limit, use.reserved, use.added].map(use.show)),
+})}`;
+}
+
+async function reservedToday({ clients, clock }: Desk, caller: Caller): Promise<AllowanceState> {
+  const { allowances, withTemporalDeadline } = clients;
+  const name = caller.actsFor ?? caller.name;
+  const state = await unlessGone(() => withTemporalDeadline(() => allowances.state(name)));
+  const today = dayOf(clock.wallMs());
+  // A day never begins again: a later one is that of Temporal's clock.
+  return state && state.day >= today ? state : { day: today, count: 0, sums: [] };
+}
+
+function usesOf(
+  { dailyCount, dailyAmount }: Caller,
+  { count, sums }: AllowanceState,
+  rows: readonly CheckedPayoutRequest[],
+): Use[] {
+  const payouts = {
+    limit: BigInt(dailyCount ?? MAX_PAYOUTS_PER_DAY),
+    reserved: BigInt(count),
+    added: BigInt(rows.length),
+    show: (value: bigint) => `${value} payouts`,
+  };
+  if (!dailyAmount) return [payouts];
+  const totals = totalsByCurrency(rows.map(({ instructedAmount }) => instructedAmount));
+  const amounts = totals.map((total) => {
+    const { currency } = total;
+    return {
+      limit: toMinorUnits(dailyAmount[currency] ?? '0'),
+      reserved: hundredths(sums.find((sum) => sum.currency === currency)),
+      added: hundredths(total),
+      show: (value: bigint) => `${fromMinorUnits(value)} ${currency}`,
+    };
+  });
+  return [payouts, ...amounts];
+}
+
+function hundredths(amount: Money | undefined): bigint {
+  return amount ? toMinorUnits(amount.amount) : 0n;
+}

@@ -1,0 +1,106 @@
+/** Checks that an order belongs to this payout (H54) and has the terms of its quote (H13). */
+
+import { compareDecimals, formatMoney, type Money, sameMoney } from '../contract/money.ts';
+import type { AgreedQuote, Attention } from '../contract/payout.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import type { PayoutOrder, TradeResult } from '../contract/provider-records.ts';
+import { type Echo, idDiffers, textDiffers } from './provider-text.ts';
+
+/** Lists how the terms of `order` differ from the quote that it was created with; empty if they match. */
+export function quoteMismatches(order: PayoutOrder, quote: AgreedQuote): Attention[] {
+  const found = [
+    order.lockRateId !== quote.lockRateId &&
+      `its lock is ${order.lockRateId ?? 'absent'}, not ${quote.lockRateId}`,
+    ratesDiffer(order.exchangeRate, quote.exchangeRate) &&
+      `its rate is ${order.exchangeRate}, not ${quote.exchangeRate}`,
+    moneyMismatch('the payer pays', order.pay, quote.pay),
+    moneyMismatch('the receiver gets', order.target, quote.target),
+    moneyMismatch('the fee is', order.fee, quote.fee),
+  ].filter((difference) => typeof difference === 'string');
+  if (found.length === 0) return [];
+  return [
+    { code: 'ORDER_DIFFERS_FROM_QUOTE', message: `the order differs from its quote: ${found.join('; ')}` },
+  ];
+}
+
+/**
+ * Why `order` is not the order of this payout, or undefined if what every returned field shows matches the request. An
+ * absent field proves nothing either way. The message contains no personal data.
+ */
+export function orderMismatch(
+  order: PayoutOrder,
+  request: CheckedPayoutRequest,
+  echo: Echo,
+): string | undefined {
+  return identityMismatch(order, request, echo) ?? beneficiaryMismatch(order, request, echo);
+}
+
+/** The mismatches that a person's decision cannot override: `partnerOrderId`, currencies and amount. */
+export function identityMismatch(
+  order: PayoutOrder,
+  request: CheckedPayoutRequest,
+  echo: Echo,
+): string | undefined {
+  const { partnerOrderId, instructedAmount, originCurrency, targetCurrency } = request;
+  if (order.partnerOrderId !== undefined && idDiffers(echo, order.partnerOrderId, partnerOrderId))
+    return `its partnerOrderId is ${order.partnerOrderId}, not ${partnerOrderId}`;
+  return (
+    currencyMismatch('origin currency', order.originCurrency, originCurrency) ??
+    currencyMismatch('target currency', order.targetCurrency, targetCurrency) ??
+    currencyMismatch('payer currency', order.pay.currency, originCurrency) ??
+    currencyMismatch('receiver currency', order.target.currency, targetCurrency) ??
+    // The instructed amount is the amount to be received (spec: Payout creation request).
+    (moneyMismatch('the receiver gets', order.target, instructedAmount) || undefined)
+  );
+}
+
+const BENEFICIARY = [
+  ['bankAccountNumber', 'account number'],
+  ['bankAccountName', 'account name'],
+  ['bankName', 'bank name'],
+] as const;
+
+function beneficiaryMismatch(
+  order: PayoutOrder,
+  { receiver }: CheckedPayoutRequest,
+  echo: Echo,
+): string | undefined {
+  const different = BENEFICIARY.filter(([field]) => {
+    const found = order[field];
+    return found !== undefined && textDiffers(echo, found, receiver[field]);
+  });
+  if (different.length === 0) return undefined;
+  return `its beneficiary has a different ${different.map(([, what]) => what).join(' and ')}`;
+}
+
+function currencyMismatch(what: string, found: string | undefined, expected: string): string | undefined {
+  return found === undefined || found === expected ? undefined : `its ${what} is ${found}, not ${expected}`;
+}
+
+/** The trade query takes precedence over the order's own status; a contradiction is flagged (H21). */
+export function statusContradiction(orderStatus: string | undefined, trade: TradeResult): Attention[] {
+  const contradicts =
+    (orderStatus === 'fail' && (trade.status === 'SUCCESS' || trade.status === 'PARTIAL_SUCCESS')) ||
+    (orderStatus === 'success' && trade.status === 'FAILED');
+  if (!contradicts) return [];
+  return [
+    {
+      code: 'PROVIDER_CONTRADICTS_ITSELF',
+      message: `the order query said ${orderStatus}, the trade query says ${trade.status}; the trade query takes precedence`,
+    },
+  ];
+}
+
+/** A rate of zero is none: the money is compared anyway. */
+function ratesDiffer(found: string | undefined, expected: string): boolean {
+  return [found ?? '0', expected].every(isRate) && compareDecimals(found ?? '0', expected) !== 0;
+}
+
+function isRate(decimal: string): boolean {
+  return /[1-9]/.test(decimal);
+}
+
+function moneyMismatch(what: string, found: Money, expected: Money): string | false {
+  if (sameMoney(found, expected)) return false;
+  return `${what} ${formatMoney(found)}, not ${formatMoney(expected)}`;
+}
