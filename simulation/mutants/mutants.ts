@@ -170,7 +170,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'refund-ignored',
     what: 'A refund after the payment is not reported.',
-    file: 'src/payments/wire/trade.ts',
+    file: 'src/payments/wire/responses.ts',
     find: "refunded: wire.refund_flag && wire.status === 'SUCCESS',",
     replace: "refunded: wire.refund_flag && wire.status === 'FAILED',",
   },
@@ -305,7 +305,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'token-not-sealed',
     what: 'Histories hold tokens in plain text: a person who may decode payloads can call the provider as the user.',
-    file: 'src/encryption/token-seal.ts',
+    file: 'src/encryption/key-ring.ts',
     find: 'if (!this.ring) return PLAIN + secret;',
     replace: "if (!this.ring || purpose === 'access') return PLAIN + secret;",
   },
@@ -600,7 +600,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'encoded-answers-unread',
     what: 'Bodies that a gateway has encoded are not decoded: no payout goes on.',
-    file: 'src/payments/received.ts',
+    file: 'src/payments/transport.ts',
     find: 'return decode && !isPlain ?',
     replace: 'return decode && isPlain ?',
   },
@@ -614,7 +614,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'failed-counts-as-returned',
     what: 'A payment that failed and whose refund_flag is set is reported as returned money.',
-    file: 'src/payments/wire/trade.ts',
+    file: 'src/payments/wire/responses.ts',
     find: "wire.refund_flag && wire.status === 'SUCCESS'",
     replace: 'wire.refund_flag',
   },

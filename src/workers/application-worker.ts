@@ -8,7 +8,7 @@ import { tokenActivities } from '../activities/tokens/token-activities.ts';
 import type { Application } from '../config/applications.ts';
 import { sendPolicy } from '../config/config.ts';
 import { sendWithinMs } from '../domain/time.ts';
-import { TokenSeal } from '../encryption/token-seal.ts';
+import { TokenSeal } from '../encryption/key-ring.ts';
 import { repeat } from '../runtime/runtime.ts';
 import { failoverVersionOf, NEVER_FAILS_OVER } from '../temporal/namespace.ts';
 import { type ApplicationParts, activityWorker, type Runnable, shutDown } from './activity-worker.ts';

@@ -3,7 +3,7 @@ import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { UserTokens } from '../../contract/provider-records.ts';
 import type { Grant, TokenOwner } from '../../contract/tokens.ts';
 import { tokenKind } from '../../domain/tokens.ts';
-import { fingerprint, type TokenSeal } from '../../encryption/token-seal.ts';
+import { fingerprint, type TokenSeal } from '../../encryption/key-ring.ts';
 import { NotSentError, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Random, Runtime } from '../../runtime/runtime.ts';
 import type { WorkflowRun } from '../../temporal/histories.ts';

@@ -1,8 +1,6 @@
 /** Ground truth for tests: every call and every create that arrived, and its effect. */
-
-import { type Clock, isoTime } from './runtime.ts';
-import { RingLog } from './state/ring-log.ts';
-import type { TokenState } from './state/tokens.ts';
+import { type Clock, isoTime } from '../runtime.ts';
+import type { TokenState } from './tokens.ts';
 
 export interface CallRecord {
   at: string;
@@ -88,5 +86,38 @@ export class Ledger {
 
   #now(): { at: string; atMs: number } {
     return { at: isoTime(this.#clock.wallMs()), atMs: this.#clock.nowMs() };
+  }
+}
+
+export class RingLog<Entry> {
+  readonly #capacity: number;
+  #entries: Entry[] = [];
+  #dropped = 0;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  add(entry: Entry): void {
+    this.#entries.push(entry);
+    // Trim rarely and in bulk: shifting an array of this size for every entry costs far more.
+    if (this.#entries.length < this.#capacity * 1.25) return;
+    const surplus = this.#entries.length - this.#capacity;
+    this.#entries = this.#entries.slice(surplus);
+    this.#dropped += surplus;
+  }
+
+  list(): readonly Entry[] {
+    return this.#entries;
+  }
+
+  /** How many entries were ever added. */
+  get total(): number {
+    return this.#dropped + this.#entries.length;
+  }
+
+  clear(): void {
+    this.#entries = [];
+    this.#dropped = 0;
   }
 }

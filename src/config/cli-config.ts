@@ -1,11 +1,12 @@
-/** Profiles of the CLI: named connections in a JSON file, instead of variables. */
+/** Variables and files of the CLI. Profiles are named connections in a JSON file, instead of variables. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { amount, appName, currency } from '../contract/fields.ts';
 import { clientShape, cliShape } from './client-config.ts';
-import { keyShape } from './encryption.ts';
 import type { Environment, Read } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
+import { keyShape } from './keys.ts';
 import { temporalShape } from './temporal-config.ts';
 import { readReference, referenceToSecret } from './values.ts';
 
@@ -58,4 +59,26 @@ function applied(
     else value[name] = read?.value ?? text;
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value };
+}
+
+const limits = z.record(currency(), amount);
+const callerName = z.string().min(1).max(128);
+
+export const approvalsFile = z.strictObject({
+  applications: z.record(appName, limits).default({}).meta({
+    description:
+      'By the name of the application: the largest `instructedAmount` without an approval, by its currency. A currency that is not listed always requires one. An application that is not listed requires none.',
+    valueType: 'object: application to object: currency to amount',
+  }),
+  callers: z.record(callerName, limits).default({}).meta({
+    description:
+      'The same, by the name of the caller who starts the payout: `name` in `PAYOUTS_API_KEYS_FILE`, or `--by` on the command line.',
+    valueType: 'object: caller to object: currency to amount',
+  }),
+});
+
+export type ApprovalsFile = z.output<typeof approvalsFile>;
+
+export function readApprovals(path: string): Read<ApprovalsFile> {
+  return readJsonFile('--approvals', path, approvalsFile);
 }

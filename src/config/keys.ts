@@ -1,4 +1,9 @@
-/** The encryption keys of a process, and whether it may start without them. */
+/**
+ * The keys of a process: those that encrypt, and the hashes of bearer keys. Only a test may run without encryption keys, or with
+ * secrets that this repository publishes for trials, the demo and its tests.
+ */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { KeyRing } from '../encryption/key-ring.ts';
 import {
@@ -10,7 +15,6 @@ import {
   type Read,
   readVariables,
 } from './environment.ts';
-import { keyProblems } from './published-secrets.ts';
 import { secret } from './values.ts';
 
 const KEY_BYTES = 32;
@@ -129,4 +133,71 @@ export function readKeysExcept(
 /** Only a test that no other machine can reach may leave payloads unencrypted. */
 export function mayRunWithoutKeys(environment: Environment): boolean {
   return isTest(environment) && isLoopback(environment['PAYMENTS_BASE_URL'] ?? '');
+}
+
+export interface HashedKey {
+  /** SHA-256 of the key, 32 bytes. */
+  hash: Buffer;
+}
+
+export function keyHash(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+/** The key in an `authorization` header. Undefined if the header is missing or has another form. */
+export function bearerKey(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+}
+
+/** The entry of a key, if `keys` contains it. */
+export function findKey<Key extends HashedKey>(keys: readonly Key[], key: string): Key | undefined {
+  const given = keyHash(key);
+  // Compares with every key, each in constant time, so that the timing reveals nothing about the keys.
+  const [known] = keys.filter(({ hash }) => timingSafeEqual(hash, given));
+  return known;
+}
+
+const sha256 = (secret: string | Uint8Array) => createHash('sha256').update(secret).digest('hex');
+
+/** The demo and the simulator; `deploy/trial-callers.json` and the pages with its hashes; the fuzzing. */
+const TEXTS = ['demo-secret', 'trial-starter', 'trial-approver', 'fuzz-codec-bearer-key', 'fuzz-app-secret'];
+/** The example of `PAYOUTS_EVENTS_FILE`; the simulation. */
+const EVENT_SECRETS = [
+  'whsec_ZXhhbXBsZS1leGFtcGxlLWV4YW1wbGUtZXhhbXBsZS0=',
+  'whsec_c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=',
+];
+/** The simulation. */
+const KEYS = ['c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=', 'bmV4dC1uZXh0LW5leHQtbmV4dC1uZXh0LW5leHQtMzI='];
+const PUBLISHED: ReadonlySet<string> = new Set([
+  ...[...TEXTS, ...EVENT_SECRETS].map(sha256),
+  ...KEYS.map((key) => sha256(Buffer.from(key, 'base64'))),
+]);
+
+/** A random key of 32 bytes has fewer with a probability below 1e-30. */
+const MIN_DISTINCT_BYTES = 8;
+
+const IS_PUBLISHED =
+  'is published with this project: only PAYMENTS_ENVIRONMENT=test may use it. Make your own';
+
+/** `name` names the variable or the field. The secret is the text itself, or `{ hash }`, its SHA-256. */
+export function publishedProblems(
+  environment: Environment,
+  name: string,
+  secrets: readonly (string | { hash: Uint8Array })[],
+): string[] {
+  if (isTest(environment)) return [];
+  const hashes = secrets.map((secret) =>
+    typeof secret === 'string' ? sha256(secret) : Buffer.from(secret.hash).toString('hex'),
+  );
+  return hashes.some((hash) => PUBLISHED.has(hash)) ? [`${name}: ${IS_PUBLISHED}`] : [];
+}
+
+/** The same for keys of encryption, which must also be random. */
+export function keyProblems(environment: Environment, name: string, keys: Iterable<Uint8Array>): string[] {
+  if (isTest(environment)) return [];
+  const all = [...keys];
+  if (all.some((key) => PUBLISHED.has(sha256(key)))) return [`${name}: ${IS_PUBLISHED}`];
+  if (all.some((key) => new Set(key).size < MIN_DISTINCT_BYTES))
+    return [`${name}: is not random: only PAYMENTS_ENVIRONMENT=test may use it. Make your own`];
+  return [];
 }

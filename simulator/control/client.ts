@@ -1,9 +1,9 @@
 /** Client of the control API of a simulator that runs in another process. */
 import { request } from 'undici';
 import { z } from 'zod';
-import * as answers from './control/answers.ts';
-import type { SimulatorControl } from './control/control.ts';
-import { settingsSchema } from './settings.ts';
+import { settingsSchema } from '../settings.ts';
+import type { SimulatorControl } from './control.ts';
+import * as answers from './schemas.ts';
 
 export type SimulatorControlClient = {
   [Verb in keyof SimulatorControl]: (

@@ -1,11 +1,15 @@
-/** Sends notifications to applications, with a few retries, and logs every attempt. */
-import { writeJson } from '../json.ts';
-import type { Order } from '../orders/order.ts';
-import { isoTime, type Runtime, sleep } from '../runtime.ts';
-import type { Settings } from '../settings.ts';
-import { RingLog } from '../state/ring-log.ts';
-import { signatureHeaders } from './signature.ts';
-import type { NotificationTransport } from './transport.ts';
+/**
+ * Sends notifications to applications, with a few retries, and logs every attempt. They are signed in the style of Standard
+ * Webhooks.
+ */
+
+import { createHmac } from 'node:crypto';
+import { Agent, request } from 'undici';
+import { writeJson } from './json.ts';
+import type { Order } from './orders/order.ts';
+import { isoTime, type Runtime, sleep } from './runtime.ts';
+import type { Settings } from './settings.ts';
+import { RingLog } from './state/ledger.ts';
 
 export interface Notification {
   appId: string;
@@ -121,4 +125,57 @@ function bodyOf(notification: Notification, settings: Settings): string {
   return settings.notificationStyle === 'camel'
     ? writeJson({ orderId, partnerOrderId, status })
     : writeJson({ order_id: orderId, partner_order_id: partnerOrderId, status });
+}
+
+export interface NotificationRequest {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface NotificationTransport {
+  /** Returns the receiver's HTTP status. Rejects if none comes in time. */
+  deliver(notification: NotificationRequest, timeoutMs: number): Promise<number>;
+  /** Aborts open requests. */
+  close(): Promise<void>;
+}
+
+export class HttpTransport implements NotificationTransport {
+  readonly #agent = new Agent({ keepAliveTimeout: 1000 });
+
+  async deliver({ url, headers, body }: NotificationRequest, timeoutMs: number): Promise<number> {
+    const answer = await request(url, {
+      method: 'POST',
+      dispatcher: this.#agent,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      headers,
+      body,
+    });
+    await answer.body.dump();
+    return answer.statusCode;
+  }
+
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+}
+
+const BASE64_PREFIX = 'whsec_';
+
+export function signatureHeaders(
+  secret: string,
+  id: string,
+  atWallMs: number,
+  body: string,
+): Record<string, string> {
+  const timestamp = Math.floor(atWallMs / 1000).toString();
+  const signature = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+}
+
+function keyOf(secret: string): Buffer {
+  return secret.startsWith(BASE64_PREFIX)
+    ? Buffer.from(secret.slice(BASE64_PREFIX.length), 'base64')
+    : Buffer.from(secret, 'utf8');
 }

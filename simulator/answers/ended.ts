@@ -1,15 +1,15 @@
 /**
- * Decides whether a client can detect a false answer about an order's end. A client can only compare: the fields of an
- * answer with each other and with the request, and the result with the detail. A false answer that passes every
+ * False answers about an order's end: invents one, and decides whether a client can detect it. A client can only compare: the
+ * fields of an answer with each other and with the request, and the result with the detail. A false answer that passes every
  * comparison is undetectable, so the simulator never sends one. `docs/simulator.md` lists the comparisons.
  *
  * Answers are read as leniently as any client might: a stricter client accepts fewer of them.
  */
 import { isLosslessNumber } from 'lossless-json';
 import { isJsonObject, type JsonObject } from '../json.ts';
-import { type Money, parseMinor } from '../money.ts';
-import type { TradeOperation } from './as-if-ended.ts';
-import { asEntries } from './change.ts';
+import { amountOnWire, type Money, parseMinor } from '../money.ts';
+import { chance, pick, type Random, whole } from '../runtime.ts';
+import { asEntries, drawText } from './draw.ts';
 
 /** What the client knows from its own request. */
 export interface TradeQuery {
@@ -177,4 +177,114 @@ function flagOf(value: unknown): boolean | undefined {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+type Change = (record: JsonObject, random: Random) => JsonObject;
+
+const CHANGES: readonly [Change, ...Change[]] = [
+  (record, random) => ({ ...record, partner_order_id: drawText(random, 64) }),
+  (record, random) => ({ ...record, client_id: drawText(random, 64) }),
+  (record, random) => ({ ...record, order_id: drawText(random, 64) }),
+  (record) => ({ ...record, complete_flag: false }),
+  (record) => ({ ...record, status: 'PROCESSING' }),
+  (record) => ({ ...record, target_currency: record['target_currency'] === 'USD' ? 'EUR' : 'USD' }),
+  (record) => ({ ...record, receive_target_amount: '0.37', failed_target_amount: '0.11' }),
+  (record) => ({ ...record, status: record['status'] === 'FAILED' ? 'SUCCESS' : 'FAILED' }),
+];
+
+const MAX_TRIES = 20;
+
+/** Changes `data` until `isAllowed`; null if that takes too many tries. */
+export function madeDetectable(
+  data: unknown,
+  random: Random,
+  isAllowed: (data: unknown) => boolean,
+): unknown {
+  let changed = data;
+  for (let tries = 0; tries < MAX_TRIES && !isAllowed(changed); tries += 1)
+    if (isJsonObject(changed)) changed = pick(random, CHANGES)(changed, random);
+  return isAllowed(changed) ? changed : null;
+}
+
+/** The amounts of an order, which every party knows. */
+export interface OrderTerms {
+  target: Money;
+  pay: Money;
+  fee: Money;
+}
+
+type Status = 'SUCCESS' | 'PARTIAL_SUCCESS' | 'FAILED';
+export type TradeOperation = 'queryResult' | 'queryPayDetail';
+
+/** Changes `record`, true or invented, into the record of an ended order. */
+export function asIfEnded(
+  operation: TradeOperation,
+  record: JsonObject,
+  terms: OrderTerms,
+  random: Random,
+): JsonObject {
+  const status = pick<Status>(random, ['SUCCESS', 'FAILED', 'PARTIAL_SUCCESS']);
+  const splits = splitsOf(status, terms.target, random);
+  const sums = {
+    receive_target_amount: amountOnWire(sumOfDrawn(splits, 'SUCCESS')),
+    failed_target_amount: amountOnWire(sumOfDrawn(splits, 'FAILED')),
+  };
+  const ended = {
+    ...record,
+    status,
+    complete_flag: true,
+    target_currency: terms.target.currency,
+    finish_time: record['create_time'] ?? '',
+    ...sums,
+  };
+  if (operation === 'queryResult') return { ...ended, audit_status: 'APPROVED' };
+  return {
+    ...ended,
+    pay_account_detail: isJsonObject(record['pay_account_detail'])
+      ? record['pay_account_detail']
+      : [debit(terms, random)],
+    pay_distribute_detail: splits.map((split) => splitView(split, terms.target.currency, random)),
+  };
+}
+
+interface DrawnSplit {
+  minor: bigint;
+  status: 'SUCCESS' | 'FAILED';
+}
+
+/** A failed order need not list any splits. */
+function splitsOf(status: Status, target: Money, random: Random): DrawnSplit[] {
+  if (status === 'FAILED' && chance(random, 0.5)) return [];
+  const count = status === 'PARTIAL_SUCCESS' ? 2 : whole(random, 1, 3);
+  const share = target.minor / BigInt(count);
+  return Array.from({ length: count }, (_, index) => ({
+    minor: index === count - 1 ? target.minor - share * BigInt(count - 1) : share,
+    status: status === 'FAILED' || (status === 'PARTIAL_SUCCESS' && index === 0) ? 'FAILED' : 'SUCCESS',
+  }));
+}
+
+function sumOfDrawn(splits: readonly DrawnSplit[], status: DrawnSplit['status']): bigint {
+  return splits.filter((split) => split.status === status).reduce((sum, { minor }) => sum + minor, 0n);
+}
+
+function splitView({ minor, status }: DrawnSplit, currency: string, random: Random): JsonObject {
+  return {
+    distribute_id: `DI${drawText(random, 20)}`,
+    target_currency: currency,
+    target_amount: amountOnWire(minor),
+    status,
+    finish_time: '',
+    refund_flag: chance(random, 0.1),
+  };
+}
+
+function debit({ pay, fee }: OrderTerms, random: Random): JsonObject {
+  return {
+    account_id: `AC${drawText(random, 20)}`,
+    account_type: 'AVAIL_ACCOUNT',
+    pay_currency: pay.currency,
+    pay_amount: amountOnWire(pay.minor),
+    fee_amount: amountOnWire(fee.minor),
+    pay_actual_amount: amountOnWire(pay.minor - fee.minor),
+  };
 }
