@@ -1,7 +1,6 @@
 /** Runs one application in one process, and serves its calls while this process owns its rate-limit lease. */
 import type { Client } from '@temporalio/client';
-import { temporalClientPairs } from '../activities/payout/client-pairs.ts';
-import { temporalHistories } from '../activities/payout/earlier-runs.ts';
+import { temporalClientPairs, temporalHistories } from '../activities/payout/earlier-runs.ts';
 import type { Claim } from '../activities/payout/send-once.ts';
 import { providerActivities } from '../activities/shared/provider-activities.ts';
 import { tokenActivities } from '../activities/tokens/token-activities.ts';

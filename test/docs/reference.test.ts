@@ -11,7 +11,7 @@ import {
   TEMPORAL_ERRORS,
 } from '../../scripts/reference/texts.ts';
 import { REFERENCE_PAGE, referencePage } from '../../scripts/write-reference.ts';
-import { ACTIVITY_FAILURES } from '../../src/activities/shared/failure-meanings.ts';
+import { ACTIVITY_FAILURES } from '../../src/activities/shared/failures.ts';
 import * as client from '../../src/client/index.ts';
 import {
   ENDPOINT_ATTENTION,
