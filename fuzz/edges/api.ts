@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Client } from '@temporalio/client';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
-import { chance, pick, type Random, seededRandom, whole } from '../../simulator/random.ts';
+import { chance, pick, type Random, seededRandom, whole } from '../../simulator/runtime.ts';
 import type { ApiConfig } from '../../src/config/api-config.ts';
 import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
 import { checkReceivingAccount } from '../../src/contract/receiving-account.ts';

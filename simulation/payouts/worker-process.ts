@@ -2,10 +2,9 @@
 import type { InProcessSimulator } from '../../simulator/index.ts';
 import type { WorkerConfig } from '../../src/config/config.ts';
 import type { SharedSettings } from '../../src/contract/rate-limit.ts';
-import { dataConverter } from '../../src/encryption/data-converter.ts';
+import { dataConverter } from '../../src/encryption/payload-codec.ts';
 import type { EventTransport } from '../../src/webhooks/event-transport.ts';
-import { keepDeliveries } from '../../src/workers/deliveries.ts';
-import { keepSchedules } from '../../src/workers/schedules.ts';
+import { keepDeliveries, keepSchedules } from '../../src/workers/kept-workflows.ts';
 import { keepRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { createWorkers, runWorkers, shutDownInOrder } from '../../src/workers/worker.ts';
 import type { Life, Process, Program } from '../process/life.ts';

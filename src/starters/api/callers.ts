@@ -1,7 +1,7 @@
 /** Authenticates callers by bearer key. */
 import type { FastifyRequest } from 'fastify';
-import { bearerKey, findKey } from '../../config/bearer-keys.ts';
 import { type Caller, type Callers, TEST_CALLER } from '../../config/callers.ts';
+import { bearerKey, findKey } from '../../config/keys.ts';
 import { Problem } from '../../service/problem.ts';
 import { requireOneHeader } from './bodies.ts';
 import type { ReloadedCallers } from './reloaded-callers.ts';

@@ -1,6 +1,7 @@
 /** Rate limits of requests with a key: the requests of each caller, and the unknown keys of each address. They hold per process. */
-import type { HashedKey } from '../../config/bearer-keys.ts';
+
 import type { Caller } from '../../config/callers.ts';
+import type { HashedKey } from '../../config/keys.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { type BucketSize, networkOf, TokenBuckets } from '../../runtime/token-buckets.ts';
 import { Problem, retryAfter, tooManyRequests } from '../../service/problem.ts';

@@ -3,12 +3,11 @@ import type { Client } from '@temporalio/client';
 import { Payouts } from '../../client/payouts.ts';
 import { ProviderReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
+import { withProfile } from '../../config/cli-config.ts';
 import { clientConfig } from '../../config/client-config.ts';
 import type { Environment } from '../../config/environment.ts';
-import { withProfile } from '../../config/profiles.ts';
 import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
-import { boundedCalls } from '../../temporal/bounded-calls.ts';
-import { connectClient } from '../../temporal/connection.ts';
+import { boundedCalls, connectClient } from '../../temporal/connection.ts';
 import { type Answer, print, UsageError } from './answer.ts';
 import { printFailure } from './print-failure.ts';
 
