@@ -219,7 +219,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'terminated-payouts-forgotten',
     what: 'Reconciliation finds only failed workflows: a terminated payout never continues, with money in flight.',
-    file: 'src/activities/reconciliation/reconcile-closed.ts',
+    file: 'src/activities/reconciliation/reconcile-activities.ts',
     find: "of('payout', stopped), nowMs",
     replace: "of('payout', stopped).filter(({ status }) => status === 'FAILED'), nowMs",
     needs: ({ payouts }) =>
@@ -417,7 +417,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'opening-code-is-refusal',
     what: 'Any error code counts as a refusal of an opening: reported as not opened, although the account exists.',
-    file: 'src/activities/receiving-account/open-receiving-account.ts',
+    file: 'src/activities/receiving-account/receiving-account-activities.ts',
     find: 'isCertain: hasRefusalStatus(error)',
     replace: 'isCertain: hasRefusalStatus(error) || true',
   },
@@ -485,7 +485,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'pause-ends-with-lease-workflow',
     what: 'A terminated lease is started again without the pause: create calls are sent.',
-    file: 'src/workers/rate-limit/keep-lease.ts',
+    file: 'src/workers/kept-workflows.ts',
     find: 'settings: settingsIn(memo)',
     replace: 'settings: { ...settingsIn(memo), paused: undefined }',
     needs: ({ pause }) => pause?.lease?.kind === 'terminate',
@@ -519,7 +519,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'opening-ignores-restore',
     what: 'An opening does not check when it began, so a restored Temporal opens a second account.',
-    file: 'src/activities/receiving-account/open-receiving-account.ts',
+    file: 'src/activities/receiving-account/receiving-account-activities.ts',
     find: 'const isForgotten = recoveredAtMs !== undefined',
     replace: 'const isForgotten = recoveredAtMs === 0',
   },
@@ -584,7 +584,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'refused-event-is-delivered',
     what: 'Any answer of an endpoint counts as a delivery: callers never learn of events that it refused.',
-    file: 'src/activities/events/deliver-events.ts',
+    file: 'src/activities/events/event-activities.ts',
     find: 'if (status >= 200 && status < 300)',
     replace: 'if (status >= 200)',
   },

@@ -1,7 +1,6 @@
 /** Runs one application in one process, and serves its calls while this process owns its rate-limit lease. */
 import type { Client } from '@temporalio/client';
-import { temporalClientPairs } from '../activities/payout/client-pairs.ts';
-import { temporalHistories } from '../activities/payout/earlier-runs.ts';
+import { temporalClientPairs, temporalHistories } from '../activities/payout/earlier-runs.ts';
 import type { Claim } from '../activities/payout/send-once.ts';
 import { providerActivities } from '../activities/shared/provider-activities.ts';
 import { tokenActivities } from '../activities/tokens/token-activities.ts';
@@ -13,13 +12,11 @@ import { repeat } from '../runtime/runtime.ts';
 import { failoverVersionOf, NEVER_FAILS_OVER } from '../temporal/namespace.ts';
 import { type ApplicationParts, activityWorker, type Runnable, shutDown } from './activity-worker.ts';
 import { type Collection, collectorOf } from './collector.ts';
-import { callObserver } from './observe-calls.ts';
-import { providerClient } from './provider-client.ts';
-import { leaseKeeper } from './rate-limit/keep-lease.ts';
+import { leaseKeeper } from './kept-workflows.ts';
+import { callObserver, providerClient } from './provider-client.ts';
 import { leaseActivities } from './rate-limit/lease.ts';
 import { RateLimiter } from './rate-limit/limiter.ts';
-import { OwnedQueues, type OwnedTerm } from './rate-limit/owned-queues.ts';
-import type { Ownership } from './rate-limit/ownership.ts';
+import { OwnedQueues, type OwnedTerm, type Ownership } from './rate-limit/ownership.ts';
 import { leaseSlot } from './rate-limit/slots.ts';
 import { callQueues, leaseQueue, type ProviderCalls } from './task-queues.ts';
 import { TokenCache } from './tokens/token-cache.ts';

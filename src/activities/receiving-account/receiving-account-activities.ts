@@ -1,5 +1,7 @@
 /** Opens a receiving account: sends at most once if in doubt, and searches the list of accounts. */
+
 import { activityInfo } from '@temporalio/activity';
+import type { OpaqueRecord, ReceivingAccountRequest } from '../../contract/provider-records.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';
 import {
   IllegalParameterError,
@@ -13,17 +15,56 @@ import {
 } from '../../payments/index.ts';
 import type { Random } from '../../runtime/runtime.ts';
 import type { CreateDependencies } from '../payout/create-payout.ts';
-import { type RunHistories, runsThatMayHaveSent, sendsOf } from '../payout/earlier-runs.ts';
-import { claimSend, mustNotSend, provablyNotSent } from '../payout/send-once.ts';
+import {
+  type EarlierSends,
+  type RunHistories,
+  runsThatMayHaveSent,
+  sendsOf,
+} from '../payout/earlier-runs.ts';
+import {
+  claimSend,
+  mustNotSend,
+  type NothingSent,
+  provablyNotSent,
+  type SendGuard,
+} from '../payout/send-once.ts';
 import type { CallerOptions } from '../shared/execution.ts';
 import { asFailure, nullOn } from '../shared/failures.ts';
-import type {
-  AccountConfirmation,
-  ListedAccounts,
-  OpenAccount,
-  OpenAnswer,
-  OpeningToConfirm,
-} from '../shared/types.ts';
+
+export interface OpenAccount extends SendGuard {
+  request: ReceivingAccountRequest;
+}
+
+/** The result of an opening. If the activity fails instead, the outcome is unknown. */
+export type OpenAnswer =
+  | { kind: 'opened'; account: OpaqueRecord }
+  /** `isCertain`: by code and status, or by our own check. Otherwise the workflow searches the list of accounts first. */
+  | { kind: 'refused'; isCertain: boolean; message: string }
+  /** The provider says that it did not process the call: because of the rate limit or the token. */
+  | { kind: 'busy'; message: string }
+  | NothingSent;
+
+/** The provider lists accounts by payer and currency. */
+export interface ListedAccounts {
+  payerId: string;
+  currency: string;
+}
+
+/** The opening to confirm. */
+export interface OpeningToConfirm extends ListedAccounts {
+  workflowId: string;
+  /** When the workflow started. Unix milliseconds. */
+  startedAtMs: number;
+}
+
+export interface AccountConfirmation extends EarlierSends {
+  /** Null: the provider refuses to list accounts, or another run may have opened one of them. */
+  listed: string[] | null;
+  /** Soon after a restore of Temporal: an account that a lost run opened may not be listed yet. */
+  mayStillAppear: boolean;
+  runId: string;
+  recoveredAtMs?: number | undefined;
+}
 
 interface WithPolicy {
   client: PaymentsClient;

@@ -1,22 +1,25 @@
-/** Sends a batch of events to one endpoint. Every answer, and every lack of one, is an outcome. */
+/**
+ * The activities of outgoing events. One queues the events of a workflow for the endpoints that want them. The other sends a
+ * batch of them to one endpoint: every answer, and every lack of one, is an outcome.
+ */
 import { activityInfo, Context, cancellationSignal } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
-import { type EventEndpoint, type EventEndpoints, wants } from '../../config/events.ts';
-import { TEST_EVENT_TYPE } from '../../contract/codes.ts';
-import type { DeliveryOutcome, QueuedEvent } from '../../contract/events.ts';
+import { queueEvents } from '../../client/event-queues.ts';
+import type { WorkerConfig } from '../../config/config.ts';
+import { type EventEndpoint, type EventEndpoints, wantedTypes, wants } from '../../config/events.ts';
+import { type EventType, TEST_EVENT_TYPE } from '../../contract/codes.ts';
+import type { DeliveryOutcome, EndpointKey, QueuedEvent, RecordedEvent } from '../../contract/events.ts';
 import { eventsQuery } from '../../contract/workflows.ts';
 import { bodyOf } from '../../domain/events.ts';
-import { orderKey } from '../../domain/events-delivery.ts';
-import { isTraceParent } from '../../domain/telemetry.ts';
-import { inSpan, type SpanStart } from '../../observability/trace-context.ts';
-import { inParallel } from '../../runtime/in-parallel.ts';
-import { type Runtime, repeat } from '../../runtime/runtime.ts';
+import { type DeliveryReport, orderKey } from '../../domain/events-delivery.ts';
+import { isTraceParent, type SpanStart } from '../../observability/trace.ts';
+import { inSpan } from '../../observability/tracing.ts';
+import { type Clock, inParallel, type Runtime, repeat } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import type { EventAnswer, EventTransport } from '../../webhooks/event-transport.ts';
 import { signedHeaders } from '../../webhooks/sign-event.ts';
-import { requireHere } from '../shared/execution.ts';
-import type { DeliveryActivities } from './event-types.ts';
+import { onlyHere, requireHere } from '../shared/execution.ts';
 
 const HEARTBEAT_EVERY_MS = 2_000;
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -38,11 +41,20 @@ const outcomesSchema = z.array(
   }),
 );
 
-export function deliveryActivities(delivery: Delivery): DeliveryActivities {
+export interface DeliverEvents extends EndpointKey {
+  /** In the order in which they were published. */
+  events: QueuedEvent[];
+}
+
+export function deliveryActivities(delivery: Delivery) {
   const { environment, endpoints, runtime } = delivery;
   const { clock } = runtime;
   return {
-    async deliverEvents(deliver) {
+    /**
+     * Sends the events: those of one order one after another, the others in parallel. A failed request is an outcome; it does
+     * not fail the activity. A cancellation, or the end of its time, leaves the remaining events out.
+     */
+    async deliverEvents(deliver: DeliverEvents): Promise<DeliveryReport> {
       requireHere({ environment }, { environment: deliver.environment });
       const endpoint = endpoints.get(deliver.app)?.find(({ name }) => name === deliver.endpoint);
       if (!endpoint) return { outcomes: [], atMs: clock.wallMs(), isUnknown: true };
@@ -154,4 +166,41 @@ function verdict(answer: EventAnswer): { kind: 'delivered' | 'gone' } | { kind: 
   const { status } = answer;
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   return status === 410 ? { kind: 'gone' } : { kind: 'failed', reason: `HTTP_${status}` };
+}
+
+export interface PublishEvents {
+  environment: string;
+  app: string;
+  /** The workflow that publishes them. */
+  workflowId: string;
+  events: RecordedEvent[];
+}
+
+/** Calls only Temporal. */
+export function publishActivities(config: WorkerConfig, client: Client, clock: Clock) {
+  const here = onlyHere(config.env.PAYMENTS_ENVIRONMENT, clock);
+  return {
+    /** Queues each event for every endpoint that wants its type, and starts the deliveries that do not run. Idempotent. */
+    publishEvents: (publish: PublishEvents) =>
+      here(publish, async () => {
+        const { environment, app, workflowId, events } = publish;
+        const queued = await Promise.allSettled(
+          (config.events.get(app) ?? []).map(async (endpoint) => {
+            const wanted = events.filter(({ type }) => wants(endpoint, type));
+            if (wanted.length === 0) return;
+            const key = { environment, app, endpoint: endpoint.name };
+            await queueEvents(client, key, { workflowId, events: wanted }, { atMs: clock.wallMs() });
+          }),
+        );
+        // An endpoint that cannot take them must not keep them from the others. The retry repeats them; deliveries
+        // recognize repeated ids.
+        for (const one of queued) if (one.status === 'rejected') throw one.reason;
+      }),
+  };
+}
+
+/** For the result of the first activity of a workflow. */
+export function eventTypesOf({ events }: WorkerConfig, app: string): { eventTypes?: EventType[] } {
+  const eventTypes = wantedTypes(events, app);
+  return eventTypes ? { eventTypes } : {};
 }
