@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { amount, appName, currency } from '../contract/fields.ts';
 import { clientShape, cliShape } from './client-config.ts';
-import type { Environment, Read } from './environment.ts';
-import { readJsonFile } from './json-file.ts';
+import { ConfigError, type Environment, Parts } from './environment.ts';
+import { jsonFile } from './json-file.ts';
 import { keyShape } from './keys.ts';
 import { temporalShape } from './temporal-config.ts';
 import { readReference, referenceToSecret } from './values.ts';
@@ -28,37 +28,35 @@ export const profilesFile = z.record(
 
 /**
  * The variables of the profile `chosen` or, without it, of `PAYOUTS_PROFILE`; `environment` if neither is set. A profile
- * is complete: the other variables of a connection do not count, so that no two connections are mixed.
+ * is complete: the other variables of a connection do not count, so that no two connections are mixed. Throws
+ * `ConfigError`.
  */
-export function withProfile(environment: Environment, chosen: string | undefined): Read<Environment> {
+export function withProfile(environment: Environment, chosen: string | undefined): Environment {
   const name = chosen ?? environment['PAYOUTS_PROFILE'];
-  if (!name) return { ok: true, value: environment };
+  if (!name) return environment;
   const file =
     environment['PAYOUTS_PROFILES_FILE'] || join(homedir(), '.config/durable-payouts/profiles.json');
-  const read = readJsonFile('PAYOUTS_PROFILES_FILE', file, profilesFile);
-  if (!read.ok) return read;
-  const profile = Object.hasOwn(read.value, name) ? read.value[name] : undefined;
+  const profiles = jsonFile('PAYOUTS_PROFILES_FILE', file, profilesFile);
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (profile) return applied(name, profile, environment);
-  const known = Object.keys(read.value).join(', ') || 'none';
-  return { ok: false, problems: [`${file} has no profile ${JSON.stringify(name)}; it has: ${known}`] };
+  const known = Object.keys(profiles).join(', ') || 'none';
+  throw new ConfigError([`${file} has no profile ${JSON.stringify(name)}; it has: ${known}`]);
 }
 
 function applied(
   profile: string,
   variables: Readonly<Record<string, string | undefined>>,
   environment: Environment,
-): Read<Environment> {
-  const problems: string[] = [];
+): Environment {
+  const parts = new Parts();
   const others = Object.entries(environment).filter(
     ([name]) => !(name in CONNECTION || name.startsWith('TEMPORAL_GRPC_META_')),
   );
-  const value = Object.fromEntries(others);
-  for (const [name, text] of Object.entries(variables)) {
-    const read = SECRETS.includes(name) && text ? readReference(text, environment) : undefined;
-    if (read?.ok === false) problems.push(...read.problems.map((why) => `${profile}.${name} ${why}`));
-    else value[name] = read?.value ?? text;
-  }
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, value };
+  const own = Object.entries(variables).map(([name, text]) => {
+    if (!SECRETS.includes(name) || !text) return [name, text] as const;
+    return [name, parts.read(() => readReference(`${profile}.${name}`, text, environment))] as const;
+  });
+  return parts.complete(Object.fromEntries([...others, ...own]));
 }
 
 const limits = z.record(currency(), amount);
@@ -79,6 +77,7 @@ export const approvalsFile = z.strictObject({
 
 export type ApprovalsFile = z.output<typeof approvalsFile>;
 
-export function readApprovals(path: string): Read<ApprovalsFile> {
-  return readJsonFile('--approvals', path, approvalsFile);
+/** Throws `ConfigError`. */
+export function readApprovals(path: string): ApprovalsFile {
+  return jsonFile('--approvals', path, approvalsFile);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { withProfile } from '../../src/config/cli-config.ts';
+import { configProblems } from '../support/config-problems.ts';
 import { secretFile } from '../support/secret-file.ts';
 
 const BASE = { HOME: '/home/olga', TEMPORAL_ADDRESS: 'elsewhere:7233', PAYOUTS_ENCRYPTION_KEYS: 'k:other' };
@@ -9,8 +10,7 @@ function environment(profiles: unknown, more: Record<string, string> = {}): Reco
 }
 
 function problems(profiles: unknown, name = 'one'): string {
-  const read = withProfile(environment(profiles), name);
-  return read.ok ? '' : read.problems.join('\n');
+  return configProblems(() => withProfile(environment(profiles), name)).join('\n');
 }
 
 describe('profiles', () => {
@@ -26,7 +26,7 @@ describe('profiles', () => {
 
   test('without a choice, the variables count', () => {
     const given = environment(PROFILES);
-    expect(withProfile(given, undefined)).toEqual({ ok: true, value: given });
+    expect(withProfile(given, undefined)).toEqual(given);
   });
 
   test('a profile replaces every variable of a connection, and reads secrets by reference', () => {
@@ -37,7 +37,7 @@ describe('profiles', () => {
       { ONE_API_KEY: 'the-key', TEMPORAL_NAMESPACE: 'left', TEMPORAL_GRPC_META_TENANT: 'left' },
     );
     const read = withProfile(given, 'one');
-    expect(read.ok && read.value).toEqual({
+    expect(read).toEqual({
       HOME: '/home/olga',
       PAYOUTS_PROFILES_FILE: given['PAYOUTS_PROFILES_FILE'],
       ONE_API_KEY: 'the-key',
@@ -50,9 +50,9 @@ describe('profiles', () => {
 
   test('the option takes precedence over PAYOUTS_PROFILE', () => {
     const given = environment({ ...PROFILES, one: {} }, { PAYOUTS_PROFILE: 'two' });
-    expect(withProfile(given, undefined)).toMatchObject({ ok: true, value: { TEMPORAL_NAMESPACE: 'two' } });
+    expect(withProfile(given, undefined)).toMatchObject({ TEMPORAL_NAMESPACE: 'two' });
     const read = withProfile(given, 'one');
-    expect(read.ok && read.value).not.toHaveProperty('TEMPORAL_NAMESPACE');
+    expect(read).not.toHaveProperty('TEMPORAL_NAMESPACE');
   });
 
   test.each([
@@ -72,7 +72,7 @@ describe('profiles', () => {
   });
 
   test('a file that is missing is named', () => {
-    const read = withProfile({ ...BASE, PAYOUTS_PROFILES_FILE: '/no/such/file' }, 'one');
-    expect(read).toEqual({ ok: false, problems: [expect.stringContaining('/no/such/file cannot be read')] });
+    const read = () => withProfile({ ...BASE, PAYOUTS_PROFILES_FILE: '/no/such/file' }, 'one');
+    expect(configProblems(read)).toEqual([expect.stringContaining('/no/such/file cannot be read')]);
   });
 });

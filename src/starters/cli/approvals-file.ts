@@ -1,9 +1,12 @@
 /** The file of `settings --approvals`. */
 import { type ApprovalsFile, readApprovals } from '../../config/cli-config.ts';
+import { ConfigError } from '../../config/environment.ts';
 import { UsageError } from './answer.ts';
 
 export function approvalsOf(path: string): ApprovalsFile {
-  const file = readApprovals(path);
-  if (!file.ok) throw new UsageError(file.problems.join('\n'));
-  return file.value;
+  try {
+    return readApprovals(path);
+  } catch (error) {
+    throw error instanceof ConfigError ? new UsageError(error.problems.join('\n')) : error;
+  }
 }

@@ -5,7 +5,7 @@ import { ProviderReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { withProfile } from '../../config/cli-config.ts';
 import { clientConfig } from '../../config/client-config.ts';
-import type { Environment } from '../../config/environment.ts';
+import { ConfigError, type Environment } from '../../config/environment.ts';
 import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
 import { boundedCalls, connectClient } from '../../temporal/connection.ts';
 import { type Answer, print, UsageError } from './answer.ts';
@@ -78,7 +78,9 @@ export async function inSession(
 }
 
 function variablesOf(profile: string | undefined): Environment {
-  const read = withProfile(process.env, profile);
-  if (read.ok) return read.value;
-  throw new UsageError(read.problems.join('\n'));
+  try {
+    return withProfile(process.env, profile);
+  } catch (error) {
+    throw error instanceof ConfigError ? new UsageError(error.problems.join('\n')) : error;
+  }
 }
