@@ -160,7 +160,7 @@ describe('errors', () => {
   });
 
   test.each(PROBLEM_KINDS)('of the API server: %s is raised', (kind) => {
-    expect(source('src/starters/api', 'src/desk', 'src/domain')).toContain(`'${kind}'`);
+    expect(source('src/starters/api', 'src/desk', 'src/domain', 'src/service')).toContain(`'${kind}'`);
   });
 
   test('of the command line: exactly the codes that it prints', () => {
