@@ -1,7 +1,7 @@
 /** What a seed determines: the payouts, the behavior of the provider, the faults, and what people do. */
 import type { FaultInput, FaultRuleInput, SettingsChange } from '../../simulator/index.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import type { Trip } from '../provider/transport.ts';
 import type { Losses } from '../temporal/rpc.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
@@ -52,7 +52,7 @@ export type Intervention =
 export interface PlannedPayout {
   number: number;
   atMs: number;
-  request: PayoutRequestInput;
+  request: PayoutRequest;
   /** The batch that has this payout as a row. */
   batch: string | undefined;
   /** Measured from when the payout waits for approval. */

@@ -5,7 +5,7 @@
 
 import { toMinorUnits } from '../../src/contract/money.ts';
 import type { PayoutResult, PayoutState } from '../../src/contract/payout.ts';
-import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import type { Random } from '../world/random.ts';
 import type { Feature, Scene } from './scene.ts';
 
@@ -14,7 +14,7 @@ export interface PlannedPrices {
   /** In percent. Approvers give it with each decision. */
   tolerance: string | undefined;
   /** Of each payout that requires an approval. */
-  limits: PayoutRequestInput['limits'];
+  limits: PayoutRequest['limits'];
 }
 
 /** What an approver has seen. */

@@ -164,7 +164,6 @@ export type TraceParent = string;
 
 /** That of Temporal's own OpenTelemetry interceptors, so that callers with another SDK continue their trace. */
 export const TRACE_HEADER = '_tracer-data';
-
 const TRACE_PARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 export function isTraceParent(value: unknown): value is TraceParent {

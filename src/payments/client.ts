@@ -10,7 +10,7 @@ import type {
   Quote,
   QuoteRequest,
   ReceivingAccountBalance,
-  ReceivingAccountRequest,
+  ReceivingAccountBody,
   TradeDetail,
   TradeKey,
   TradeResult,
@@ -21,7 +21,7 @@ import { type AuthorizationLink, authorizationUrl } from './authorization-url.ts
 import type { CallOptions, PaymentsClientOptions } from './options.ts';
 import { RequestSender } from './request.ts';
 import { checkedAddress } from './target.ts';
-import { accountsAnswer, balanceAnswer, opaqueAnswer } from './wire/accounts.ts';
+import { accountsAnswer, balanceSchema, opaqueAnswer } from './wire/accounts.ts';
 import { payoutOrderAnswer, quoteAnswer } from './wire/orders.ts';
 import * as requests from './wire/requests.ts';
 import { applicationTokenAnswer, userTokensAnswer } from './wire/tokens.ts';
@@ -106,7 +106,7 @@ export class PaymentsClient {
   }
 
   /** Opens a receiving account (spec: Apply for a receiving account). Throws `AmbiguousError` if the answer is lost. */
-  async openReceivingAccount(request: ReceivingAccountRequest, call?: CallOptions): Promise<OpaqueRecord> {
+  async openReceivingAccount(request: ReceivingAccountBody, call?: CallOptions): Promise<OpaqueRecord> {
     const operation = 'openReceivingAccount';
     const body = requests.snakeKeys(checked(operation, requests.receivingAccountRequest, request));
     const path = '/v1/accounts/receiving-account';
@@ -123,7 +123,7 @@ export class PaymentsClient {
     const request = checked(operation, requests.balanceRequest, { payerId, currency });
     const parts = `${encodeURIComponent(request.payerId)}/${encodeURIComponent(request.currency)}`;
     const path = `/v1/accounts/receiving-account/${parts}`;
-    return this.#sender.send({ operation, path, schema: balanceAnswer(request.currency) }, call);
+    return this.#sender.send({ operation, path, schema: balanceSchema(request.currency) }, call);
   }
 
   /** Spec: Query receiving account detail. The path contains `receving`, as in the spec. */

@@ -5,7 +5,7 @@ import type { Reason } from '../../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import type * as provider from '../../contract/provider-records.ts';
 import type { LeaseTerm, ReleasedLease } from '../../contract/rate-limit.ts';
-import type { CheckedOpeningRequest } from '../../contract/receiving-account.ts';
+import type { CheckedReceivingAccountRequest } from '../../contract/receiving-account.ts';
 import type { Grant, TokenOwner } from '../../contract/tokens.ts';
 import type { ProbeResult, ProbeTarget, WorkerDescription } from '../../contract/workflows.ts';
 import type { Clearance, PayoutSettings } from '../../domain/payout-record.ts';
@@ -129,7 +129,7 @@ export type Confirmation = EarlierSends & { runId: string } & (
   );
 
 export interface OpenAccount extends SendGuard {
-  request: provider.ReceivingAccountRequest;
+  request: provider.ReceivingAccountBody;
 }
 
 /** The result of an opening. If the activity fails instead, the outcome is unknown. */
@@ -258,7 +258,10 @@ export interface CheckActivities {
   prepareAuthorization(owner: unknown): Promise<TokenPlan & { link: string }>;
   prepareQuote(request: unknown): Promise<ReadPlan & { request: CheckedPayoutRequest }>;
   preparePayout(request: unknown, start: StartFacts): Promise<Prepared<CheckedPayoutRequest>>;
-  prepareReceivingAccount(request: unknown, start: StartFacts): Promise<Prepared<CheckedOpeningRequest>>;
+  prepareReceivingAccount(
+    request: unknown,
+    start: StartFacts,
+  ): Promise<Prepared<CheckedReceivingAccountRequest>>;
   prepareFollowUp(request: unknown): Promise<FollowUpPlan>;
   /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent the create. */
   findEarlierSend(caller: Caller, facts: RunFacts): Promise<EarlierSendCause>;

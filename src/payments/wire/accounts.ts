@@ -71,7 +71,7 @@ function isPlainIfText(value: unknown): boolean {
 }
 
 /** The answer does not contain the currency, so it is that of the request. */
-export function balanceAnswer(code: string): z.ZodType<ReceivingAccountBalance> {
+export function balanceSchema(code: string): z.ZodType<ReceivingAccountBalance> {
   return z
     .object({ balance, accounts: z.array(text(64)) })
     .transform((wire) => compact({ balance: inCurrency(code, wire.balance), accountIds: wire.accounts }));

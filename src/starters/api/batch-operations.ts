@@ -3,10 +3,9 @@ import { z } from 'zod';
 import type { Batches } from '../../client/batches.ts';
 import { type BatchRef, type CheckedBatch, inSlices, type NewBatch } from '../../client/checked-batch.ts';
 import type { Caller } from '../../config/callers.ts';
-import { batchId } from '../../contract/batch.ts';
-import { LISTED_OUTCOMES, PHASES, ROW_OUTCOMES } from '../../contract/codes.ts';
+import { batchId, batchStateSchema } from '../../contract/batch.ts';
 import { rowName } from '../../contract/failures.ts';
-import { appName } from '../../contract/fields.ts';
+import { appName, stored } from '../../contract/fields.ts';
 import { isScoped, starterName } from '../../domain/permissions.ts';
 import { cancelBatch } from '../batches.ts';
 import { requirePayout } from './callers.ts';
@@ -16,20 +15,7 @@ import { appQuery, empty, fileForm, noBody, type Operation, operation } from './
 import { Problem } from './problem.ts';
 import { wait } from './waits.ts';
 
-const count = z.int().min(0);
-
-const batchState = z.object({
-  ...{ app: z.string(), batchId: z.string(), count },
-  phase: z.enum(['RECEIVING', 'PAYING', 'DONE']),
-  ...{ sentence: z.string(), nextStep: z.string(), canceled: z.boolean() },
-  ...{ added: count, started: count, joined: count, done: count, rejected: count, needingAttention: count },
-  missing: z.array(z.object({ offset: count, count })),
-  phases: z.partialRecord(z.enum(PHASES), count),
-  outcomes: z.record(z.enum(ROW_OUTCOMES), count),
-  rows: z.record(z.enum(LISTED_OUTCOMES), z.array(count)),
-});
-
-export const stateBody = z.object({ state: batchState });
+export const stateBody = z.object({ state: stored(batchStateSchema) });
 
 const identity = { app: appName.default('default'), batchId };
 const batchBody = z

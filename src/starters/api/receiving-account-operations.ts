@@ -1,13 +1,13 @@
 /** Requests for receiving accounts: start, read and resolve. Balance and detail are in `read-operations.ts`. */
 import { z } from 'zod';
-import type { OpeningRef } from '../../client/receiving-accounts.ts';
+import type { ReceivingAccountRef } from '../../client/receiving-accounts.ts';
 import type { Caller } from '../../config/callers.ts';
 import { ownId } from '../../contract/fields.ts';
 import {
   accountId,
-  type CheckedOpeningRequest,
+  type CheckedReceivingAccountRequest,
+  receivingAccountRequestSchema,
   receivingAccountResultSchema,
-  receivingAccountSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
 import { isScoped, starterName } from '../../domain/permissions.ts';
@@ -37,7 +37,7 @@ const REQUEST = {
 
 export function receivingAccountOperations(clients: Clients): Operation[] {
   const { receivingAccounts, withTemporalDeadline } = clients;
-  const authorize = async (ref: OpeningRef, caller: Caller): Promise<void> => {
+  const authorize = async (ref: ReceivingAccountRef, caller: Caller): Promise<void> => {
     if (isScoped(caller)) requireOpeningScope(caller, await receivingAccounts.startedRequest(ref));
     else await receivingAccounts.handle(ref).describe();
   };
@@ -51,7 +51,7 @@ export function receivingAccountOperations(clients: Clients): Operation[] {
         response: { status: 202, description: 'The request is started, or was already', schema: started },
         problems: { 409: 'requestId belongs to a request with another body' },
       },
-      { params: empty, query: empty, body: receivingAccountSchema },
+      { params: empty, query: empty, body: receivingAccountRequestSchema },
       ({ caller, body }) => {
         requireOpeningScope(caller, body);
         return withTemporalDeadline(() => receivingAccounts.open(body, { startedBy: starterName(caller) }));
@@ -73,6 +73,9 @@ export function receivingAccountOperations(clients: Clients): Operation[] {
 }
 
 /** A receiving account belongs to a payer, not to a client. */
-export function requireOpeningScope(caller: Caller, { payerId, openId }: CheckedOpeningRequest): void {
+export function requireOpeningScope(
+  caller: Caller,
+  { payerId, openId }: CheckedReceivingAccountRequest,
+): void {
   requireScope(caller, { payerId, openId });
 }

@@ -1,7 +1,11 @@
 /** The messages that an opening takes. An account that a person names is checked with the provider first. */
 import { condition, setHandler } from '@temporalio/workflow';
 import type { ReceivingAccountState } from '../../contract/receiving-account.ts';
-import { type OpeningResolution, openingStateQuery, resolveOpeningUpdate } from '../../contract/workflows.ts';
+import {
+  type ReceivingAccountResolution,
+  receivingAccountStateQuery,
+  resolveReceivingAccountUpdate,
+} from '../../contract/workflows.ts';
 import { accountMismatch, candidateAccounts } from '../../domain/receiving-account.ts';
 import { asked } from '../shared/calls.ts';
 import {
@@ -16,11 +20,14 @@ import {
 import type { OpeningRun } from './opening-run.ts';
 
 export function installOpeningHandlers(run: OpeningRun): void {
-  setHandler(openingStateQuery, () => run.state);
-  onUpdate(run, resolveOpeningUpdate, shielded(resolve), resolveProblem);
+  setHandler(receivingAccountStateQuery, () => run.state);
+  onUpdate(run, resolveReceivingAccountUpdate, shielded(resolve), resolveProblem);
 }
 
-async function resolve(run: OpeningRun, decision: OpeningResolution): Promise<ReceivingAccountState> {
+async function resolve(
+  run: OpeningRun,
+  decision: ReceivingAccountResolution,
+): Promise<ReceivingAccountState> {
   run.isResolving = true;
   try {
     run.resolution = decision.created
@@ -36,7 +43,7 @@ async function resolve(run: OpeningRun, decision: OpeningResolution): Promise<Re
   return run.state;
 }
 
-function resolveProblem(run: OpeningRun, decision: OpeningResolution): string | undefined {
+function resolveProblem(run: OpeningRun, decision: ReceivingAccountResolution): string | undefined {
   const problem = deciderProblem(decision);
   if (problem) return problem;
   const { phase } = run.record;
@@ -49,7 +56,7 @@ function resolveProblem(run: OpeningRun, decision: OpeningResolution): string | 
   );
 }
 
-function candidatesProblem(decision: OpeningResolution, current: string[]): string | undefined {
+function candidatesProblem(decision: ReceivingAccountResolution, current: string[]): string | undefined {
   if (decision.created || decision.candidates === undefined) return undefined;
   return isSameSet(decision.candidates, current)
     ? undefined

@@ -5,7 +5,7 @@
  * The workflow *completes* with the account or the reason why there is none. It *fails* only on bad input.
  */
 import { allHandlersFinished, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
-import type { OpeningRequest, ReceivingAccountResult } from '../../contract/receiving-account.ts';
+import type { ReceivingAccountRequest, ReceivingAccountResult } from '../../contract/receiving-account.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import { checks, findEarlierSend, orBadInput } from '../shared/calls.ts';
 import { runFacts, startFacts } from '../shared/run-facts.ts';
@@ -14,7 +14,9 @@ import { installOpeningHandlers } from './handlers.ts';
 import { OpeningRun } from './opening-run.ts';
 import { earlierSend, listBefore, send } from './send.ts';
 
-export async function openReceivingAccount(request: OpeningRequest): Promise<ReceivingAccountResult> {
+export async function openReceivingAccount(
+  request: ReceivingAccountRequest,
+): Promise<ReceivingAccountResult> {
   const run = new OpeningRun();
   installOpeningHandlers(run);
   run.prepared = await CancellationScope.nonCancellable(() =>
