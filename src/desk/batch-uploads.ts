@@ -12,7 +12,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { requireApplication, requireRows, requireVerb } from '../service/permissions.ts';
 import { invalidFields, Problem } from '../service/problem.ts';
 import { BatchFile } from '../starters/batch-file/batch-file.ts';
-import { BatchFileError } from '../starters/batch-file/file-row.ts';
+import { BatchFileError } from '../starters/batch-file/rows.ts';
 import { batchWarnings, dailyUse } from './batch-notes.ts';
 import { type Desk, type Fields, filledIn, getPage, postForm } from './context.ts';
 import { type Html, hidden, html, isolated, link, maskedAccount, money, table } from './html.ts';

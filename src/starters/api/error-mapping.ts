@@ -7,7 +7,7 @@ import type { ProblemDocument } from '../../contract/problems.ts';
 import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems.ts';
 import { Problem, problemOf } from '../../service/problem.ts';
 import { CallerGoneError } from '../../service/waits.ts';
-import { BatchFileError } from '../batch-file/file-row.ts';
+import { BatchFileError } from '../batch-file/rows.ts';
 import { causesOf } from './causes.ts';
 import { FloodGate } from './flood-gate.ts';
 import { routeOf } from './metrics.ts';

@@ -1,7 +1,51 @@
-/** The rows of NDJSON and of a JSON array. Rejects what two parsers may read differently. */
+/** Decodes a batch file, and reads the rows of NDJSON and of a JSON array. Rejects what two parsers may read differently. */
+import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import { NotJsonError, readPlainJson } from '../../payments/exact-json.ts';
-import { BatchFileError, type FileRow } from './file-row.ts';
+
+/** A row of a batch file. */
+export interface FileRow {
+  /** Where the row begins, from 1. */
+  line: number;
+  /** A payout request, not yet validated. */
+  row: unknown;
+}
+
+/** Thrown for a file that cannot be read as a whole. The message is for people, and quotes nothing of the file. */
+export class BatchFileError extends Error {
+  override readonly name = 'BatchFileError';
+}
+
+const UTF_8_MARK = Buffer.from('efbbbf', 'hex');
+const UTF_16_MARKS = [
+  ['utf-16le', Buffer.from('fffe', 'hex')],
+  ['utf-16be', Buffer.from('feff', 'hex')],
+] as const;
+
+const startsWith = (bytes: Buffer, mark: Buffer) => bytes.subarray(0, mark.length).equals(mark);
+
+/**
+ * Decodes a file as a whole, before anything parses it: no parser sees bytes whose characters are a guess. Returns the same
+ * text in UTF-8 without a byte order mark. Throws `BatchFileError` unless the text is certain.
+ */
+export function decoded(bytes: Buffer): Buffer {
+  const [utf16] = UTF_16_MARKS.find(([, mark]) => startsWith(bytes, mark)) ?? [];
+  const text = utf16 ? fromUtf16(bytes, utf16) : bytes;
+  // UTF-16 and UTF-32 without their mark are full of zero bytes, which no text has.
+  if (text === undefined || !isUtf8(text) || text.includes(0))
+    throw new BatchFileError(
+      'the encoding of the file is not UTF-8, so its characters are not certain: save it as "CSV UTF-8", or as UTF-8 text, and send it again',
+    );
+  return startsWith(text, UTF_8_MARK) ? text.subarray(UTF_8_MARK.length) : text;
+}
+
+function fromUtf16(bytes: Buffer, encoding: 'utf-16le' | 'utf-16be'): Buffer | undefined {
+  try {
+    return Buffer.from(new TextDecoder(encoding, { fatal: true }).decode(bytes), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
 
 /** The same as for the body of a payout. A line is parsed as a whole. */
 export const MAX_ROW_BYTES = 64 * 1024;
