@@ -171,8 +171,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'refund-ignored',
     what: 'A refund after the payment is not reported.',
     file: 'src/payments/wire/responses.ts',
-    find: "refunded: wire.refund_flag && wire.status === 'SUCCESS',",
-    replace: "refunded: wire.refund_flag && wire.status === 'FAILED',",
+    find: "refunded: refundFlag && wire.status === 'SUCCESS',",
+    replace: "refunded: refundFlag && wire.status === 'FAILED',",
   },
   {
     name: 'other-beneficiary-adopted',
@@ -615,8 +615,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'failed-counts-as-returned',
     what: 'A payment that failed and whose refund_flag is set is reported as returned money.',
     file: 'src/payments/wire/responses.ts',
-    find: "wire.refund_flag && wire.status === 'SUCCESS'",
-    replace: 'wire.refund_flag',
+    find: "refundFlag && wire.status === 'SUCCESS'",
+    replace: 'refundFlag',
   },
 
   // ---- what the spec leaves open
