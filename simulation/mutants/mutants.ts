@@ -1,5 +1,5 @@
 /** Bugs that programmers make: small, plausible, each in one place. */
-import type { Plan } from '../payouts/plan.ts';
+import type { Plan } from '../payouts/planned.ts';
 
 export interface Mutant {
   name: string;
