@@ -17,7 +17,7 @@ import {
 } from '../../domain/receiving-account.ts';
 import { flagLines, showAttention } from '../shared/attention.ts';
 import type { CallSettings } from '../shared/calls.ts';
-import { RequestRun } from '../shared/request-run.ts';
+import { RequestRun } from '../shared/run-facts.ts';
 
 export class OpeningRun extends RequestRun<CheckedReceivingAccountRequest, ReceivingAccountAttentionCode> {
   readonly record = newReceivingAccountRecord(workflowInfo().startTime.getTime());
