@@ -2,7 +2,7 @@
 
 import type { PayoutsErrorCode } from '../../src/client/payouts-error.ts';
 import type { Explained } from '../../src/contract/attention-codes.ts';
-import type { EXIT } from '../../src/starters/cli/answer.ts';
+import type { EXIT } from '../../src/starters/cli/output.ts';
 import type { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 
 /** Those that `durable-payouts/client` exports; a test compares them. */
