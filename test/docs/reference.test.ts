@@ -16,8 +16,8 @@ import * as client from '../../src/client/index.ts';
 import {
   ENDPOINT_ATTENTION,
   FOLLOW_UP_ATTENTION,
-  OPENING_ATTENTION,
   PAYOUT_ATTENTION,
+  RECEIVING_ACCOUNT_ATTENTION,
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
 } from '../../src/contract/attention-codes.ts';
@@ -28,7 +28,7 @@ import { PROBLEM_KINDS, PROBLEMS } from '../../src/contract/problems.ts';
 import { WORKER_METRICS } from '../../src/domain/metrics.ts';
 import { BUSINESS_EVENTS } from '../../src/domain/telemetry.ts';
 import { ApiMetrics } from '../../src/starters/api/metrics.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -89,7 +89,7 @@ describe('attention codes', () => {
 
   test.each([
     ...named(PAYOUT_ATTENTION).map((code) => [code, 'payout'] as const),
-    ...named(OPENING_ATTENTION).map((code) => [code, 'receiving-account'] as const),
+    ...named(RECEIVING_ACCOUNT_ATTENTION).map((code) => [code, 'receiving-account'] as const),
     ...named(TOKEN_ATTENTION).map((code) => [code, 'tokens'] as const),
     ...named(ENDPOINT_ATTENTION).map((code) => [code, 'events'] as const),
     ...[...named(FOLLOW_UP_ATTENTION), ...named(WORKFLOW_ATTENTION)].map(
@@ -160,7 +160,7 @@ describe('errors', () => {
   });
 
   test.each(PROBLEM_KINDS)('of the API server: %s is raised', (kind) => {
-    expect(source('src/starters/api', 'src/desk', 'src/domain')).toContain(`'${kind}'`);
+    expect(source('src/starters/api', 'src/desk', 'src/domain', 'src/service')).toContain(`'${kind}'`);
   });
 
   test('of the command line: exactly the codes that it prints', () => {

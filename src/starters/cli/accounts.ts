@@ -1,9 +1,9 @@
 /** `account`: the accounts of a client, and the receiving accounts: requests for them, their balance and their detail. */
 import { type Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import type { StartedOpening } from '../../client/receiving-accounts.ts';
+import type { StartedReceivingAccount } from '../../client/receiving-accounts.ts';
 import type { ClientAccounts } from '../../contract/provider-records.ts';
 import type { ReceivingAccountState } from '../../contract/receiving-account.ts';
-import type { OpeningResolution } from '../../contract/workflows.ts';
+import type { ReceivingAccountResolution } from '../../contract/workflows.ts';
 import {
   APP,
   confirmed,
@@ -137,7 +137,7 @@ function openingResolution({
   by,
   candidate: candidates,
   ...options
-}: OpeningResolutionOptions): OpeningResolution {
+}: OpeningResolutionOptions): ReceivingAccountResolution {
   const decision = resolutionOf(options, 'ACCOUNT_ID');
   if (!decision.created) return { by, ...decision, ...(candidates && { candidates }) };
   return { by, created: true, accountId: decision.id };
@@ -157,7 +157,7 @@ function accountsOutput(found: ClientAccounts | null): Output {
   return { json: found, text: grid(['account', 'currency', 'status', 'available', 'frozen'], rows) };
 }
 
-function startedOutput(started: StartedOpening): Output {
+function startedOutput(started: StartedReceivingAccount): Output {
   const { requestId, app, workflowId, runId } = started;
   const text = facts([
     ['request', requestId],

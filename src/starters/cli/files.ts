@@ -5,7 +5,10 @@ import { type ApprovalsFile, readApprovals } from '../../config/cli-config.ts';
 import { checkBody } from '../../contract/fields.ts';
 import { totalsByCurrency } from '../../contract/money.ts';
 import { type CheckedPayoutRequest, payoutRequestSchema } from '../../contract/payout-request.ts';
-import { type CheckedOpeningRequest, checkReceivingAccount } from '../../contract/receiving-account.ts';
+import {
+  type CheckedReceivingAccountRequest,
+  checkReceivingAccount,
+} from '../../contract/receiving-account.ts';
 import { NotJsonError, readPlainJson } from '../../payments/exact-json.ts';
 import { BatchFile } from '../batch-file/batch-file.ts';
 import { BatchFileError } from '../batch-file/rows.ts';
@@ -69,7 +72,7 @@ export async function requestsOf(file: string): Promise<CheckedPayoutRequest[]> 
   return withPayouts(file, checkedRequests, 'json');
 }
 
-export function openingOf(file: string): CheckedOpeningRequest {
+export function openingOf(file: string): CheckedReceivingAccountRequest {
   return requireValid(checkReceivingAccount(readJson(file)));
 }
 

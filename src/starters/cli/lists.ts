@@ -10,7 +10,7 @@ import {
   WORKFLOW_TASK_FAILS,
 } from '../../domain/reconciliation.ts';
 import { followUpReasons } from '../../domain/reconciliation-follow-up.ts';
-import { inParallel } from '../../runtime/in-parallel.ts';
+import { inParallel } from '../../runtime/runtime.ts';
 import { ANY_APP, LIMIT, long, time } from './command.ts';
 import type { Output } from './output.ts';
 import type { Session } from './session.ts';
@@ -171,7 +171,7 @@ async function reasonsOf(session: Session, row: ListedPayout): Promise<FlaggedRo
     const followUp = await session.followUpOf(row);
     return followUp && followUpReasons(followUp);
   } catch (error) {
-    const { WorkflowStuckError } = await import('../../temporal/stuck-workflow.ts');
+    const { WorkflowStuckError } = await import('../../temporal/queries.ts');
     if (error instanceof WorkflowStuckError) return [{ code: WORKFLOW_TASK_FAILS, message: error.message }];
     return undefined;
   }

@@ -61,7 +61,7 @@ async function untilStuck(
     const isFailingNow = await withDeadline(() => isFailing(client, workflowId)).catch(() => false);
     failing = isFailingNow ? failing + 1 : 0;
   }
-  const { WorkflowStuckError } = await import('../../temporal/stuck-workflow.ts');
+  const { WorkflowStuckError } = await import('../../temporal/queries.ts');
   throw new WorkflowStuckError(workflowId);
 }
 

@@ -14,8 +14,7 @@ import { SharedSettingsOf } from '../../client/shared-settings.ts';
 import { Tokens } from '../../client/tokens.ts';
 import { clientConfig } from '../../config/client-config.ts';
 import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
-import { boundedCalls } from '../../temporal/bounded-calls.ts';
-import { connectClient } from '../../temporal/connection.ts';
+import { boundedCalls, connectClient } from '../../temporal/connection.ts';
 import type { Change, Work } from './command.ts';
 import { NotConfirmedError, type Output, print, printFailure, UsageError } from './output.ts';
 

@@ -14,7 +14,7 @@ import {
   missingSearchAttributes,
   namespaceCommand,
   registrationCommand,
-} from '../../../temporal/search-attributes.ts';
+} from '../../../temporal/namespace.ts';
 import type { Session } from '../session.ts';
 import {
   type Check,
