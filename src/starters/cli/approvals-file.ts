@@ -1,7 +1,7 @@
 /** The file of `settings --approvals`. */
 import { type ApprovalsFile, readApprovals } from '../../config/cli-config.ts';
 import { ConfigError } from '../../config/environment.ts';
-import { UsageError } from './answer.ts';
+import { UsageError } from './output.ts';
 
 export function approvalsOf(path: string): ApprovalsFile {
   try {
