@@ -1,6 +1,6 @@
 /**
- * Who may start payouts, and what they may pay: the callers of the API server, from `PAYOUTS_API_KEYS_FILE`, and of the Nexus
- * operation `pay`, from `PAYOUTS_NEXUS_FILE`.
+ * Who may start payouts, and what they may pay: the callers of the API server, from `PAYOUTS_API_KEYS_FILE`; those of the
+ * Nexus operation `pay`, from `PAYOUTS_NEXUS_FILE`; and which payouts require an approval.
  */
 import { z } from 'zod';
 import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/fields.ts';
@@ -81,12 +81,12 @@ const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex: 64 lo
 export const permissionShape = {
   largestAmount: z.record(currency(), amount).meta({
     description:
-      'The largest `instructedAmount` by its currency. A currency that is not listed is not allowed.',
+      "The largest `instructedAmount` by its currency. A currency that isn't listed isn't allowed.",
     valueType: 'object: currency to amount',
   }),
   dailyAmount: z.record(currency(), amount).optional().meta({
     description:
-      'The largest sum of `instructedAmount` of the payouts that the caller starts on a day (UTC), by currency. A currency that is not listed is not allowed. Default: no limit.',
+      "The largest sum of `instructedAmount` of the payouts that the caller starts on a day (UTC), by currency. A currency that isn't listed isn't allowed. Default: no limit.",
     valueType: 'object: currency to amount',
   }),
   dailyCount: z
@@ -138,7 +138,7 @@ export const callerSchema = z.strictObject({
   ...permissionShape,
   requestsPerSecond: z.int().min(1).max(MAX_REQUESTS_PER_SECOND).optional().meta({
     description:
-      'How many requests per second the caller may send to one API server, in the long run; at once, those of two seconds. Default: `PAYOUTS_API_REQUESTS_PER_SECOND`.',
+      "The caller's sustained limit of requests per second to one API server. A burst of two seconds is allowed. Default: `PAYOUTS_API_REQUESTS_PER_SECOND`.",
     valueType: 'integer',
   }),
   users: z
@@ -240,4 +240,27 @@ export function readNexus(
   if (unknown.length > 0)
     throw new ConfigError(unknown.map((name) => `${NEXUS_FILE}: ${name} is not configured`));
   return new Map(Object.entries(file));
+}
+
+const amounts = z.record(currency(), amount);
+const callerName = z.string().min(1).max(128);
+
+export const approvalsFile = z.strictObject({
+  applications: z.record(appName, amounts).default({}).meta({
+    description:
+      "By the name of the application: the largest `instructedAmount` without an approval, by its currency. A currency that isn't listed always requires one. An application that isn't listed requires none.",
+    valueType: 'object: application to object: currency to amount',
+  }),
+  callers: z.record(callerName, amounts).default({}).meta({
+    description:
+      'The same, by the name of the caller who starts the payout: `name` in `PAYOUTS_API_KEYS_FILE`, or `--by` on the command line.',
+    valueType: 'object: caller to object: currency to amount',
+  }),
+});
+
+export type ApprovalsFile = z.output<typeof approvalsFile>;
+
+/** The file of `payouts settings --approvals`: workers enforce it, whoever starts a payout. Throws `ConfigError`. */
+export function readApprovals(path: string): ApprovalsFile {
+  return jsonFile('--approvals', path, approvalsFile);
 }
