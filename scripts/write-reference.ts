@@ -1,7 +1,7 @@
 /** Writes `docs/reference.md` from the tables in the code: `node --import tsx scripts/write-reference.ts`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ACTIVITY_FAILURES } from '../src/activities/shared/failure-meanings.ts';
+import { ACTIVITY_FAILURES } from '../src/activities/shared/failures.ts';
 import {
   codesOf,
   ENDPOINT_ATTENTION,

@@ -4,11 +4,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Client } from '@temporalio/client';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
-import { chance, pick, type Random, seededRandom, whole } from '../../simulator/random.ts';
+import { chance, pick, type Random, seededRandom, whole } from '../../simulator/runtime.ts';
 import type { ApiConfig } from '../../src/config/api-config.ts';
 import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
 import { checkReceivingAccount } from '../../src/contract/receiving-account.ts';
-import { clientsOf } from '../../src/starters/api/clients.ts';
+import { Service } from '../../src/service/service.ts';
 import { OPEN_ROUTES } from '../../src/starters/api/open-routes.ts';
 import type { Operation } from '../../src/starters/api/operation.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
@@ -32,7 +32,7 @@ interface Input {
 }
 
 const client = standInClient(standIn());
-const operations = operationsOf(clientsOf(client, SETTINGS));
+const operations = operationsOf(new Service(client, SETTINGS));
 /** Notifications have their own edge. */
 const OPEN = OPEN_ROUTES.filter(({ path }) => !path.startsWith('/v1/notifications'));
 const ROUTES = [...operations, ...OPEN].map(({ method, path }) => `${method} ${path}`);

@@ -69,10 +69,10 @@ export async function withoutAcknowledged(
   return { ...state, needsAttention: false, reasons: [], acknowledged };
 }
 
-/** Undefined if the payout has no follow-up. */
+/** What the follow-up of a payout found. Undefined if there is none, or Temporal no longer keeps it. */
 export function followUpResultOf(
   client: Client,
-  { app, partnerOrderId }: Ref,
+  { app = 'default', partnerOrderId }: Omit<Ref, 'app'> & { app?: string | undefined },
 ): Promise<FollowUpResult | undefined> {
   const handle = client.workflow.getHandle(payoutFollowUpWorkflowId(app, partnerOrderId));
   return unlessGone(() => handle.query(changesQuery));

@@ -41,7 +41,7 @@ import {
   listBatches,
   type PageRequest,
 } from './lists.ts';
-import { PayoutsError } from './payouts-error.ts';
+import { EndedError, PayoutsError } from './payouts-error.ts';
 import { SharedReads, unlimitedReads } from './shared-reads.ts';
 import { memoOf, type StarterOptions } from './start-once.ts';
 import { untilEnd, type WaitOptions } from './until-end.ts';
@@ -181,6 +181,14 @@ export class Batches {
     await this.withDeadline(() => handle.cancel());
     // A shared read may have begun before.
     this.states.forget(handle.workflowId);
+  }
+
+  /** As `cancel`, and returns the state. Needs a worker. Throws `EndedError` if every row is done. */
+  async cancelOpen(ref: BatchRef): Promise<BatchState> {
+    await this.cancel(ref);
+    const state = await this.withDeadline(() => this.state(ref));
+    if (state.phase === 'DONE' && !state.canceled) throw new EndedError('batch', 'every row is done');
+    return state;
   }
 
   /** The name of the caller who started the batch, if recorded. Throws Temporal's `WorkflowNotFoundError`. */

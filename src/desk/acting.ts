@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { Caller, Verb } from '../config/callers.ts';
 import { payoutStateSchema, storedReason, storedResultSchema } from '../contract/payout.ts';
-import { requireVerb } from '../starters/api/callers.ts';
+import { requireVerb } from '../service/permissions.ts';
 import type { Operation } from '../starters/api/operation.ts';
 
 /** Pages show a code that a newer worker writes as it is, and no field that they do not know. */

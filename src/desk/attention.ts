@@ -5,16 +5,16 @@
 
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
+import { followUpResultOf } from '../client/acknowledgements.ts';
 import type { ListedPayout } from '../client/lists.ts';
 import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';
 import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp, reconciliationId } from '../contract/ids.ts';
-import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
+import type { WorkflowSignatures } from '../contract/workflows.ts';
+import { endpointStateQuery, tokenStateQuery } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../domain/reconciliation.ts';
 import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
-import { requirePayoutScope } from '../starters/api/callers.ts';
-import { requireOpeningScope } from '../starters/api/receiving-account-operations.ts';
-import { followUpOf } from '../starters/follow-ups.ts';
+import { requireOpeningScope, requirePayoutScope } from '../service/permissions.ts';
 import { knownFailingWorkflows } from '../temporal/failing-workflows.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
 import { applicationsWithin, type Desk, PAYOUTS_PER_PAGE } from './context.ts';
@@ -106,7 +106,7 @@ async function payoutItem(
   if (!isAllowed(() => requirePayoutScope(visit.caller, request))) return undefined;
   const shown = { name: partnerOrderId, href: payoutLink(id) };
   if (one.phase === 'FOLLOW_UP') {
-    const found = await followUpOf({ client, withDeadline: withTemporalDeadline }, id);
+    const found = await withTemporalDeadline(() => followUpResultOf(client, id));
     if (!found) return undefined;
     return { kind: 'followUp', what: 'After the end of payout', ...shown, reasons: followUpReasons(found) };
   }

@@ -7,10 +7,10 @@ import { z } from 'zod';
 import type { Pausable } from '../client/pauses.ts';
 import type { Caller, Verb } from '../config/callers.ts';
 import type { Clock } from '../runtime/runtime.ts';
+import { requireVerb } from '../service/permissions.ts';
+import { Problem } from '../service/problem.ts';
+import type { Service } from '../service/service.ts';
 import type { AuditLog } from '../starters/api/audit.ts';
-import { requireVerb } from '../starters/api/callers.ts';
-import type { Clients } from '../starters/api/clients.ts';
-import { Problem } from '../starters/api/problem.ts';
 import type { Acting } from './acting.ts';
 import type { Finding } from './attention.ts';
 import { type Html, html, payoutLink } from './html.ts';
@@ -18,7 +18,7 @@ import { admittedVisit, type Identity, requireOwnOrigin, type Visit } from './id
 
 export interface Desk {
   client: Client;
-  clients: Clients;
+  clients: Service;
   acting: Acting;
   identity: Identity;
   audit: AuditLog;

@@ -7,7 +7,7 @@ import type { Terms } from '../contract/payout.ts';
 import { coveredTerms } from '../domain/payout-quote.ts';
 import { coveredText } from '../domain/payout-state.ts';
 import { isStarter } from '../domain/permissions.ts';
-import { invalidFields } from '../starters/api/problem.ts';
+import { invalidFields } from '../service/problem.ts';
 import { may, type ShownState } from './acting.ts';
 import { type Desk, type Fields, filledIn, postForm, redirectWith } from './context.ts';
 import { type Html, hidden, html, type PayoutId, payoutLink } from './html.ts';

@@ -4,12 +4,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiConfig } from '../config/api-config.ts';
 import { PROBLEMS } from '../contract/problems.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { Problem } from '../service/problem.ts';
+import type { Service } from '../service/service.ts';
 import type { AuditLog } from '../starters/api/audit.ts';
-import type { Clients } from '../starters/api/clients.ts';
 import type { ToProblem } from '../starters/api/error-mapping.ts';
 import { cached } from '../starters/api/monitoring-routes.ts';
 import type { Operation } from '../starters/api/operation.ts';
-import { Problem } from '../starters/api/problem.ts';
 import type { ReloadedCallers } from '../starters/api/reloaded-callers.ts';
 import { accountRoutes } from './accounts.ts';
 import { Acting } from './acting.ts';
@@ -32,7 +32,7 @@ const PAUSES_FRESH_MS = 1_000;
 
 export interface DeskOptions {
   client: Client;
-  clients: Clients;
+  clients: Service;
   callers: ReloadedCallers;
   config: ApiConfig;
   operations: readonly Operation[];

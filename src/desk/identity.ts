@@ -13,9 +13,9 @@ import { CookieSessions } from '../pages/cookie-sessions.ts';
 import { SignInLimit } from '../pages/sessions.ts';
 import { isJsonObject } from '../payments/exact-json.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { Problem, tooManyRequests } from '../service/problem.ts';
 import { requireOneHeader } from '../starters/api/bodies.ts';
 import { authenticate, requireUnexpired, withKey } from '../starters/api/callers.ts';
-import { Problem, tooManyRequests } from '../starters/api/problem.ts';
 import type { ReloadedCallers } from '../starters/api/reloaded-callers.ts';
 
 const LIMITS = { maxMs: 8 * HOUR_MS, idleMs: HOUR_MS / 2 };

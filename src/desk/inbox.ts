@@ -5,8 +5,8 @@ import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller } from '../config/callers.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
-import { requirePayoutScope } from '../starters/api/callers.ts';
-import { Problem } from '../starters/api/problem.ts';
+import { requirePayoutScope } from '../service/permissions.ts';
+import { Problem } from '../service/problem.ts';
 import { may, type ShownState } from './acting.ts';
 import { attentionSection } from './attention.ts';
 import {

@@ -1,6 +1,6 @@
 /** `/desk/sign-in` and `/desk/sign-out`. */
 import type { FastifyInstance } from 'fastify';
-import { Problem } from '../starters/api/problem.ts';
+import { Problem } from '../service/problem.ts';
 import { type Desk, type Fields, filledIn, postForm } from './context.ts';
 import { hidden, html } from './html.ts';
 import { requireOwnOrigin } from './identity.ts';

@@ -12,7 +12,7 @@ import type { TokenState } from '../contract/tokens.ts';
 import { tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { dayBounds, movedMoney } from '../domain/reconciliation.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
-import type { Clients } from '../starters/api/clients.ts';
+import type { Service } from '../service/service.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
 
 /** Each costs one call to Temporal. */
@@ -59,7 +59,7 @@ export interface Figures {
 interface Source {
   client: Client;
   environment: string;
-  clients: Pick<Clients, 'withTemporalDeadline'>;
+  clients: Pick<Service, 'withTemporalDeadline'>;
 }
 
 /** `apps`: undefined for every application. */

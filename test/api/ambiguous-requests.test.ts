@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { clientsOf } from '../../src/starters/api/clients.ts';
+import { Service } from '../../src/service/service.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { get, LOOPBACK, post, startApiServer, type TestApiServer } from '../support/http.ts';
@@ -12,7 +12,7 @@ import { newPartnerOrderId } from '../support/test-world.ts';
 /** Without the interceptor that tries again. */
 const nowhere = Connection.lazy({ address: '127.0.0.1:9', interceptors: [] });
 const client = new Client({ connection: nowhere });
-const OPERATIONS = operationsOf(clientsOf(client, LOOPBACK));
+const OPERATIONS = operationsOf(new Service(client, LOOPBACK));
 let service: TestApiServer;
 
 beforeAll(async () => {

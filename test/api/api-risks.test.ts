@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../src/config/callers.ts';
-import { clientsOf } from '../../src/starters/api/clients.ts';
+import { Service } from '../../src/service/service.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
@@ -31,7 +31,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-const operations = () => operationsOf(clientsOf(world.client, LOOPBACK));
+const operations = () => operationsOf(new Service(world.client, LOOPBACK));
 const urlOf = (path: string) => `${service.url}${path.replaceAll(/\{\w+\}/g, 'USD')}`;
 const send = (method: 'GET' | 'POST', path: string, headers: Record<string, string>): Promise<HttpAnswer> =>
   method === 'GET' ? get(urlOf(path), headers) : post(urlOf(path), '{"no":"field"}', headers);

@@ -10,7 +10,7 @@ import { REASON_CODES } from '../../src/contract/codes.ts';
 import { FIELDS } from '../../src/contract/json-schema.ts';
 import { PROBLEM_KINDS, problemType } from '../../src/contract/problems.ts';
 import { isJsonObject } from '../../src/payments/exact-json.ts';
-import { clientsOf } from '../../src/starters/api/clients.ts';
+import { Service } from '../../src/service/service.ts';
 import { openApiDocument } from '../../src/starters/api/openapi.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
@@ -36,7 +36,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-const document = () => openApiDocument(operationsOf(clientsOf(world.client, LOOPBACK)));
+const document = () => openApiDocument(operationsOf(new Service(world.client, LOOPBACK)));
 
 /** The schemas of answers accept later fields. Here, each field of an answer must be in the document. */
 function closed<T>(schema: T): T {

@@ -11,7 +11,7 @@ import {
   TEMPORAL_ERRORS,
 } from '../../scripts/reference/texts.ts';
 import { REFERENCE_PAGE, referencePage } from '../../scripts/write-reference.ts';
-import { ACTIVITY_FAILURES } from '../../src/activities/shared/failure-meanings.ts';
+import { ACTIVITY_FAILURES } from '../../src/activities/shared/failures.ts';
 import * as client from '../../src/client/index.ts';
 import {
   ENDPOINT_ATTENTION,
@@ -160,7 +160,7 @@ describe('errors', () => {
   });
 
   test.each(PROBLEM_KINDS)('of the API server: %s is raised', (kind) => {
-    expect(source('src/starters/api') + source('src/domain')).toContain(`'${kind}'`);
+    expect(source('src/starters/api', 'src/desk', 'src/domain')).toContain(`'${kind}'`);
   });
 
   test('of the command line: exactly the codes that it prints', () => {

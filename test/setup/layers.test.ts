@@ -17,7 +17,7 @@ const LAYERS = [
     'config',
     'temporal',
   ],
-  ...['client', 'nexus', 'activities', 'workflows', 'workers', 'codec-server', 'starters'],
+  ...['client', 'service', 'nexus', 'activities', 'workflows', 'workers', 'codec-server', 'starters'],
 ];
 const IMPORTED = /^(?:import|export)\s[^;]*?from '(\.[^']+)'|import\('(\.[^']+)'\)/gm;
 

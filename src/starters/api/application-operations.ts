@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { appName, text } from '../../contract/fields.ts';
 import { pauseSchema } from '../../contract/rate-limit.ts';
 import { MAX_REASON_LENGTH } from '../../domain/rate-limit.ts';
-import type { Clients } from './clients.ts';
+import type { Service } from '../../service/service.ts';
 import { empty, noBody, type Operation, operation } from './operation.ts';
 
 const params = z.strictObject({ app: appName });
@@ -14,7 +14,7 @@ export const applicationAnswer = z.strictObject({
 const response = (description: string) => ({ status: 200, description, schema: applicationAnswer });
 const problems = { 404: 'no worker has served the application' };
 
-export function applicationOperations({ pauses, withTemporalDeadline }: Clients): Operation[] {
+export function applicationOperations(service: Service): Operation[] {
   return [
     operation(
       {
@@ -23,7 +23,7 @@ export function applicationOperations({ pauses, withTemporalDeadline }: Clients)
         response: response('The application'),
       },
       { params, query: empty, body: noBody },
-      ({ params: { app } }) => withTemporalDeadline(() => pauses.state(app)),
+      ({ caller, params: { app } }) => service.application(caller, app),
     ),
     operation(
       {
@@ -36,8 +36,7 @@ export function applicationOperations({ pauses, withTemporalDeadline }: Clients)
         ...{ params, query: empty },
         body: z.strictObject({ reason: text(MAX_REASON_LENGTH).optional() }).optional(),
       },
-      ({ caller, params: { app }, body }) =>
-        withTemporalDeadline(() => pauses.pause(app, { by: caller.name, ...body })),
+      ({ caller, params: { app }, body }) => service.pause(caller, app, body),
     ),
     operation(
       {
@@ -46,7 +45,7 @@ export function applicationOperations({ pauses, withTemporalDeadline }: Clients)
         response: response('The application is not paused'),
       },
       { params, query: empty, body: noBody },
-      ({ caller, params: { app } }) => withTemporalDeadline(() => pauses.resume(app, { by: caller.name })),
+      ({ caller, params: { app } }) => service.resume(caller, app),
     ),
   ];
 }

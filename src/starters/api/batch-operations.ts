@@ -1,20 +1,11 @@
 /** Starts and reads batches. */
 import { z } from 'zod';
-import type { Batches } from '../../client/batches.ts';
-import { type BatchRef, type CheckedBatch, inSlices, type NewBatch } from '../../client/checked-batch.ts';
-import type { Caller } from '../../config/callers.ts';
+import type { NewBatch } from '../../client/checked-batch.ts';
 import { batchId } from '../../contract/batch.ts';
 import { LISTED_OUTCOMES, PHASES, ROW_OUTCOMES } from '../../contract/codes.ts';
-import { rowName } from '../../contract/failures.ts';
 import { appName } from '../../contract/fields.ts';
-import { isScoped, starterName } from '../../domain/permissions.ts';
-import { cancelBatch } from '../batches.ts';
-import { requirePayout } from './callers.ts';
-import type { Clients } from './clients.ts';
-import { withinDailyLimits } from './daily-limits.ts';
-import { appQuery, empty, fileForm, noBody, type Operation, operation } from './operation.ts';
-import { Problem } from './problem.ts';
-import { wait } from './waits.ts';
+import type { Service } from '../../service/service.ts';
+import { appQuery, empty, fileForm, noBody, type Operation, operation, wait } from './operation.ts';
 
 const count = z.int().min(0);
 
@@ -44,8 +35,7 @@ const batchFile = fileForm(z.strictObject(identity), (batch, payouts) => ({
   lines: payouts.lines,
 }));
 
-export function batchOperations(clients: Clients): Operation[] {
-  const { batches, waits, withTemporalDeadline } = clients;
+export function batchOperations(service: Service): Operation[] {
   return [
     operation(
       {
@@ -57,15 +47,7 @@ export function batchOperations(clients: Clients): Operation[] {
         problems: { 409: 'the batch was started with other rows or by another caller' },
       },
       { params: empty, query: empty, body: batchBody, file: batchFile },
-      async ({ caller, body: batch }) => {
-        const checked = await batches.check(batch);
-        await requireRows(caller, checked);
-        const state = await withinDailyLimits(clients, caller, checked.rows, {
-          find: () => batches.findComplete(checked, starterName(caller)),
-          start: () => batches.startChecked(checked, starterName(caller)),
-        });
-        return { state };
-      },
+      async ({ caller, body }) => ({ state: await service.startBatch(caller, body) }),
     ),
     operation(
       {
@@ -77,12 +59,9 @@ export function batchOperations(clients: Clients): Operation[] {
         problems: { 404: 'no such batch' },
       },
       { params: z.strictObject({ batchId }), query: appQuery.extend({ wait }), body: noBody },
-      async ({ caller, gone, params, query: { app, wait: waitMs } }) => {
-        const ref = { ...params, app };
-        await requireOwnBatch(batches, ref, caller);
-        await waits.until(waitMs, gone, (options) => batches.untilEnd(ref, options));
-        return { state: await withTemporalDeadline(() => batches.state(ref)) };
-      },
+      async ({ caller, gone, params, query: { app, wait: forMs } }) => ({
+        state: await service.batch(caller, { ...params, app }, { forMs, gone }),
+      }),
     ),
     operation(
       {
@@ -94,26 +73,9 @@ export function batchOperations(clients: Clients): Operation[] {
         problems: { 404: 'no such batch', 409: 'the batch has ended' },
       },
       { params: z.strictObject({ batchId }), query: appQuery, body: noBody },
-      async ({ caller, params, query }) => {
-        const ref = { ...params, ...query };
-        await requireOwnBatch(batches, ref, caller);
-        return { state: await cancelBatch(batches, ref, withTemporalDeadline) };
-      },
+      async ({ caller, params, query }) => ({
+        state: await service.cancelBatch(caller, { ...params, ...query }),
+      }),
     ),
   ];
-}
-
-/** Throws a 403 for the first row that the key does not include. */
-export async function requireRows(caller: Caller, { rows, lines }: CheckedBatch): Promise<void> {
-  let row = 0;
-  for await (const request of inSlices(rows)) {
-    requirePayout(caller, request, `${rowName(row, lines)}: `);
-    row += 1;
-  }
-}
-
-/** Rows may belong to any client, and the state does not name them. */
-async function requireOwnBatch(batches: Batches, ref: BatchRef, caller: Caller): Promise<void> {
-  if (isScoped(caller) && (await batches.startedBy(ref)) !== starterName(caller))
-    throw new Problem('batch-not-allowed', 'another caller started the batch');
 }

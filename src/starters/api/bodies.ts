@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from '../../payments/exact-json.ts';
+import { Problem } from '../../service/problem.ts';
 import { BatchFile } from '../batch-file/batch-file.ts';
-import { Problem } from './problem.ts';
 
 const LIMITS = { maxDepth: 16, uniqueKeys: true };
 const FILES = [

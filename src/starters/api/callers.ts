@@ -1,11 +1,9 @@
-/** Authenticates callers by bearer key, and authorizes them by what `PAYOUTS_API_KEYS_FILE` allows. */
+/** Authenticates callers by bearer key. */
 import type { FastifyRequest } from 'fastify';
-import { bearerKey, findKey } from '../../config/bearer-keys.ts';
-import { type Caller, type Callers, TEST_CALLER, type Verb } from '../../config/callers.ts';
-import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
-import { amountRefusal, type Refusal, type ScopedIds, scopeRefusal } from '../../domain/permissions.ts';
+import { type Caller, type Callers, TEST_CALLER } from '../../config/callers.ts';
+import { bearerKey, findKey } from '../../config/keys.ts';
+import { Problem } from '../../service/problem.ts';
 import { requireOneHeader } from './bodies.ts';
-import { Problem } from './problem.ts';
 import type { ReloadedCallers } from './reloaded-callers.ts';
 
 const authenticated = new WeakMap<FastifyRequest, Caller>();
@@ -57,39 +55,4 @@ export function requireUnexpired<Entry extends { caller: Caller }>(entry: Entry)
   if (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now())
     throw new Problem('key-expired', 'the bearer key has expired');
   return entry;
-}
-
-export function requireVerb({ verbs }: Caller, verb: Verb): void {
-  if (!verbs.includes(verb)) throw new Problem('verb-not-allowed', `this key lacks the verb ${verb}`);
-}
-
-export function requireApplication({ applications }: Caller, app: string): void {
-  if (applications !== 'any' && !applications.includes(app))
-    throw new Problem('application-not-allowed', 'this key does not include that application');
-}
-
-/**
- * Requires that the key's lists contain the ids that `named` has a key for. `prefix` identifies the request, such as
- * `row 17: `.
- */
-export function requireScope(caller: Caller, named: ScopedIds, prefix = ''): void {
-  throwIfRefused(scopeRefusal(caller, named), prefix);
-}
-
-export function requirePayoutScope(
-  caller: Caller,
-  { clientId, payerId, openId }: CheckedPayoutRequest,
-  prefix = '',
-): void {
-  requireScope(caller, { clientId, payerId, openId }, prefix);
-}
-
-/** The scope and the largest amount of the key. `prefix` identifies the request, such as `row 17: `. */
-export function requirePayout(caller: Caller, request: CheckedPayoutRequest, prefix = ''): void {
-  requirePayoutScope(caller, request, prefix);
-  throwIfRefused(amountRefusal(caller, request.instructedAmount), prefix);
-}
-
-function throwIfRefused(refusal: Refusal | undefined, prefix: string): void {
-  if (refusal) throw new Problem(refusal.kind, `${prefix}this key ${refusal.message}`);
 }

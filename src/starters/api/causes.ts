@@ -1,7 +1,7 @@
 /** What a log may say of an error: no text that comes from a request, the provider or Temporal. */
 import { TooManyReadsError } from '../../client/shared-reads.ts';
+import { Problem } from '../../service/problem.ts';
 import { grpcStatusOf } from '../../temporal/client-errors.ts';
-import { Problem } from './problem.ts';
 
 /** Errors whose messages contain only our own words. */
 const OWN = [Problem, TooManyReadsError];

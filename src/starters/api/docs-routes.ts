@@ -5,9 +5,9 @@
 import type { FastifyInstance } from 'fastify';
 import { PROBLEM_KINDS, PROBLEMS, problemType } from '../../contract/problems.ts';
 import { sendPage } from '../../pages/page.ts';
+import { Problem } from '../../service/problem.ts';
 import { type DocumentedOperation, type OpenApiDocument, openApiDocument } from './openapi.ts';
 import type { Operation } from './operation.ts';
-import { Problem } from './problem.ts';
 
 const TRY_OUT = '/docs/try';
 

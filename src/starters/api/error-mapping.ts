@@ -2,28 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import {
-  WorkflowFailedError,
-  WorkflowUpdateFailedError,
-  WorkflowUpdateRPCTimeoutOrCancelledError,
-} from '@temporalio/client';
-import type { ApplicationFailure } from '@temporalio/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
-import { DailyLimitError } from '../../client/allowances.ts';
-import { AuthorizationsBusyError, StillExchangingError } from '../../client/authorizations.ts';
-import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
-import { EndedError, PayoutsError, type PayoutsErrorCode } from '../../client/payouts-error.ts';
-import { TooManyReadsError } from '../../client/shared-reads.ts';
-import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failures.ts';
-import { PROBLEMS, type ProblemDocument, type ProblemKind, problemType } from '../../contract/problems.ts';
-import { applicationFailure, isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
-import { BatchFileError } from '../batch-file/file-row.ts';
+import type { ProblemDocument } from '../../contract/problems.ts';
+import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems.ts';
+import { Problem, problemOf } from '../../service/problem.ts';
+import { CallerGoneError } from '../../service/waits.ts';
+import { BatchFileError } from '../batch-file/rows.ts';
 import { causesOf } from './causes.ts';
 import { FloodGate } from './flood-gate.ts';
 import { routeOf } from './metrics.ts';
-import { invalidFields, Problem, retryAfter, unavailable } from './problem.ts';
-import { CallerGoneError } from './waits.ts';
 
 const REQUEST_ID = 'x-request-id';
 
@@ -34,73 +21,10 @@ const CONNECTION_PROBLEMS: Readonly<Record<string, ProblemKind>> = {
   HPE_HEADER_OVERFLOW: 'headers-too-large',
 };
 
-const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }));
-
-/** Undefined for unexpected errors. */
-export function problemOf(error: unknown): Problem | undefined {
-  if (error instanceof Problem) return error;
-  const refusal = refusalOf(error);
-  if (refusal) return refusal;
-  if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields, error);
-  if (error instanceof DailyLimitError)
-    return new Problem(
-      'daily-limit-exceeded',
-      `this key ${error.message}`,
-      error.retryAfterMs === undefined ? {} : retryAfter(error.retryAfterMs),
-    );
-  if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
-    return problemOfFailure(applicationFailure(error.cause));
-  if (error instanceof AuthorizationsBusyError)
-    return unavailable('too-many-waiting', 'too many authorizations at once: send the same request again');
-  if (error instanceof StillExchangingError)
-    return new Problem(
-      'authorization-in-progress',
-      'the provider has not answered yet. The authorization continues: ask for a new link only if it is still missing after a minute',
-    );
-  if (error instanceof TooManyReadsError) return unavailable('too-many-waiting', error.message);
-  if (isGone(error)) return new Problem('not-found', 'not found');
-  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isRetryableTemporalError(error))
-    return unavailable(
-      'temporal-unavailable',
-      'Temporal, a worker or the provider does not respond in time. It is unknown whether the request was executed: read the state, or send the same request again',
-    );
-  return undefined;
-}
-
 /** Also of errors that Fastify raised, or that nothing expects. */
 export function problemFor(error: unknown): Problem {
-  return problemOf(error) ?? rejection(error);
-}
-
-const REFUSALS: Partial<Record<PayoutsErrorCode, ProblemKind>> = {
-  CONFLICT: 'id-conflict',
-  NOT_ACCEPTED_NOW: 'not-accepted-now',
-};
-
-/** The problem of an error whose message says everything. */
-function refusalOf(error: unknown): Problem | undefined {
   if (error instanceof BatchFileError) return new Problem('malformed-request', error.message);
-  if (error instanceof EndedError) return new Problem('already-ended', error.message);
-  const kind = error instanceof PayoutsError ? REFUSALS[error.code] : undefined;
-  return kind && error instanceof Error ? new Problem(kind, error.message) : undefined;
-}
-
-function problemOfFailure(failure: ApplicationFailure | undefined): Problem {
-  if (failure?.type === NOT_ACCEPTED_NOW) return new Problem('not-accepted-now', failure.message);
-  if (failure?.type !== INVALID_PAYOUT_REQUEST)
-    return new Problem(
-      'provider-unavailable',
-      failure?.message ?? 'the provider gave no usable answer in time',
-    );
-  const fields = fieldErrors.safeParse(failure.details?.[0]);
-  return fields.success ? invalidFields(fields.data) : new Problem('invalid-request', failure.message);
-}
-
-/** For reads: turns the failure of the workflow, which can only be bad input, into a 409. */
-export function rejectedStart(error: unknown): never {
-  const problem = problemOf(error);
-  if (problem?.kind !== 'invalid-request') throw error;
-  throw new Problem('start-rejected', 'the start was rejected as bad input', { fields: problem.fields });
+  return problemOf(error) ?? rejection(error);
 }
 
 /** The problem of an error. Logs it if the server caused it. */

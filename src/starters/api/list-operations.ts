@@ -3,13 +3,10 @@
  * `clientId` one more for each payout of the page.
  */
 import { z } from 'zod';
-import type { Caller } from '../../config/callers.ts';
 import { OUTCOMES, PHASES } from '../../contract/codes.ts';
 import { appName, identifier, timeWithOffset } from '../../contract/fields.ts';
-import { isScoped } from '../../domain/permissions.ts';
-import type { Clients } from './clients.ts';
+import type { Service } from '../../service/service.ts';
 import { empty, noBody, type Operation, operation } from './operation.ts';
-import { Problem } from './problem.ts';
 
 const flag = <const Value extends string>(...values: [Value, ...Value[]]) =>
   z.enum(values).transform((value) => value === 'true');
@@ -85,7 +82,7 @@ export const batchPage = z.strictObject({
   nextCursor,
 });
 
-export function listOperations({ payouts, batches, withTemporalDeadline }: Clients): Operation[] {
+export function listOperations(service: Service): Operation[] {
   return [
     operation(
       {
@@ -96,10 +93,7 @@ export function listOperations({ payouts, batches, withTemporalDeadline }: Clien
         response: { status: 200, description: 'A page; it may lag by some seconds', schema: payoutPage },
       },
       { params: empty, query: payoutQuery, body: noBody },
-      ({ caller, query: { limit, cursor, ...filter } }) => {
-        const apps = applicationsOf(caller, filter.app);
-        return withTemporalDeadline(() => payouts.listPage({ ...filter, apps }, { limit, cursor }));
-      },
+      ({ caller, query }) => service.listPayouts(caller, query),
     ),
     operation(
       {
@@ -110,18 +104,7 @@ export function listOperations({ payouts, batches, withTemporalDeadline }: Clien
         response: { status: 200, description: 'A page; it may lag by some seconds', schema: batchPage },
       },
       { params: empty, query: batchQuery, body: noBody },
-      ({ caller, query: { limit, cursor, ...filter } }) => {
-        const apps = applicationsOf(caller, filter.app);
-        return withTemporalDeadline(() => batches.listPage({ ...filter, apps }, { limit, cursor }));
-      },
+      ({ caller, query }) => service.listBatches(caller, query),
     ),
   ];
-}
-
-/** The applications that the list must be limited to. Undefined: to none, or to `app`, which the key includes. */
-function applicationsOf(caller: Caller, app: string | undefined): string[] | undefined {
-  // Visibility does not contain the client, the payer or the user.
-  if (isScoped(caller))
-    throw new Problem('list-not-allowed', 'a key that is limited to clients, payers or users cannot list');
-  return app !== undefined || caller.applications === 'any' ? undefined : [...caller.applications];
 }

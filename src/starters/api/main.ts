@@ -4,7 +4,7 @@ import { apiConfig } from '../../config/api-config.ts';
 import { ConfigError } from '../../config/environment.ts';
 import { loadPlots } from '../../desk/plots.ts';
 import { startTracing } from '../../observability/tracing.ts';
-import { PaymentsSettingError } from '../../payments/index.ts';
+import { PaymentsSettingError } from '../../payments/errors.ts';
 import { Drain, drainOnSignals } from '../../runtime/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
 import { connectClient, TemporalSetupError } from '../../temporal/connection.ts';

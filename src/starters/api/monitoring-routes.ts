@@ -5,10 +5,11 @@ import type { Registry } from 'prom-client';
 import type { Drain } from '../../runtime/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
 import type { Clock } from '../../runtime/runtime.ts';
+import { requireVerb } from '../../service/permissions.ts';
+import { Problem } from '../../service/problem.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import type { AuditLog } from './audit.ts';
-import { callerOf, requireVerb } from './callers.ts';
-import { Problem } from './problem.ts';
+import { callerOf } from './callers.ts';
 import type { ReloadedCallers } from './reloaded-callers.ts';
 
 /** Shorter than the timeout of a scrape. */

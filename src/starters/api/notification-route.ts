@@ -15,11 +15,11 @@ import {
 } from '../../payments/index.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { networkOf, TokenBuckets } from '../../runtime/token-buckets.ts';
+import { Problem, tooManyRequests, unavailable } from '../../service/problem.ts';
 import { requireNoAppInQuery } from './bodies.ts';
 import { problemFor } from './error-mapping.ts';
 import { FloodGate } from './flood-gate.ts';
 import type { ApiMetrics, NotificationResult } from './metrics.ts';
-import { Problem, tooManyRequests, unavailable } from './problem.ts';
 import type { Received, Receiver } from './receiver.ts';
 import { RefusedNotifications } from './refused-notifications.ts';
 import { TooManySignalsError } from './signal-coalescer.ts';

@@ -12,11 +12,10 @@ import type { AuthorizationOutcome } from '../../contract/tokens.ts';
 import { sendPage } from '../../pages/page.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { networkOf, TokenBuckets } from '../../runtime/token-buckets.ts';
+import { Problem, tooManyRequests } from '../../service/problem.ts';
+import type { Service } from '../../service/service.ts';
 import { requireNoAppInQuery } from './bodies.ts';
-import { requireScope } from './callers.ts';
-import type { Clients } from './clients.ts';
 import { empty, type Operation, operation } from './operation.ts';
-import { Problem, tooManyRequests } from './problem.ts';
 
 const COOKIE = 'payouts_oauth';
 const COOKIE_VALUE = /^[\w-]{43}$/;
@@ -52,7 +51,7 @@ const authorizeLink = z.strictObject({
   expiresAt: z.iso.datetime().describe('When the link stops working'),
 });
 
-export function authorizationOperations({ authorizations }: Clients): Operation[] {
+export function authorizationOperations(service: Service): Operation[] {
   return [
     operation(
       {
@@ -66,9 +65,7 @@ export function authorizationOperations({ authorizations }: Clients): Operation[
       },
       { params: empty, query: empty, body: z.strictObject({ app: appName.default('default') }) },
       async ({ caller, body: { app } }) => {
-        // Any user may follow the link.
-        requireScope(caller, { openId: undefined });
-        const { url, expiresAtMs } = await configured(authorizations).issue(app);
+        const { url, expiresAtMs } = await service.authorizationLink(caller, app);
         return { app, url: url.toString(), expiresAt: new Date(expiresAtMs).toISOString() };
       },
     ),

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { Caller, Verb } from '../../config/callers.ts';
 import { appName, type CheckResult, checkBody } from '../../contract/fields.ts';
 import { isJsonObject } from '../../payments/exact-json.ts';
+import { requireApplication } from '../../service/permissions.ts';
+import { invalidFields } from '../../service/problem.ts';
 import { BatchFile } from '../batch-file/batch-file.ts';
-import { requireApplication } from './callers.ts';
-import { invalidFields } from './problem.ts';
 
 interface Description {
   method: 'GET' | 'POST';
@@ -58,6 +58,14 @@ interface Call<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType
 export const empty = z.strictObject({});
 export const noBody = z.undefined();
 export const appQuery = z.strictObject({ app: appName.default('default') });
+/** Parsed to milliseconds. */
+export const wait = z
+  .string()
+  .regex(/^([0-9]|[1-5][0-9]|60)s$/, 'must be a number of seconds from 0s to 60s')
+  .transform((text) => Number.parseInt(text, 10) * 1_000)
+  .optional()
+  .describe('answers at the end, or after this time with the current state: 0s to 60s');
+
 export const startedFields = { workflowId: z.string(), runId: z.string(), app: z.string() };
 
 /**

@@ -1,11 +1,13 @@
 /** All operations, and their routes on the server. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { requireVerb } from '../../service/permissions.ts';
+import type { Service } from '../../service/service.ts';
+import { CallerGoneError } from '../../service/waits.ts';
 import { applicationOperations } from './application-operations.ts';
 import type { AuditLog } from './audit.ts';
 import { batchOperations } from './batch-operations.ts';
 import { acceptBatches, acceptJson, requireReadableBody } from './bodies.ts';
-import { authenticatedCaller, callerOf, requireVerb } from './callers.ts';
-import type { Clients } from './clients.ts';
+import { authenticatedCaller, callerOf } from './callers.ts';
 import { listOperations } from './list-operations.ts';
 import { authorizationOperations } from './oauth-routes.ts';
 import type { Operation } from './operation.ts';
@@ -13,17 +15,16 @@ import { payoutOperations } from './payout-operations.ts';
 import { readOperations } from './read-operations.ts';
 import { receivingAccountOperations } from './receiving-account-operations.ts';
 import type { ReloadedCallers } from './reloaded-callers.ts';
-import { CallerGoneError } from './waits.ts';
 
-export function operationsOf(clients: Clients): Operation[] {
+export function operationsOf(service: Service): Operation[] {
   return [
-    ...listOperations(clients),
-    ...payoutOperations(clients),
-    ...batchOperations(clients),
-    ...readOperations(clients),
-    ...receivingAccountOperations(clients),
-    ...authorizationOperations(clients),
-    ...applicationOperations(clients),
+    ...listOperations(service),
+    ...payoutOperations(service),
+    ...batchOperations(service),
+    ...readOperations(service),
+    ...receivingAccountOperations(service),
+    ...authorizationOperations(service),
+    ...applicationOperations(service),
   ];
 }
 

@@ -1,17 +1,14 @@
 /** Starts, reads and steers payouts. Decisions are recorded under the name of the caller's key. */
 import { z } from 'zod';
-import type { PayoutRef, PayoutStart } from '../../client/payouts.ts';
-import type { Caller, Verb } from '../../config/callers.ts';
+import type { Caller } from '../../config/callers.ts';
 import { TOLERANCE, TOLERANCE_RULE } from '../../contract/codes.ts';
 import { ownId, text } from '../../contract/fields.ts';
-import { type PayoutState, payoutResultSchema, payoutStateSchema } from '../../contract/payout.ts';
+import type { PayoutState } from '../../contract/payout.ts';
+import { payoutResultSchema, payoutStateSchema } from '../../contract/payout.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
-import { isScoped, isStarter, starterName } from '../../domain/permissions.ts';
-import { requirePayout, requirePayoutScope } from './callers.ts';
-import type { Clients } from './clients.ts';
-import { withinDailyLimits } from './daily-limits.ts';
+import type { DecisionVerb } from '../../service/permissions.ts';
+import type { PayoutId, Service } from '../../service/service.ts';
 import { empty, noBody, type Operation, operation, startedFields } from './operation.ts';
-import { Problem } from './problem.ts';
 import { decisionOperation, seenSends, snapshotOperation } from './request-operations.ts';
 
 const started = z.strictObject({ ...startedFields, partnerOrderId: z.string() });
@@ -57,8 +54,6 @@ const resolution = z.discriminatedUnion('created', [
   }),
 ]);
 
-type DecisionVerb = Extract<Verb, 'approve' | 'refuse' | 'cancel' | 'resolve' | 'acknowledge' | 'poll'>;
-
 const SUMMARIES: Record<DecisionVerb, string> = {
   approve: 'Approve a payout that awaits approval. The caller who started it cannot approve it',
   refuse: 'Refuse a payout that awaits approval. It ends without an order',
@@ -68,8 +63,7 @@ const SUMMARIES: Record<DecisionVerb, string> = {
   poll: 'Poll the provider now',
 };
 
-export function payoutOperations(clients: Clients): Operation[] {
-  const { payouts, withTemporalDeadline } = clients;
+export function payoutOperations(service: Service): Operation[] {
   return [
     operation(
       {
@@ -81,52 +75,22 @@ export function payoutOperations(clients: Clients): Operation[] {
         problems: { 409: 'partnerOrderId belongs to a payout with another body' },
       },
       { params: empty, query: empty, body: payoutRequestSchema },
-      async ({ caller, body }) => {
-        requirePayout(caller, body);
-        return withTemporalDeadline(() =>
-          withinDailyLimits(clients, caller, [body], {
-            find: () => payouts.find(body),
-            start: () => payouts.start(body, { startedBy: starterName(caller) }),
-          }),
-        );
-      },
+      ({ caller, body }) => service.start(caller, body),
     ),
-    snapshotOperation(clients, PAYOUT, {
-      look: (ref) => payouts.look(ref),
-      untilEnd: (ref, options) => payouts.untilEnd(ref, options),
-      // The state does not name the client.
-      authorize: async (ref, caller) =>
-        isScoped(caller) && requirePayoutScope(caller, (await payouts.startDetails(ref)).request),
-    }),
-    decision(clients, 'approve', approval.optional(), (ref, by, body) =>
-      payouts.approve(ref, { by, ...body }),
-    ),
-    decision(clients, 'refuse', refusal.optional(), (ref, by, body) => payouts.refuse(ref, { by, ...body })),
-    decision(clients, 'cancel', cancellation, (ref, by, body) => payouts.cancel(ref, { by, ...body })),
-    decision(clients, 'resolve', resolution, (ref, by, body) => payouts.resolve(ref, { ...body, by })),
-    decision(clients, 'acknowledge', acknowledgement, (ref, by, body) =>
-      payouts.acknowledge(ref, { by, ...body }),
-    ),
-    decision(clients, 'poll', noBody, (ref) => payouts.poll(ref)),
+    snapshotOperation(PAYOUT, (caller, id, waiting) => service.payout(caller, id, waiting)),
+    decision('approve', approval.optional(), (caller, id, body) => service.approve(caller, id, body)),
+    decision('refuse', refusal.optional(), (caller, id, body) => service.refuse(caller, id, body)),
+    decision('cancel', cancellation, (caller, id, body) => service.cancel(caller, id, body)),
+    decision('resolve', resolution, (caller, id, body) => service.resolve(caller, id, body)),
+    decision('acknowledge', acknowledgement, (caller, id, body) => service.acknowledge(caller, id, body)),
+    decision('poll', noBody, (caller, id) => service.poll(caller, id)),
   ];
 }
 
 function decision<B extends z.ZodType>(
-  clients: Clients,
   verb: DecisionVerb,
   body: B,
-  send: (ref: PayoutRef, by: string, body: z.output<B>) => Promise<PayoutState>,
+  decide: (caller: Caller, id: PayoutId, body: z.output<B>) => Promise<PayoutState>,
 ): Operation {
-  return decisionOperation(clients, PAYOUT, {
-    ...{ verb, summary: SUMMARIES[verb], body, send },
-    authorize: async (ref, caller) => requireAuthority(caller, verb, await clients.payouts.startDetails(ref)),
-  });
-}
-
-function requireAuthority(caller: Caller, verb: DecisionVerb, { request, startedBy }: PayoutStart): void {
-  // Both can make money move, so the caller's own limit applies as for a start.
-  if (verb === 'approve' || verb === 'resolve') requirePayout(caller, request);
-  else requirePayoutScope(caller, request);
-  if ((verb === 'approve' || verb === 'resolve') && isStarter(caller, startedBy))
-    throw new Problem('own-payout', `the caller who started a payout cannot ${verb} it`);
+  return decisionOperation(PAYOUT, { verb, summary: SUMMARIES[verb], body, decide });
 }

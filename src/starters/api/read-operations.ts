@@ -4,10 +4,8 @@ import { REASON_CODES } from '../../contract/codes.ts';
 import { appName, balanceAnswer, currency, identifier, moneyAnswer, text } from '../../contract/fields.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
 import { accountId, payer } from '../../contract/receiving-account.ts';
-import { requirePayoutScope, requireScope } from './callers.ts';
-import type { Clients } from './clients.ts';
+import type { Service } from '../../service/service.ts';
 import { empty, noBody, type Operation, operation } from './operation.ts';
-import { Problem } from './problem.ts';
 
 const quoted = z.strictObject({
   quote: z.strictObject({
@@ -48,7 +46,7 @@ const readQuery = z.strictObject({ app: appName.default('default'), openId: text
 
 const NO_ANSWER = { 502: 'the provider gave no usable answer' };
 
-export function readOperations({ reads, withProviderDeadline }: Clients): Operation[] {
+export function readOperations(service: Service): Operation[] {
   return [
     operation(
       {
@@ -60,10 +58,7 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
         problems: NO_ANSWER,
       },
       { params: empty, query: empty, body: payoutRequestSchema },
-      ({ caller, body }) => {
-        requirePayoutScope(caller, body);
-        return withProviderDeadline(() => reads.quote(body));
-      },
+      ({ caller, body }) => service.quote(caller, body),
     ),
     operation(
       {
@@ -75,12 +70,7 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
         problems: { 404: 'no such client', ...NO_ANSWER },
       },
       { params: empty, query: readQuery.extend({ clientId: identifier() }), body: noBody },
-      async ({ caller, query: { app, clientId, openId } }) => {
-        requireScope(caller, { clientId, openId });
-        const found = await withProviderDeadline(() => reads.accounts(app, clientId, openId));
-        if (!found) throw new Problem('not-found', 'the provider has no accounts of this client');
-        return found;
-      },
+      ({ caller, query }) => service.accounts(caller, query),
     ),
     operation(
       {
@@ -92,10 +82,7 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
         problems: NO_ANSWER,
       },
       { params: z.strictObject({ payerId: payer(), currency: currency() }), query: readQuery, body: noBody },
-      ({ caller, params: { payerId, currency: received }, query: { app, openId } }) => {
-        requireScope(caller, { payerId, openId });
-        return withProviderDeadline(() => reads.receivingBalance(app, payerId, received, openId));
-      },
+      ({ caller, params, query }) => service.receivingBalance(caller, { ...params, ...query }),
     ),
     operation(
       {
@@ -107,13 +94,7 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
         problems: { 404: 'the provider has no such account', ...NO_ANSWER },
       },
       { params: z.strictObject({ accountId: accountId() }), query: readQuery, body: noBody },
-      async ({ caller, params, query: { app, openId } }) => {
-        // Whose account it is, only the provider knows.
-        requireScope(caller, { payerId: undefined, openId });
-        const known = await withProviderDeadline(() => reads.receivingDetail(app, params.accountId, openId));
-        if (!known) throw new Problem('not-found', 'the provider has no such account');
-        return known;
-      },
+      ({ caller, params, query }) => service.receivingDetail(caller, { ...params, ...query }),
     ),
   ];
 }

@@ -1,18 +1,13 @@
 /** Requests for receiving accounts: start, read and resolve. Balance and detail are in `read-operations.ts`. */
 import { z } from 'zod';
-import type { OpeningRef } from '../../client/receiving-accounts.ts';
-import type { Caller } from '../../config/callers.ts';
 import { ownId } from '../../contract/fields.ts';
 import {
   accountId,
-  type CheckedOpeningRequest,
   receivingAccountResultSchema,
   receivingAccountSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
-import { isScoped, starterName } from '../../domain/permissions.ts';
-import { requireScope } from './callers.ts';
-import type { Clients } from './clients.ts';
+import type { Service } from '../../service/service.ts';
 import { empty, type Operation, operation, startedFields } from './operation.ts';
 import { decisionOperation, seenSends, snapshotOperation } from './request-operations.ts';
 
@@ -35,12 +30,7 @@ const REQUEST = {
   ...{ state: receivingAccountStateSchema, result: receivingAccountResultSchema },
 };
 
-export function receivingAccountOperations(clients: Clients): Operation[] {
-  const { receivingAccounts, withTemporalDeadline } = clients;
-  const authorize = async (ref: OpeningRef, caller: Caller): Promise<void> => {
-    if (isScoped(caller)) requireOpeningScope(caller, await receivingAccounts.startedRequest(ref));
-    else await receivingAccounts.handle(ref).describe();
-  };
+export function receivingAccountOperations(service: Service): Operation[] {
   return [
     operation(
       {
@@ -52,27 +42,14 @@ export function receivingAccountOperations(clients: Clients): Operation[] {
         problems: { 409: 'requestId belongs to a request with another body' },
       },
       { params: empty, query: empty, body: receivingAccountSchema },
-      ({ caller, body }) => {
-        requireOpeningScope(caller, body);
-        return withTemporalDeadline(() => receivingAccounts.open(body, { startedBy: starterName(caller) }));
-      },
+      ({ caller, body }) => service.openReceivingAccount(caller, body),
     ),
-    snapshotOperation(clients, REQUEST, {
-      look: (ref) => receivingAccounts.look(ref),
-      untilEnd: (ref, options) => receivingAccounts.untilEnd(ref, options),
-      authorize: async (ref, caller) => isScoped(caller) && authorize(ref, caller),
-    }),
-    decisionOperation(clients, REQUEST, {
+    snapshotOperation(REQUEST, (caller, id, waiting) => service.receivingAccount(caller, id, waiting)),
+    decisionOperation(REQUEST, {
       verb: 'resolve',
       summary: 'Decide whether the account of a request in review was opened',
       body: resolution,
-      authorize,
-      send: (ref, by, decision) => receivingAccounts.resolve(ref, { ...decision, by }),
+      decide: (caller, id, body) => service.resolveReceivingAccount(caller, id, body),
     }),
   ];
-}
-
-/** A receiving account belongs to a payer, not to a client. */
-export function requireOpeningScope(caller: Caller, { payerId, openId }: CheckedOpeningRequest): void {
-  requireScope(caller, { payerId, openId });
 }

@@ -1,12 +1,9 @@
 /** The routes that payouts and receiving account requests have in common: their state, and decisions about them. */
 import { z } from 'zod';
-import type { WaitOptions } from '../../client/until-end.ts';
 import type { Caller, Verb } from '../../config/callers.ts';
+import type { Waiting } from '../../service/waits.ts';
 import { wholeNumber } from './bodies.ts';
-import type { Clients } from './clients.ts';
-import { rejectedStart } from './error-mapping.ts';
-import { appQuery, noBody, type Operation, operation } from './operation.ts';
-import { wait } from './waits.ts';
+import { appQuery, noBody, type Operation, operation, wait } from './operation.ts';
 
 /** The `sends` of a resolution that says that nothing was created. */
 export const seenSends = wholeNumber()
@@ -24,18 +21,10 @@ interface Kind<P extends z.ZodObject> {
 
 type Ref<P extends z.ZodObject> = z.output<P> & z.output<typeof appQuery>;
 
-interface Read<P extends z.ZodObject> {
-  look(ref: Ref<P>): Promise<unknown>;
-  untilEnd(ref: Ref<P>, options: WaitOptions): Promise<void>;
-  /** Throws if there is no such workflow, or the caller may not read it. */
-  authorize(ref: Ref<P>, caller: Caller): Promise<unknown>;
-}
-
 /** Gets the state and, after the end, the result. */
 export function snapshotOperation<P extends z.ZodObject>(
-  { waits, withTemporalDeadline }: Clients,
   { name, path, params, state, result }: Kind<P>,
-  { look, untilEnd, authorize }: Read<P>,
+  read: (caller: Caller, id: Ref<P>, waiting: Waiting) => Promise<unknown>,
 ): Operation {
   const schema = z.strictObject({ state, result: result.exactOptional() });
   return operation(
@@ -49,12 +38,8 @@ export function snapshotOperation<P extends z.ZodObject>(
       },
     },
     { params, query: appQuery.extend({ wait }), body: noBody },
-    async ({ caller, gone, params: id, query: { app, wait: waitMs } }) => {
-      const ref = { ...id, app };
-      await withTemporalDeadline(() => authorize(ref, caller));
-      await waits.until(waitMs, gone, (options) => untilEnd(ref, options));
-      return withTemporalDeadline(() => look(ref).catch(rejectedStart));
-    },
+    ({ caller, gone, params: id, query: { app, wait: forMs } }) =>
+      read(caller, { ...id, app }, { forMs, gone }),
   );
 }
 
@@ -62,16 +47,13 @@ interface Decision<P extends z.ZodObject, B extends z.ZodType> {
   verb: Verb;
   summary: string;
   body: B;
-  /** Throws if there is no such workflow, or the caller may not decide about it. */
-  authorize(ref: Ref<P>, caller: Caller): Promise<unknown>;
-  send(ref: Ref<P>, by: string, body: z.output<B>): Promise<unknown>;
+  decide(caller: Caller, id: Ref<P>, body: z.output<B>): Promise<unknown>;
 }
 
-/** Sends an update, recorded under the name of the caller's key, and returns the new state. */
+/** Returns the new state. */
 export function decisionOperation<P extends z.ZodObject, B extends z.ZodType>(
-  { withTemporalDeadline, withProviderDeadline }: Clients,
   { name, path, params, state }: Kind<P>,
-  { verb, summary, body, authorize, send }: Decision<P, B>,
+  { verb, summary, body, decide }: Decision<P, B>,
 ): Operation {
   return operation(
     {
@@ -80,10 +62,6 @@ export function decisionOperation<P extends z.ZodObject, B extends z.ZodType>(
       problems: { 404: `no such ${name}`, 409: 'not accepted now; detail says why' },
     },
     { params, query: appQuery, body },
-    async ({ caller, params: id, query, body: decision }) => {
-      const ref = { ...id, ...query };
-      await withTemporalDeadline(() => authorize(ref, caller));
-      return withProviderDeadline(() => send(ref, caller.name, decision));
-    },
+    ({ caller, params: id, query, body: decision }) => decide(caller, { ...id, ...query }, decision),
   );
 }

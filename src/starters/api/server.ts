@@ -8,8 +8,8 @@ import { createNotificationVerifier } from '../../payments/index.ts';
 import { connectionLimits, Drain } from '../../runtime/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
 import type { Clock } from '../../runtime/runtime.ts';
+import { Service } from '../../service/service.ts';
 import { AuditLog } from './audit.ts';
-import { clientsOf } from './clients.ts';
 import { docsRoutes, problemRoutes } from './docs-routes.ts';
 import {
   handleErrors,
@@ -85,11 +85,11 @@ export async function buildServer(
   const receiver = new Receiver(client, { clock });
   server.addHook('onClose', async () => receiver.close());
   metrics.gauge('waiting', () => receiver.waiting);
-  const clients = clientsOf(client, config, clock);
-  oauthRoutes(server, clients.authorizations, clock);
+  const service = new Service(client, config, clock);
+  oauthRoutes(server, service.authorizations, clock);
   // Before the server waits for open requests.
-  server.addHook('preClose', async () => clients.waits.close());
-  const operations = operationsOf(clients);
+  server.addHook('preClose', async () => service.waits.close());
+  const operations = operationsOf(service);
   const limits = new RequestLimits({
     requestsPerSecond: config.PAYOUTS_API_REQUESTS_PER_SECOND,
     clock,
@@ -105,7 +105,7 @@ export async function buildServer(
   serveOperations(server, callers, audit, operations);
   if (config.PAYOUTS_DESK === 'on') {
     const runtime = { ...PROCESS_SURROUNDINGS, clock };
-    deskRoutes(server, { client, clients, callers, config, operations, audit, runtime, toProblem });
+    deskRoutes(server, { client, clients: service, callers, config, operations, audit, runtime, toProblem });
   }
   return server;
 }

@@ -1,7 +1,6 @@
 /** Reads the file of a batch, for the desk, the API server and the CLI: CSV, NDJSON or a JSON array. */
-import { decoded } from './decode.ts';
-import { BatchFileError, type FileRow } from './file-row.ts';
-import { jsonRows, ndjsonRows } from './json.ts';
+
+import { BatchFileError, decoded, type FileRow, jsonRows, ndjsonRows } from './rows.ts';
 
 const SPACE = 32;
 

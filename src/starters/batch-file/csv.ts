@@ -1,8 +1,7 @@
 /** The rows of CSV, whose columns are the fields of a payout request by path. A cell is read as it is, or refused. */
 import { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { BatchFileError, type FileRow } from './file-row.ts';
-import { MAX_ROW_BYTES } from './json.ts';
+import { BatchFileError, type FileRow, MAX_ROW_BYTES } from './rows.ts';
 
 const CHUNK_BYTES = 64 * 1024;
 const MAX_METADATA_COLUMN = 256;
@@ -31,8 +30,11 @@ async function* records(text: Buffer): AsyncGenerator<CsvRecord> {
   const place = new Place(text, from);
   const lines: number[] = [];
   const parser = parse({
-    ...{ delimiter: separator, record_delimiter: ['\r\n', '\n', '\r'], skip_empty_lines: true },
-    ...{ relax_column_count: true, max_record_size: MAX_ROW_BYTES },
+    delimiter: separator,
+    record_delimiter: ['\r\n', '\n', '\r'],
+    skip_empty_lines: true,
+    relax_column_count: true,
+    max_record_size: MAX_ROW_BYTES,
     // Runs while the record is parsed, so that the place is known when the next one cannot be parsed.
     on_record: (cells, { bytes }) => {
       lines.push(place.recordUpTo(from + bytes));

@@ -11,7 +11,6 @@ import { type BatchResult, type BatchState, rowsDigest } from '../../contract/ba
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../contract/codes.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import { changeDetector } from '../../temporal/queries.ts';
-import { cancelBatch } from '../batches.ts';
 import { type Answer, EXIT } from './answer.ts';
 import type { Page } from './options.ts';
 import { collect, listAnswer } from './pages.ts';
@@ -68,7 +67,7 @@ export async function status(session: Session, ref: BatchRef): Promise<Answer> {
 
 /** Stops starting rows. Refused if the batch has ended. */
 export async function cancel(session: Session, ref: BatchRef): Promise<Answer> {
-  return answer(ref, await cancelBatch(batchesOf(session), ref, session.withDeadline));
+  return answer(ref, await batchesOf(session).cancelOpen(ref));
 }
 
 function batchesOf({ client, environment, targetCurrencies, withDeadline }: Session): Batches {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { NotJsonError, readPlainJson } from '../../payments/exact-json.ts';
 import { BatchFile } from '../batch-file/batch-file.ts';
-import { BatchFileError } from '../batch-file/file-row.ts';
+import { BatchFileError } from '../batch-file/rows.ts';
 import { UsageError } from './answer.ts';
 
 /** `-` is standard input. */

@@ -1,4 +1,6 @@
 /** `list`: finds payouts by phase, outcome, application or attention flag, and shows the reasons of flags. */
+
+import { followUpResultOf } from '../../client/acknowledgements.ts';
 import type { ListedPayout, PayoutFilter } from '../../client/lists.ts';
 import { Pauses } from '../../client/pauses.ts';
 import type { AttentionCode, AttentionOf } from '../../contract/attention-codes.ts';
@@ -12,7 +14,6 @@ import { followUpReasons } from '../../domain/reconciliation-follow-up.ts';
 import { inParallel } from '../../runtime/in-parallel.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import { WorkflowStuckError } from '../../temporal/stuck-workflow.ts';
-import { followUpOf } from '../follow-ups.ts';
 import type { Answer } from './answer.ts';
 import type { Page } from './options.ts';
 import { collect, listAnswer } from './pages.ts';
@@ -105,7 +106,7 @@ async function reasonsOf(session: Session, row: ListedPayout): Promise<FlaggedRo
   try {
     if (row.phase !== 'FOLLOW_UP')
       return (await session.withDeadline(() => session.payouts.state(row))).reasons;
-    const followUp = await followUpOf(session, row);
+    const followUp = await session.withDeadline(() => followUpResultOf(session.client, row));
     return followUp && followUpReasons(followUp);
   } catch (error) {
     if (error instanceof WorkflowStuckError) return [{ code: WORKFLOW_TASK_FAILS, message: error.message }];

@@ -1,4 +1,6 @@
 /** The verbs that start, steer and read payouts. */
+
+import { followUpResultOf } from '../../client/acknowledgements.ts';
 import { endedPayout, notifyFollowUp } from '../../client/follow-ups.ts';
 import type { PayoutRef, Payouts, StartedPayout } from '../../client/payouts.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
@@ -6,7 +8,6 @@ import type { PayoutResult, PayoutState } from '../../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import { followUpReasons } from '../../domain/reconciliation-follow-up.ts';
 import { isGone } from '../../temporal/client-errors.ts';
-import { followUpOf } from '../follow-ups.ts';
 import { type Answer, EXIT } from './answer.ts';
 import { failureOf } from './failures.ts';
 import { statesOf, untilEndOf, untilEnds } from './progress.ts';
@@ -146,7 +147,10 @@ export async function status(
   }
   const state = await withDeadline(() => payouts.state(ref));
   const exitCode = wait ? exitOf([state]) : EXIT.ok;
-  const followUp = state.phase === 'DONE' ? await followUpOf(session, ref) : undefined;
+  const followUp =
+    state.phase === 'DONE'
+      ? await session.withDeadline(() => followUpResultOf(session.client, ref))
+      : undefined;
   if (!followUp) return { ...stateAnswer(state), exitCode };
   const lines = [stateText(state), ...followUpReasons(followUp).map(attentionText)];
   if (followUp.lastCheckedAt) lines.push(facts([['last follow-up', followUp.lastCheckedAt]]));

@@ -1,0 +1,119 @@
+/** Whether a caller may do what it asks for: its verbs, applications, scope, largest amount and daily limits. */
+import type { Allowances } from '../client/allowances.ts';
+import { type CheckedBatch, inSlices } from '../client/checked-batch.ts';
+import type { PayoutStart } from '../client/payouts.ts';
+import type { Caller, Verb } from '../config/callers.ts';
+import { rowName } from '../contract/failures.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import type { DailyLimits } from '../contract/workflows.ts';
+import { hasDailyLimits } from '../domain/daily-limits.ts';
+import {
+  amountRefusal,
+  isStarter,
+  type Refusal,
+  type ScopedIds,
+  scopeRefusal,
+} from '../domain/permissions.ts';
+import { Problem } from './problem.ts';
+
+export function may({ verbs }: Caller, verb: Verb): boolean {
+  return verbs.includes(verb);
+}
+
+export function requireVerb(caller: Caller, verb: Verb): void {
+  if (!may(caller, verb)) throw new Problem('verb-not-allowed', `this key lacks the verb ${verb}`);
+}
+
+export function requireApplication({ applications }: Caller, app: string): void {
+  if (applications !== 'any' && !applications.includes(app))
+    throw new Problem('application-not-allowed', 'this key does not include that application');
+}
+
+/** Undefined: every application. */
+export function applicationsWithin({ applications }: Caller): string[] | undefined {
+  return applications === 'any' ? undefined : [...applications];
+}
+
+/**
+ * Requires that the key's lists contain the ids that `named` has a key for. `prefix` identifies the request, such as
+ * `row 17: `.
+ */
+export function requireScope(caller: Caller, named: ScopedIds, prefix = ''): void {
+  throwIfRefused(scopeRefusal(caller, named), prefix);
+}
+
+export function requirePayoutScope(
+  caller: Caller,
+  { clientId, payerId, openId }: CheckedPayoutRequest,
+  prefix = '',
+): void {
+  requireScope(caller, { clientId, payerId, openId }, prefix);
+}
+
+/** A receiving account belongs to a payer, not to a client. */
+export function requireOpeningScope(
+  caller: Caller,
+  { payerId, openId }: { payerId: string; openId?: string | undefined },
+): void {
+  requireScope(caller, { payerId, openId });
+}
+
+/** The scope and the largest amount of the key. `prefix` identifies the request, such as `row 17: `. */
+export function requirePayout(caller: Caller, request: CheckedPayoutRequest, prefix = ''): void {
+  requirePayoutScope(caller, request, prefix);
+  throwIfRefused(amountRefusal(caller, request.instructedAmount), prefix);
+}
+
+/** Throws a 403 for the first row that the key does not include. */
+export async function requireRows(caller: Caller, { rows, lines }: CheckedBatch): Promise<void> {
+  let row = 0;
+  for await (const request of inSlices(rows)) {
+    requirePayout(caller, request, `${rowName(row, lines)}: `);
+    row += 1;
+  }
+}
+
+export type DecisionVerb = Extract<
+  Verb,
+  'approve' | 'refuse' | 'cancel' | 'resolve' | 'acknowledge' | 'poll'
+>;
+
+/** The scope for every decision; for those that can make money move, also the caller's own limit, and another caller. */
+export function requireAuthority(
+  caller: Caller,
+  verb: DecisionVerb,
+  { request, startedBy }: PayoutStart,
+): void {
+  const movesMoney = verb === 'approve' || verb === 'resolve';
+  if (movesMoney) requirePayout(caller, request);
+  else requirePayoutScope(caller, request);
+  if (movesMoney && isStarter(caller, startedBy))
+    throw new Problem('own-payout', `the caller who started a payout cannot ${verb} it`);
+}
+
+interface Start<T> {
+  /** What an earlier start of the same body returned. Undefined if there was none. */
+  find(): Promise<T | undefined>;
+  start(): Promise<T>;
+}
+
+/**
+ * Reserves the payouts within the daily limits, then starts them. What exists already is returned without a reservation: a
+ * repeated start gets the same response when the limit is exhausted. Throws `DailyLimitError`; then nothing was started.
+ */
+export async function withinDailyLimits<T>(
+  allowances: Allowances,
+  { name, limits }: { name: string; limits: DailyLimits },
+  requests: readonly CheckedPayoutRequest[],
+  { find, start }: Start<T>,
+): Promise<T> {
+  if (!hasDailyLimits(limits)) return start();
+  const known = await find();
+  if (known !== undefined) return known;
+  await allowances.reserve(name, limits, requests);
+  return start();
+}
+
+function throwIfRefused(refusal: Refusal | undefined, prefix: string): void {
+  if (refusal) throw new Problem(refusal.kind, `${prefix}this key ${refusal.message}`);
+}

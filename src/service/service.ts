@@ -1,0 +1,386 @@
+/**
+ * What a caller can do, behind HTTP, the desk and whatever else acts for a caller: every method requires the verb, the
+ * application, the scope and the limits of the caller, and has a deadline. Requests are validated before. Throws `Problem`,
+ * and errors that `problemOf` knows.
+ */
+import type { Client } from '@temporalio/client';
+import { Allowances } from '../client/allowances.ts';
+import { Authorizations, type AuthorizeLink } from '../client/authorizations.ts';
+import { Batches } from '../client/batches.ts';
+import type { NewBatch } from '../client/checked-batch.ts';
+import type { BatchFilter, BatchPage, PageRequest, PayoutFilter, PayoutPage } from '../client/lists.ts';
+import { type Pausable, Pauses } from '../client/pauses.ts';
+import { type PayoutSnapshot, type PayoutStart, Payouts, type StartedPayout } from '../client/payouts.ts';
+import { ProviderReads } from '../client/reads.ts';
+import { ReceivingAccounts, type StartedOpening } from '../client/receiving-accounts.ts';
+import { ReadSlots } from '../client/shared-reads.ts';
+import type { ApiConfig } from '../config/api-config.ts';
+import type { Caller, Verb } from '../config/callers.ts';
+import type { BatchState } from '../contract/batch.ts';
+import type { PayoutState } from '../contract/payout.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../contract/provider-records.ts';
+import type {
+  CheckedOpeningRequest,
+  ReceivingAccountResult,
+  ReceivingAccountState,
+} from '../contract/receiving-account.ts';
+import type {
+  ApprovalDecision,
+  CancelRequest,
+  Decision,
+  OpeningResolution,
+  QuotedPayout,
+  Resolution,
+} from '../contract/workflows.ts';
+import { isScoped, starterName } from '../domain/permissions.ts';
+import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import type { Clock } from '../runtime/runtime.ts';
+import {
+  applicationsWithin,
+  type DecisionVerb,
+  requireApplication,
+  requireAuthority,
+  requireOpeningScope,
+  requirePayout,
+  requirePayoutScope,
+  requireRows,
+  requireScope,
+  requireVerb,
+  withinDailyLimits,
+} from './permissions.ts';
+import { Problem, rejectedStart } from './problem.ts';
+import { type Waiting, Waits } from './waits.ts';
+
+const TEMPORAL_TIMEOUT_MS = 10_000;
+/** A worker calls the provider first, within the rate limit. */
+const PROVIDER_TIMEOUT_MS = 30_000;
+
+/** Workers serve at most ten status queries of this process at a time, and one workflow at most one per second. */
+const STATUS_READS = { inFlight: 10, waiting: 500, waitMs: 5_000 };
+const FRESH_MS = 1_000;
+
+type ServiceSettings = Pick<
+  ApiConfig,
+  'PAYMENTS_ENVIRONMENT' | 'PAYMENTS_TARGET_CURRENCIES' | 'keys' | 'authorizesUsers'
+>;
+
+export interface PayoutId {
+  app: string;
+  partnerOrderId: string;
+}
+export interface BatchId {
+  app: string;
+  batchId: string;
+}
+export interface OpeningId {
+  app: string;
+  requestId: string;
+}
+
+/** `without` a name: the caller's is recorded. */
+type ByCaller<D> = D extends unknown ? Omit<D, 'by'> : never;
+
+export class Service {
+  readonly payouts: Payouts;
+  readonly batches: Batches;
+  readonly allowances: Allowances;
+  readonly pauses: Pauses;
+  readonly reads: ProviderReads;
+  readonly receivingAccounts: ReceivingAccounts;
+  readonly waits = new Waits();
+  /** Undefined if this server authorizes no users. */
+  readonly authorizations: Authorizations | undefined;
+  private readonly client: Client;
+
+  /** For calls that Temporal and a worker answer. */
+  readonly withTemporalDeadline = <T>(call: () => Promise<T>): Promise<T> =>
+    this.client.withDeadline(Date.now() + TEMPORAL_TIMEOUT_MS, call);
+
+  /** For calls that need the provider. */
+  readonly withProviderDeadline = <T>(call: () => Promise<T>): Promise<T> =>
+    this.client.withDeadline(Date.now() + PROVIDER_TIMEOUT_MS, call);
+
+  constructor(
+    client: Client,
+    { keys, authorizesUsers, ...settings }: ServiceSettings,
+    clock: Clock = PROCESS_SURROUNDINGS.clock,
+  ) {
+    const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = settings;
+    const reads = { slots: new ReadSlots(STATUS_READS, clock), freshMs: FRESH_MS, clock };
+    this.client = client;
+    this.payouts = new Payouts({ client, environment, targetCurrencies, reads });
+    this.batches = new Batches({
+      client,
+      environment,
+      targetCurrencies,
+      reads,
+      withDeadline: this.withTemporalDeadline,
+    });
+    this.allowances = new Allowances(client, environment, PROCESS_SURROUNDINGS.clock);
+    this.pauses = new Pauses({ client, environment });
+    this.reads = new ProviderReads(client);
+    this.receivingAccounts = new ReceivingAccounts({ client, environment, reads });
+    if (authorizesUsers)
+      this.authorizations = new Authorizations({ client, environment, keys: keys.authorizations });
+  }
+
+  async start(caller: Caller, request: CheckedPayoutRequest): Promise<StartedPayout> {
+    require(caller, 'start', request.app);
+    requirePayout(caller, request);
+    const startedBy = starterName(caller);
+    return this.withTemporalDeadline(() =>
+      this.withinDailyLimits(caller, [request], {
+        find: () => this.payouts.find(request),
+        start: () => this.payouts.start(request, { startedBy }),
+      }),
+    );
+  }
+
+  /** The state and, after the end, the result. */
+  async payout(caller: Caller, id: PayoutId, waiting?: Waiting): Promise<PayoutSnapshot> {
+    require(caller, 'read', id.app);
+    // The state does not name the client.
+    if (isScoped(caller)) await this.payoutStart(caller, id);
+    await this.waits.until(waiting, (options) => this.payouts.untilEnd(id, options));
+    return this.withTemporalDeadline(() => this.payouts.look(id).catch(rejectedStart));
+  }
+
+  /** The request of a payout, and who started it. */
+  async payoutStart(caller: Caller, id: PayoutId): Promise<PayoutStart> {
+    require(caller, 'read', id.app);
+    const start = await this.withTemporalDeadline(() => this.payouts.startDetails(id));
+    requirePayoutScope(caller, start.request);
+    return start;
+  }
+
+  /** Without `app`, those of every application of the caller. */
+  async listPayouts(
+    caller: Caller,
+    { limit, cursor, ...filter }: PayoutFilter & PageRequest,
+  ): Promise<PayoutPage> {
+    const apps = listedApplications(caller, filter.app);
+    return this.withTemporalDeadline(() => this.payouts.listPage({ ...filter, apps }, { limit, cursor }));
+  }
+
+  /** Decisions are recorded under the name of the caller. */
+  approve(caller: Caller, id: PayoutId, decision: ByCaller<ApprovalDecision> = {}): Promise<PayoutState> {
+    const by = caller.name;
+    return this.decide(caller, 'approve', id, () => this.payouts.approve(id, { ...decision, by }));
+  }
+
+  refuse(caller: Caller, id: PayoutId, decision: ByCaller<Decision> = {}): Promise<PayoutState> {
+    const by = caller.name;
+    return this.decide(caller, 'refuse', id, () => this.payouts.refuse(id, { ...decision, by }));
+  }
+
+  cancel(caller: Caller, id: PayoutId, request: ByCaller<CancelRequest> = {}): Promise<PayoutState> {
+    const by = caller.name;
+    return this.decide(caller, 'cancel', id, () => this.payouts.cancel(id, { ...request, by }));
+  }
+
+  resolve(caller: Caller, id: PayoutId, resolution: ByCaller<Resolution>): Promise<PayoutState> {
+    const by = caller.name;
+    return this.decide(caller, 'resolve', id, () => this.payouts.resolve(id, { ...resolution, by }));
+  }
+
+  acknowledge(
+    caller: Caller,
+    id: PayoutId,
+    { note }: { note?: string | undefined } = {},
+  ): Promise<PayoutState> {
+    const by = caller.name;
+    return this.decide(caller, 'acknowledge', id, () => this.payouts.acknowledge(id, { by, note }));
+  }
+
+  poll(caller: Caller, id: PayoutId): Promise<PayoutState> {
+    return this.decide(caller, 'poll', id, () => this.payouts.poll(id));
+  }
+
+  private async decide(
+    caller: Caller,
+    verb: DecisionVerb,
+    id: PayoutId,
+    send: () => Promise<PayoutState>,
+  ): Promise<PayoutState> {
+    require(caller, verb, id.app);
+    await this.withTemporalDeadline(async () =>
+      requireAuthority(caller, verb, await this.payouts.startDetails(id)),
+    );
+    return this.withProviderDeadline(send);
+  }
+
+  /** Starts a batch, or continues it. Every row is checked before any is started. */
+  async startBatch(caller: Caller, batch: NewBatch): Promise<BatchState> {
+    require(caller, 'batch', batch.app ?? 'default');
+    const checked = await this.batches.check(batch);
+    await requireRows(caller, checked);
+    const startedBy = starterName(caller);
+    return this.withinDailyLimits(caller, checked.rows, {
+      find: () => this.batches.findComplete(checked, startedBy),
+      start: () => this.batches.startChecked(checked, startedBy),
+    });
+  }
+
+  async batch(caller: Caller, id: BatchId, waiting?: Waiting): Promise<BatchState> {
+    require(caller, 'read', id.app);
+    await this.requireOwnBatch(caller, id);
+    await this.waits.until(waiting, (options) => this.batches.untilEnd(id, options));
+    return this.withTemporalDeadline(() => this.batches.state(id));
+  }
+
+  /** Without `app`, those of every application of the caller. */
+  async listBatches(
+    caller: Caller,
+    { limit, cursor, ...filter }: BatchFilter & PageRequest,
+  ): Promise<BatchPage> {
+    const apps = listedApplications(caller, filter.app);
+    return this.withTemporalDeadline(() => this.batches.listPage({ ...filter, apps }, { limit, cursor }));
+  }
+
+  /** Stops starting rows; canceling again returns the state again. Throws `EndedError`. */
+  async cancelBatch(caller: Caller, id: BatchId): Promise<BatchState> {
+    require(caller, 'cancel', id.app);
+    await this.requireOwnBatch(caller, id);
+    return this.batches.cancelOpen(id);
+  }
+
+  /** Rows may belong to any client, and the state does not name them. */
+  private async requireOwnBatch(caller: Caller, id: BatchId): Promise<void> {
+    if (isScoped(caller) && (await this.batches.startedBy(id)) !== starterName(caller))
+      throw new Problem('batch-not-allowed', 'another caller started the batch');
+  }
+
+  async quote(caller: Caller, request: CheckedPayoutRequest): Promise<QuotedPayout> {
+    require(caller, 'quote', request.app);
+    requirePayoutScope(caller, request);
+    return this.withProviderDeadline(() => this.reads.quote(request));
+  }
+
+  async accounts(
+    caller: Caller,
+    { app, clientId, openId }: { app: string; clientId: string; openId?: string | undefined },
+  ): Promise<ClientAccounts> {
+    require(caller, 'account', app);
+    requireScope(caller, { clientId, openId });
+    const found = await this.withProviderDeadline(() => this.reads.accounts(app, clientId, openId));
+    if (!found) throw new Problem('not-found', 'the provider has no accounts of this client');
+    return found;
+  }
+
+  async receivingBalance(
+    caller: Caller,
+    {
+      app,
+      payerId,
+      currency,
+      openId,
+    }: { app: string; payerId: string; currency: string; openId?: string | undefined },
+  ): Promise<ReceivingAccountBalance> {
+    require(caller, 'account', app);
+    requireScope(caller, { payerId, openId });
+    return this.withProviderDeadline(() => this.reads.receivingBalance(app, payerId, currency, openId));
+  }
+
+  async receivingDetail(
+    caller: Caller,
+    { app, accountId, openId }: { app: string; accountId: string; openId?: string | undefined },
+  ): Promise<OpaqueRecord> {
+    require(caller, 'account', app);
+    // Whose account it is, only the provider knows.
+    requireScope(caller, { payerId: undefined, openId });
+    const known = await this.withProviderDeadline(() => this.reads.receivingDetail(app, accountId, openId));
+    if (!known) throw new Problem('not-found', 'the provider has no such account');
+    return known;
+  }
+
+  async openReceivingAccount(caller: Caller, request: CheckedOpeningRequest): Promise<StartedOpening> {
+    require(caller, 'open', request.app);
+    requireOpeningScope(caller, request);
+    const startedBy = starterName(caller);
+    return this.withTemporalDeadline(() => this.receivingAccounts.open(request, { startedBy }));
+  }
+
+  async receivingAccount(
+    caller: Caller,
+    id: OpeningId,
+    waiting?: Waiting,
+  ): Promise<{ state: ReceivingAccountState; result?: ReceivingAccountResult }> {
+    require(caller, 'read', id.app);
+    if (isScoped(caller)) await this.requireOwnOpening(caller, id);
+    await this.waits.until(waiting, (options) => this.receivingAccounts.untilEnd(id, options));
+    return this.withTemporalDeadline(() => this.receivingAccounts.look(id).catch(rejectedStart));
+  }
+
+  async resolveReceivingAccount(
+    caller: Caller,
+    id: OpeningId,
+    resolution: ByCaller<OpeningResolution>,
+  ): Promise<ReceivingAccountState> {
+    require(caller, 'resolve', id.app);
+    if (isScoped(caller)) await this.requireOwnOpening(caller, id);
+    else await this.withTemporalDeadline(() => this.receivingAccounts.handle(id).describe());
+    const by = caller.name;
+    return this.withProviderDeadline(() => this.receivingAccounts.resolve(id, { ...resolution, by }));
+  }
+
+  private async requireOwnOpening(caller: Caller, id: OpeningId): Promise<void> {
+    requireOpeningScope(
+      caller,
+      await this.withTemporalDeadline(() => this.receivingAccounts.startedRequest(id)),
+    );
+  }
+
+  async application(caller: Caller, app: string): Promise<Pausable> {
+    require(caller, 'read', app);
+    return this.withTemporalDeadline(() => this.pauses.state(app));
+  }
+
+  async pause(
+    caller: Caller,
+    app: string,
+    { reason }: { reason?: string | undefined } = {},
+  ): Promise<Pausable> {
+    require(caller, 'pause', app);
+    return this.withTemporalDeadline(() => this.pauses.pause(app, { by: caller.name, reason }));
+  }
+
+  async resume(caller: Caller, app: string): Promise<Pausable> {
+    require(caller, 'pause', app);
+    return this.withTemporalDeadline(() => this.pauses.resume(app, { by: caller.name }));
+  }
+
+  /** A link that leads a user's browser to the provider's authorization page. */
+  async authorizationLink(caller: Caller, app: string): Promise<AuthorizeLink> {
+    require(caller, 'authorize', app);
+    // Any user may follow the link.
+    requireScope(caller, { openId: undefined });
+    if (!this.authorizations)
+      throw new Problem('authorization-not-configured', 'this API server authorizes no users');
+    return this.authorizations.issue(app);
+  }
+
+  private withinDailyLimits<T>(
+    caller: Caller,
+    requests: readonly CheckedPayoutRequest[],
+    start: { find(): Promise<T | undefined>; start(): Promise<T> },
+  ): Promise<T> {
+    const name = caller.actsFor ?? caller.name;
+    return withinDailyLimits(this.allowances, { name, limits: caller }, requests, start);
+  }
+}
+
+function require(caller: Caller, verb: Verb, app: string): void {
+  requireVerb(caller, verb);
+  requireApplication(caller, app);
+}
+
+/** The applications that the list must be limited to. Undefined: to none, or to `app`, which the caller may use. */
+function listedApplications(caller: Caller, app: string | undefined): string[] | undefined {
+  requireVerb(caller, 'read');
+  if (app !== undefined) requireApplication(caller, app);
+  // Visibility does not contain the client, the payer or the user.
+  if (isScoped(caller))
+    throw new Problem('list-not-allowed', 'a key that is limited to clients, payers or users cannot list');
+  return app === undefined ? applicationsWithin(caller) : undefined;
+}

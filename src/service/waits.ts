@@ -1,0 +1,49 @@
+/** Holds reads until the end of their workflow, for a limited number of requests. */
+import type { WaitOptions } from '../client/until-end.ts';
+import { unavailable } from './problem.ts';
+
+/** Each costs Temporal one long poll. Proxies often allow a hundred concurrent requests per connection to Temporal. */
+const MAX_WAITS = 100;
+
+/** Thrown if the caller has disconnected. Needs no response. */
+export class CallerGoneError extends Error {
+  override readonly name = 'CallerGoneError';
+}
+
+/** Until the end, or for so long. */
+export interface Waiting {
+  /** Milliseconds. Absent or zero: not at all. */
+  forMs: number | undefined;
+  /** Aborted with `CallerGoneError` when the caller disconnects. */
+  gone: AbortSignal;
+}
+
+export class Waits {
+  private readonly closing = new AbortController();
+  private open = 0;
+
+  /**
+   * Resolves at the end, after the time, or when the server closes. Rejects with a 503 if too many requests wait, and with
+   * the reason of `gone`.
+   */
+  async until(waiting: Waiting | undefined, end: (options: WaitOptions) => Promise<void>): Promise<void> {
+    if (!waiting?.forMs || this.closing.signal.aborted) return;
+    const { forMs, gone } = waiting;
+    if (this.open >= MAX_WAITS)
+      throw unavailable('too-many-waiting', 'too many requests wait for an end: read without wait');
+    this.open += 1;
+    try {
+      await end({ timeoutMs: forMs, signal: AbortSignal.any([gone, this.closing.signal]) });
+    } catch (error) {
+      gone.throwIfAborted();
+      if (!this.closing.signal.aborted) throw error;
+    } finally {
+      this.open -= 1;
+    }
+  }
+
+  /** Ends every wait, so that its request is answered with the current state. */
+  close(): void {
+    this.closing.abort();
+  }
+}
