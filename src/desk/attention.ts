@@ -218,11 +218,6 @@ async function workflowItems(
   });
 }
 
-export interface Finding {
-  workflowId: string;
-  reason: AttentionOf<WorkflowAttentionCode>;
-}
-
 const report = z.object({ notReconciled: z.array(z.object({ workflowId: z.string(), reason: z.string() })) });
 
 /** Workflows that cannot continue: stuck ones, and those that the last reconciliation did not start again. */

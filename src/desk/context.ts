@@ -12,9 +12,15 @@ import { Problem } from '../service/problem.ts';
 import type { Service } from '../service/service.ts';
 import type { AuditLog } from '../starters/api/audit.ts';
 import type { Acting } from './acting.ts';
-import type { Finding } from './attention.ts';
+import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';
 import { type Html, html, payoutLink } from './html.ts';
 import { admittedVisit, type Identity, requireOwnOrigin, type Visit } from './identity.ts';
+
+/** A workflow that cannot continue. */
+export interface Finding {
+  workflowId: string;
+  reason: AttentionOf<WorkflowAttentionCode>;
+}
 
 export interface Desk {
   client: Client;
