@@ -33,7 +33,7 @@ import { WORKER_METRICS } from '../src/domain/metrics.ts';
 import { BUSINESS_EVENTS } from '../src/domain/telemetry.ts';
 import { API_METRICS } from '../src/starters/api/metrics.ts';
 import { EXIT } from '../src/starters/cli/answer.ts';
-import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../src/temporal/namespace.ts';
 import { anchorOf, code, table } from './markdown.ts';
 import {
   CLI_ERRORS,

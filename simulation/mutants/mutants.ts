@@ -485,7 +485,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'pause-ends-with-lease-workflow',
     what: 'A terminated lease is started again without the pause: create calls are sent.',
-    file: 'src/workers/rate-limit/keep-lease.ts',
+    file: 'src/workers/kept-workflows.ts',
     find: 'settings: settingsIn(memo)',
     replace: 'settings: { ...settingsIn(memo), paused: undefined }',
     needs: ({ pause }) => pause?.lease?.kind === 'terminate',

@@ -11,8 +11,8 @@ import {
   type WorkflowClientInterceptor,
 } from '@temporalio/client';
 import type { Clock } from '../../src/runtime/runtime.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 import { clientInterceptors } from '../../src/temporal/queries.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import type { Life } from '../process/life.ts';
 import { type Api, temporal } from '../sdk.ts';
 import { grpcError, notFound } from './errors.ts';

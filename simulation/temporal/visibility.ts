@@ -1,5 +1,5 @@
 /** Visibility: lists and counts, which lag behind events. */
-import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 import { temporal } from '../sdk.ts';
 import type { Payload } from './commands.ts';
 import { grpcError } from './errors.ts';

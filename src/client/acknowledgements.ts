@@ -17,7 +17,7 @@ import { type FollowUpResult, followUpChanges } from '../contract/reconciliation
 import { changesQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
-import { APP } from '../temporal/search-keys.ts';
+import { APP } from '../temporal/namespace.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
 
 interface Ref {

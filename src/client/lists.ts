@@ -1,12 +1,11 @@
 /** Lists payouts and batches from Temporal's visibility store, which lags by up to a few seconds. */
-
 import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { OUTCOMES, PHASES } from '../contract/codes.ts';
 import { appName, checkBody, identifier, timeWithOffset } from '../contract/fields.ts';
 import { ownIdOf } from '../contract/ids.ts';
-import { inParallel } from '../runtime/in-parallel.ts';
+import { inParallel } from '../runtime/runtime.ts';
 import { isInvalidArgument, unlessGone } from '../temporal/client-errors.ts';
 import { readStartEvent } from '../temporal/histories.ts';
 import { type ListedRun, listRunPage, quoteIds, type RunPage } from '../temporal/visibility.ts';

@@ -32,7 +32,7 @@ import { endedState } from '../domain/payout-state.ts';
 import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { isOfEndedRun } from '../temporal/client-errors.ts';
-import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/search-keys.ts';
+import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/namespace.ts';
 import { acknowledge, withoutAcknowledged } from './acknowledgements.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 import { requireValid } from './invalid-request.ts';

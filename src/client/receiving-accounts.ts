@@ -17,7 +17,7 @@ import {
 } from '../contract/workflows.ts';
 import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
 import { isOfEndedRun } from '../temporal/client-errors.ts';
-import { APP } from '../temporal/search-keys.ts';
+import { APP } from '../temporal/namespace.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 import { requireValid } from './invalid-request.ts';
 import type { Origin } from './payouts.ts';

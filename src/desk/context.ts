@@ -6,13 +6,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Pausable } from '../client/pauses.ts';
 import type { Caller, Verb } from '../config/callers.ts';
+import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { requireVerb } from '../service/permissions.ts';
 import { Problem } from '../service/problem.ts';
 import type { Service } from '../service/service.ts';
 import type { AuditLog } from '../starters/api/audit.ts';
 import type { Acting } from './acting.ts';
-import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';
 import { type Html, html, payoutLink } from './html.ts';
 import { admittedVisit, type Identity, requireOwnOrigin, type Visit } from './identity.ts';
 

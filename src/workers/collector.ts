@@ -16,8 +16,7 @@ import {
 import { PHASES } from '../contract/codes.ts';
 import { apiTaskQueue, reconciliationId } from '../contract/ids.ts';
 import { type AppGauge, count, type Meter, setGauge } from '../domain/telemetry.ts';
-import type { Pace } from '../runtime/pace.ts';
-import { type Clock, repeat, sleep } from '../runtime/runtime.ts';
+import { type Clock, type Pace, repeat, sleep } from '../runtime/runtime.ts';
 import { listRunPage } from '../temporal/visibility.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
 import type { TokenCache } from './tokens/token-cache.ts';

@@ -28,7 +28,7 @@ import { PROBLEM_KINDS, PROBLEMS } from '../../src/contract/problems.ts';
 import { WORKER_METRICS } from '../../src/domain/metrics.ts';
 import { BUSINESS_EVENTS } from '../../src/domain/telemetry.ts';
 import { ApiMetrics } from '../../src/starters/api/metrics.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -160,7 +160,7 @@ describe('errors', () => {
   });
 
   test.each(PROBLEM_KINDS)('of the API server: %s is raised', (kind) => {
-    expect(source('src/starters/api', 'src/desk', 'src/domain')).toContain(`'${kind}'`);
+    expect(source('src/starters/api', 'src/desk', 'src/domain', 'src/service')).toContain(`'${kind}'`);
   });
 
   test('of the command line: exactly the codes that it prints', () => {

@@ -2,8 +2,7 @@
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
-import type { Drain } from '../../runtime/drain.ts';
-import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
+import { type Drain, PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { requireVerb } from '../../service/permissions.ts';
 import { Problem } from '../../service/problem.ts';

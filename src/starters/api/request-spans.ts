@@ -1,7 +1,7 @@
 /** A span for each HTTP request, in the trace of the caller if its `traceparent` names one. */
 import type { FastifyInstance } from 'fastify';
-import { isTraceParent } from '../../domain/telemetry.ts';
-import { isTracing, type Span, startSpan, within } from '../../observability/trace-context.ts';
+import { isTraceParent, type Span } from '../../observability/trace.ts';
+import { isTracing, startSpan, within } from '../../observability/tracing.ts';
 import { routeOf } from './metrics.ts';
 
 export function requestSpans(server: FastifyInstance): void {
