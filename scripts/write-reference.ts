@@ -51,8 +51,8 @@ export const REFERENCE_PAGE = join(import.meta.dirname, '../docs/reference.md');
 
 const HEAD = `# Reference
 
-Every public code and name, with its meaning and what to do. \`scripts/write-reference.ts\` writes this page from the
-tables in the code; change it there. Environment variables: [configuration](configuration.md).`;
+Every public code and name, with its meaning and, where there is something to do, what to do. Settings are in
+[Configuration](configuration.md). \`scripts/write-reference.ts\` writes this page from the tables in the code.`;
 
 interface Section {
   title: string;
@@ -64,7 +64,7 @@ interface Section {
 const SECTIONS: readonly Section[] = [
   {
     title: 'Payouts',
-    text: 'The `state` of a payout contains its `phase`. At the end, it also contains the `outcome` and, if no payment arrived, a `reason`.',
+    text: 'The `state` of a payout contains its `phase`. When it has finished, it also contains the `outcome` and, if no payment arrived, a `reason`.',
     parts: [
       { title: 'Phases', table: explained('phase', PHASE_MEANINGS) },
       { title: 'Outcomes', table: explained('outcome', OUTCOME_MEANINGS) },
@@ -75,7 +75,7 @@ const SECTIONS: readonly Section[] = [
           ['code', 'outcome', 'meaning', 'what to do'],
           codesOf(REASON_MEANINGS).map((name) => {
             const { outcome, meaning, action } = REASON_MEANINGS[name];
-            return [code(name), code(outcome), meaning, action];
+            return [code(name), code(outcome), meaning, todo(action)];
           }),
         ),
       },
@@ -110,7 +110,7 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'User authorizations',
-    text: 'The outcome of an attempt to authorize the application. The callback page shows it in words. If the provider was called, it is the result of the workflow `userAuthorization`.',
+    text: 'The callback page shows the outcome in words. If the provider was called, it is the result of the workflow `userAuthorization`.',
     table: explained('outcome', AUTHORIZATION_MEANINGS),
   },
   {
@@ -123,11 +123,11 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Attention codes',
-    text: '`needsAttention` marks what a person should look at, and `reasons` contains these codes. `npm run payouts -- list --attention` and the search attribute `PayoutNeedsAttention` find them.',
+    text: '`reasons` of what [needs attention](operations.md#attention-flags).',
     parts: [
       {
         title: 'Payouts that need attention',
-        text: `For a payout in review, see [Resolve a payout in review](operations.md#resolve-a-payout-in-review). These end with the payout: ${WHILE_OPEN.map(code).join(', ')}. An operator [acknowledges](operations.md#attention-flags) the others after its end.`,
+        text: `For a payout in review, see [Resolve a payout in review](operations.md#resolve-a-payout-in-review). These end with the payout: ${WHILE_OPEN.map(code).join(', ')}. An operator acknowledges the others afterwards.`,
         table: explained('code', PAYOUT_ATTENTION),
       },
       {
@@ -142,7 +142,7 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'Follow-ups',
-        text: 'Found after the end of a payout; see [operations](operations.md#follow-ups).',
+        text: 'Found after a payout finished; see [operations](operations.md#follow-ups).',
         table: explained('code', FOLLOW_UP_ATTENTION),
       },
       {
@@ -177,7 +177,7 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'HTTP problems',
-        text: 'Errors of the API server are RFC 9457 problem documents: `type` names the problem and does not change, and `detail` describes the error. The API server explains each `type` at its address. [schemas/problem.json](../schemas/problem.json)',
+        text: '`type` of a [problem document](http.md#routes) of the API server, as in [schemas/problem.json](../schemas/problem.json).',
         table: table(
           ['type', 'status', 'meaning', 'what to do'],
           PROBLEM_KINDS.map((kind) => {
@@ -193,7 +193,7 @@ const SECTIONS: readonly Section[] = [
           codesOf(EXIT_MEANINGS).map((name) => [
             `${EXIT[name]}`,
             EXIT_MEANINGS[name].meaning,
-            EXIT_MEANINGS[name].action,
+            todo(EXIT_MEANINGS[name].action),
           ]),
         ),
       },
@@ -230,7 +230,7 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Search attributes',
-    text: 'They hold ids and statuses, and no personal data. Saved queries: [the Temporal UI](temporal-ui.md#the-list).',
+    text: 'Saved queries: [the Temporal UI](temporal-ui.md#the-list).',
     table: table(
       ['name', 'type', 'meaning'],
       codesOf(SEARCH_ATTRIBUTE_MEANINGS).map((name) => [
@@ -242,7 +242,7 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Memo fields',
-    text: 'Memos hold no personal data. They are encrypted like payloads.',
+    text: 'Memos are encrypted like payloads, and hold no personal data.',
     table: table(
       ['field', 'on', 'written by', 'meaning'],
       Object.entries(MEMO_FIELDS).map(([name, { on, writer, meaning }]) => [code(name), on, writer, meaning]),
@@ -267,7 +267,7 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'Metrics of a worker',
-        text: 'At `PAYOUTS_METRICS_LISTEN`. The gauges of an application are 0 in workers that do not own its rate-limit lease: sum them over all workers. Without an owner, [the sum says nothing](observability.md#metrics).',
+        text: 'At `PAYOUTS_METRICS_LISTEN`. Gauges of an application come from its [lease owner](observability.md#metrics).',
         table: metrics(tableOf(WORKER_METRICS)),
       },
       {
@@ -303,10 +303,15 @@ function written({ title, text, table: rows, parts = [] }: Section, level: strin
     .join('\n\n');
 }
 
+/** An empty cell where there is nothing to do. */
+function todo(action: string): string {
+  return action.replace(/^Nothing\. ?/, '');
+}
+
 function explained(name: string, rows: Readonly<Record<string, Explained>>): string {
   return table(
     [name, 'meaning', 'what to do'],
-    Object.entries(rows).map(([one, { meaning, action }]) => [code(one), meaning, action]),
+    Object.entries(rows).map(([one, { meaning, action }]) => [code(one), meaning, todo(action)]),
   );
 }
 
@@ -338,7 +343,7 @@ function metrics(rows: readonly Metric[]): string {
       unit,
       labels.map(code).join(', '),
       meaning,
-      action,
+      todo(action),
     ]),
   );
 }

@@ -27,8 +27,9 @@ import { restore, type Snapshot } from '../temporal/snapshot.ts';
 import { Temporal } from '../temporal/temporal.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import { World } from '../world/world.ts';
-import { type PlannedEvents, SimulatedEndpoint, simulatedEndpoints } from './events.ts';
+import { SimulatedEndpoint, simulatedEndpoints } from './endpoint.ts';
 import { firstSettings } from './first-settings.ts';
+import type { PlannedEvents } from './planned.ts';
 import { rememberingCodec } from './remembering-codec.ts';
 import { workerProgram } from './worker-process.ts';
 
@@ -117,7 +118,7 @@ export class PayoutWorld {
     this.runsOnlyNewest = options.released === undefined;
     this.config = workerConfig({ ...REQUIRED_ENV, ...env });
     if (options.hasSecondApp) this.config = withSecondApp(this.config);
-    if (options.events) this.config = { ...this.config, events: simulatedEndpoints() };
+    if (options.events) this.config = { ...this.config, events: simulatedEndpoints(Object.keys(APP_IDS)) };
     this.world = new World({ seed, startsAt: options.startsAt });
     const { world } = this;
     const first =

@@ -44,7 +44,7 @@ import {
   notChecked,
   returnedPayments,
 } from '../../src/domain/reconciliation-follow-up.ts';
-import { opaqueAnswer } from '../../src/payments/wire/responses.ts';
+import { opaqueResponse } from '../../src/payments/wire/responses.ts';
 import { tradeDetails } from '../support/wire-trades.ts';
 
 const times = fc.integer({ min: 0, max: 253_402_300_799_999 });
@@ -257,7 +257,7 @@ describe('H57 no answer of the provider makes an opening throw', () => {
       fc.anything(),
       { minKeys: 1 },
     )
-    .map((wire) => opaqueAnswer.safeParse(wire))
+    .map((wire) => opaqueResponse.safeParse(wire))
     .filter(({ success }) => success)
     .map(({ data }) => data ?? {});
   const lists = fc.option(fc.array(fc.string({ minLength: 1, maxLength: 64 })), { nil: undefined });

@@ -1,5 +1,4 @@
 /** Opens a receiving account: sends at most once if in doubt, and searches the list of accounts. */
-
 import { activityInfo } from '@temporalio/activity';
 import type { OpaqueRecord, ReceivingAccountRequest } from '../../contract/provider-records.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';

@@ -1,5 +1,4 @@
 /** The first activity of each workflow: rejects bad input and fixes the settings. */
-
 import { activityInfo } from '@temporalio/activity';
 import { z } from 'zod';
 import type { Application } from '../../config/applications.ts';
@@ -9,8 +8,7 @@ import type { FieldError } from '../../contract/failures.ts';
 import { appName, type CheckResult, checkBody } from '../../contract/fields.ts';
 import { apiTaskQueue, payoutWorkflowId, receivingAccountWorkflowId } from '../../contract/ids.ts';
 import { storedResultSchema } from '../../contract/payout.ts';
-import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
-import { checkPayoutRequest } from '../../contract/payout-request.ts';
+import { type CheckedPayoutRequest, checkPayoutRequest } from '../../contract/payout-request.ts';
 import { checkReceivingAccount } from '../../contract/receiving-account.ts';
 import type { FollowUpRequest } from '../../contract/reconciliation.ts';
 import type { WorkerDescription } from '../../contract/workflows.ts';

@@ -13,7 +13,7 @@ import type { OpeningResolution } from '../../contract/workflows.ts';
 import { accountIdOf, newOpeningRecord, openingState } from '../../domain/receiving-account.ts';
 import { flagLines, showAttention } from '../shared/attention.ts';
 import type { CallSettings } from '../shared/calls.ts';
-import { RequestRun } from '../shared/request-run.ts';
+import { RequestRun } from '../shared/run-facts.ts';
 
 export class OpeningRun extends RequestRun<CheckedOpeningRequest, OpeningAttentionCode> {
   readonly record = newOpeningRecord(workflowInfo().startTime.getTime());
