@@ -7,7 +7,7 @@ import { findTemporalCli } from './setup/temporal-cli.mjs';
 await runMain(async () => {
   await ensureDependencies();
   const cli = process.env['TEMPORAL_CLI_PATH'] ?? (await findTemporalCli());
-  return runProgram('scripts/screenshots/main.ts', process.argv.slice(2), {
+  return runProgram('demo/screenshots/main.ts', process.argv.slice(2), {
     ...process.env,
     // Never show a server with real payouts.
     TEMPORAL_ADDRESS: '',
