@@ -16,8 +16,8 @@ import * as client from '../../src/client/index.ts';
 import {
   ENDPOINT_ATTENTION,
   FOLLOW_UP_ATTENTION,
-  OPENING_ATTENTION,
   PAYOUT_ATTENTION,
+  RECEIVING_ACCOUNT_ATTENTION,
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
 } from '../../src/contract/attention-codes.ts';
@@ -89,7 +89,7 @@ describe('attention codes', () => {
 
   test.each([
     ...named(PAYOUT_ATTENTION).map((code) => [code, 'payout'] as const),
-    ...named(OPENING_ATTENTION).map((code) => [code, 'receiving-account'] as const),
+    ...named(RECEIVING_ACCOUNT_ATTENTION).map((code) => [code, 'receiving-account'] as const),
     ...named(TOKEN_ATTENTION).map((code) => [code, 'tokens'] as const),
     ...named(ENDPOINT_ATTENTION).map((code) => [code, 'events'] as const),
     ...[...named(FOLLOW_UP_ATTENTION), ...named(WORKFLOW_ATTENTION)].map(
