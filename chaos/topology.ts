@@ -7,7 +7,7 @@
  */
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { SetupError } from '../scripts/setup/console.mjs';
+import { SetupError } from '../scripts/setup/process.mjs';
 import { description } from '../scripts/topology/description.ts';
 import { startTopology } from '../scripts/topology.ts';
 import { checkTopology } from './check-topology.ts';

@@ -1,7 +1,7 @@
 /** `npm run screenshots`: takes the screenshots in `docs/ui` again, with a real browser. */
-import { runMain } from './setup/console.mjs';
+
 import { ensureDependencies } from './setup/dependencies.mjs';
-import { runProgram } from './setup/program.mjs';
+import { runMain, runProgram } from './setup/process.mjs';
 import { findTemporalCli } from './setup/temporal-cli.mjs';
 
 await runMain(async () => {
