@@ -1,6 +1,5 @@
 /** Runs the world of one seed, from its first start until every payout has ended, and checks it. */
 import type { DataConverter } from '@temporalio/common';
-import { discrepancies } from '../../chaos/discrepancies.ts';
 import type { CreateRecord, LedgerOf } from '../../simulator/index.ts';
 import { PayoutConflictError } from '../../src/client/payouts.ts';
 import { WHILE_OPEN } from '../../src/contract/attention-codes.ts';
@@ -8,6 +7,7 @@ import { payoutFollowUpWorkflowId, payoutWorkflowId } from '../../src/contract/i
 import { type PayoutState, payoutResultSchema } from '../../src/contract/payout.ts';
 import type { Resolution } from '../../src/contract/workflows.ts';
 import { faultsIn, hazardsIn } from '../coverage/hazards.ts';
+import { discrepancies } from '../discrepancies.ts';
 import type { Process } from '../process/life.ts';
 import type { Trip } from '../provider/transport.ts';
 import type { Workflows } from '../sdk.ts';
