@@ -107,6 +107,17 @@ describe('a preview', () => {
     expect(html).not.toContain('<button>Start');
   });
 
+  test('H220 of a target currency that the provider does not take names the line and the field', async () => {
+    const inEuros = {
+      ...body('eur-1', { bankAccountCurrency: 'EUR' }),
+      targetCurrency: 'EUR',
+      instructedAmount: { currency: 'EUR', amount: '10.00' },
+    };
+    const { html } = await sent(sheetOf([body('cny-1'), inEuros]));
+    expect(html.replaceAll(/<[^>]*>/g, ' ')).toMatch(/3\s+targetCurrency\s+must be/);
+    expect(html).not.toContain('<button>Start');
+  });
+
   test('H196 of names from right to left isolates each value', async () => {
     const { html } = await sent(sheetOf([body('rtl-1', { bankAccountName: 'דוד לוי', bankName: 'בנק 40' })]));
     const cells = ['דוד לוי', 'ending in 0000', 'בנק 40'].map((text) => `<td><bdi>${text}</bdi></td>`);
