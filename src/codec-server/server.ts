@@ -6,10 +6,10 @@
 import type { Writable } from 'node:stream';
 import cors from '@fastify/cors';
 import fastify, {
-  type FastifyInstance,type FastifyInstance, 
-  type FastifyReply,type FastifyReply, 
-  type FastifyRequest,type FastifyRequest, 
-  LogController
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
 } from 'fastify';
 import { z } from 'zod';
 import type { CodecConfig } from '../config/codec-config.ts';
