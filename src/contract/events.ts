@@ -23,12 +23,18 @@ function codeOnly<const Codes extends readonly string[]>(codes: Codes) {
 }
 
 const payoutFacts = z.strictObject({
-  app: z.string(),
-  partnerOrderId: z.string(),
-  clientId: z.string(),
-  payerId: z.string(),
-  orderId: z.string().exactOptional(),
-  metadata: result.metadata,
+  app: z
+    .string()
+    .describe(
+      'The application whose credentials the provider sees: 1 to 32 lowercase letters, digits and hyphens',
+    ),
+  partnerOrderId: z.string().describe("The caller's own id of the payout, unique within its application"),
+  clientId: z.string().describe('The `client_id` of the trade queries. At most 64 characters'),
+  payerId: z.string().describe('The payer at the provider. At most 64 characters'),
+  orderId: z.string().exactOptional().describe("The provider's id of the order. Absent without an order"),
+  metadata: result.metadata.describe(
+    "The caller's own pairs of a key and a text, for people and for the caller's programs. At most 20; a key has 1 to 40 characters, a text at most 500. State and result repeat them; the provider never sees them",
+  ),
 });
 export type PayoutFacts = z.output<typeof payoutFacts>;
 
@@ -123,7 +129,9 @@ export const anyEventSchema = z.discriminatedUnion('type', [
   eventSchema('payout.completed'),
   ...EVENT_TYPES.filter((type) => type !== 'payout.completed').map(eventSchema),
   z.strictObject({
-    type: z.literal(TEST_EVENT_TYPE),
+    type: z
+      .literal(TEST_EVENT_TYPE)
+      .describe('The kind of problem: a URI reference, relative to the API server'),
     timestamp: time,
     data: z.strictObject({ app: z.string(), endpoint: z.string() }),
   }),

@@ -270,9 +270,9 @@ export const problemSchema = z.strictObject({
   type: z
     .enum(PROBLEM_KINDS.map(problemType))
     .describe('a URI reference, relative to the API server, which serves a page about it'),
-  title: z.string(),
-  status: z.int(),
-  detail: z.string(),
+  title: z.string().describe('The kind of problem in words'),
+  status: z.int().describe('The HTTP status'),
+  detail: z.string().describe('What is wrong with this request, in words'),
   errors: z
     .array(z.strictObject({ path: z.string(), message: z.string(), line: fileLine.exactOptional() }))
     .exactOptional()

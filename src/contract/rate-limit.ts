@@ -40,9 +40,9 @@ export type PreviousOwner = 'none' | 'unknown' | ReleasedLease;
 
 /** Who stopped all create calls of an application, and when. */
 export const pauseSchema = z.object({
-  by: z.string(),
+  by: z.string().describe('The name of the person, or of the key'),
   at: z.string().describe('when the application was paused. ISO 8601'),
-  reason: z.string().optional(),
+  reason: z.string().optional().describe('Why there is no payment, or no account. Absent otherwise'),
 });
 export type Pause = z.output<typeof pauseSchema>;
 
@@ -62,9 +62,9 @@ export type ApprovalPolicy = z.output<typeof approvals>;
  */
 export const sharedSettingsSchema = z.object({
   version: z.number().describe('one more with each change'),
-  by: z.string(),
+  by: z.string().describe('The name of the person, or of the key'),
   at: time,
-  reason: z.string(),
+  reason: z.string().describe('Why there is no payment, or no account. Absent otherwise'),
   recoveredAt: z.iso
     .datetime()
     .nullable()
