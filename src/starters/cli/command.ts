@@ -2,18 +2,8 @@
 import { Argument, Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { APP_NAME, OWN_ID, OWN_ID_RULE } from '../../contract/ids.ts';
 import { MAX_REASON_LENGTH } from '../../domain/rate-limit.ts';
-import { type Output, UsageError } from './output.ts';
-import type { OnConnectionFailure, Session } from './session.ts';
-
-/** What a command does after it is connected. */
-export type Work = (session: Session) => Promise<Output>;
-
-/** Work that a person confirms first in production. */
-export interface Change {
-  /** Completes `About to …`. */
-  change: string;
-  work: Work;
-}
+import { UsageError } from './output.ts';
+import type { Change, OnConnectionFailure, Work } from './session.ts';
 
 const REASON_TEXT = new RegExp(`^[^]{1,${MAX_REASON_LENGTH}}$`);
 
