@@ -2,8 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import { OUTCOMES } from '../contract/codes.ts';
 import { isScoped } from '../domain/permissions.ts';
+import { applicationsWithin } from '../service/permissions.ts';
 import { cached } from '../starters/api/monitoring-routes.ts';
-import { applicationsWithin, type Desk, getPage } from './context.ts';
+import { type Desk, getPage } from './context.ts';
 import { type Html, html, label, money, table, time } from './html.ts';
 import { sendPage } from './layout.ts';
 import { barPlot } from './plots.ts';
