@@ -27,8 +27,8 @@ interface Scope {
   app?: string | undefined;
   appId?: string | undefined;
   first?: true | undefined;
-  /** ISO 8601, or `now`; null: never. Undefined: stays as it is. */
-  recoveredAt?: string | null | undefined;
+  /** ISO 8601, `now` or `never`. Undefined: stays as it is. */
+  recoveredAt?: string | undefined;
 }
 
 interface Options extends Scope, Partial<Signature> {
@@ -83,9 +83,9 @@ async function approvalsOf(file: string): Promise<ApprovalsFile | null> {
   return file === 'none' ? null : (await import('./files.ts')).approvalsOf(file);
 }
 
-function recoveryTime(text: string): string | null {
-  if (text === 'never') return null;
-  if (text === 'now') return text;
+/** `never` stays text: commander takes the null of a parser for an absent value. */
+function recoveryTime(text: string): string {
+  if (text === 'never' || text === 'now') return text;
   const at = time(text);
   if (Date.parse(at) > Date.now())
     throw invalid('must not be in the future: every payout would confirm first');
@@ -94,7 +94,13 @@ function recoveryTime(text: string): string | null {
 
 async function changed({ sharedSettings }: Session, change: Change): Promise<Output> {
   const { app, appId, first, by, reason, recoveredAt, approvals } = change;
-  const changeOf = (name: string) => ({ by, reason, recoveredAt, approvals: policyOf(approvals, name) });
+  const recovered = recoveredAt === 'never' ? null : recoveredAt;
+  const changeOf = (name: string) => ({
+    by,
+    reason,
+    recoveredAt: recovered,
+    approvals: policyOf(approvals, name),
+  });
   const { IncompleteSettingsError } = await import('../../client/shared-settings.ts');
   try {
     if (app !== undefined && appId !== undefined)
