@@ -1,5 +1,5 @@
 /** Computes figures from the simulator's call log. */
-import type { SimulatorControlClient } from '../simulator/control-client.ts';
+import type { SimulatorControlClient } from '../simulator/control/client.ts';
 
 export type Calls = Awaited<ReturnType<SimulatorControlClient['calls']>>;
 

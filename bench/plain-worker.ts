@@ -4,8 +4,7 @@
  */
 
 import { Worker } from '@temporalio/worker';
-import { temporalClientPairs } from '../src/activities/payout/client-pairs.ts';
-import { temporalHistories } from '../src/activities/payout/earlier-runs.ts';
+import { temporalClientPairs, temporalHistories } from '../src/activities/payout/earlier-runs.ts';
 import type { Claim } from '../src/activities/payout/send-once.ts';
 import { preparation } from '../src/activities/shared/preparation.ts';
 import { providerActivities } from '../src/activities/shared/provider-activities.ts';
@@ -15,8 +14,8 @@ import { apiTaskQueue, PAYOUTS_TASK_QUEUE, tokenTaskQueue } from '../src/contrac
 import type { SharedSettings } from '../src/contract/rate-limit.ts';
 import { NO_APPROVAL_POLICY } from '../src/domain/permissions.ts';
 import { sendWithinMs } from '../src/domain/time.ts';
-import { dataConverter } from '../src/encryption/data-converter.ts';
-import { TokenSeal } from '../src/encryption/token-seal.ts';
+import { TokenSeal } from '../src/encryption/key-ring.ts';
+import { dataConverter } from '../src/encryption/payload-codec.ts';
 import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
 import { connectWorker } from '../src/temporal/worker-connection.ts';
 import { providerClient } from '../src/workers/provider-client.ts';

@@ -14,7 +14,7 @@ import { killWithParent } from '../scripts/dev-server/watchdog.ts';
 import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
 import { setFirstSettings } from '../scripts/first-settings.ts';
 import { bundledWorkflows, compilePrograms } from '../scripts/programs.ts';
-import { type SimulatorControlClient, simulatorControl } from '../simulator/control-client.ts';
+import { type SimulatorControlClient, simulatorControl } from '../simulator/control/client.ts';
 import { Payouts } from '../src/client/payouts.ts';
 import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
 import { clientInterceptors } from '../src/temporal/queries.ts';

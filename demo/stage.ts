@@ -9,9 +9,9 @@ import { endProcess, startProgram } from '../scripts/child-process.ts';
 import { freePorts } from '../scripts/dev-server/ports.ts';
 import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
 import { setFirstSettings } from '../scripts/first-settings.ts';
-import { encryptionKeys } from '../src/config/encryption.ts';
 import type { Environment } from '../src/config/environment.ts';
-import { dataConverter } from '../src/encryption/data-converter.ts';
+import { encryptionKeys } from '../src/config/keys.ts';
+import { dataConverter } from '../src/encryption/payload-codec.ts';
 import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
 
 export interface Stage {

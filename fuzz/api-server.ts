@@ -1,6 +1,6 @@
 /** The API server of the edges `api` and `desk`: its settings, its callers and the workflows that exist. */
 import { createHash } from 'node:crypto';
-import { seededRandom } from '../simulator/random.ts';
+import { seededRandom } from '../simulator/runtime.ts';
 import { type ApiConfig, apiConfig } from '../src/config/api-config.ts';
 import { type Callers, VERBS, type Verb } from '../src/config/callers.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../src/contract/codes.ts';

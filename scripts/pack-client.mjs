@@ -12,7 +12,7 @@ import { projectRoot, tsc } from './setup/paths.mjs';
 
 /** The exports: `durable-payouts/NAME`. */
 const ENTRIES = { client: 'client/index', nexus: 'client/nexus' };
-/** Temporal's SDK loads it by its path, which `src/encryption/data-converter.ts` derives from its own. */
+/** Temporal's SDK loads it by its path, which `src/encryption/payload-codec.ts` derives from its own. */
 const LOADED_BY_PATH = { 'failure-converter': 'encryption/failure-converter' };
 
 /**

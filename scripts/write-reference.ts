@@ -1,7 +1,7 @@
 /** Writes `docs/reference.md` from the tables in the code: `node --import tsx scripts/write-reference.ts`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ACTIVITY_FAILURES } from '../src/activities/shared/failure-meanings.ts';
+import { ACTIVITY_FAILURES } from '../src/activities/shared/failures.ts';
 import {
   codesOf,
   ENDPOINT_ATTENTION,
@@ -31,7 +31,7 @@ import {
 import { PROBLEM_KINDS, PROBLEMS, problemType } from '../src/contract/problems.ts';
 import { WORKER_METRICS } from '../src/domain/metrics.ts';
 import { BUSINESS_EVENTS } from '../src/domain/telemetry.ts';
-import { API_METRICS } from '../src/starters/api/metrics.ts';
+import { API_METRICS } from '../src/starters/api/monitoring.ts';
 import { EXIT } from '../src/starters/cli/answer.ts';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
 import { anchorOf, code, table } from './markdown.ts';

@@ -6,18 +6,20 @@ export {
   randomRecord,
 } from './answers/random-answer.ts';
 export type { Decision } from './authorization.ts';
-export type { Counts, LedgerOf, LedgerRecord, OrderRecord } from './control/answers.ts';
+export { type SimulatorControlClient, simulatorControl } from './control/client.ts';
 export type { SimulatorControl } from './control/control.ts';
 export type {
   AccountsInput,
   CallFilter,
+  Counts,
+  LedgerOf,
+  LedgerRecord,
   NotifyInput,
   OrderChange,
+  OrderRecord,
   PlantedOrderInput,
-} from './control/requests.ts';
-export { type SimulatorControlClient, simulatorControl } from './control-client.ts';
-export type { FaultReport } from './faults/fault-injector.ts';
-export type { FaultInput, FaultKind, FaultRuleInput, OperationName } from './faults/rules.ts';
+} from './control/schemas.ts';
+export type { FaultInput, FaultKind, FaultReport, FaultRuleInput, OperationName } from './faults/rules.ts';
 export {
   type InProcessAnswer,
   type InProcessOptions,
@@ -25,8 +27,8 @@ export {
   type InProcessSimulator,
   simulatorInProcess,
 } from './in-process.ts';
-export type { CallRecord, CreateRecord } from './ledger.ts';
-export type { NotificationRequest } from './notifications/transport.ts';
+export type { NotificationRequest } from './notifier.ts';
 export { type NotifyMode, SCENARIOS, type ScenarioName } from './orders/scenario.ts';
 export type { App, Settings, SettingsChange } from './settings.ts';
 export { type Simulator, type SimulatorOptions, startSimulator } from './start.ts';
+export type { CallRecord, CreateRecord } from './state/ledger.ts';

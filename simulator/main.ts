@@ -1,6 +1,6 @@
 /** The simulator as a program: `SIMULATOR_LISTEN`, `SIMULATOR_APPS`, `SIMULATOR_SETTINGS`. */
 import { z } from 'zod';
-import { simulatorEnvironment } from './environment.ts';
+import { simulatorEnvironment } from './settings.ts';
 import { startSimulator } from './start.ts';
 
 async function main(): Promise<void> {

@@ -1,7 +1,7 @@
 /** Starts a simulator in this process that listens on a socket. */
 import { Control, type SimulatorControl } from './control/control.ts';
 import { buildServer } from './http/server.ts';
-import { HttpTransport } from './notifications/transport.ts';
+import { HttpTransport } from './notifier.ts';
 import { PROCESS_SURROUNDINGS } from './runtime.ts';
 import type { App, SettingsChange } from './settings.ts';
 import { World } from './world.ts';

@@ -1,11 +1,9 @@
 /** The whole state of one simulated provider. */
 import { z } from 'zod';
-import { FaultInjector } from './faults/fault-injector.ts';
-import { Ledger } from './ledger.ts';
-import { Notifier } from './notifications/notifier.ts';
-import type { NotificationTransport } from './notifications/transport.ts';
-import { OrderLife } from './orders/life.ts';
-import { OrderBook } from './orders/order.ts';
+import { FaultInjector } from './faults/rules.ts';
+import type { NotificationTransport } from './notifier.ts';
+import { Notifier } from './notifier.ts';
+import { OrderBook, OrderLife } from './orders/order.ts';
 import type { Plan } from './orders/scenario.ts';
 import { type Clock, type Randomness, type Runtime, Timers } from './runtime.ts';
 import {
@@ -16,12 +14,11 @@ import {
   type SettingsChange,
   settingsSchema,
 } from './settings.ts';
-import { Accounts } from './state/accounts.ts';
-import { AuthorizationCodes } from './state/codes.ts';
+import { Accounts, ReceivingAccounts } from './state/accounts.ts';
+import { Ledger } from './state/ledger.ts';
 import { Locks } from './state/quotes.ts';
 import { RateLimit } from './state/rate-limit.ts';
-import { ReceivingAccounts } from './state/receiving-accounts.ts';
-import { Tokens } from './state/tokens.ts';
+import { AuthorizationCodes, Tokens } from './state/tokens.ts';
 
 export interface WorldParts {
   runtime: Runtime;

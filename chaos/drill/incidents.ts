@@ -5,7 +5,7 @@ import { request } from 'undici';
 import { z } from 'zod';
 import { APP_ID } from '../../scripts/topology/processes.ts';
 import type { Topology } from '../../scripts/topology.ts';
-import { simulatorControl } from '../../simulator/control-client.ts';
+import { simulatorControl } from '../../simulator/control/client.ts';
 
 export interface Incident {
   name: string;

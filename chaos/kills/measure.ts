@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Topology } from '../../scripts/topology.ts';
-import { type SimulatorControlClient, simulatorControl } from '../../simulator/control-client.ts';
+import { type SimulatorControlClient, simulatorControl } from '../../simulator/control/client.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { discrepancies } from '../discrepancies.ts';

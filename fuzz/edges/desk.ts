@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
-import { chance, pick, type Random, seededRandom } from '../../simulator/random.ts';
+import { chance, pick, type Random, seededRandom } from '../../simulator/runtime.ts';
 import type { ApiConfig } from '../../src/config/api-config.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
 import { addressHeader, KEYS, NARROW, SECRETS, SETTINGS, standIn } from '../api-server.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { pick, type Random, whole } from '../../simulator/random.ts';
+import { pick, type Random, whole } from '../../simulator/runtime.ts';
 import { checkedBatch } from '../../src/client/checked-batch.ts';
 import { InvalidPayoutRequestError } from '../../src/client/invalid-request.ts';
 import { readApplications } from '../../src/config/applications.ts';

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { apiConfig } from '../../src/config/api-config.ts';
-import { NotificationFormatError, parseNotification } from '../../src/payments/notification-body.ts';
+import { NotificationFormatError, parseNotification } from '../../src/payments/notification.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
 import { addressHeader } from '../api-server.ts';
 import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { randomAnswer, randomRecord } from '../../simulator/answers/random-answer.ts';
 import type { OperationName } from '../../simulator/faults/rules.ts';
 import { type JsonObject, parseJson } from '../../simulator/json.ts';
-import { pick, type Random, whole } from '../../simulator/random.ts';
+import { pick, type Random, whole } from '../../simulator/runtime.ts';
 import {
   addMoney,
   compareMoney,

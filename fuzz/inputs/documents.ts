@@ -1,6 +1,6 @@
 /** Incoming documents: valid, changed, arbitrary JSON, arbitrary bytes. */
 import fc from 'fast-check';
-import { type Random, seededRandom } from '../../simulator/random.ts';
+import { type Random, seededRandom } from '../../simulator/runtime.ts';
 import { changedBytes, changedText, changes } from './changes.ts';
 import { treeOf } from './tree.ts';
 

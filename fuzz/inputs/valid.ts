@@ -1,5 +1,5 @@
 /** Random requests from everything that the contract allows. */
-import { chance, pick, type Random, whole } from '../../simulator/random.ts';
+import { chance, pick, type Random, whole } from '../../simulator/runtime.ts';
 
 const LETTERS = 'ABCXYZabcxyz0189-_.:+ é中😀<&';
 const ID_LETTERS = 'ABCDEFXYZabcdefxyz0123456789-_';

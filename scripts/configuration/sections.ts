@@ -1,16 +1,15 @@
 /** The sections of docs/configuration.md, with the schema behind each table. */
 
-import { simulatorShape } from '../../simulator/environment.ts';
+import { simulatorShape } from '../../simulator/settings.ts';
 import { apiShape } from '../../src/config/api-config.ts';
 import { applicationEntry, applicationShape } from '../../src/config/applications.ts';
-import { approvalsFile } from '../../src/config/approvals.ts';
-import { callerSchema } from '../../src/config/callers.ts';
+import { callerSchema, nexusEntry, nexusShape } from '../../src/config/callers.ts';
+import { approvalsFile } from '../../src/config/cli-config.ts';
 import { clientShape, cliShape } from '../../src/config/client-config.ts';
 import { codecShape } from '../../src/config/codec-config.ts';
 import { workerShape } from '../../src/config/config.ts';
-import { keyShape } from '../../src/config/encryption.ts';
 import { endpointEntry, eventsShape } from '../../src/config/events.ts';
-import { nexusEntry, nexusShape } from '../../src/config/nexus.ts';
+import { keyShape } from '../../src/config/keys.ts';
 import { temporalShape } from '../../src/config/temporal-config.ts';
 import { commandShape, composeShape, testShape } from './commands.ts';
 import type { Shape } from './variables.ts';

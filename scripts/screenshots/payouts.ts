@@ -1,6 +1,6 @@
 /** Invented payouts in every state that an operator may see. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { simulatorControl } from '../../simulator/control-client.ts';
+import { simulatorControl } from '../../simulator/control/client.ts';
 import type { Payouts, StartedPayout } from '../../src/client/payouts.ts';
 import type { PayoutPhase } from '../../src/contract/codes.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { benchRequest } from '../../bench/pay.ts';
-import { simulatorControl } from '../../simulator/control-client.ts';
+import { simulatorControl } from '../../simulator/control/client.ts';
 import type { Topology } from '../topology.ts';
 import { callApi } from './call-api.ts';
 

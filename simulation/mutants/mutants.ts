@@ -170,7 +170,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'refund-ignored',
     what: 'A refund after the payment is not reported.',
-    file: 'src/payments/wire/trade.ts',
+    file: 'src/payments/wire/responses.ts',
     find: "refunded: wire.refund_flag && wire.status === 'SUCCESS',",
     replace: "refunded: wire.refund_flag && wire.status === 'FAILED',",
   },
@@ -219,7 +219,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'terminated-payouts-forgotten',
     what: 'Reconciliation finds only failed workflows: a terminated payout never continues, with money in flight.',
-    file: 'src/activities/reconciliation/reconcile-closed.ts',
+    file: 'src/activities/reconciliation/reconcile-activities.ts',
     find: "of('payout', stopped), nowMs",
     replace: "of('payout', stopped).filter(({ status }) => status === 'FAILED'), nowMs",
     needs: ({ payouts }) =>
@@ -305,7 +305,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'token-not-sealed',
     what: 'Histories hold tokens in plain text: a person who may decode payloads can call the provider as the user.',
-    file: 'src/encryption/token-seal.ts',
+    file: 'src/encryption/key-ring.ts',
     find: 'if (!this.ring) return PLAIN + secret;',
     replace: "if (!this.ring || purpose === 'access') return PLAIN + secret;",
   },
@@ -417,7 +417,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'opening-code-is-refusal',
     what: 'Any error code counts as a refusal of an opening: reported as not opened, although the account exists.',
-    file: 'src/activities/receiving-account/open-receiving-account.ts',
+    file: 'src/activities/receiving-account/receiving-account-activities.ts',
     find: 'isCertain: hasRefusalStatus(error)',
     replace: 'isCertain: hasRefusalStatus(error) || true',
   },
@@ -519,7 +519,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'opening-ignores-restore',
     what: 'An opening does not check when it began, so a restored Temporal opens a second account.',
-    file: 'src/activities/receiving-account/open-receiving-account.ts',
+    file: 'src/activities/receiving-account/receiving-account-activities.ts',
     find: 'const isForgotten = recoveredAtMs !== undefined',
     replace: 'const isForgotten = recoveredAtMs === 0',
   },
@@ -584,7 +584,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'refused-event-is-delivered',
     what: 'Any answer of an endpoint counts as a delivery: callers never learn of events that it refused.',
-    file: 'src/activities/events/deliver-events.ts',
+    file: 'src/activities/events/event-activities.ts',
     find: 'if (status >= 200 && status < 300)',
     replace: 'if (status >= 200)',
   },
@@ -600,7 +600,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'encoded-answers-unread',
     what: 'Bodies that a gateway has encoded are not decoded: no payout goes on.',
-    file: 'src/payments/received.ts',
+    file: 'src/payments/transport.ts',
     find: 'return decode && !isPlain ?',
     replace: 'return decode && isPlain ?',
   },
@@ -614,7 +614,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'failed-counts-as-returned',
     what: 'A payment that failed and whose refund_flag is set is reported as returned money.',
-    file: 'src/payments/wire/trade.ts',
+    file: 'src/payments/wire/responses.ts',
     find: "wire.refund_flag && wire.status === 'SUCCESS'",
     replace: 'wire.refund_flag',
   },

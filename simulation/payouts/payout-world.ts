@@ -8,13 +8,12 @@ import { type InProcessSimulator, type SettingsChange, simulatorInProcess } from
 import { Payouts } from '../../src/client/payouts.ts';
 import { SharedSettingsOf } from '../../src/client/shared-settings.ts';
 import { type WorkerConfig, workerConfig } from '../../src/config/config.ts';
-import { encryptionKeys, type Keys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
+import { encryptionKeys, type Keys } from '../../src/config/keys.ts';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
 import type { SharedSettings } from '../../src/contract/rate-limit.ts';
-import { dataConverter } from '../../src/encryption/data-converter.ts';
-import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
+import { dataConverter, EncryptionCodec } from '../../src/encryption/payload-codec.ts';
 import { parseNotification } from '../../src/payments/index.ts';
 import { Receiver } from '../../src/starters/api/receiver.ts';
 import type { EventTransport } from '../../src/webhooks/event-transport.ts';

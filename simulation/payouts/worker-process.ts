@@ -2,7 +2,7 @@
 import type { InProcessSimulator } from '../../simulator/index.ts';
 import type { WorkerConfig } from '../../src/config/config.ts';
 import type { SharedSettings } from '../../src/contract/rate-limit.ts';
-import { dataConverter } from '../../src/encryption/data-converter.ts';
+import { dataConverter } from '../../src/encryption/payload-codec.ts';
 import type { EventTransport } from '../../src/webhooks/event-transport.ts';
 import { keepDeliveries } from '../../src/workers/deliveries.ts';
 import { keepSchedules } from '../../src/workers/schedules.ts';

@@ -1,10 +1,10 @@
 /** The provider client's transport in virtual time: connections, delays and losses, without a socket. */
 import type { InProcessAnswer, InProcessSimulator } from '../../simulator/index.ts';
-import { receivedExchange } from '../../src/payments/received.ts';
 import {
   type Attempt,
   type Exchange,
   errorWithCode,
+  receivedExchange,
   runAttempt,
   type Transport,
   type TransportOptions,

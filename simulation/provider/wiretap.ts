@@ -1,6 +1,6 @@
 /** Observes the calls to the provider and their answers, for the oracle. */
 import type { InProcessAnswer, InProcessRequest, InProcessSimulator } from '../../simulator/index.ts';
-import { receivedExchange } from '../../src/payments/received.ts';
+import { receivedExchange } from '../../src/payments/transport.ts';
 import type { World } from '../world/world.ts';
 
 export interface ObservedCall {

@@ -3,7 +3,7 @@ import { formatMinor, type Money } from '../money.ts';
 import type { Order } from '../orders/order.ts';
 import { isoTime } from '../runtime.ts';
 import type { World } from '../world.ts';
-import type { Counts, LedgerOf, LedgerRecord, OrderRecord } from './answers.ts';
+import type { Counts, LedgerOf, LedgerRecord, OrderRecord } from './schemas.ts';
 
 export function ledgerReport(world: World): LedgerRecord {
   const debits: LedgerRecord['debits'] = {};

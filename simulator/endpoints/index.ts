@@ -1,9 +1,13 @@
 import type { Operation } from '../http/operation.ts';
-import { createCnyOrder, queryDetail } from './payout.ts';
-import { fee } from './quote.ts';
-import { receivingAccountBalance, receivingAccountCreate, receivingAccountDetail } from './receiving.ts';
-import { httpbin, oauthToken, token } from './tokens.ts';
-import { accountQuery, queryPayDetail, queryResult } from './trade.ts';
+import {
+  httpbin,
+  oauthToken,
+  receivingAccountBalance,
+  receivingAccountCreate,
+  receivingAccountDetail,
+  token,
+} from './accounts.ts';
+import { accountQuery, createCnyOrder, fee, queryDetail, queryPayDetail, queryResult } from './payouts.ts';
 
 /** Every operation of the spec except the authorization page, which is for people. */
 export const operations: readonly Operation[] = [

@@ -1,15 +1,14 @@
 /** The fault `random-answer`: sends a random answer instead of the true one, but never a false one that no client can detect. */
 
-import { isTrueOrDetectable, type TrueTrade } from '../answers/detectable.ts';
-import { type DrawContext, type DrawnAnswer, drawAnswer, toAnswer } from '../answers/drawn-answer.ts';
-import { madeDetectable } from '../answers/make-detectable.ts';
+import { isTrueOrDetectable, madeDetectable, type TrueTrade } from '../answers/ended.ts';
+import { type DrawContext, type DrawnAnswer, drawAnswer, toAnswer } from '../answers/random-answer.ts';
 import { type Answer, ORDER_NOT_EXIST } from '../http/envelope.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { parsedOrNothing } from '../http/validation.ts';
+import { parsedOrNothing } from '../http/operation.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import type { Order } from '../orders/order.ts';
 import { payoutOrderView, tradeDetailView, tradeResultView, withoutOddity } from '../orders/views.ts';
-import { chance, type Random, seededRandom, seedOf } from '../random.ts';
+import { chance, type Random, seededRandom, seedOf } from '../runtime.ts';
 import type { World } from '../world.ts';
 import type { Fault, OperationName } from './rules.ts';
 

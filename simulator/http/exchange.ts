@@ -1,12 +1,20 @@
-/** One request while it is served: the request, its effect (at most once), and the ways to answer it. */
+/**
+ * Serves a call: records it, counts it against the rate limit, then lets a fault hit it or handles it. A request takes effect at
+ * most once, if its token and signature authorize it.
+ */
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { CallRecord, CreateRecord } from '../ledger.ts';
+import { injectFault } from '../faults/inject.ts';
+import { isJsonObject } from '../json.ts';
 import type { Order } from '../orders/order.ts';
 import { sleep } from '../runtime.ts';
-import { authorize, type Credential } from './authorize.ts';
-import { encoded } from './encoded.ts';
-import { type Answer, failure, Refusal, success } from './envelope.ts';
-import type { Operation, Outcome, Received } from './operation.ts';
+import type { Settings } from '../settings.ts';
+import type { CallRecord, CreateRecord } from '../state/ledger.ts';
+import type { AccessToken, TokenState } from '../state/tokens.ts';
+import type { World } from '../world.ts';
+import { type Answer, encoded, failure, Refusal, rateLimited, success, unauthorized } from './envelope.ts';
+import { type Operation, type Outcome, parsedOrNothing, type Received } from './operation.ts';
 
 /** A request, over HTTP or in process. */
 export interface Incoming {
@@ -145,4 +153,135 @@ export class Exchange {
     create.code = code;
     if (create.effect === 'pending') create.effect = 'dropped';
   }
+}
+
+export interface Credential {
+  state: TokenState;
+  record: AccessToken | undefined;
+  scheme: 'bearer' | 'bare';
+}
+
+const BEARER = /^Bearer +/i;
+
+export function credentialOf(world: World, authorization: string | undefined): Credential {
+  if (!authorization) return { state: 'missing', record: undefined, scheme: 'bare' };
+  const scheme = BEARER.test(authorization) ? 'bearer' : 'bare';
+  return { ...world.tokens.lookUp(authorization.replace(BEARER, '').trim()), scheme };
+}
+
+/** Returns the application and the token of the request. Throws the provider's refusal. */
+export function authorize(
+  operation: Operation,
+  credential: Credential,
+  received: Received,
+): Pick<Received, 'app' | 'token'> {
+  const { settings, apps } = received.world;
+  if (operation.auth === 'none') return { app: undefined, token: undefined };
+  const { record, state } = credential;
+  if (!record || state !== 'valid') throw unauthorized(settings, `access token ${state}`);
+  checkPlacement(operation, credential, record, settings);
+  if (operation.auth === 'trade') checkSignature(operation, received, settings);
+  return { app: apps.get(record.appId), token: record };
+}
+
+function checkPlacement(
+  operation: Operation,
+  credential: Credential,
+  record: AccessToken,
+  settings: Settings,
+): void {
+  const wanted = operation.auth === 'trade' ? settings.tradeToken : settings.gatewayToken;
+  if (wanted !== 'any' && wanted !== record.kind)
+    throw unauthorized(settings, `this endpoint takes the ${wanted} token`);
+  const scheme = operation.auth === 'trade' ? settings.tradeAuthScheme : 'any';
+  if (scheme !== 'any' && scheme !== credential.scheme)
+    throw unauthorized(settings, `this endpoint takes the ${scheme} token form`);
+}
+
+/** Accepts hex and base64: the spec names neither the algorithm nor the header. */
+function checkSignature(operation: Operation, received: Received, settings: Settings): void {
+  if (settings.signatureSecret === '') return;
+  const given = received.headers[settings.signatureHeader.toLowerCase()];
+  const expected = createHmac('sha256', settings.signatureSecret)
+    .update(signedContent(operation, received, settings))
+    .digest();
+  const candidates =
+    typeof given === 'string' ? [Buffer.from(given, 'hex'), Buffer.from(given, 'base64')] : [];
+  const matches = candidates.some(
+    (candidate) => candidate.length === expected.length && timingSafeEqual(candidate, expected),
+  );
+  if (!matches) throw unauthorized(settings, 'signature not valid');
+}
+
+function signedContent(operation: Operation, received: Received, settings: Settings): string {
+  if (settings.signatureContent === 'body') return received.rawBody;
+  const timestamp = String(received.headers['x-timestamp']);
+  return [operation.method, operation.path, timestamp, received.rawBody].join('\n');
+}
+
+export async function serve(
+  world: World,
+  operation: Operation,
+  incoming: Incoming,
+  sink: AnswerSink,
+): Promise<void> {
+  const { arrivedAtMs, isOnUsedConnection, ...rest } = incoming;
+  const received: Received = { ...rest, world, app: undefined, token: undefined };
+  const body = parsedOrNothing(received.rawBody);
+  const credential = credentialOf(world, received.headers.authorization);
+  const call = world.ledger.call(operation.name);
+  call.appId = credential.record?.appId ?? received.query['app_id'] ?? textIn(body, 'app_id');
+  call.partnerOrderId = partnerOrderIdOf(world, operation, received, body);
+  if (operation.auth !== 'none') call.token = credential.state;
+  const create =
+    operation.name === 'createCnyOrder'
+      ? world.ledger.create(received.rawBody, call.partnerOrderId)
+      : undefined;
+  const exchange = new Exchange({ operation, received, credential, sink, call, create });
+
+  if (isOnUsedConnection && world.settings.usedConnections === 'reset') {
+    call.fault = 'reset-connection';
+    return exchange.drop();
+  }
+  const { callsPerSecond, rejectedCallsCount, arrivesAfterMs, answersAfterMs } = world.settings;
+  const isDelayed = await delay(world, arrivesAfterMs);
+  if (
+    !world.rateLimit.admit(
+      call.appId ?? '',
+      isDelayed ? world.clock.nowMs() : arrivedAtMs,
+      callsPerSecond,
+      rejectedCallsCount,
+    )
+  ) {
+    if (create) create.effect = 'refused';
+    return exchange.send(rateLimited(world.settings));
+  }
+  await delay(world, answersAfterMs);
+  const injected = world.faults.faultFor(operation.name, call.partnerOrderId);
+  if (!injected) return exchange.send(await exchange.perform());
+  call.fault = injected.fault.kind;
+  return injectFault(exchange, injected);
+}
+
+/** Returns whether it waited. */
+async function delay({ clock, random }: World, [min, max]: readonly [number, number]): Promise<boolean> {
+  if (max === 0) return false;
+  await sleep(clock, min + random.number() * (max - min));
+  return true;
+}
+
+function partnerOrderIdOf(
+  world: World,
+  operation: Operation,
+  received: Received,
+  body: unknown,
+): string | null {
+  if (operation.name === 'queryDetail')
+    return world.orders.byOrderId(received.params['orderId'] ?? '')?.outOrderId ?? null;
+  return textIn(body, 'partner_order_id') ?? textIn(body, 'outOrderId');
+}
+
+function textIn(body: unknown, field: string): string | null {
+  const value = isJsonObject(body) ? body[field] : undefined;
+  return typeof value === 'string' ? value : null;
 }

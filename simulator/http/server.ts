@@ -1,13 +1,13 @@
 /** The HTTP server: the operations of the spec, the authorization page, the control API. */
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Control } from '../control/control.ts';
 import { addControlRoutes } from '../control/routes.ts';
 import { operations } from '../endpoints/index.ts';
+import { isJsonObject } from '../json.ts';
 import type { World } from '../world.ts';
 import { addAuthorizationPage } from './authorization-page.ts';
-import { noSuchEndpoint } from './envelope.ts';
-import { incomingFrom, ReplySink } from './fastify-call.ts';
-import { serve } from './serve.ts';
+import { type Answer, noSuchEndpoint } from './envelope.ts';
+import { type AnswerSink, type HalfSent, type Incoming, serve } from './exchange.ts';
 
 const BODY_LIMIT_BYTES = 1_048_576;
 
@@ -38,4 +38,61 @@ export function buildServer(world: World, control: Control): FastifyInstance {
     return reply;
   });
   return server;
+}
+
+const usedConnections = new WeakSet<object>();
+
+export function incomingFrom(request: FastifyRequest, arrivedAtMs: number): Incoming {
+  const { socket } = request.raw;
+  const isOnUsedConnection = usedConnections.has(socket);
+  usedConnections.add(socket);
+  return {
+    isOnUsedConnection,
+    params: textFields(request.params),
+    query: textFields(request.query),
+    headers: request.headers,
+    rawBody: typeof request.body === 'string' ? request.body : '',
+    arrivedAtMs,
+  };
+}
+
+/** A repeated field counts as absent. */
+export function textFields(fields: unknown): Record<string, string> {
+  if (!isJsonObject(fields)) return {};
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
+  );
+}
+
+export class ReplySink implements AnswerSink {
+  readonly #request: FastifyRequest;
+  readonly #reply: FastifyReply;
+
+  constructor(request: FastifyRequest, reply: FastifyReply) {
+    this.#request = request;
+    this.#reply = reply;
+  }
+
+  send({ status, contentType, text, body, headers }: Answer): void {
+    if (headers) this.#reply.headers(headers);
+    this.#reply
+      .code(status)
+      .header('content-type', contentType)
+      .send(body ?? text);
+  }
+
+  drop(): void {
+    this.#reply.hijack();
+    this.#request.raw.socket.destroy();
+  }
+
+  async sendHalf({ status, contentType, text, body = Buffer.from(text) }: Answer): Promise<HalfSent> {
+    const { raw } = this.#reply;
+    const half = Math.floor(body.length / 2);
+    this.#reply.hijack();
+    raw.writeHead(status, { 'content-type': contentType, 'content-length': body.length });
+    // Wait until the half is written: destroying the socket would discard it.
+    await new Promise<void>((resolve) => raw.write(body.subarray(0, half), () => resolve()));
+    return { sendRest: () => raw.end(body.subarray(half)), cut: () => raw.destroy() };
+  }
 }

@@ -1,5 +1,4 @@
 /** Scenarios for orders: a name and `key=value` parameters, e.g. `partial splits=3 failed=1 notify=late:3s`. */
-import { parseDurationMs } from '../duration.ts';
 
 export const SCENARIOS = [
   'success',
@@ -217,4 +216,12 @@ function oneOf<const Value extends string>(value: string, allowed: readonly Valu
   const found = allowed.find((candidate) => candidate === value);
   if (found === undefined) throw new ScenarioError(`${value} is none of ${allowed.join(', ')}`);
   return found;
+}
+
+const UNIT_MS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+export function parseDurationMs(text: string): number | undefined {
+  const match = /^(\d+)(ms|s|m|h|d)$/.exec(text);
+  const unitMs = UNIT_MS[match?.[2] ?? ''];
+  return match && unitMs !== undefined ? Number(match[1]) * unitMs : undefined;
 }

@@ -4,8 +4,7 @@ import { type JsonObject, mergePatch } from '../json.ts';
 import { amountOnWire, type Money, moneyOnWire } from '../money.ts';
 import type { Clock } from '../runtime.ts';
 import type { Settings } from '../settings.ts';
-import { sumOf } from './life.ts';
-import { FINAL_STATUSES, type Order, type Split } from './order.ts';
+import { FINAL_STATUSES, type Order, type Split, sumOf } from './order.ts';
 import type { Oddity } from './scenario.ts';
 
 /** What the views depend on. */

@@ -1,5 +1,4 @@
-/** Access and refresh tokens, whose lifetimes run on the monotonic clock. */
-
+/** Access and refresh tokens, and the authorization codes that users grant. Lifetimes run on the monotonic clock. */
 import type { Runtime } from '../runtime.ts';
 import type { Settings } from '../settings.ts';
 
@@ -127,5 +126,35 @@ export class Tokens {
     store.set(key, value);
     const oldest = store.size > KEPT_TOKENS ? store.keys().next().value : undefined;
     if (oldest !== undefined) store.delete(oldest);
+  }
+}
+
+interface Code {
+  appId: string;
+  openId: string;
+  expiresAtMs: number;
+}
+
+export class AuthorizationCodes {
+  readonly #codes = new Map<string, Code>();
+  readonly #runtime: Runtime;
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  issue(appId: string, openId: string, { secretPrefix, codeSeconds }: Settings): string {
+    const { clock, random } = this.#runtime;
+    const code = `${secretPrefix}code-${random.uuid()}`;
+    this.#codes.set(code, { appId, openId, expiresAtMs: clock.nowMs() + codeSeconds * 1000 });
+    return code;
+  }
+
+  /** Returns the user who granted the code, once. An attempt by another application does not use it up. */
+  redeem(appId: string, code: string): string | undefined {
+    const held = this.#codes.get(code);
+    if (!held || held.appId !== appId) return undefined;
+    this.#codes.delete(code);
+    return held.expiresAtMs > this.#runtime.clock.nowMs() ? held.openId : undefined;
   }
 }

@@ -9,7 +9,7 @@ import { authorizationWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts'
 import type { AuthorizationOutcome } from '../contract/tokens.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { KeyRing } from '../encryption/key-ring.ts';
-import { TokenSeal } from '../encryption/token-seal.ts';
+import { TokenSeal } from '../encryption/key-ring.ts';
 import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { TokenBuckets } from '../runtime/token-buckets.ts';

@@ -3,8 +3,8 @@
  * key once on the sign-in page, which starts a session and stores its id in a cookie.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { bearerKey, findKey } from '../config/bearer-keys.ts';
 import type { CodecConfig } from '../config/codec-config.ts';
+import { bearerKey, findKey } from '../config/keys.ts';
 import { sendPage } from '../pages/page.ts';
 import { Sessions, SignInLimit } from '../pages/sessions.ts';
 import type { Runtime } from '../runtime/runtime.ts';

@@ -4,11 +4,11 @@ import { z } from 'zod';
 import { isPlainText } from '../domain/provider-text.ts';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
 import { type Callers, callersShape, MAX_REQUESTS_PER_SECOND, readCallers } from './callers.ts';
-import { type Keys, mayRunWithoutKeys, readKeysExcept } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
-import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
-import { publishedProblems } from './published-secrets.ts';
+import { type Keys, mayRunWithoutKeys, publishedProblems, readKeysExcept } from './keys.ts';
 import {
+  addressProblems,
+  allowedHostsShape,
   choice,
   drainShape,
   errorCodeOf,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { appName } from '../contract/fields.ts';
 import { type Environment, type Read, readVariables } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
-import { publishedProblems } from './published-secrets.ts';
+import { publishedProblems } from './keys.ts';
 import { httpUrl, optionalText, readReference, referenceToSecret, secret } from './values.ts';
 
 /** Part of workflow ids and queue names. With a stray space, one `app_id` would have two rate limits. */

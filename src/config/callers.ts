@@ -1,13 +1,15 @@
-/** The callers of the API server and their permissions, from `PAYOUTS_API_KEYS_FILE`. */
+/**
+ * Who may start payouts, and what they may pay: the callers of the API server, from `PAYOUTS_API_KEYS_FILE`, and of the Nexus
+ * operation `pay`, from `PAYOUTS_NEXUS_FILE`.
+ */
 import { z } from 'zod';
 import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/fields.ts';
 import { MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
 import type { Permissions } from '../domain/permissions.ts';
-import type { HashedKey } from './bearer-keys.ts';
 import { type Environment, isLoopback, type Read } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
-import { publishedProblems } from './published-secrets.ts';
-import { hostInUrl, type Listen } from './values.ts';
+import { type HashedKey, publishedProblems } from './keys.ts';
+import { hostInUrl, type Listen, optionalText } from './values.ts';
 
 /** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `authorize` links for users, `pause` also `resume`, `metrics` the scrape; the others are named as their routes. */
 export const VERBS = [
@@ -60,10 +62,10 @@ export const TEST_CALLER: Caller = {
   requestsPerSecond: 'any',
 };
 
-const KEY = 'PAYOUTS_API_KEYS_FILE';
+const KEYS_FILE = 'PAYOUTS_API_KEYS_FILE';
 
 export const callersShape = {
-  [KEY]: z.string().optional().meta({
+  [KEYS_FILE]: z.string().optional().meta({
     description:
       'A JSON file of the callers and what each of them may do: see [PAYOUTS_API_KEYS_FILE](#payouts_api_keys_file). Without it, every caller is `test`.',
     requiredWhen: 'unless `PAYMENTS_ENVIRONMENT=test` and the API server listens on loopback',
@@ -197,13 +199,13 @@ interface ApiServer {
 
 /** Without a file, only a test that no other machine can reach may serve payouts. */
 export function readCallers(environment: Environment, service: ApiServer | undefined): Read<Callers> {
-  const file = environment[KEY];
+  const file = environment[KEYS_FILE];
   if (file) return fromFile(file, environment);
   if (service === undefined || isOptional(service)) return { ok: true, value: { keys: [] } };
   return {
     ok: false,
     problems: [
-      `${KEY}: is missing: only PAYMENTS_ENVIRONMENT=test that listens on loopback may run without it`,
+      `${KEYS_FILE}: is missing: only PAYMENTS_ENVIRONMENT=test that listens on loopback may run without it`,
     ],
   };
 }
@@ -213,14 +215,41 @@ function isOptional({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: { host } }: ApiS
 }
 
 function fromFile(path: string, environment: Environment): Read<Callers> {
-  const file = readJsonFile(KEY, path, callersFile);
+  const file = readJsonFile(KEYS_FILE, path, callersFile);
   if (!file.ok) return file;
   const keys = file.value.flatMap(({ keySha256, ...caller }) =>
     keySha256.map((hex) => ({ hash: Buffer.from(hex, 'hex'), caller })),
   );
   const problems = keys.flatMap(({ hash, caller }) =>
-    publishedProblems(environment, `${KEY}: the key of ${caller.name}`, [{ hash }]),
+    publishedProblems(environment, `${KEYS_FILE}: the key of ${caller.name}`, [{ hash }]),
   );
   if (problems.length > 0) return { ok: false, problems };
   return { ok: true, value: { keys, file: { path, read: () => fromFile(path, environment) } } };
+}
+
+const NEXUS_FILE = 'PAYOUTS_NEXUS_FILE';
+
+export const nexusShape = {
+  [NEXUS_FILE]: optionalText(
+    'A JSON file of the applications that serve [Nexus](nexus.md) calls, and what these may pay: see [PAYOUTS_NEXUS_FILE](#payouts_nexus_file). Give all workers the same. Without it, workers serve no Nexus calls.',
+    'path',
+  ),
+};
+
+export const nexusEntry = z.strictObject(permissionShape);
+export const nexusFile = z.record(appName, nexusEntry);
+
+/** Refuses names that no application of this worker has: they are typing errors. */
+export function readNexus(
+  environment: Environment,
+  applications: ReadonlyMap<string, unknown> | undefined,
+): Read<ReadonlyMap<string, Permissions>> {
+  const { [NEXUS_FILE]: path } = environment;
+  if (!path) return { ok: true, value: new Map() };
+  const file = readJsonFile(NEXUS_FILE, path, nexusFile);
+  if (!file.ok) return file;
+  const unknown = Object.keys(file.value).filter((name) => applications?.has(name) === false);
+  return unknown.length > 0
+    ? { ok: false, problems: unknown.map((name) => `${NEXUS_FILE}: ${name} is not configured`) }
+    : { ok: true, value: new Map(Object.entries(file.value)) };
 }

@@ -1,8 +1,9 @@
 /** Variables of the programs that start and steer payouts: the client library and the CLI. */
 import { z } from 'zod';
 import { ConfigError, type Environment, problemsOf, readVariables, withoutEmpty } from './environment.ts';
-import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
 import {
+  addressProblems,
+  allowedHostsShape,
   followUpShape,
   optionalText,
   paymentsEnvironment,

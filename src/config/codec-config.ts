@@ -1,12 +1,11 @@
 /** Variables of the codec server. It gets the payload keys and never the token keys. */
 import { z } from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
-import { type HashedKey, keyHash } from './bearer-keys.ts';
-import { mayRunWithoutKeys, readKeysExcept } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
-import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
-import { publishedProblems } from './published-secrets.ts';
+import { type HashedKey, keyHash, mayRunWithoutKeys, publishedProblems, readKeysExcept } from './keys.ts';
 import {
+  addressProblems,
+  allowedHostsShape,
   choice,
   drainShape,
   type Listen,

@@ -7,14 +7,12 @@ import type { Permissions } from '../domain/permissions.ts';
 import { ECHOES } from '../domain/provider-text.ts';
 import { activityTimeoutMs } from '../domain/time.ts';
 import { type Application, readApplications } from './applications.ts';
-import { deploymentShape, isVersionNamed } from './deployment.ts';
-import { type Keys, readKeys } from './encryption.ts';
+import { readNexus } from './callers.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
 import { type EventEndpoints, readEvents } from './events.ts';
-import { readNexus } from './nexus.ts';
-import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
-import { publishedProblems } from './published-secrets.ts';
+import { type Keys, publishedProblems, readKeys } from './keys.ts';
 import * as value from './values.ts';
+import { addressProblems, allowedHostsShape } from './values.ts';
 
 const CREATE_MEANINGS = ['refused', 'lock-expired', 'insufficient', 'busy', 'duplicate'] as const;
 
@@ -38,6 +36,38 @@ function codesOf<Meaning extends string>(meanings: readonly Meaning[], codePatte
 /** After a server error, a gateway may have passed the call on: only a status from 400 to 499 can be listed. */
 const createCodes = codesOf<CreateMeaning>(CREATE_MEANINGS, /^(http:4\d\d|\w{1,32})$/);
 const quoteCodes = codesOf<QuoteMeaning>(QUOTE_MEANINGS, /^(http:\d{3}|\w{1,32})$/);
+
+/** Temporal joins both with a separator that may be `:` or `.`. The Worker Controller gives a name with `/`. */
+const deploymentName = z
+  .string()
+  .regex(/^[\w/-]{1,128}$/, 'must be 1 to 128 letters, digits, underscores, hyphens and slashes')
+  .optional();
+const buildId = z
+  .string()
+  .regex(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, underscores and hyphens')
+  .optional();
+
+export const deploymentShape = {
+  PAYOUTS_DEPLOYMENT: deploymentName.meta({
+    description:
+      "The name of the worker deployment. It turns on Temporal's worker deployment versioning for the task queue `payouts`: an open payout stays on its version until it continues as new. See [Deployments](operations.md#deployments).",
+    valueType: 'name',
+  }),
+  PAYOUTS_BUILD_ID: buildId.meta({
+    description:
+      'The version of the code of this worker, such as the commit. `PAYOUTS_DEPLOYMENT` requires it. Workers with the same one must run the same code.',
+    valueType: 'name',
+  }),
+};
+
+interface DeploymentVariables {
+  PAYOUTS_DEPLOYMENT?: string | undefined;
+  PAYOUTS_BUILD_ID?: string | undefined;
+}
+
+export function isVersionNamed({ PAYOUTS_DEPLOYMENT, PAYOUTS_BUILD_ID }: DeploymentVariables): boolean {
+  return PAYOUTS_DEPLOYMENT === undefined || PAYOUTS_BUILD_ID !== undefined;
+}
 
 const TOKENS = ['application', 'user'] as const;
 

@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import { EVENT_TYPES, type EventType } from '../contract/codes.ts';
 import { appName } from '../contract/fields.ts';
-import { isRefusedHost } from '../webhooks/addresses.ts';
+import { isRefusedHost } from '../webhooks/event-transport.ts';
 import { readSigningKey, type SigningKey } from '../webhooks/sign-event.ts';
 import { type Environment, isTest, type Read } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
-import { publishedProblems } from './published-secrets.ts';
+import { publishedProblems } from './keys.ts';
 import { optionalText, readSecret } from './values.ts';
 
 const FILE = 'PAYOUTS_EVENTS_FILE';

@@ -3,10 +3,13 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import {
+  LISTED_OUTCOMES,
   type ListedOutcome,
   MAX_ROWS_PER_BATCH,
   type PayoutPhase,
+  PHASES,
   ROW_KEY_LENGTH,
+  ROW_OUTCOMES,
   type RowOutcome,
 } from './codes.ts';
 import { type FieldError, rowName } from './failures.ts';
@@ -59,6 +62,29 @@ export interface BatchState extends BatchResult, StateText {
   /** Rows that must be added, or added again. */
   missing: RowRange[];
 }
+
+const count = z.int().min(0);
+
+/** As callers get it. */
+export const batchStateSchema = z.object({
+  app: z.string(),
+  batchId: z.string(),
+  count,
+  phase: z.enum(['RECEIVING', 'PAYING', 'DONE']),
+  sentence: z.string(),
+  nextStep: z.string(),
+  canceled: z.boolean(),
+  added: count,
+  started: count,
+  joined: count,
+  done: count,
+  rejected: count,
+  needingAttention: count,
+  missing: z.array(z.object({ offset: count, count })),
+  phases: z.partialRecord(z.enum(PHASES), count),
+  outcomes: z.record(z.enum(ROW_OUTCOMES), count),
+  rows: z.record(z.enum(LISTED_OUTCOMES), z.array(count)),
+});
 
 /** Rows that have been added, with a digest to compare them when they are added again. */
 export interface AddedRows extends RowRange {

@@ -6,9 +6,9 @@
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { followUpResultOf } from '../client/acknowledgements.ts';
-import type { ListedPayout } from '../client/lists.ts';
 import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';
 import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp, reconciliationId } from '../contract/ids.ts';
+import type { ListedPayout } from '../contract/lists.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import { endpointStateQuery, tokenStateQuery } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';

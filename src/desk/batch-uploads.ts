@@ -4,6 +4,8 @@
  */
 import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { BatchFile } from '../batch-file/batch-file.ts';
+import { BatchFileError } from '../batch-file/rows.ts';
 import { InvalidPayoutRequestError } from '../client/invalid-request.ts';
 import type { FieldError } from '../contract/failures.ts';
 import { totalsByCurrency } from '../contract/money.ts';
@@ -11,8 +13,6 @@ import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { requireApplication, requireRows, requireVerb } from '../service/permissions.ts';
 import { invalidFields, Problem } from '../service/problem.ts';
-import { BatchFile } from '../starters/batch-file/batch-file.ts';
-import { BatchFileError } from '../starters/batch-file/file-row.ts';
 import { batchWarnings, dailyUse } from './batch-notes.ts';
 import { type Desk, type Fields, filledIn, getPage, postForm } from './context.ts';
 import { type Html, hidden, html, isolated, link, maskedAccount, money, table } from './html.ts';

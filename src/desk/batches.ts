@@ -1,9 +1,9 @@
 /** `/desk/batches` and `/desk/batch`: the list of batches, and the progress of one. */
 import type { FastifyInstance } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
+import { batchStateSchema } from '../contract/batch.ts';
+import { batchPageSchema } from '../contract/lists.ts';
 import { isScoped } from '../domain/permissions.ts';
-import { stateBody } from '../starters/api/batch-operations.ts';
-import { batchPage } from '../starters/api/list-operations.ts';
 import { may } from './acting.ts';
 import { type Uploads, uploadForm, uploadRoutes } from './batch-uploads.ts';
 import { type Desk, filledIn, getPage, postForm, redirectWith, takeNotice } from './context.ts';
@@ -13,7 +13,8 @@ import { sendPage } from './layout.ts';
 
 const REFRESH_SECONDS = 3;
 
-type BatchState = z.output<typeof stateBody>['state'];
+const stateBody = z.object({ state: batchStateSchema });
+type BatchState = z.output<typeof batchStateSchema>;
 
 export function batchRoutes(scope: FastifyInstance, desk: Desk, uploads: Uploads): void {
   uploadRoutes(scope, desk, uploads);
@@ -64,7 +65,7 @@ async function listOf(desk: Desk, { caller }: Visit, cursor: string | undefined)
   if (isScoped(caller))
     return html`<p class="warning">Your key is limited to clients, payers or users: open batches by their addresses.</p>`;
   const query = cursor === undefined ? {} : { cursor };
-  const { batches, nextCursor } = batchPage.parse(
+  const { batches, nextCursor } = batchPageSchema.parse(
     await desk.acting.run(caller, 'GET /v1/payout-batches', { query }),
   );
   if (batches.length === 0)

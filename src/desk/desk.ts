@@ -2,16 +2,15 @@
 import cookie from '@fastify/cookie';
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { cached } from '../client/shared-reads.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import { PROBLEMS } from '../contract/problems.ts';
+import type { AuditLog } from '../http/audit.ts';
+import type { ReloadedCallers } from '../http/authentication.ts';
+import type { ToProblem } from '../http/problems.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { Problem } from '../service/problem.ts';
 import type { Service } from '../service/service.ts';
-import type { AuditLog } from '../starters/api/audit.ts';
-import type { ToProblem } from '../starters/api/error-mapping.ts';
-import { cached } from '../starters/api/monitoring-routes.ts';
-import type { Operation } from '../starters/api/operation.ts';
-import type { ReloadedCallers } from '../starters/api/reloaded-callers.ts';
 import { accountRoutes } from './accounts.ts';
 import { Acting } from './acting.ts';
 import { findingsOf } from './attention.ts';
@@ -37,7 +36,6 @@ export interface DeskOptions {
   clients: Service;
   callers: ReloadedCallers;
   config: ApiConfig;
-  operations: readonly Operation[];
   audit: AuditLog;
   runtime: Runtime;
   toProblem: ToProblem;
@@ -48,7 +46,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
   const identity = new Identity(callers, config, runtime);
   const desk: Desk = {
     ...{ client, clients, audit, identity },
-    acting: new Acting(options.operations),
+    acting: new Acting(clients),
     clock: runtime.clock,
     findings: cached(
       () => clients.withTemporalDeadline(() => findingsOf(client, config.PAYMENTS_ENVIRONMENT)),

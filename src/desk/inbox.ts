@@ -1,8 +1,8 @@
 /** `/desk`: what waits for a person, and the stop switch of each application. */
 import type { FastifyInstance } from 'fastify';
-import type { PayoutPage } from '../client/lists.ts';
 import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller } from '../config/callers.ts';
+import type { PayoutPage } from '../contract/lists.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
 import { requirePayoutScope } from '../service/permissions.ts';

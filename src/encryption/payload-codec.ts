@@ -1,8 +1,11 @@
 /**
- * Encrypts payloads in the format of Temporal's own samples in every language: `encoding: binary/encrypted`,
- * `encryption-key-id`, and nonce, ciphertext and tag over the serialized payload.
+ * The data converter of every process. It encrypts payloads in the format of Temporal's own samples in every language:
+ * `encoding: binary/encrypted`, `encryption-key-id`, and nonce, ciphertext and tag over the serialized payload.
  */
-import type { Payload, PayloadCodec } from '@temporalio/common';
+
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import type { Random } from '../runtime/runtime.ts';
 import { type KeyRing, UndecipherableError, UnknownKeyError } from './key-ring.ts';
@@ -81,4 +84,16 @@ function decodePayload(plain: Buffer): Payload | undefined {
 
 function text(bytes: Uint8Array | null | undefined): string {
   return Buffer.from(bytes ?? []).toString();
+}
+
+/** Needed without keys too, because the workflow bundle contains it. In a built package, a `.js` file. */
+export const FAILURE_CONVERTER_PATH = fileURLToPath(
+  new URL(`./failure-converter${extname(import.meta.url)}`, import.meta.url),
+);
+
+export function dataConverter(ring: KeyRing | undefined, random: Random): DataConverter {
+  return {
+    failureConverterPath: FAILURE_CONVERTER_PATH,
+    ...(ring && { payloadCodecs: [new EncryptionCodec(ring, random)] }),
+  };
 }

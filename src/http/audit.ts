@@ -1,13 +1,12 @@
 /** The audit trail: one line for each request of an operation, also for those that are refused. */
 import { appendFileSync } from 'node:fs';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import type { Verb } from '../../config/callers.ts';
-import { batchId } from '../../contract/batch.ts';
-import { appName, ownId } from '../../contract/fields.ts';
-import { isJsonObject } from '../../payments/exact-json.ts';
-import { authenticatedCaller } from './callers.ts';
-import { causesOf } from './causes.ts';
-import { FloodGate } from './flood-gate.ts';
+import type { Verb } from '../config/callers.ts';
+import { batchId } from '../contract/batch.ts';
+import { appName, ownId } from '../contract/fields.ts';
+import { isJsonObject } from '../payments/exact-json.ts';
+import { authenticatedCaller } from './authentication.ts';
+import { causesOf, FloodGate } from './log.ts';
 
 /** Ids that are logged: only valid ones, so that no other text gets into the log. */
 const IDS = { partnerOrderId: ownId(), batchId, requestId: ownId() };
@@ -99,53 +98,4 @@ function idsOf(route: Route, { params, query, body }: FastifyRequest): Record<st
 
 function objectOf(value: unknown): Record<string, unknown> {
   return isJsonObject(value) ? value : {};
-}
-
-const INTERVAL_MS = 60_000;
-const PASS_PER_KEY = 10;
-
-export interface Counted {
-  /** Start of the interval, ISO 8601. */
-  since: string;
-  /** Events that did not pass, by key. */
-  counts: Record<string, number>;
-}
-
-export class FloodGate {
-  private readonly report: (counted: Counted) => void;
-  private readonly clock: Clock;
-  private readonly seen = new Map<string, number>();
-  private since = 0;
-  private cancel: (() => void) | undefined;
-
-  /** Calls `report` at the end of each minute in which events did not pass. */
-  constructor(
-    report: (counted: Counted) => void,
-    { clock = PROCESS_SURROUNDINGS.clock }: { clock?: Clock } = {},
-  ) {
-    this.report = report;
-    this.clock = clock;
-  }
-
-  /** Whether the event may be logged. `key` must come from a small set: it must contain no input. */
-  admits(key: string): boolean {
-    if (!this.cancel) {
-      this.since = this.clock.wallMs();
-      this.cancel = this.clock.after(INTERVAL_MS, () => this.close());
-    }
-    const count = (this.seen.get(key) ?? 0) + 1;
-    this.seen.set(key, count);
-    return count <= PASS_PER_KEY;
-  }
-
-  /** Ends the interval. */
-  close(): void {
-    this.cancel?.();
-    this.cancel = undefined;
-    const over = [...this.seen].filter(([, count]) => count > PASS_PER_KEY);
-    this.seen.clear();
-    if (over.length === 0) return;
-    const counts = Object.fromEntries(over.map(([key, count]) => [key, count - PASS_PER_KEY]));
-    this.report({ since: new Date(this.since).toISOString(), counts });
-  }
 }

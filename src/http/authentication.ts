@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
-import { bearerKey, findKey, type HashedKey } from '../config/bearer-keys.ts';
 import { type Caller, type Callers, TEST_CALLER } from '../config/callers.ts';
+import { bearerKey, findKey, type HashedKey } from '../config/keys.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { type BucketSize, networkOf, TokenBuckets } from '../runtime/token-buckets.ts';
 import { Problem, retryAfter, tooManyRequests } from '../service/problem.ts';
@@ -13,6 +13,13 @@ const authenticated = new WeakMap<FastifyRequest, Caller>();
 /** The caller of a request, after `callerOf` has found it. */
 export function authenticatedCaller(request: FastifyRequest): Caller | undefined {
   return authenticated.get(request);
+}
+
+/** The caller of a request that a hook has authenticated. */
+export function admittedCaller(request: FastifyRequest): Caller {
+  const caller = authenticated.get(request);
+  if (!caller) throw new Error('the request was not authenticated');
+  return caller;
 }
 
 /**

@@ -3,14 +3,12 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ProblemDocument } from '../../contract/problems.ts';
-import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems.ts';
-import { Problem, problemOf } from '../../service/problem.ts';
-import { CallerGoneError } from '../../service/waits.ts';
-import { BatchFileError } from '../batch-file/file-row.ts';
-import { causesOf } from './causes.ts';
-import { FloodGate } from './flood-gate.ts';
-import { routeOf } from './metrics.ts';
+import { BatchFileError } from '../batch-file/rows.ts';
+import { PROBLEMS, type ProblemDocument, type ProblemKind, problemType } from '../contract/problems.ts';
+import { isJsonObject } from '../payments/exact-json.ts';
+import { Problem, problemOf } from '../service/problem.ts';
+import { CallerGoneError } from '../service/waits.ts';
+import { causesOf, FloodGate } from './log.ts';
 
 const REQUEST_ID = 'x-request-id';
 
@@ -126,62 +124,13 @@ function statusOf(error: unknown): number {
   return typeof status === 'number' && status >= 400 && status <= 599 ? status : 500;
 }
 
-/** Errors whose messages contain only our own words. */
-const OWN = [Problem, TooManyReadsError];
-const MAX_CAUSES = 5;
-const MAX_FRAMES = 5;
-
-export interface Cause {
-  name: string;
-  /** Such as `ECONNREFUSED`. */
-  code?: string;
-  /** Such as `DEADLINE_EXCEEDED`. */
-  grpcStatus?: string;
-  /** The type of a Temporal failure. */
-  type?: string;
-  message?: string;
-  /** Where it was thrown. */
-  at?: string[];
+/** In OpenAPI notation; `none` if no route matches. */
+export function routeOf({ routeOptions: { url } }: FastifyRequest): string {
+  return url?.replaceAll(/:(\w+)/g, '{$1}') ?? 'none';
 }
 
-/** The error and its causes, the outermost first. */
-export function causesOf(error: unknown): Cause[] {
-  const causes: Cause[] = [];
-  for (let next = error; next !== undefined && causes.length < MAX_CAUSES; next = causeOf(next))
-    causes.push(described(next));
-  return causes;
-}
-
-function described(error: unknown): Cause {
-  if (!(error instanceof Error)) return { name: typeof error };
-  const code = wordOf('code' in error ? error.code : undefined);
-  const type = wordOf('type' in error ? error.type : undefined);
-  const grpcStatus = grpcStatusOf(error);
-  const at = framesOf(error);
-  return {
-    name: wordOf(error.name) ?? 'Error',
-    ...(code !== undefined && { code }),
-    ...(grpcStatus !== undefined && { grpcStatus }),
-    ...(type !== undefined && { type }),
-    ...(OWN.some((kind) => error instanceof kind) && { message: error.message }),
-    ...(at.length > 0 && { at }),
-  };
-}
-
-function causeOf(error: unknown): unknown {
-  return error instanceof Error ? error.cause : undefined;
-}
-
-/** Codes, types and names are single words; other text may contain anything. */
-function wordOf(value: unknown): string | undefined {
-  return typeof value === 'string' && /^\w{1,64}$/.test(value) ? value : undefined;
-}
-
-/** Without the message, with which the stack begins. */
-function framesOf({ stack = '', message }: Error): string[] {
-  const frames = stack.slice(stack.indexOf(message) + message.length).split('\n');
-  return frames
-    .map((line) => line.trim())
-    .filter((line) => line.startsWith('at ') && !line.includes('node:internal'))
-    .slice(0, MAX_FRAMES);
+/** The path names the application: throws a 400 if the query does, too. */
+export function requireNoAppInQuery({ query }: FastifyRequest): void {
+  if (isJsonObject(query) && Object.hasOwn(query, 'app'))
+    throw new Problem('ambiguous-request', 'the path names the application: the query must not contain app');
 }

@@ -1,5 +1,4 @@
 /** The provider's API: one method per operation of the spec. */
-
 import { z } from 'zod';
 import type {
   ApplicationToken,
@@ -17,17 +16,22 @@ import type {
   UserTokens,
 } from '../contract/provider-records.ts';
 import { idDiffers } from '../domain/provider-text.ts';
-import { type AuthorizationLink, authorizationUrl } from './authorization-url.ts';
 import type { CallOptions, PaymentsClientOptions } from './options.ts';
 import { RequestSender } from './request.ts';
-import { checkedAddress } from './target.ts';
-import { accountsAnswer, balanceAnswer, opaqueAnswer } from './wire/accounts.ts';
-import { payoutOrderAnswer, quoteAnswer } from './wire/orders.ts';
+import { checkedAddress, urlOf } from './target.ts';
 import * as requests from './wire/requests.ts';
-import { applicationTokenAnswer, userTokensAnswer } from './wire/tokens.ts';
-import { tradeDetailAnswer, tradeResultAnswer } from './wire/trade.ts';
-
-const { checked } = requests;
+import { authorizationRequest, checked } from './wire/requests.ts';
+import {
+  accountsAnswer,
+  applicationTokenAnswer,
+  balanceAnswer,
+  opaqueAnswer,
+  payoutOrderAnswer,
+  quoteAnswer,
+  tradeDetailAnswer,
+  tradeResultAnswer,
+  userTokensAnswer,
+} from './wire/responses.ts';
 
 /**
  * Each method sends at most one HTTP request and rejects only with a `PaymentsError`, whose `mayHaveTakenEffect` says
@@ -214,4 +218,35 @@ export class PaymentsClient {
   close(): Promise<void> {
     return this.#sender.close();
   }
+}
+
+/**
+ * `state` is returned unchanged with the redirect. `spelling` is that of the parameters: the spec's table has `app_id`,
+ * its sample links `appId`. Default `snake`.
+ */
+export type AuthorizationLink = Omit<z.input<typeof authorizationRequest>, 'redirectUri'>;
+
+/** The settings that a link contains. None of them is secret. */
+type AuthorizationPage = Pick<PaymentsClientOptions, 'appId' | 'authUrl' | 'redirectUri' | 'allowedHosts'>;
+
+/**
+ * The link that a user follows to grant access (spec: User authorization page). Throws `InvalidRequestError`, for example
+ * without a redirect URI.
+ */
+export function authorizationUrl(page: AuthorizationPage, link: AuthorizationLink): URL {
+  const { appId, authUrl, redirectUri, allowedHosts } = page;
+  const request = checked('authorizationUrl', authorizationRequest, { ...link, redirectUri });
+  const [app, type, redirect] =
+    request.spelling === 'camel'
+      ? ['appId', 'responseType', 'redirectUri']
+      : ['app_id', 'response_type', 'redirect_uri'];
+  return urlOf(checkedAddress('authUrl', authUrl, allowedHosts), {
+    path: '/entrance/authorization',
+    query: {
+      [app]: appId,
+      [type]: 'code',
+      [redirect]: request.redirectUri,
+      ...(request.state !== undefined && { state: request.state }),
+    },
+  });
 }

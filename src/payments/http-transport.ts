@@ -4,12 +4,13 @@
  */
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { abortable } from '../runtime/runtime.ts';
-import { BODY_TOO_LARGE, receivedExchange } from './received.ts';
-import { safeErrorCode } from './redact.ts';
+import { safeErrorCode } from './errors.ts';
 import {
   type Attempt,
+  BODY_TOO_LARGE,
   type Exchange,
   errorWithCode,
+  receivedExchange,
   runAttempt,
   type Transport,
   type TransportOptions,

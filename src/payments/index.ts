@@ -1,17 +1,17 @@
 /** The client of the provider's API. It does not depend on Temporal or on the payout workflows. */
 
 export * from '../contract/provider-records.ts';
-export { authorizationUrl } from './authorization-url.ts';
-export { PaymentsClient } from './client.ts';
+export { authorizationUrl, PaymentsClient } from './client.ts';
 export * from './errors.ts';
-export { createNotificationVerifier, type NotificationVerifier } from './notification.ts';
 export {
+  createNotificationVerifier,
   isJsonPointer,
   type Notification,
   type NotificationFields,
   NotificationFormatError,
+  type NotificationVerifier,
   parseNotification,
-} from './notification-body.ts';
+} from './notification.ts';
 export { type ApiOperation, creates, OPERATIONS } from './operations.ts';
 export type { CallEnd, CallGate, PaymentsClientOptions, TokenKind, TokenSource } from './options.ts';
 export { createSigner } from './signing.ts';

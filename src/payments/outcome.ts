@@ -16,11 +16,11 @@ import {
   RateLimitedError,
   RefusedError,
   SystemError,
+  safeServiceCode,
   UnauthorizedError,
   UnavailableError,
 } from './errors.ts';
 import { type ApiOperation, rulesOf } from './operations.ts';
-import { safeServiceCode } from './redact.ts';
 import type { Exchange } from './transport.ts';
 
 /** How to read an operation's answer. */

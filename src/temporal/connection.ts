@@ -5,10 +5,10 @@
  */
 import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import { encryptionKeys } from '../config/encryption.ts';
 import type { Environment } from '../config/environment.ts';
+import { encryptionKeys } from '../config/keys.ts';
 import { temporalConfig } from '../config/temporal-config.ts';
-import { dataConverter as converterOf } from '../encryption/data-converter.ts';
+import { dataConverter as converterOf } from '../encryption/payload-codec.ts';
 import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
 import type { Random } from '../runtime/runtime.ts';
 import { ApiKeyFile, apiKeyReference } from './api-key.ts';

@@ -1,7 +1,14 @@
-/** Sends one event over HTTP: no redirects, no proxy, no retries. The body of the answer is not read. */
+/**
+ * Sends one event over HTTP to an allowed address: no redirects, no proxy, no retries. The body of the response is not read.
+ * The check is made on the address that the connection uses, so that a name that resolves to another address a moment later
+ * gains nothing (DNS rebinding).
+ */
+
+import { type LookupAddress, lookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { Agent } from 'undici';
-import { safeErrorCode } from '../payments/redact.ts';
-import { ADDRESS_REFUSED, guardedLookup, isRefusedHost } from './addresses.ts';
+import { safeErrorCode } from '../payments/errors.ts';
 
 export interface EventRequest {
   url: string;
@@ -18,8 +25,6 @@ export type EventAnswer = { status: number } | { code: string };
 export interface EventTransport {
   post(request: EventRequest): Promise<EventAnswer>;
 }
-
-type Resolve = Parameters<typeof guardedLookup>[1];
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const MAX_HEADER_BYTES = 16_384;
@@ -55,7 +60,7 @@ export class HttpEventTransport implements EventTransport {
   }
 }
 
-function agent(allowPrivate: boolean, resolve: Resolve): Agent {
+function agent(allowPrivate: boolean, resolve: Resolve | undefined): Agent {
   return new Agent({
     connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(allowPrivate, resolve) },
     ...{ pipelining: 1, allowH2: false, maxHeaderSize: MAX_HEADER_BYTES },
@@ -70,4 +75,60 @@ function codeOf(error: unknown): string {
   const code = safeErrorCode(error);
   if (code !== 'UNKNOWN' || !(error instanceof Error)) return code;
   return safeErrorCode(error.cause);
+}
+
+/** The code of the error for a refused address. */
+export const ADDRESS_REFUSED = 'ADDRESS_REFUSED';
+
+/** With `allowPrivateAddress`. Link-local addresses, where most clouds serve credentials, are never allowed. */
+const PRIVATE_RANGES: readonly string[] = ['private', 'loopback', 'uniqueLocal', 'carrierGradeNat'];
+
+/** Addresses outside the link-local range where clouds serve credentials: Alibaba, Azure, AWS and Google. */
+const CREDENTIAL_SERVICES: readonly string[] = [
+  '100.100.100.200',
+  '168.63.129.16',
+  'fd00:ec2::254',
+  'fd20:ce::254',
+];
+/** All public IPv6 addresses. The library counts every address without a special purpose as unicast. */
+const PUBLIC_IPV6 = ipaddr.parseCIDR('2000::/3');
+
+/** Whether the address is public or, with `allowPrivate`, also private. */
+export function isAllowedAddress(address: string, allowPrivate: boolean): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  // An IPv4 address in IPv6 form counts as the IPv4 address.
+  const parsed = ipaddr.process(address);
+  if (CREDENTIAL_SERVICES.includes(parsed.toString())) return false;
+  const range = parsed.range();
+  if (range === 'unicast') return parsed.kind() === 'ipv4' || parsed.match(PUBLIC_IPV6);
+  return allowPrivate && PRIVATE_RANGES.includes(range);
+}
+
+/** Whether the host of a URL is an address that is refused. A name is checked when it is resolved. */
+export function isRefusedHost({ hostname }: URL, allowPrivate: boolean): boolean {
+  const address = hostname.replace(/^\[(.*)\]$/, '$1');
+  return isIP(address) !== 0 && !isAllowedAddress(address, allowPrivate);
+}
+
+type Resolve = (
+  hostname: string,
+  answer: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+const resolveAll: Resolve = (hostname, answer) => lookup(hostname, { all: true }, answer);
+
+/** For `net.connect`: resolves a name to its allowed addresses, and fails if one of them is refused. */
+export function guardedLookup(allowPrivate: boolean, resolve: Resolve = resolveAll): LookupFunction {
+  return (hostname, options, callback) =>
+    resolve(hostname, (error, addresses) => {
+      const [first] = addresses ?? [];
+      const isRefused = first && addresses.some(({ address }) => !isAllowedAddress(address, allowPrivate));
+      if (error || !first || isRefused) callback(error ?? refusal(), '', 0);
+      else if (options.all) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });
+}
+
+function refusal(): NodeJS.ErrnoException {
+  return Object.assign(new Error('the address is not allowed'), { code: ADDRESS_REFUSED });
 }

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { ActivitySlotInfo, CustomSlotSupplier, Worker, WorkerOptions } from '@temporalio/worker';
 import type { WorkerConfig } from '../config/config.ts';
 import type { Meter } from '../domain/telemetry.ts';
-import { dataConverter } from '../encryption/data-converter.ts';
+import { dataConverter } from '../encryption/payload-codec.ts';
 import type { PaymentsClientOptions } from '../payments/index.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { EventTransport } from '../webhooks/event-transport.ts';

@@ -1,14 +1,13 @@
 /** Runs one application in one process, and serves its calls while this process owns its rate-limit lease. */
 import type { Client } from '@temporalio/client';
-import { temporalClientPairs } from '../activities/payout/client-pairs.ts';
-import { temporalHistories } from '../activities/payout/earlier-runs.ts';
+import { temporalClientPairs, temporalHistories } from '../activities/payout/earlier-runs.ts';
 import type { Claim } from '../activities/payout/send-once.ts';
 import { providerActivities } from '../activities/shared/provider-activities.ts';
 import { tokenActivities } from '../activities/tokens/token-activities.ts';
 import type { Application } from '../config/applications.ts';
 import { sendPolicy } from '../config/config.ts';
 import { sendWithinMs } from '../domain/time.ts';
-import { TokenSeal } from '../encryption/token-seal.ts';
+import { TokenSeal } from '../encryption/key-ring.ts';
 import { repeat } from '../runtime/runtime.ts';
 import { failoverVersionOf, NEVER_FAILS_OVER } from '../temporal/namespace.ts';
 import { type ApplicationParts, activityWorker, type Runnable, shutDown } from './activity-worker.ts';

@@ -10,20 +10,14 @@
  */
 
 import { batchActivities } from '../activities/batch/batch-activities.ts';
-import { deliveryActivities } from '../activities/events/deliver-events.ts';
-import { publishActivities } from '../activities/events/publish-events.ts';
+import { deliveryActivities, publishActivities } from '../activities/events/event-activities.ts';
 import { operationActivities } from '../activities/payout/operation-activities.ts';
 import { reconcileActivities } from '../activities/reconciliation/reconcile-activities.ts';
 import { reportActivities } from '../activities/reconciliation/report-activities.ts';
-import { pauseActivities } from '../activities/shared/await-resume.ts';
-import { LeaseLooks } from '../activities/shared/lease-looks.ts';
+import { LeaseLooks, pauseActivities } from '../activities/shared/lease-looks.ts';
 import { preparation } from '../activities/shared/preparation.ts';
-import type {
-  AuthorizationActivities,
-  LeaseActivities,
-  ProviderActivities,
-  TokenActivities,
-} from '../activities/shared/types.ts';
+import type { ProviderActivities } from '../activities/shared/provider-activities.ts';
+import type { TokenActivities } from '../activities/tokens/token-activities.ts';
 import { recallActivities } from '../activities/tokens/token-activities.ts';
 import {
   apiTaskQueue,
@@ -37,6 +31,7 @@ import {
 } from '../contract/ids.ts';
 import { payoutsServiceHandler } from '../nexus/payouts-service.ts';
 import { HttpEventTransport } from '../webhooks/event-transport.ts';
+import type { LeaseActivities } from '../workflows/rate-limit-lease.ts';
 import type { ActivityQueue, ApplicationParts } from './activity-worker.ts';
 import { maxInFlight } from './provider-client.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
@@ -107,7 +102,7 @@ export function leaseQueue(
 
 export interface ProviderCalls {
   api: ProviderActivities;
-  token: TokenActivities & AuthorizationActivities;
+  token: TokenActivities;
 }
 
 export function callQueues(

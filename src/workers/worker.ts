@@ -1,6 +1,6 @@
 /** The SDK workers of one process, one for workflows and those of each application: how they start, run and shut down. */
 import type { WorkflowBundleOption } from '@temporalio/worker';
-import { dataConverter } from '../encryption/data-converter.ts';
+import { dataConverter } from '../encryption/payload-codec.ts';
 import type { Drain, DrainSettings } from '../runtime/drain.ts';
 import { Pace } from '../runtime/pace.ts';
 import { type Clock, sleep } from '../runtime/runtime.ts';

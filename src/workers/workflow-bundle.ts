@@ -8,7 +8,7 @@ import {
   DefaultLogger,
   type WorkflowBundleOption,
 } from '@temporalio/worker';
-import { FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
+import { FAILURE_CONVERTER_PATH } from '../encryption/payload-codec.ts';
 
 /** `.js` in a built package. */
 const EXTENSION = extname(import.meta.url);

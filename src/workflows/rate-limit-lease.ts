@@ -21,7 +21,6 @@ import {
   upsertMemo,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
-import type { LeaseActivities } from '../activities/shared/types.ts';
 import { leaseTaskQueue } from '../contract/ids.ts';
 import type {
   CallsPerSecondChange,
@@ -30,6 +29,7 @@ import type {
   LeaseTerm,
   PauseRequest,
   RateLimitState,
+  ReleasedLease,
 } from '../contract/rate-limit.ts';
 import {
   appRenamedSignal,
@@ -47,6 +47,12 @@ const RETRY_INTERVAL_MS = 20;
 const FAILURE_PAUSE_MS = 1_000;
 /** A term takes about ten history events. */
 const TERMS_PER_RUN = 30;
+
+/** The implementation is in the layer above: `src/workers/rate-limit`. */
+export interface LeaseActivities {
+  /** Runs while this process owns the lease. Returns what the next owner needs. */
+  holdLease(term: LeaseTerm): Promise<ReleasedLease>;
+}
 
 export async function rateLimitLease(key: LeaseKey, carried: LeaseTerm): Promise<void> {
   const record: LeaseTerm = { ...carried };

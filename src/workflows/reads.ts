@@ -1,5 +1,6 @@
 /** Reads for callers and operators: only workers call the provider. */
-import type { Caller, ProviderActivities } from '../activities/shared/types.ts';
+import type { Caller } from '../activities/shared/execution.ts';
+import type { ProviderActivities } from '../activities/shared/provider-activities.ts';
 import type { PayoutRequest } from '../contract/payout-request.ts';
 import type { CallIdentity, ProbeTarget, QuotedPayout, WorkerDescription } from '../contract/workflows.ts';
 import { quoteProblem } from '../domain/payout-quote.ts';

@@ -1,9 +1,9 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import type { CreateOrder } from '../../src/activities/payout/create-payout.ts';
 import { createPayout } from '../../src/activities/payout/create-payout.ts';
 import type { Claim } from '../../src/activities/payout/send-once.ts';
-import type { CreateOrder } from '../../src/activities/shared/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import type { SendPolicy } from '../../src/domain/payout-record.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';

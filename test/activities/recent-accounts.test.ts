@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { RecentAccounts } from '../../src/activities/receiving-account/recent-accounts.ts';
+import { RecentAccounts } from '../../src/activities/payout/quote-payout.ts';
 import type { ClientAccounts } from '../../src/contract/provider-records.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { withProfile } from '../../src/config/profiles.ts';
+import { withProfile } from '../../src/config/cli-config.ts';
 import { secretFile } from '../support/secret-file.ts';
 
 const BASE = { HOME: '/home/olga', TEMPORAL_ADDRESS: 'elsewhere:7233', PAYOUTS_ENCRYPTION_KEYS: 'k:other' };

@@ -7,7 +7,7 @@ import { apiConfig } from '../../src/config/api-config.ts';
 import { codecConfig } from '../../src/config/codec-config.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { ConfigError, type Environment } from '../../src/config/environment.ts';
-import { keyProblems, publishedProblems } from '../../src/config/published-secrets.ts';
+import { keyProblems, publishedProblems } from '../../src/config/keys.ts';
 import { keysFile } from '../support/callers.ts';
 import { newKey } from '../support/keys.ts';
 import { API, CODEC, OWN, SIMULATED, WORKER } from '../support/own-secrets.ts';

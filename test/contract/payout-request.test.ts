@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
-import { payoutOrderAnswer } from '../../src/payments/wire/orders.ts';
 import { createPayoutRequest } from '../../src/payments/wire/requests.ts';
+import { payoutOrderAnswer } from '../../src/payments/wire/responses.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const valid = payoutRequest('p-1');

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkedBatch } from '../../src/client/checked-batch.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
-import { BatchFile } from '../../src/starters/batch-file/batch-file.ts';
+import { BatchFile } from '../../src/batch-file/batch-file.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { DeskBrowser, startDesk } from '../support/desk.ts';
 import { encoded } from '../support/encodings.ts';

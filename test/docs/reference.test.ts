@@ -11,7 +11,7 @@ import {
   TEMPORAL_ERRORS,
 } from '../../scripts/reference/texts.ts';
 import { REFERENCE_PAGE, referencePage } from '../../scripts/write-reference.ts';
-import { ACTIVITY_FAILURES } from '../../src/activities/shared/failure-meanings.ts';
+import { ACTIVITY_FAILURES } from '../../src/activities/shared/failures.ts';
 import * as client from '../../src/client/index.ts';
 import {
   ENDPOINT_ATTENTION,
@@ -27,7 +27,7 @@ import { FAILURE_MEANINGS } from '../../src/contract/meanings.ts';
 import { PROBLEM_KINDS, PROBLEMS } from '../../src/contract/problems.ts';
 import { WORKER_METRICS } from '../../src/domain/metrics.ts';
 import { BUSINESS_EVENTS } from '../../src/domain/telemetry.ts';
-import { ApiMetrics } from '../../src/starters/api/metrics.ts';
+import { ApiMetrics } from '../../src/starters/api/monitoring.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -44,7 +44,7 @@ import {
   notChecked,
   returnedPayments,
 } from '../../src/domain/reconciliation-follow-up.ts';
-import { opaqueAnswer } from '../../src/payments/wire/accounts.ts';
+import { opaqueAnswer } from '../../src/payments/wire/responses.ts';
 import { tradeDetails } from '../support/wire-trades.ts';
 
 const times = fc.integer({ min: 0, max: 253_402_300_799_999 });

@@ -3,9 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { KeyRing } from '../../src/encryption/key-ring.ts';
+import { KeyRing, TokenSeal } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
-import { TokenSeal } from '../../src/encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 
 const NONCE_BYTES = 12;

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { TokenOwner } from '../../src/contract/tokens.ts';
-import { KeyRing, UndecipherableError, UnknownKeyError } from '../../src/encryption/key-ring.ts';
-import { TokenSeal } from '../../src/encryption/token-seal.ts';
+import { KeyRing, TokenSeal, UndecipherableError, UnknownKeyError } from '../../src/encryption/key-ring.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 
 const key = randomBytes(32);

@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { isAllowedAddress } from '../../src/webhooks/addresses.ts';
-import { HttpEventTransport } from '../../src/webhooks/event-transport.ts';
+import { HttpEventTransport, isAllowedAddress } from '../../src/webhooks/event-transport.ts';
 
 const LINK_LOCAL = ['169.254.169.254', 'fe80::1', '::ffff:169.254.169.254'];
 /** Where clouds serve credentials, outside the link-local range. */

@@ -7,10 +7,10 @@ import { ApplicationFailure, type DataConverter, NexusOperationFailure } from '@
 import { bundleWorkflowCode, NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Allowances } from '../../src/client/allowances.ts';
-import { encryptionKeys } from '../../src/config/encryption.ts';
+import { encryptionKeys } from '../../src/config/keys.ts';
 import type { PayoutResult } from '../../src/contract/payout.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
-import { dataConverter, FAILURE_CONVERTER_PATH } from '../../src/encryption/data-converter.ts';
+import { dataConverter, FAILURE_CONVERTER_PATH } from '../../src/encryption/payload-codec.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';

@@ -4,7 +4,7 @@ import {
   isJsonPointer,
   NotificationFormatError,
   parseNotification,
-} from '../../src/payments/notification-body.ts';
+} from '../../src/payments/notification.ts';
 
 const parse = (text: string, fields = {}) => parseNotification(Buffer.from(text), fields);
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PaymentsSettingError } from '../../src/payments/errors.ts';
+import type { NotificationInput } from '../../src/payments/notification.ts';
 import { createNotificationVerifier } from '../../src/payments/notification.ts';
-import type { NotificationInput } from '../../src/payments/standard-webhooks.ts';
 
 const NOW = 1_700_000_000_000;
 const BODY = Buffer.from('{"order_id":"O-1","status":"SUCCESS"}');

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { PaymentsClient } from '../../src/payments/client.ts';
+import { safeServiceCode } from '../../src/payments/errors.ts';
 import { type ApiOperation, OPERATIONS } from '../../src/payments/operations.ts';
 import type { CallEvent, PaymentsClientOptions } from '../../src/payments/options.ts';
-import { safeServiceCode } from '../../src/payments/redact.ts';
 import { clientFor, failureOf } from './support/client.ts';
 import { CREATE, successBody } from './support/samples.ts';
 import { answers, deadOrigin, type Script, startServer } from './support/server.ts';

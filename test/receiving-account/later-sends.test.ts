@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OpenAnswer } from '../../src/activities/shared/types.ts';
+import type { OpenAnswer } from '../../src/activities/receiving-account/receiving-account-activities.ts';
 import type { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import type { OpeningRequest } from '../../src/contract/receiving-account.ts';
 import { unsentBackoff } from '../../src/domain/receiving-account.ts';

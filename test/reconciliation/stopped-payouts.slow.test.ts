@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startPayouts } from '../../src/activities/batch/start-payouts.ts';
+import { startPayouts } from '../../src/activities/batch/batch-activities.ts';
 import { movedPayouts } from '../../src/activities/batch/watch-payouts.ts';
 import { PayoutConflictError } from '../../src/client/payouts.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';

@@ -17,7 +17,19 @@ const LAYERS = [
     'config',
     'temporal',
   ],
-  ...['client', 'service', 'nexus', 'activities', 'workflows', 'workers', 'codec-server', 'starters'],
+  ...[
+    'client',
+    'service',
+    'nexus',
+    'activities',
+    'workflows',
+    'workers',
+    'codec-server',
+    'batch-file',
+    'http',
+    'desk',
+    'starters',
+  ],
 ];
 const IMPORTED = /^(?:import|export)\s[^;]*?from '(\.[^']+)'|import\('(\.[^']+)'\)/gm;
 

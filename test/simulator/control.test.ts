@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { simulatorEnvironment } from '../../simulator/environment.ts';
 import { type SimulatorControlClient, simulatorControl } from '../../simulator/index.ts';
-import { RingLog } from '../../simulator/state/ring-log.ts';
+import { simulatorEnvironment } from '../../simulator/settings.ts';
+import { RingLog } from '../../simulator/state/ledger.ts';
 import { newPartnerOrderId, SimulatorClient, valueAt } from './support/simulator-client.ts';
 
 const REFUSED = [

@@ -4,9 +4,9 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { encryptionKeys } from '../../src/config/encryption.ts';
+import { encryptionKeys } from '../../src/config/keys.ts';
 import { authorizationWorkflowId, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
-import { TokenSeal } from '../../src/encryption/token-seal.ts';
+import { TokenSeal } from '../../src/encryption/key-ring.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';
 import type { TestWorld } from './test-world.ts';

@@ -1,7 +1,7 @@
 /** Runs the reconciliation now instead of on its schedule, with helpers for assertions. */
 
-import { type Closer, reconcileClosed } from '../../src/activities/reconciliation/reconcile-closed.ts';
-import type { LookedAtClosed } from '../../src/activities/reconciliation/reconciliation-types.ts';
+import { type Closer, reconcileClosed } from '../../src/activities/reconciliation/reconcile-activities.ts';
+import type { LookedAtClosed } from '../../src/activities/reconciliation/restart-stopped.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../../src/contract/ids.ts';
 import type { ReconciliationReport } from '../../src/domain/reconciliation.ts';

@@ -1,13 +1,13 @@
 /** Openings against a scripted provider: the test determines what happens in which order. */
 
 import { activityInfo } from '@temporalio/activity';
-import { preparation } from '../../src/activities/shared/preparation.ts';
 import type {
   AccountConfirmation,
   ListedAccounts,
   OpenAccount,
   OpenAnswer,
-} from '../../src/activities/shared/types.ts';
+} from '../../src/activities/receiving-account/receiving-account-activities.ts';
+import { preparation } from '../../src/activities/shared/preparation.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
 import { FIXED_LOOKS } from './fixed-looks.ts';

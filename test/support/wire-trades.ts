@@ -1,7 +1,7 @@
 /** Random trade details within the wire schema: amounts of 16 digits, invalid times, any status. */
 import fc from 'fast-check';
 import type { TradeDetail } from '../../src/contract/provider-records.ts';
-import { tradeDetailAnswer } from '../../src/payments/wire/trade.ts';
+import { tradeDetailAnswer } from '../../src/payments/wire/responses.ts';
 
 const text = (maxLength: number) => fc.string({ minLength: 1, maxLength });
 const amount = fc.stringMatching(/^\d{1,16}(\.\d{1,2}0{0,3})?$/);

@@ -16,10 +16,9 @@ import {
   tokenWorkflowId,
 } from '../../src/contract/ids.ts';
 import { tokenStateQuery } from '../../src/contract/workflows.ts';
-import { KeyRing } from '../../src/encryption/key-ring.ts';
-import { TokenSeal } from '../../src/encryption/token-seal.ts';
+import { KeyRing, TokenSeal } from '../../src/encryption/key-ring.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
-import { handleErrors } from '../../src/starters/api/error-mapping.ts';
+import { handleErrors } from '../../src/http/problems.ts';
 import { oauthRoutes } from '../../src/starters/api/oauth-routes.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import type { CurrentGrant } from '../../src/contract/tokens.ts';
 import { type GrantRequest, grantUpdate, tokenStateQuery } from '../../src/contract/workflows.ts';
-import { fingerprint, TokenSeal } from '../../src/encryption/token-seal.ts';
+import { fingerprint, TokenSeal } from '../../src/encryption/key-ring.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CurrentGrant } from '../../src/contract/tokens.ts';
-import { TokenSeal } from '../../src/encryption/token-seal.ts';
+import { TokenSeal } from '../../src/encryption/key-ring.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { type GrantSource, TokenCache } from '../../src/workers/tokens/token-cache.ts';
 import { clientFor } from '../payments/support/client.ts';

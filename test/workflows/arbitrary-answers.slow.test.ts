@@ -16,9 +16,13 @@ import {
   verifiedResult,
 } from '../../src/domain/payout-trade.ts';
 import { readExactJson } from '../../src/payments/exact-json.ts';
-import { accountsAnswer } from '../../src/payments/wire/accounts.ts';
-import { payoutOrderAnswer, quoteAnswer } from '../../src/payments/wire/orders.ts';
-import { tradeDetailAnswer, tradeResultAnswer } from '../../src/payments/wire/trade.ts';
+import {
+  accountsAnswer,
+  payoutOrderAnswer,
+  quoteAnswer,
+  tradeDetailAnswer,
+  tradeResultAnswer,
+} from '../../src/payments/wire/responses.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const request: CheckedPayoutRequest = { ...payoutRequest('p-1'), app: 'default', approval: 'none' };

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bundleWorkflows } from '../../src/workers/workflow-bundle.ts';
 
@@ -59,8 +60,19 @@ describe('workflow and domain files import only sandboxed code', () => {
       ? /^\.(\.\/contract)?\/[a-z-]+\.ts$/
       : /^(@temporalio\/(workflow|common)|\.{1,2}\/.*\.ts)$/;
     expect(values.filter((from) => !allowed.test(from))).toEqual([]);
-    expect(text).not.toMatch(/\bprocess\.|\brequire\(|from 'node:/);
+    expect(text).not.toMatch(/from 'node:/);
   });
+
+  test.each(files)('%s uses no global that only Node has', (file) => {
+    expect(nodeGlobalsIn(readFileSync(join(root, file), 'utf8'))).toEqual([]);
+  });
+
+  test.each([
+    ['setTimeout(run, 10);', 'setTimeout'],
+    ['const id = crypto.randomUUID();', 'crypto'],
+    ['const url = new URL(text);', 'URL'],
+    ["console.log('done');", 'console'],
+  ])('finds the global in %j', (text, name) => expect(nodeGlobalsIn(text)).toEqual([name]));
 
   test.each(files)('H157 %s calls no local activity', (file) => {
     expect(readFileSync(join(root, file), 'utf8')).not.toMatch(/local_?activit/i);
@@ -81,6 +93,17 @@ describe('workflow and domain files import only sandboxed code', () => {
     'class Life {\n  static last = 0;\n}',
   ])('finds the state in %j', (text) => expect(keptBy(text)).toHaveLength(1));
 });
+
+/** A fresh context has the globals of the language only. */
+const LANGUAGE: unknown = runInNewContext('Object.getOwnPropertyNames(globalThis)');
+const NODE_ONLY = [...Object.getOwnPropertyNames(globalThis), 'require'].filter(
+  (name) => name === 'console' || (Array.isArray(LANGUAGE) && !LANGUAGE.includes(name)),
+);
+
+function nodeGlobalsIn(text: string): string[] {
+  const code = text.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, '').replace(/'(?:[^'\\\n]|\\.)*'/g, "''");
+  return NODE_ONLY.filter((name) => new RegExp(`(?<![.\\w$])${name}(?=[.(])`).test(code));
+}
 
 /** Workflows of a process share their modules: returns what could change in them. */
 function keptBy(text: string): string[] {

@@ -2,7 +2,7 @@
 import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { preparation } from '../../src/activities/shared/preparation.ts';
-import type { ProviderActivities } from '../../src/activities/shared/types.ts';
+import type { ProviderActivities } from '../../src/activities/shared/provider-activities.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';

@@ -9,8 +9,8 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { type History, historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { FAILURE_CONVERTER_PATH } from '../../src/encryption/data-converter.ts';
 import { failureConverter } from '../../src/encryption/failure-converter.ts';
+import { FAILURE_CONVERTER_PATH } from '../../src/encryption/payload-codec.ts';
 import { isStaleClock } from '../../src/temporal/queries.ts';
 import { clockBundle } from '../support/clock/scene.ts';
 import {

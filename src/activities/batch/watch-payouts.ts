@@ -1,16 +1,39 @@
 /** Finds the changes of many payouts: by visibility, which may lag, or by describing each one. */
+import { ApplicationFailure } from '@temporalio/activity';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { failedAsBadInput, startedBefore } from '../../client/bad-input.ts';
-import { OUTCOMES, PHASES } from '../../contract/codes.ts';
+import type { RowOutcome } from '../../contract/codes.ts';
+import { OUTCOMES, type PayoutPhase, PHASES } from '../../contract/codes.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import { BUSY_PHASE, type OpenPayouts } from '../../domain/batch.ts';
 import { inParallel } from '../../runtime/in-parallel.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { VisibilityLagsError } from '../../temporal/decisive-run.ts';
 import { isStopped, quoteIds } from '../../temporal/visibility.ts';
-import type { RowChange } from './batch-types.ts';
+import { retryIn } from '../shared/failures.ts';
 
+const MIN_WAIT_MS = 400;
+const MAX_WAIT_MS = 15_000;
+const GROWTH = 1.6;
+/** After this many looks, about 8 s, any change is enough. */
+const PATIENCE_LOOKS = 6;
+/** About every ten minutes, after the waits have grown. */
+const DESCRIBE_EVERY_LOOKS = 20;
 const IDS_PER_QUERY = 100;
+
+/** A change of one row's payout since the last look. */
+export interface RowChange {
+  partnerOrderId: string;
+  now: { phase: PayoutPhase; needsAttention: boolean } | { ended: RowOutcome };
+}
+
+export interface WatchPayouts {
+  app: string;
+  open: OpenPayouts[];
+  /** With fewer changes, the activity looks a few more times before it returns them. */
+  minChanges: number;
+}
+
 /** Where to look. */
 export interface Lookup {
   client: Client;
@@ -21,6 +44,20 @@ export interface Lookup {
 interface Seen {
   status: { name: string };
   searchAttributes: Record<string, readonly unknown[] | undefined>;
+}
+
+/** Fails and is retried until there are `minChanges` changes. */
+export async function watchPayouts(
+  lookup: Lookup,
+  { app, open, minChanges }: WatchPayouts,
+  looks: number,
+): Promise<RowChange[]> {
+  const look = looks % DESCRIBE_EVERY_LOOKS === 0 ? described : movedPayouts;
+  const changes = await look(lookup, app, open);
+  if (changes.length >= minChanges || (changes.length > 0 && looks >= PATIENCE_LOOKS)) return changes;
+  const waitMs = Math.min(MIN_WAIT_MS * GROWTH ** Math.min(looks, PATIENCE_LOOKS * 2), MAX_WAIT_MS);
+  const message = 'too little has changed yet';
+  throw ApplicationFailure.create({ type: 'NOTHING_CHANGED', message, ...retryIn(waitMs) });
 }
 
 export async function movedPayouts(

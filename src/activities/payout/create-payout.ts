@@ -1,5 +1,7 @@
 /** Sends creates: the only calls that move money. */
+
 import { activityInfo } from '@temporalio/activity';
+import type { CreateMeaning, CreatePayoutRequest, PayoutOrder } from '../../contract/provider-records.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';
 import { requiresApproval } from '../../domain/permissions.ts';
 import {
@@ -9,10 +11,16 @@ import {
   type PaymentsClient,
 } from '../../payments/index.ts';
 import type { Random, Runtime } from '../../runtime/runtime.ts';
-import { optionsOf } from '../shared/execution.ts';
+import { type Caller, optionsOf } from '../shared/execution.ts';
 import { asFailure } from '../shared/failures.ts';
-import type { Caller, CreateAnswer, CreateOrder, NothingSent } from '../shared/types.ts';
-import { type Claim, mustNotSend, provablyNotSent, whileClaimed } from './send-once.ts';
+import {
+  type Claim,
+  mustNotSend,
+  type NothingSent,
+  provablyNotSent,
+  type SendGuard,
+  whileClaimed,
+} from './send-once.ts';
 
 export interface CreateDependencies {
   client: PaymentsClient;
@@ -21,6 +29,31 @@ export interface CreateDependencies {
   policy: SendPolicy | undefined;
   runtime: Runtime;
 }
+
+export interface CreateOrder extends SendGuard {
+  /**
+   * Temporal must have scheduled the activity by then, because its schedule-to-start timeout counts from that time. Unix
+   * milliseconds, by Temporal's clock.
+   */
+  scheduleByMs: number;
+  order: CreatePayoutRequest;
+  clientId: string;
+  /** The payout requires an approval, and has it. */
+  isApproved: boolean;
+  /** The caller who started the payout, if its name was recorded. */
+  startedBy?: unknown;
+  /** What the sender must know, if the payout runs on a newer version: see `PayoutSettings`. */
+  requires?: readonly string[] | undefined;
+}
+
+/** The result of a create. If the activity fails instead, the outcome is unknown. */
+export type CreateAnswer =
+  | { kind: 'created'; order: PayoutOrder }
+  /** The provider answered a code of `PAYMENTS_CREATE_CODES`. */
+  | { kind: 'not-created'; meaning: CreateMeaning; message: string }
+  /** Our own check refused the body. Nothing was sent. */
+  | { kind: 'invalid'; message: string }
+  | NothingSent;
 
 /** Sends the create, unless it may have been sent before. Throws if the outcome is unknown: an order may exist. */
 export async function createPayout(

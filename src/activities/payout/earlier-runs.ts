@@ -15,9 +15,8 @@ import {
   type WorkflowRun,
   wholeHistory,
 } from '../../temporal/histories.ts';
-import { listRunsOf } from '../../temporal/visibility.ts';
+import { listRunPage, listRunsOf } from '../../temporal/visibility.ts';
 import { visibilityLags } from '../shared/failures.ts';
-import type { EarlierSends } from '../shared/types.ts';
 
 export interface OtherRun {
   runId: string;
@@ -64,6 +63,14 @@ export async function runsThatMayHaveSent(
     sent.push({ ...run, lastSendByMs: Math.max(deadlineMs ?? 0, isForgotten ? recoveredAtMs : 0) });
   }
   return sent;
+}
+
+/** What the other runs of a workflow id may have sent: creates, or requests for an account. */
+export interface EarlierSends {
+  /** Another run, or a run that a restored Temporal has lost, may have sent (H53). */
+  earlierSend: boolean;
+  /** When the last send of another run was over at the latest. Unix milliseconds. */
+  lastSendByMs?: number | undefined;
 }
 
 /** Whether another run may have sent, and when the last of their sends was over at the latest. */
@@ -164,4 +171,26 @@ function durationMs(duration: Duration): number {
 
 function atMs(event: { eventTime?: Duration } | undefined): number {
   return durationMs(event?.eventTime);
+}
+
+/** Pairs of client and payer that are known to work: a payout of the pair has ended with an order. */
+export interface ClientPairs {
+  isKnown(pair: string): Promise<boolean>;
+}
+
+const MAX_REMEMBERED = 10_000;
+
+/** A pair that is known stays known, so only the others are looked up again. */
+export function temporalClientPairs(client: Client): ClientPairs {
+  const known = new Set<string>();
+  return {
+    async isKnown(pair) {
+      if (known.has(pair)) return true;
+      const { runs } = await listRunPage(client, `WorkflowType = 'payout' AND PayoutPair = '${pair}'`, 1);
+      if (runs.length === 0) return false;
+      if (known.size >= MAX_REMEMBERED) known.clear();
+      known.add(pair);
+      return true;
+    },
+  };
 }

@@ -17,28 +17,19 @@ import { retryIn } from '../shared/failures.ts';
 /** `canceled`: the caller canceled the operation. */
 export type OutcomeQuestion = PayoutOperation & { canceled: boolean };
 
-export interface OperationActivities {
-  /** Starts or joins the payout. Fails as `PayoutConflict` if the number belongs to another body. */
-  joinPayout(operation: PayoutOperation): Promise<void>;
-  /** Retried until the payout has ended. Fails as `InvalidPayoutRequest` for bad input. May cancel open runs. */
-  payoutOutcome(question: OutcomeQuestion): Promise<PayoutResult>;
-}
-
 const MIN_WAIT_MS = 500;
 const MAX_WAIT_MS = 60_000;
 const GROWTH = 1.6;
 
-export function operationActivities(
-  { env }: WorkerConfig,
-  client: Client,
-  clock: Clock,
-): OperationActivities {
+export function operationActivities({ env }: WorkerConfig, client: Client, clock: Clock) {
   const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = env;
   const here = onlyHere(environment, clock);
   const payouts = new Payouts({ client, environment, targetCurrencies, clock });
   return {
-    joinPayout: (operation) => here(operation, () => join(payouts, operation)),
-    payoutOutcome: (question) => here(question, () => outcome(client, clock, question)),
+    /** Starts or joins the payout. Fails as `PayoutConflict` if the number belongs to another body. */
+    joinPayout: (operation: PayoutOperation) => here(operation, () => join(payouts, operation)),
+    /** Retried until the payout has ended. Fails as `InvalidPayoutRequest` for bad input. May cancel open runs. */
+    payoutOutcome: (question: OutcomeQuestion) => here(question, () => outcome(client, clock, question)),
   };
 }
 

@@ -2,11 +2,49 @@
  * Guards every call that must not be repeated: a payout's create, and the opening of a receiving account. Decides whether
  * the call may be sent, and makes it provable that nothing was sent.
  */
+
 import { activityInfo, Context } from '@temporalio/activity';
-import type { SendPolicy } from '../../domain/payout-record.ts';
+import type { Clearance, SendPolicy } from '../../domain/payout-record.ts';
 import { NotSentError, UnavailableError } from '../../payments/index.ts';
 import { type Clock, repeat } from '../../runtime/runtime.ts';
-import type { NothingSent, RunFacts, SendGuard } from '../shared/types.ts';
+
+export interface RunFacts {
+  /** The first run of the workflow chain. */
+  firstRunId: string;
+  isDoubtful: boolean;
+  cleared?: Clearance | undefined;
+  /** When the first run started, if a restore of Temporal matters. Unix milliseconds. */
+  startedAtMs?: number | undefined;
+}
+
+export interface SendGuard extends RunFacts {
+  /** The deadline of the send, from the activity's start. */
+  sendWithinMs: number;
+}
+
+export type NothingSent = {
+  kind: 'not-sent';
+  cause: /** The provider could not be reached, or the call's turn did not come in time. */
+    | 'unreachable'
+    /** The workflow task took so long that the lock of the create may be over. */
+    | 'too-late'
+    /** An earlier run may have sent it. */
+    | 'earlier-run'
+    /** Temporal was restored after this payout started (H53). */
+    | 'restored'
+    /** The payout started soon after a restore: a lost run may have created an order that is not visible yet (H53). */
+    | 'lost-run'
+    /** An earlier attempt in this run may have sent it. */
+    | 'may-have-been-sent'
+    /** Immediately before the send, the provider answered that the order exists. */
+    | 'exists'
+    /** Immediately before the send, the provider gave no usable answer. */
+    | 'unconfirmed'
+    /** An operator has paused the application, or nobody has set its shared settings. */
+    | 'paused'
+    /** The shared settings require an approval, and the payout has asked for none. */
+    | 'unapproved';
+};
 
 /** Records in Temporal that the request may be sent from now on. Rejects if Temporal does not acknowledge it. */
 export type Claim = (taskToken: Uint8Array, details: typeof MAY_SEND) => Promise<void>;

@@ -16,9 +16,12 @@ import { Pace } from '../../runtime/pace.ts';
 import { isGone, isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import { readStartEvent } from '../../temporal/histories.ts';
 import type { ListedRun } from '../../temporal/visibility.ts';
-import type { EndedWhich, LookedAtClosed, PayoutEnd } from './reconciliation-types.ts';
-import type { Reconciler } from './restart-stopped.ts';
-import { forEachReadable, unlessUnreadable } from './unreadable.ts';
+import {
+  forEachReadable,
+  type LookedAtClosed,
+  type Reconciler,
+  unlessUnreadable,
+} from './restart-stopped.ts';
 
 /** Each start takes Temporal some writes, which must not delay payouts. */
 const START_EVERY_MS = 20;
@@ -147,7 +150,20 @@ async function hasFollowUp(
   );
 }
 
-/** For a follow-up before its checks: it must not compare with the result of an earlier end. */
+export interface EndedWhich {
+  environment: string;
+  app: string;
+  partnerOrderId: string;
+}
+
+export type PayoutEnd =
+  | { kind: 'ended'; ended: FollowUpRequest }
+  /** A Workflow Reset has opened the payout again. */
+  | { kind: 'open' }
+  /** The payout's workflow was stopped, deleted or cannot be read. */
+  | { kind: 'unknown' };
+
+/** The end of the payout as it is now. For a follow-up before its checks: it must not compare with the result of an earlier end. */
 export async function payoutEnd(
   { client }: Pick<Follower, 'client'>,
   { app, partnerOrderId }: EndedWhich,

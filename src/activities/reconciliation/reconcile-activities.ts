@@ -1,29 +1,179 @@
 /** The activities of the reconciliation. */
 import type { Client } from '@temporalio/client';
+import { queueEvents } from '../../client/event-queues.ts';
 import type { WorkerConfig } from '../../config/config.ts';
+import { type EventEndpoints, wants } from '../../config/events.ts';
+import type { RecordedEvent } from '../../contract/events.ts';
+import { eventsQuery } from '../../contract/workflows.ts';
+import type { Unresolved } from '../../domain/reconciliation.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { findFailingWorkflows } from '../../temporal/failing-workflows.ts';
-import { withPacedLists } from '../../temporal/visibility.ts';
+import { APP } from '../../temporal/search-keys.ts';
+import {
+  countRuns,
+  isStopped,
+  type ListedRun,
+  listRunPages,
+  quoteIds,
+  STOPPED_STATUSES,
+  withPacedLists,
+} from '../../temporal/visibility.ts';
 import { onlyHere } from '../shared/execution.ts';
-import { payoutEnd } from './follow-ended.ts';
-import { reconcileClosed } from './reconcile-closed.ts';
-import type { ReconcileActivities } from './reconciliation-types.ts';
+import { type EndedWhich, followEnded, payoutEnd } from './follow-ended.ts';
+import {
+  forEachReadable,
+  type LookedAtClosed,
+  type Reconciler,
+  restartStopped,
+  type Verdict,
+} from './restart-stopped.ts';
 
+/** A time in which workflows closed: from `fromMs` on, before `untilMs`. Unix milliseconds. */
+export interface ClosedBetween {
+  fromMs: number;
+  untilMs: number;
+  /** Only those that were stopped. They are few. */
+  onlyStopped?: true;
+}
+
+export interface LookAtClosed {
+  environment: string;
+  which: ClosedBetween | { workflowIds: string[] };
+  /** The workflow's time, which is Temporal's clock. Unix milliseconds. */
+  nowMs: number;
+  /** At most so many unresolved workflows are returned. */
+  room: number;
+}
+
+export interface LookForFailing {
+  environment: string;
+  /** The ids of failing workflows that were found before. */
+  known: string[];
+  /** Where the last search stopped. Unix milliseconds. */
+  beforeMs?: number | undefined;
+}
+
+/** They call only Temporal, and are idempotent. */
 export function reconcileActivities(
   { env, applications, events: endpoints }: WorkerConfig,
   unpaced: Client,
   clock: Clock,
-): ReconcileActivities {
+) {
   const environment = env.PAYMENTS_ENVIRONMENT;
   const here = onlyHere(environment, clock);
   const client = withPacedLists(unpaced, clock);
-  const parts = {
-    ...{ client, clock, environment, endpoints, apps: new Set(applications.keys()) },
-    reconcileEveryMs: env.PAYOUTS_RECONCILE_EVERY,
-  };
+  const apps = new Set(applications.keys());
+  const reconcileEveryMs = env.PAYOUTS_RECONCILE_EVERY;
+  const parts = { client, clock, environment, endpoints, apps, reconcileEveryMs };
   return {
-    reconcileClosed: (look) => here(look, () => reconcileClosed(parts, look)),
-    payoutEnd: (which) => here(which, () => payoutEnd(parts, which)),
-    findFailing: (look) => here(look, () => findFailingWorkflows(client, look.known, look.beforeMs)),
+    reconcileClosed: (look: LookAtClosed) => here(look, () => reconcileClosed(parts, look)),
+    payoutEnd: (which: EndedWhich) => here(which, () => payoutEnd(parts, which)),
+    /** Finds open workflows of every type whose workflow task keeps failing. */
+    findFailing: (look: LookForFailing) =>
+      here(look, () => findFailingWorkflows(client, look.known, look.beforeMs)),
   };
+}
+
+/** Temporal lists no more at once. */
+const PAGE_SIZE = 1_000;
+const MAX_RUNS = 5_000;
+
+const TYPES = "WorkflowType IN ('payout', 'payoutFollowUp', 'payoutBatch')";
+const STOPPED = `${TYPES} AND ExecutionStatus IN ${STOPPED_STATUSES}`;
+const CLOSED = `${TYPES} AND ExecutionStatus IN ${STOPPED_STATUSES.replace('(', "('Completed', ")}`;
+
+export interface Closer extends Reconciler, MissedEvents {}
+
+/**
+ * Processes closed workflows: restarts payouts whose workflow was terminated, timed out or failed, starts the missing
+ * follow-up of each payout that has ended after a create was sent, restarts stopped ones, and publishes the events that
+ * ended workflows could not publish. One list has all of them: a call lists each run of its time once, and no more runs
+ * than it can process in minutes.
+ */
+export async function reconcileClosed(parts: Closer, look: LookAtClosed): Promise<LookedAtClosed> {
+  const { which, nowMs, room } = look;
+  const { query, untilMs } = await searchFor(parts.client, which);
+  const found: LookedAtClosed = { restarted: 0, followUpsStarted: 0, unresolved: [], untilMs };
+  for await (const runs of listRunPages(parts.client, query, PAGE_SIZE)) {
+    const stopped = runs.filter(({ status }) => isStopped({ name: status }));
+    const ended = runs.filter(({ isCompleted }) => isCompleted);
+    await restartStopped(parts, of('payout', stopped), nowMs, found);
+    const toFollow = [...of('payout', ended), ...of('payoutFollowUp', stopped)];
+    await followEnded(parts, toFollow, nowMs, found);
+    await publishMissed(parts, ended, found.unresolved);
+  }
+  return { ...found, unresolved: found.unresolved.slice(0, room) };
+}
+
+function of<T extends { type: string }>(type: string, runs: readonly T[]): T[] {
+  return runs.filter((run) => run.type === type);
+}
+
+function searchFor(client: Client, which: LookAtClosed['which']) {
+  if (!('workflowIds' in which)) return shortened(client, which.onlyStopped ? STOPPED : CLOSED, which);
+  return { query: `${CLOSED} AND WorkflowId IN (${quoteIds(which.workflowIds)})`, untilMs: 0 };
+}
+
+/** A search for the first part of the time in which at most `MAX_RUNS` runs closed. It passes over times without any. */
+async function shortened(client: Client, condition: string, which: ClosedBetween) {
+  let { fromMs, untilMs } = which;
+  for (;;) {
+    const [from, until] = [fromMs, untilMs].map((ms) => `'${new Date(ms).toISOString()}'`);
+    const query = `${condition} AND CloseTime >= ${from} AND CloseTime < ${until}`;
+    const count = await countRuns(client, query);
+    if (count > MAX_RUNS && untilMs - fromMs > 1) untilMs = fromMs + Math.ceil((untilMs - fromMs) / 2);
+    else if (count === 0 && untilMs < which.untilMs) [fromMs, untilMs] = [untilMs, which.untilMs];
+    else return { query, untilMs };
+  }
+}
+
+export interface MissedEvents {
+  client: Client;
+  environment: string;
+  endpoints: EventEndpoints;
+  clock: Clock;
+}
+
+/**
+ * Publishes the events that a workflow could not publish before its end. Its memo says so, and its query still has them.
+ * `runs`: that have completed. Safe to repeat: deliveries recognize the ids of events that they have
+ * delivered.
+ */
+export async function publishMissed(
+  missed: MissedEvents,
+  runs: readonly ListedRun[],
+  unresolved: Unresolved[],
+): Promise<void> {
+  const byId = new Map(
+    runs
+      .filter((run) => missed.endpoints.has(String(run.attribute(APP.name))))
+      .map((run) => [run.workflowId, run]),
+  );
+  await forEachReadable([...byId.keys()], unresolved, (id) => publishOne(missed, byId.get(id)));
+}
+
+async function publishOne(missed: MissedEvents, run: ListedRun | undefined): Promise<Verdict<'published'>> {
+  const { environment, unpublishedEvents } = (await run?.memo()) ?? {};
+  if (!run || !unpublishedEvents || (environment ?? missed.environment) !== missed.environment)
+    return 'not-ours';
+  const { workflowId, runId } = run;
+  const events = await missed.client.workflow.getHandle(workflowId, runId).query(eventsQuery);
+  // Only an activity gives an event its time, so one without has never been tried.
+  const left = events.filter(({ isQueued, timestamp }) => !isQueued && timestamp !== undefined);
+  await queueForAll(missed, String(run.attribute(APP.name)), workflowId, left);
+  return 'published';
+}
+
+async function queueForAll(
+  { client, environment, endpoints, clock }: MissedEvents,
+  app: string,
+  workflowId: string,
+  events: readonly RecordedEvent[],
+): Promise<void> {
+  for (const endpoint of endpoints.get(app) ?? []) {
+    const wanted = events.filter(({ type }) => wants(endpoint, type));
+    const key = { environment, app, endpoint: endpoint.name };
+    if (wanted.length > 0)
+      await queueEvents(client, key, { workflowId, events: wanted }, { atMs: clock.wallMs() });
+  }
 }

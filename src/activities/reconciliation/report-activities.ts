@@ -2,36 +2,74 @@
 import type { Client } from '@temporalio/client';
 import type { WorkerConfig } from '../../config/config.ts';
 import { OUTCOMES } from '../../contract/codes.ts';
+import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
+import { totalsByCurrency } from '../../contract/money.ts';
 import { storedResultSchema } from '../../contract/payout.ts';
-import type { AppReport } from '../../contract/reconciliation.ts';
-import { ageGroup, dayBounds, emptyAppReport, movedMoney } from '../../domain/reconciliation.ts';
+import {
+  type AppReport,
+  type ChangedPayout,
+  type FollowUpChanges,
+  followUpChanges,
+  type ReportPart,
+} from '../../contract/reconciliation.ts';
+import {
+  ageGroup,
+  dayBounds,
+  emptyAppReport,
+  emptyReportPart,
+  mergeReportParts,
+  movedMoney,
+} from '../../domain/reconciliation.ts';
+import { inParallel } from '../../runtime/in-parallel.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
-import { type ListedRun, withPacedLists } from '../../temporal/visibility.ts';
+import {
+  type ListedRun,
+  listRunPage,
+  listRunPages,
+  quoteIds,
+  withPacedLists,
+} from '../../temporal/visibility.ts';
 import { onlyHere } from '../shared/execution.ts';
-import type { ReportActivities } from './reconciliation-types.ts';
-import { reportChanged } from './report-changed.ts';
-import { reportPages, rowsOf } from './report-pages.ts';
 
 const OPEN = "WorkflowType = 'payout' AND ExecutionStatus = 'Running'";
 
-export function reportActivities({ env }: WorkerConfig, unpaced: Client, clock: Clock): ReportActivities {
+export interface ReportPage {
+  /** A worker of another environment refuses the page. */
+  environment: string;
+  day: string;
+  /** The workflow's time, which is Temporal's clock. Unix milliseconds. */
+  nowMs: number;
+  /** The page token; undefined from the first page on. */
+  after?: string | undefined;
+}
+
+export interface ReportedPage extends ReportPart {
+  /** Undefined after the last page. */
+  next?: string;
+}
+
+/** They read only Temporal. */
+export function reportActivities({ env }: WorkerConfig, unpaced: Client, clock: Clock) {
   const here = onlyHere(env.PAYMENTS_ENVIRONMENT, clock);
   const client = withPacedLists(unpaced, clock);
   return {
-    reportEnded: (page) =>
+    /** Payouts that ended on the day. */
+    reportEnded: (page: ReportPage) =>
       here(page, () =>
         reportPages(client, endedOn(page.day), page, (runs) =>
           rowsOf(runs, (run, app) => endedRow(client, run, app)),
         ),
       ),
-    reportOpen: (page) =>
+    /** Payouts that are open now. */
+    reportOpen: (page: ReportPage) =>
       here(page, () =>
         reportPages(client, OPEN, page, (runs) =>
           rowsOf(runs, (run, app) => openRow(client, run, app, page.nowMs)),
         ),
       ),
-    reportChanged: (page) => here(page, () => reportChanged(client, page)),
+    /** What follow-ups found on the day, by their memos. */
+    reportChanged: (page: ReportPage) => here(page, () => reportChanged(client, page)),
   };
 }
 
@@ -78,4 +116,152 @@ async function payoutStartMs(client: Client, { workflowId, runId, startedMs }: L
   });
   // Retention may have deleted it.
   return firstMs ?? startedMs;
+}
+
+const FLAGGED =
+  "WorkflowType = 'payoutFollowUp' AND PayoutNeedsAttention = true AND ExecutionStatus != 'ContinuedAsNew'";
+/** In one query for the runs of several follow-ups. */
+const IDS_PER_QUERY = 100;
+
+/** A follow-up that saw something on the day was open on it, so those that closed before are not listed. */
+function reportChanged(client: Client, page: ReportPage): Promise<ReportedPage> {
+  const { day } = page;
+  const { from = '' } = dayBounds(day) ?? {};
+  const query = `${FLAGGED} AND (ExecutionStatus = 'Running' OR CloseTime >= '${from}')`;
+  return reportPages(client, query, page, async (runs) => {
+    const seen = await inParallel(runs, changesIn);
+    const onDay = runs.filter((_run, at) => hasSeenOn(day, seen[at]));
+    const parts: ReportPart[] = [];
+    for (let at = 0; at < onDay.length; at += IDS_PER_QUERY)
+      parts.push(await partOf(client, onDay.slice(at, at + IDS_PER_QUERY), day));
+    return mergeReportParts(parts);
+  });
+}
+
+/** Each follow-up counts once, with its newest run that saw something on the day. */
+async function partOf(client: Client, runs: readonly ListedRun[], day: string): Promise<ReportPart> {
+  const all = new Map<string, { run: ListedRun; seen: FollowUpChanges }[]>();
+  const ids = quoteIds([...new Set(runs.map(({ workflowId }) => workflowId))]);
+  for await (const page of listRunPages(client, `${FLAGGED} AND WorkflowId IN (${ids})`, IDS_PER_QUERY))
+    for (const run of page) {
+      const seen = await changesIn(run);
+      if (seen) all.set(run.workflowId, [...(all.get(run.workflowId) ?? []), { run, seen }]);
+    }
+  const counted = runs.flatMap(({ workflowId, runId }) => {
+    const newestFirst = (all.get(workflowId) ?? []).sort((a, b) => b.run.startedMs - a.run.startedMs);
+    const isCounted = newestFirst.find(({ seen }) => hasSeenOn(day, seen))?.run.runId === runId;
+    return isCounted ? [{ workflowId, seen: merged(newestFirst.map(({ seen }) => seen)) }] : [];
+  });
+  const changes = counted.flatMap(({ workflowId, seen }) => changeOf(workflowId, seen, day));
+  const unknown = counted.flatMap(({ workflowId, seen }) => notCheckedOf(workflowId, seen, day));
+  return { apps: [...changes.map(appOf), ...unknown], changes, totalChanges: changes.length };
+}
+
+async function changesIn(run: ListedRun): Promise<FollowUpChanges | undefined> {
+  return followUpChanges.safeParse((await memoOf(run))['changes']).data;
+}
+
+function hasSeenOn(day: string, seen: FollowUpChanges | undefined): boolean {
+  if (!seen) return false;
+  const { returned, differences, notChecked } = seen;
+  return [...returned, ...differences, ...(notChecked ? [notChecked] : [])].some((one) => isOf(day, one));
+}
+
+/** A late notification starts another follow-up, which finds the same again. The first time counts. */
+function merged(newestFirst: readonly FollowUpChanges[]): FollowUpChanges {
+  return {
+    returned: earliest(
+      newestFirst.flatMap(({ returned }) => returned),
+      ({ distributeId }) => distributeId,
+    ),
+    differences: earliest(
+      newestFirst.flatMap(({ differences }) => differences),
+      ({ code }) => code,
+    ),
+    // Only the latest run knows whether the last check got an answer.
+    notChecked: newestFirst[0]?.notChecked,
+  };
+}
+
+function earliest<T extends { seenAt: string }>(all: readonly T[], keyOf: (one: T) => string): T[] {
+  const kept = new Map<string, T>();
+  for (const one of all) {
+    const known = kept.get(keyOf(one));
+    if (!known || one.seenAt < known.seenAt) kept.set(keyOf(one), one);
+  }
+  return [...kept.values()];
+}
+
+function changeOf(workflowId: string, seen: FollowUpChanges, day: string): ChangedPayout[] {
+  const payout = payoutOfFollowUp(workflowId);
+  // The payout's result already includes the others.
+  const later = seen.returned.filter((one) => !one.inResult && isOf(day, one));
+  const returned = totalsByCurrency(later.map(({ target }) => target));
+  const differences = seen.differences.filter((one) => isOf(day, one)).map(({ code }) => code);
+  return payout && returned.length + differences.length > 0 ? [{ ...payout, returned, differences }] : [];
+}
+
+function notCheckedOf(workflowId: string, { notChecked }: FollowUpChanges, day: string): AppReport[] {
+  const payout = payoutOfFollowUp(workflowId);
+  if (!payout || !notChecked || !isOf(day, notChecked)) return [];
+  return [{ ...emptyAppReport(payout.app), notChecked: 1 }];
+}
+
+function isOf(day: string, { seenAt }: { seenAt: string }): boolean {
+  const { from = '', until = '' } = dayBounds(day) ?? {};
+  return seenAt >= from && seenAt <= until;
+}
+
+function appOf({ app, returned }: ChangedPayout): AppReport {
+  return { ...emptyAppReport(app), returned, changed: 1 };
+}
+
+/** Temporal lists no more at once. */
+const PAGE_SIZE = 1_000;
+/** The pages of one call. Each call adds events and a sum of all applications to the history of the report. */
+const MAX_PAGES = 10;
+
+/** Reports some pages of a list. `partOf` returns what the runs of one page add. */
+async function reportPages(
+  client: Client,
+  query: string,
+  { environment, after }: ReportPage,
+  partOf: (runs: ListedRun[]) => Promise<ReportPart>,
+): Promise<ReportedPage> {
+  let token = after === undefined ? undefined : Buffer.from(after, 'base64');
+  let sum = emptyReportPart();
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+    const { runs, next } = await listRunPage(client, query, PAGE_SIZE, token);
+    const meant = await inParallel(runs, (run) => isMeantFor(run, environment));
+    sum = mergeReportParts([sum, await partOf(runs.filter((_run, at) => meant[at]))]);
+    if (!next) return sum;
+    token = Buffer.from(next);
+  }
+  return { ...sum, ...(token && { next: token.toString('base64') }) };
+}
+
+/** `rowOf` returns what one payout adds. */
+async function rowsOf(
+  runs: readonly ListedRun[],
+  rowOf: (run: ListedRun, app: string) => Promise<AppReport[]>,
+): Promise<ReportPart> {
+  const rows = await inParallel(runs, async (run) => {
+    const { app } = payoutOf(run.workflowId) ?? {};
+    return app === undefined ? [] : rowOf(run, app);
+  });
+  return { ...emptyReportPart(), apps: rows.flat() };
+}
+
+/** True if the memo names no other environment, or this process cannot read it. */
+async function isMeantFor(run: ListedRun, environment: string): Promise<boolean> {
+  const { environment: meant } = await memoOf(run);
+  return typeof meant !== 'string' || meant === environment;
+}
+
+async function memoOf(run: ListedRun): Promise<Record<string, unknown>> {
+  try {
+    return await run.memo();
+  } catch {
+    return {};
+  }
 }

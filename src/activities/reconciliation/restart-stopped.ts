@@ -7,10 +7,11 @@ import { TypedSearchAttributes } from '@temporalio/common';
 import { failedAsBadInput } from '../../client/bad-input.ts';
 import { PAYOUTS_TASK_QUEUE, payoutOf } from '../../contract/ids.ts';
 import { isRequestOf } from '../../contract/payout-request.ts';
-import { restartDelayMs } from '../../domain/reconciliation.ts';
+import { restartDelayMs, type Unresolved } from '../../domain/reconciliation.ts';
+import { inParallel } from '../../runtime/in-parallel.ts';
 import { Pace } from '../../runtime/pace.ts';
 import type { Clock } from '../../runtime/runtime.ts';
-import { unlessGone } from '../../temporal/client-errors.ts';
+import { isGone, isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import { type DecisiveRun, decisiveRun, VisibilityLagsError } from '../../temporal/decisive-run.ts';
 import { environmentOf, readStartEvent } from '../../temporal/histories.ts';
 import { APP, PHASE } from '../../temporal/search-keys.ts';
@@ -22,8 +23,14 @@ import {
   listRunsOf,
   STOPPED_STATUSES,
 } from '../../temporal/visibility.ts';
-import type { LookedAtClosed } from './reconciliation-types.ts';
-import { forEachReadable, type Verdict } from './unreadable.ts';
+
+export interface LookedAtClosed {
+  restarted: number;
+  followUpsStarted: number;
+  unresolved: Unresolved[];
+  /** The call processed everything that closed before this time: at least a part of the time that it was given. */
+  untilMs: number;
+}
 
 export interface Reconciler {
   client: Client;
@@ -157,4 +164,33 @@ async function startOf(client: Client, workflowId: string, runId: string): Promi
   if (firstRunId === runId) return { runId, argument, memo };
   const first = await unlessGone(() => readStartEvent(client, workflowId, firstRunId));
   return { runId, argument, memo: { ...first?.memo, ...memo } };
+}
+
+/** `not-ours`: this worker has nothing to do. `reason`: a person must look at the workflow. */
+export type Verdict<V> = V | 'not-ours' | { reason: string };
+
+/** Runs `work` for each workflow. Adds those for a person to `unresolved`, and returns the other verdicts. */
+export async function forEachReadable<V extends string>(
+  workflowIds: readonly string[],
+  unresolved: Unresolved[],
+  work: (workflowId: string) => Promise<Verdict<V>>,
+): Promise<(V | 'not-ours')[]> {
+  const verdicts = await inParallel(workflowIds, async (workflowId) => {
+    const verdict = await unlessUnreadable(() => work(workflowId));
+    if (typeof verdict === 'string') return [verdict];
+    unresolved.push({ workflowId, reason: verdict.reason });
+    return [];
+  });
+  return verdicts.flat();
+}
+
+export async function unlessUnreadable<V>(work: () => Promise<V>): Promise<Verdict<V>> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isGone(error)) return 'not-ours';
+    // Temporal is unavailable or busy, so retry the whole activity. All other errors concern only this workflow.
+    if (isRetryableTemporalError(error)) throw error;
+    return { reason: error instanceof Error ? `cannot be read: ${error.name}` : 'cannot be read' };
+  }
 }

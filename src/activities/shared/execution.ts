@@ -1,9 +1,23 @@
 /** How activities run: in a worker of the right environment and application, with heartbeats, for a caller. */
 import { ApplicationFailure, activityInfo, Context } from '@temporalio/activity';
 import { type Clock, repeat } from '../../runtime/runtime.ts';
-import type { Caller } from './types.ts';
 
 const HEARTBEAT_EVERY_MS = 2_000;
+
+/** On whose behalf a call is made. A worker of another environment or application refuses it. */
+export interface Caller {
+  environment: string;
+  app: string;
+  openId?: string | undefined;
+}
+
+/** The id of a workflow, and the environment in its memo. */
+export interface StartFacts {
+  workflowId: string;
+  environment?: unknown;
+  /** The caller, if its name was recorded. */
+  startedBy?: unknown;
+}
 
 interface Place {
   environment: string;

@@ -1,7 +1,11 @@
-/** The Temporal failures of activities. `workflows/shared/retry-policies.ts` decides which types are retried. */
+/** The Temporal failures of activities, and their meanings. `workflows/shared/calls.ts` decides which types are retried. */
 import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
-import { NotSentError, PaymentsError } from '../../payments/index.ts';
+import type { WorkerConfig } from '../../config/config.ts';
+import type { Explained } from '../../contract/attention-codes.ts';
+import type { FieldError } from '../../contract/failures.ts';
+import { INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
+import { NotSentError, PaymentsError, type PaymentsErrorCode } from '../../payments/index.ts';
 import type { Random } from '../../runtime/runtime.ts';
 
 /** The provider counts calls in a sliding second. */
@@ -56,3 +60,160 @@ export function visibilityLags(): ApplicationFailure {
     message: 'visibility does not show this run yet, so earlier runs may be missing too',
   });
 }
+
+export const NOT_CONFIGURED: FieldError = { path: 'app', message: 'is not configured' };
+const USER_MISSING = { path: 'openId', message: 'is required: calls use the token of a user' };
+
+/** Bad input: the only cause for which our workflows fail. Every check returns the bad fields. */
+export function invalid(errors: FieldError[], what = 'payout request'): ApplicationFailure {
+  const message = errors.map((error) => `${error.path} ${error.message}`).join('; ');
+  return ApplicationFailure.nonRetryable(
+    `the ${what} is not valid: ${message}`,
+    INVALID_PAYOUT_REQUEST,
+    errors,
+  );
+}
+
+export function refuse(errors: FieldError[], what?: string): void {
+  if (errors.length > 0) throw invalid(errors, what);
+}
+
+/** The application is not configured here, or the starter meant another environment. */
+export function notHere(
+  { env, applications }: WorkerConfig,
+  app: string,
+  environment: unknown,
+): FieldError[] {
+  const here = env.PAYMENTS_ENVIRONMENT;
+  const problems = applications.has(app) ? [] : [NOT_CONFIGURED];
+  if (environment !== undefined && environment !== here)
+    problems.push({ path: 'environment', message: `this worker serves ${here}; the start names another` });
+  return problems;
+}
+
+/** The workflow id makes the caller's id unique: under another workflow id, the same payout could start twice. */
+export function otherId(path: string, workflowId: string, expected: string): FieldError[] {
+  if (workflowId === expected) return [];
+  return [{ path, message: `must be started under the workflow id ${expected}` }];
+}
+
+/** Calls to `endpoints` use the token of a user, and the request names no user. */
+export function userMissing(
+  { env }: WorkerConfig,
+  openId: string | undefined,
+  endpoints: readonly ('GATEWAY' | 'TRADE')[] = ['GATEWAY', 'TRADE'],
+): FieldError[] {
+  const asUser = endpoints.some((endpoint) => env[`PAYMENTS_${endpoint}_TOKEN`] === 'user');
+  return asUser && openId === undefined ? [USER_MISSING] : [];
+}
+
+/** All other types are the codes of provider errors. */
+type OwnFailure =
+  | 'LEASE_LOST'
+  | 'LEASE_MOVED'
+  | 'LEASE_OUTDATED'
+  | 'MAY_BE_USED'
+  | 'NOTHING_CHANGED'
+  | 'NOT_ENDED_YET'
+  | 'NOT_STORED'
+  | 'PAUSED'
+  | 'SETTINGS_MISSING'
+  | 'VISIBILITY_LAGS'
+  | 'WRONG_WORKER';
+
+const WAITS = 'Nothing. The activity is retried.';
+
+/** As histories and the Temporal UI show them. `docs/reference.md` is generated from this table. */
+export const ACTIVITY_FAILURES: Readonly<Record<PaymentsErrorCode | OwnFailure, Explained>> = {
+  RATE_LIMITED: {
+    meaning: 'The provider answered 429: it did not serve the call.',
+    action:
+      'Nothing at first: reads are sent again after a second or two. If it stays, lower the rate with `npm run payouts -- rate-limit --calls-per-second N --by NAME`, and find out who else calls with this application.',
+  },
+  SYSTEM_ERROR: {
+    meaning: 'The provider answered a call with 900000.',
+    action: 'Nothing. The call is repeated, or the next poll follows. If it stays, ask the provider.',
+  },
+  ILLEGAL_PARAMETER: {
+    meaning: 'The provider called the request illegal (900002). The call is not retried.',
+    action: 'Read the message. Check the request and the settings.',
+  },
+  ORDER_NOT_EXIST: {
+    meaning: 'The provider knows no such order (900004). That does not prove that there is none.',
+    action: 'Nothing. The payout queries again.',
+  },
+  UNAUTHORIZED: {
+    meaning: 'The provider answered 401 or 403.',
+    action:
+      "Run `npm run payouts -- tokens` and `doctor`. Check the application, the provider's allow-list and which token goes where.",
+  },
+  UNAVAILABLE: {
+    meaning: 'The request did not arrive, or a read brought no usable answer.',
+    action: 'Check the network and the provider with `npm run payouts -- doctor`.',
+  },
+  NOT_SENT: {
+    meaning:
+      'The worker did not send the request: no token, no signature, no time left, or no confirmation by Temporal. The message says which.',
+    action:
+      'With `token`, see the [tokens](#tokens). With `signer`, check `PAYMENTS_SIGNER`. Otherwise nothing.',
+  },
+  AMBIGUOUS: {
+    meaning: 'A call that must not be repeated was sent, and no trustworthy answer came.',
+    action: 'Nothing. The workflow finds out before anything is sent again.',
+  },
+  MALFORMED_ANSWER: {
+    meaning: "The provider's answer to a read is not what its specification describes.",
+    action: 'Send the provider the message, which names the field.',
+  },
+  CREATE_REFUSED: {
+    meaning: 'A create was refused with a code that `PAYMENTS_CREATE_CODES` lists.',
+    action: 'Nothing. The payout acts by the meaning of the code.',
+  },
+  REFUSED: {
+    meaning: 'A call was refused with a code that the specification does not name.',
+    action: 'Ask the provider what the code in the message means.',
+  },
+  INVALID_REQUEST: {
+    meaning: 'The request breaks the format of the specification. Nothing was sent.',
+    action: 'Correct the field that the message names.',
+  },
+  LEASE_MOVED: {
+    meaning: 'Another process owns the rate-limit lease now. Nothing was sent.',
+    action: 'Nothing. The new owner takes the call.',
+  },
+  LEASE_LOST: {
+    meaning: 'This process lost the rate-limit lease.',
+    action: 'Nothing. Another process, or this one again, takes it.',
+  },
+  LEASE_OUTDATED: {
+    meaning: "The rate-limit lease's workflow was reset, so its settings may be outdated. Nothing was sent.",
+    action: 'Nothing. The workflow grants the lease again, with the current settings.',
+  },
+  WRONG_WORKER: {
+    meaning: 'The worker serves another application or environment than the call is for.',
+    action: 'Check `PAYMENTS_ENVIRONMENT` and the application names of the workers.',
+  },
+  PAUSED: {
+    meaning: 'The application is paused, or has no shared settings. Not an error.',
+    action: WAITS,
+  },
+  SETTINGS_MISSING: {
+    meaning:
+      'Nobody has set the [shared settings](operations.md#shared-settings) of the application, or the namespace has failed over since.',
+    action: 'Run `npm run payouts -- settings`, which says what to do.',
+  },
+  VISIBILITY_LAGS: { meaning: "Temporal's visibility does not show this run yet.", action: WAITS },
+  NOTHING_CHANGED: {
+    meaning: 'Too little has changed in the payouts of a batch. Not an error.',
+    action: WAITS,
+  },
+  NOT_ENDED_YET: { meaning: 'The payout of a Nexus operation has not ended. Not an error.', action: WAITS },
+  NOT_STORED: {
+    meaning: 'The provider gave tokens for an authorization code, and they could not be stored.',
+    action: 'Let the user authorize again.',
+  },
+  MAY_BE_USED: {
+    meaning: 'The exchange of an authorization code was reset, and the code may have been used.',
+    action: 'Let the user authorize again.',
+  },
+};

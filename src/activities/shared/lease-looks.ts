@@ -1,12 +1,16 @@
 /** What any process reads about an application's lease: its settings, which need no worker. */
-import { ApplicationFailure } from '@temporalio/activity';
+import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
+import type { WorkerConfig } from '../../config/config.ts';
 import { leaseWorkflowId } from '../../contract/ids.ts';
 import { type LeaseSettings, type SharedSettings, settingsIn } from '../../contract/rate-limit.ts';
-import { inForce } from '../../domain/rate-limit.ts';
-import type { Clock } from '../../runtime/runtime.ts';
+import { holdOf, inForce } from '../../domain/rate-limit.ts';
+import { HOUR_MS } from '../../domain/time.ts';
+import type { Clock, Runtime } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { failoverVersionOf } from '../../temporal/namespace.ts';
+import { type Caller, onlyHere } from './execution.ts';
+import { retryIn } from './failures.ts';
 
 /** Payouts that ask at about the same time share one look. */
 const FRESH_MS = 1_000;
@@ -56,4 +60,37 @@ export function settingsMissing(): ApplicationFailure {
     message:
       'the shared settings of the application are missing, or from before a failover: payouts settings',
   });
+}
+
+const MIN_WAIT_MS = 1_000;
+const MAX_WAIT_MS = 60_000;
+const GROWTH = 1.5;
+
+export function pauseActivities(
+  { env, applications }: WorkerConfig,
+  looks: LeaseLooks,
+  { clock, random }: Runtime,
+) {
+  const here = onlyHere(env.PAYMENTS_ENVIRONMENT, clock);
+  const isHeld = async (appId: string) => holdOf(await looks.recent(appId)) !== undefined;
+  return {
+    /**
+     * Retried while the application is paused, for an hour at most: whether the pause has ended. The wait is a retry, which
+     * writes no history and occupies no slot, and asks Temporal only: it uses neither the rate limit nor the queue of the
+     * provider calls.
+     */
+    awaitResume: (caller: Caller) =>
+      here(caller, async () => {
+        const { attempt, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
+        const application = applications.get(caller.app);
+        // The owner learns of the end of a pause a moment later, so the first attempt only waits.
+        if (attempt > 1 && application && !(await isHeld(application.appId))) return true;
+        if (currentAttemptScheduledTimestampMs - scheduledTimestampMs > HOUR_MS) return false;
+        const longest = Math.min(MAX_WAIT_MS, MIN_WAIT_MS * GROWTH ** Math.min(30, attempt));
+        // Random, so that waiting payouts do not continue together.
+        const waitMs = longest * (0.5 + random.number() / 2);
+        const message = 'the application is paused';
+        throw ApplicationFailure.create({ type: 'PAUSED', message, ...retryIn(waitMs) });
+      }),
+  };
 }

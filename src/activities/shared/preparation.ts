@@ -1,25 +1,29 @@
 /** The first activity of each workflow: rejects bad input and fixes the settings. */
+
 import { activityInfo } from '@temporalio/activity';
 import { z } from 'zod';
 import type { Application } from '../../config/applications.ts';
 import { payoutSettings, sendPolicy, type WorkerConfig } from '../../config/config.ts';
+import type { EventType } from '../../contract/codes.ts';
 import type { FieldError } from '../../contract/failures.ts';
 import { appName, type CheckResult, checkBody } from '../../contract/fields.ts';
 import { apiTaskQueue, payoutWorkflowId, receivingAccountWorkflowId } from '../../contract/ids.ts';
 import { storedResultSchema } from '../../contract/payout.ts';
+import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import { checkPayoutRequest } from '../../contract/payout-request.ts';
 import { checkReceivingAccount } from '../../contract/receiving-account.ts';
 import type { FollowUpRequest } from '../../contract/reconciliation.ts';
+import type { WorkerDescription } from '../../contract/workflows.ts';
+import type { PayoutSettings } from '../../domain/payout-record.ts';
 import { requiresApproval } from '../../domain/permissions.ts';
 import type { FollowUpPlan } from '../../domain/reconciliation-follow-up.ts';
 import { authorizationUrl } from '../../payments/index.ts';
 import type { Clock } from '../../runtime/runtime.ts';
-import { eventTypesOf } from '../events/publish-events.ts';
-import { doubtAbout } from '../payout/send-once.ts';
-import { onlyHere, wrongWorker } from './execution.ts';
-import { invalid, NOT_CONFIGURED, notHere, otherId, refuse, userMissing } from './invalid.ts';
+import { eventTypesOf } from '../events/event-activities.ts';
+import { doubtAbout, type RunFacts } from '../payout/send-once.ts';
+import { type Caller, onlyHere, type StartFacts, wrongWorker } from './execution.ts';
+import { invalid, NOT_CONFIGURED, notHere, otherId, refuse, userMissing } from './failures.ts';
 import type { LeaseLooks } from './lease-looks.ts';
-import type { CheckActivities, Prepared, ReadPlan } from './types.ts';
 
 /** 31 December 9999. */
 const MAX_TIME_MS = 253_402_300_799_999;
@@ -42,15 +46,36 @@ const followUpSchema = z.object({
   metadata: storedResultSchema.shape.metadata,
 }) satisfies z.ZodType<FollowUpRequest>;
 
+export interface Prepared<Request> {
+  request: Request;
+  settings: PayoutSettings;
+}
+
+/** For whom, on which queue and how long a single read is called. */
+export interface ReadPlan {
+  caller: Caller;
+  calls: Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'>;
+}
+
+export interface TokenPlan {
+  callTimeoutMs: number;
+  /** See `PayoutSettings`. */
+  eventTypes?: EventType[];
+}
+
+/** They make no call. They fail as `InvalidPayoutRequest` on bad input. */
 export function preparation(
   config: WorkerConfig,
   looks: Pick<LeaseLooks, 'recent' | 'current'>,
   clock: Clock,
-): CheckActivities {
+) {
   const { env, applications, keys } = config;
   const here = onlyHere(env.PAYMENTS_ENVIRONMENT, clock);
   return {
-    preparePayout: async (body, { workflowId, environment, startedBy }) => {
+    preparePayout: async (
+      body: unknown,
+      { workflowId, environment, startedBy }: StartFacts,
+    ): Promise<Prepared<CheckedPayoutRequest>> => {
       const { request, settings } = prepared(
         config,
         checkPayoutRequest(body, env.PAYMENTS_TARGET_CURRENCIES),
@@ -70,7 +95,7 @@ export function preparation(
         settings: { ...settings, ...eventTypesOf(config, request.app) },
       };
     },
-    prepareReceivingAccount: async (request, { workflowId, environment }) =>
+    prepareReceivingAccount: async (request: unknown, { workflowId, environment }: StartFacts) =>
       prepared(
         config,
         checkReceivingAccount(request),
@@ -81,8 +106,9 @@ export function preparation(
         ],
         'receiving account request',
       ),
-    prepareFollowUp: async (request) => followUpPlan(config, request),
-    findEarlierSend: (caller, facts) =>
+    prepareFollowUp: async (request: unknown) => followUpPlan(config, request),
+    /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent the create. */
+    findEarlierSend: (caller: Caller, facts: RunFacts) =>
       here(caller, async () => {
         const application = applications.get(caller.app);
         if (!application) throw wrongWorker(`this worker does not serve ${caller.app}`);
@@ -92,11 +118,11 @@ export function preparation(
         const provesNothing = policy.createCheck === 'always' || policy.recoveredAtMs !== undefined;
         return doubt ?? (provesNothing && !facts.cleared ? 'earlier-run' : null);
       }),
-    async prepareRead(app, openId) {
+    async prepareRead(app: unknown, openId?: unknown): Promise<ReadPlan> {
       const plan = readPlan(config, app);
       return typeof openId === 'string' ? { ...plan, caller: { ...plan.caller, openId } } : plan;
     },
-    async describeWorker(from) {
+    async describeWorker(from: string): Promise<WorkerDescription & { from: string }> {
       return {
         from,
         nowMs: clock.wallMs(),
@@ -107,15 +133,16 @@ export function preparation(
         authorizationKeys: keys.authorizations?.ids ?? [],
       };
     },
-    async prepareToken(owner) {
+    async prepareToken(owner: unknown): Promise<TokenPlan> {
       const { name } = applicationOf(config, owner);
       return { callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT, ...eventTypesOf(config, name) };
     },
-    async prepareAuthorization(owner) {
+    /** `link` lacks `state`, which is a secret of the browser and the API server. */
+    async prepareAuthorization(owner: unknown): Promise<TokenPlan & { link: string }> {
       const link = authorizationLink(config, applicationOf(config, owner));
       return { callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT, link };
     },
-    async prepareQuote(body) {
+    async prepareQuote(body: unknown): Promise<ReadPlan & { request: CheckedPayoutRequest }> {
       const checked = checkPayoutRequest(body, env.PAYMENTS_TARGET_CURRENCIES);
       if (!checked.ok) throw invalid(checked.errors);
       const { app, openId } = checked.value;

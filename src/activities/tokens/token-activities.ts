@@ -3,14 +3,13 @@ import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { UserTokens } from '../../contract/provider-records.ts';
 import type { Grant, TokenOwner } from '../../contract/tokens.ts';
 import { tokenKind } from '../../domain/tokens.ts';
-import { fingerprint, type TokenSeal } from '../../encryption/token-seal.ts';
+import { fingerprint, type TokenSeal } from '../../encryption/key-ring.ts';
 import { NotSentError, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Random, Runtime } from '../../runtime/runtime.ts';
 import type { WorkflowRun } from '../../temporal/histories.ts';
 import { type Claim, claimSend } from '../payout/send-once.ts';
 import { requireHere, withHeartbeats } from '../shared/execution.ts';
 import { asFailure } from '../shared/failures.ts';
-import type { AuthorizationActivities, RecallActivities, TokenActivities } from '../shared/types.ts';
 
 export interface GrantHistories {
   newestElsewhere(own: WorkflowRun): Promise<Grant | undefined>;
@@ -39,11 +38,25 @@ export interface TokenDependencies {
   handOver(owner: TokenOwner, grant: Grant): Promise<void>;
 }
 
-export function recallActivities(histories: Pick<GrantHistories, 'newestElsewhere'>): RecallActivities {
-  return { recallGrant: async () => (await histories.newestElsewhere(ownRun())) ?? null };
+export function recallActivities(histories: Pick<GrantHistories, 'newestElsewhere'>) {
+  return {
+    /** The newest grant of all other runs of this renewal; null if there is none. */
+    recallGrant: async (_owner: TokenOwner) => (await histories.newestElsewhere(ownRun())) ?? null,
+  };
 }
 
-export function tokenActivities(parts: TokenDependencies): TokenActivities & AuthorizationActivities {
+export interface RefreshRequest {
+  /** Sealed. */
+  refresh: string;
+  lane: 'urgent' | 'due';
+  /** An earlier activity with this refresh token ended without an answer. It may have used up the token. */
+  triedBefore: boolean;
+}
+
+export type TokenActivities = ReturnType<typeof tokenActivities>;
+
+/** They return sealed tokens, and keep the access token in the memory of the worker. */
+export function tokenActivities(parts: TokenDependencies) {
   const { client, seal, codes, cache, histories } = parts;
   const deadline = () => parts.runtime.clock.nowMs() + parts.sendWithinMs;
 
@@ -57,8 +70,8 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
   });
 
   return {
-    fetchApplicationToken: (owner) =>
-      call(parts, owner, async () => {
+    fetchApplicationToken: (owner: TokenOwner) =>
+      call(parts, owner, async (): Promise<Grant> => {
         const { accessToken, expiresInSeconds } = await client.applicationToken({ deadline: deadline() });
         const lifetimeMs = expiresInSeconds * 1_000;
         cache(owner, accessToken, lifetimeMs);
@@ -67,7 +80,8 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
         return { access, fingerprint: fingerprint(accessToken), lifetimeMs, obtainedAtMs };
       }),
 
-    refreshUserToken: (owner, { refresh, lane, triedBefore }) =>
+    /** If another run has already obtained a newer grant, returns that one and sends nothing. */
+    refreshUserToken: (owner: TokenOwner, { refresh, lane, triedBefore }: RefreshRequest) =>
       call(
         parts,
         owner,
@@ -85,7 +99,8 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
         triedBefore,
       ),
 
-    exchangeCode: (owner, sealedCode) =>
+    /** Exchanges the code and hands the tokens over to the user's renewal. Does not return them. */
+    exchangeCode: (owner: TokenOwner, sealedCode: string) =>
       call(parts, owner, async () => {
         const options = { background: true, deadline: deadline() };
         const code = codes.open(sealedCode, owner, 'code');

@@ -1,5 +1,5 @@
 /** The file of `settings --approvals`. */
-import { type ApprovalsFile, readApprovals } from '../../config/approvals.ts';
+import { type ApprovalsFile, readApprovals } from '../../config/cli-config.ts';
 import { UsageError } from './answer.ts';
 
 export function approvalsOf(path: string): ApprovalsFile {

@@ -1,8 +1,8 @@
 /** Reads the files of arguments. Everything in a file is validated before anything is done. */
 import { readFileSync } from 'node:fs';
+import { BatchFile } from '../../batch-file/batch-file.ts';
+import { BatchFileError } from '../../batch-file/rows.ts';
 import { NotJsonError, readPlainJson } from '../../payments/exact-json.ts';
-import { BatchFile } from '../batch-file/batch-file.ts';
-import { BatchFileError } from '../batch-file/file-row.ts';
 import { UsageError } from './answer.ts';
 
 /** `-` is standard input. */

@@ -1,10 +1,10 @@
 /** `list`: finds payouts by phase, outcome, application or attention flag, and shows the reasons of flags. */
 
 import { followUpResultOf } from '../../client/acknowledgements.ts';
-import type { ListedPayout, PayoutFilter } from '../../client/lists.ts';
 import { Pauses } from '../../client/pauses.ts';
 import type { AttentionCode, AttentionOf } from '../../contract/attention-codes.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
+import type { ListedPayout, PayoutFilter } from '../../contract/lists.ts';
 import {
   describeFailingWorkflow,
   type FailingWorkflow,

@@ -1,8 +1,9 @@
 /** Validates options. Loads neither Temporal's client nor schemas, so that invalid input fails fast. */
-import type { BatchFilter, PayoutFilter } from '../../client/lists.ts';
+
 import { DURATION_RULE, durationMs } from '../../config/durations.ts';
 import { OUTCOMES, PHASES, TOLERANCE, TOLERANCE_RULE } from '../../contract/codes.ts';
 import { APP_NAME, OWN_ID, OWN_ID_RULE } from '../../contract/ids.ts';
+import type { BatchFilter, PayoutFilter } from '../../contract/lists.ts';
 import type { OpeningResolution, Resolution } from '../../contract/workflows.ts';
 import { MAX_REASON_LENGTH } from '../../domain/rate-limit.ts';
 import { dayBounds } from '../../domain/reconciliation.ts';

@@ -1,5 +1,5 @@
 /** Lists by page. */
-import type { PageRequest } from '../../client/lists.ts';
+import type { PageRequest } from '../../contract/lists.ts';
 import type { Answer } from './answer.ts';
 import type { Page } from './options.ts';
 

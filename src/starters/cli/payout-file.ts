@@ -1,10 +1,11 @@
 /** Validates the content of a file: one payout, a list of payouts, or the request of a receiving account. */
+
+import type { BatchFile } from '../../batch-file/batch-file.ts';
 import { InvalidPayoutRequestError, requireValid } from '../../client/invalid-request.ts';
 import { checkBody } from '../../contract/fields.ts';
 import { totalsByCurrency } from '../../contract/money.ts';
 import { type CheckedPayoutRequest, payoutRequestSchema } from '../../contract/payout-request.ts';
 import { type CheckedOpeningRequest, checkReceivingAccount } from '../../contract/receiving-account.ts';
-import type { BatchFile } from '../batch-file/batch-file.ts';
 
 /** Throws `InvalidPayoutRequestError` for the first invalid payout. */
 export async function checkedRequests(payouts: BatchFile): Promise<CheckedPayoutRequest[]> {

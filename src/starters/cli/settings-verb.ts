@@ -4,7 +4,7 @@ import {
   type ListedSettings,
   SharedSettingsOf,
 } from '../../client/shared-settings.ts';
-import type { ApprovalsFile } from '../../config/approvals.ts';
+import type { ApprovalsFile } from '../../config/cli-config.ts';
 import type { ApprovalPolicy } from '../../contract/rate-limit.ts';
 import { NO_APPROVAL_POLICY } from '../../domain/permissions.ts';
 import { type Answer, EXIT, UsageError } from './answer.ts';

@@ -4,7 +4,6 @@
  */
 import { ApplicationFailure, activityInfo, Context, log } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
-import type { LeaseActivities } from '../../activities/shared/types.ts';
 import {
   type LeaseHandover,
   type LeaseSettings,
@@ -18,6 +17,7 @@ import { logEvent } from '../../domain/telemetry.ts';
 import { type Clock, repeat } from '../../runtime/runtime.ts';
 import { wholeHistory } from '../../temporal/histories.ts';
 import { failoverVersionOf } from '../../temporal/namespace.ts';
+import type { LeaseActivities } from '../../workflows/rate-limit-lease.ts';
 import { Fence } from './fence.ts';
 import { type Predecessor, predecessor } from './predecessor.ts';
 import { type Ending, keepRenewing, renewLease } from './renewals.ts';

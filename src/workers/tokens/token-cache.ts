@@ -3,7 +3,7 @@
  * otherwise it fetches tokens from the renewal workflow. A call waits only if there is no usable token.
  */
 import type { TokenOwner } from '../../contract/tokens.ts';
-import { fingerprint, type TokenSeal } from '../../encryption/token-seal.ts';
+import { fingerprint, type TokenSeal } from '../../encryption/key-ring.ts';
 import type { TokenKind, TokenSource } from '../../payments/index.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { TokenRenewals } from './token-renewals.ts';

@@ -1,7 +1,7 @@
 /** Takes one slice of rows: checks it, compares it with the rows added before, and starts a part for it. */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { ParentClosePolicy, startChild, WorkflowIdReusePolicy, workflowInfo } from '@temporalio/workflow';
-import type { CheckedRows } from '../../activities/batch/batch-types.ts';
+import type { CheckedRows } from '../../activities/batch/batch-activities.ts';
 import { ROW_KEY_LENGTH } from '../../contract/codes.ts';
 import { batchPartWorkflowId } from '../../contract/ids.ts';
 import type { AddRows } from '../../contract/workflows.ts';

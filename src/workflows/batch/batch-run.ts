@@ -1,6 +1,6 @@
 /** The state of one batch, shared by its steps. */
 import { allHandlersFinished, condition, continueAsNew, setCurrentDetails } from '@temporalio/workflow';
-import type { BatchPlan } from '../../activities/batch/batch-types.ts';
+import type { BatchPlan } from '../../activities/batch/batch-activities.ts';
 import type { BatchRequest, BatchResult, BatchState, PartReport } from '../../contract/batch.ts';
 import {
   type BatchRecord,

@@ -1,6 +1,7 @@
 /** The state of one part of a batch: the rows that wait, the open payouts, and how the others ended. */
 import { getExternalWorkflowHandle, setCurrentDetails } from '@temporalio/workflow';
-import type { RowChange, RowStart } from '../../activities/batch/batch-types.ts';
+import type { RowStart } from '../../activities/batch/batch-activities.ts';
+import type { RowChange } from '../../activities/batch/watch-payouts.ts';
 import type { PartReport } from '../../contract/batch.ts';
 import { LISTED_OUTCOMES, type RowOutcome } from '../../contract/codes.ts';
 import { payoutBatchWorkflowId } from '../../contract/ids.ts';

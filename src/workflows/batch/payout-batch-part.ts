@@ -2,13 +2,15 @@
  * Pays at most 500 rows of a batch. The part waits for its turn. Then it starts or joins the payout of each row, as the
  * window permits, and watches it to its end. Rows are independent: the outcome of one does not affect the others.
  */
+
 import { CancellationScope, condition, isCancellation, proxyActivities } from '@temporalio/workflow';
-import type { BatchActivities, RowChange, RowStart } from '../../activities/batch/batch-types.ts';
+import type { batchActivities, RowStart } from '../../activities/batch/batch-activities.ts';
+import type { RowChange } from '../../activities/batch/watch-payouts.ts';
 import type { PayoutRequest } from '../../contract/payout-request.ts';
 import { stopStartingSignal, turnSignal } from '../../contract/workflows.ts';
 import type { PartRecord, PartRequest } from '../../domain/batch.ts';
+import { UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import { onSignal, runShielded } from '../shared/messages.ts';
-import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
 import { continueAsNewWhenLong, isHistoryLong } from '../shared/run-facts.ts';
 import { PartRun } from './part-run.ts';
 
@@ -136,7 +138,7 @@ async function untilReportIsDue(part: PartRun, wake: () => boolean): Promise<voi
 
 /** Idempotent activities that call only Temporal: no rate limit, no priorities. The Temporal UI shows `summary`. */
 function batchCalls(summary: string) {
-  return proxyActivities<BatchActivities>({
+  return proxyActivities<ReturnType<typeof batchActivities>>({
     startToCloseTimeout: '2m',
     // Detects a killed worker.
     heartbeatTimeout: '8s',

@@ -15,7 +15,7 @@ import {
   setCurrentDetails,
   setHandler,
 } from '@temporalio/workflow';
-import type { DeliveryActivities } from '../../activities/events/event-types.ts';
+import type { deliveryActivities } from '../../activities/events/event-activities.ts';
 import { TEST_EVENT_TYPE } from '../../contract/codes.ts';
 import type {
   DeliveryOutcome,
@@ -47,9 +47,9 @@ import {
 import { count, logEvent } from '../../domain/telemetry.ts';
 import { isoTime } from '../../domain/time.ts';
 import { flagLines, showAttention } from '../shared/attention.ts';
+import { UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import { deciderProblem, isRecord, onSignal, onUpdate, runShielded, shielded } from '../shared/messages.ts';
 import { newEventId } from '../shared/publish-events.ts';
-import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
 
 /** What a signal, a delivery and an update add to the history, in events. */
 const COSTS = { signal: 4, delivery: 11, update: 11 } as const;
@@ -266,7 +266,7 @@ function bytesOf(events: readonly { body?: string | undefined }[]): number {
 
 /** A deadline of its own ends the activity long before this one. */
 function deliveryCalls({ environment }: EndpointKey, count: number) {
-  return proxyActivities<DeliveryActivities>({
+  return proxyActivities<ReturnType<typeof deliveryActivities>>({
     taskQueue: eventsTaskQueue(environment),
     summary: `sends ${count === 1 ? 'an event' : `${count} events`}`,
     startToCloseTimeout: '1m',

@@ -2,7 +2,7 @@
  * Adopts the order that the payout then tracks: from the create's answer, from a query, or from a person. The order is
  * compared with the request first.
  */
-import type { Confirmation } from '../../activities/shared/types.ts';
+import type { Confirmation } from '../../activities/shared/provider-activities.ts';
 import type { AgreedQuote } from '../../contract/payout.ts';
 import type { PayoutOrder } from '../../contract/provider-records.ts';
 import { identityMismatch, orderMismatch, quoteMismatches } from '../../domain/payout-order.ts';

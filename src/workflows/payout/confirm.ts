@@ -1,6 +1,6 @@
 /** Confirms whether the order exists: queries the provider, then leaves it to a person. Nothing is sent meanwhile. */
 import { workflowInfo } from '@temporalio/workflow';
-import type { Confirmation } from '../../activities/shared/types.ts';
+import type { Confirmation } from '../../activities/shared/provider-activities.ts';
 import {
   type Clearance,
   type Creation,
@@ -8,8 +8,7 @@ import {
   type PayoutRecord,
   undisprovedOrders,
 } from '../../domain/payout-record.ts';
-import { causeOf } from '../shared/call-failures.ts';
-import { asked, polled, untilAnswered } from '../shared/calls.ts';
+import { asked, causeOf, polled, untilAnswered } from '../shared/calls.ts';
 import { isDoubtfulStart, windowAfterOthers } from '../shared/run-facts.ts';
 import { adoptFound, isOrderReadable } from './adopt-order.ts';
 import { NotCreated, type PayoutRun } from './run.ts';

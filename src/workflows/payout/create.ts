@@ -10,13 +10,13 @@
  * `record.unknownSend` outlives the stages: while it is set, only a found order or a person's decision ends the payout
  * (H58).
  */
-import type { CreateAnswer, NothingSent } from '../../activities/shared/types.ts';
+import type { CreateAnswer } from '../../activities/payout/create-payout.ts';
+import type { NothingSent } from '../../activities/payout/send-once.ts';
 import { formatMoney } from '../../contract/money.ts';
 import type { AgreedQuote } from '../../contract/payout.ts';
 import type { Creation, KnownOrder } from '../../domain/payout-record.ts';
 import { type LockBudget, lockBudget } from '../../domain/time.ts';
-import { provesNothingSent } from '../shared/call-failures.ts';
-import { checks, findEarlierSend, once } from '../shared/calls.ts';
+import { checks, findEarlierSend, once, provesNothingSent } from '../shared/calls.ts';
 import { newerVersion } from '../shared/request-run.ts';
 import { runFacts, startFacts } from '../shared/run-facts.ts';
 import { adoptCreated } from './adopt-order.ts';

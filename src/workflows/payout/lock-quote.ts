@@ -1,5 +1,5 @@
 /** Locks a quote: for a usable account, within the caller's limits, affordable. */
-import type { QuoteAnswer } from '../../activities/shared/types.ts';
+import type { QuoteAnswer } from '../../activities/payout/quote-payout.ts';
 import { formatMoney } from '../../contract/money.ts';
 import type { AgreedQuote } from '../../contract/payout.ts';
 import type { Quote } from '../../contract/provider-records.ts';

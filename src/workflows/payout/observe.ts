@@ -3,7 +3,7 @@
  * amounts, names or texts: only ids, codes and durations.
  */
 import { log, metricMeter } from '@temporalio/workflow';
-import type { CreateAnswer } from '../../activities/shared/types.ts';
+import type { CreateAnswer } from '../../activities/payout/create-payout.ts';
 import type { PayoutResult } from '../../contract/payout.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
 import { count, logEvent, observeMs } from '../../domain/telemetry.ts';

@@ -19,15 +19,15 @@ import {
   startChild,
   WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
-import type { OperationActivities } from '../../activities/payout/operation-activities.ts';
+import type { operationActivities } from '../../activities/payout/operation-activities.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import { formatMoney } from '../../contract/money.ts';
 import type { PayoutResult } from '../../contract/payout.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
-import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
+import { UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import type { payout } from './payout.ts';
 
-const calls = proxyActivities<OperationActivities>({
+const calls = proxyActivities<ReturnType<typeof operationActivities>>({
   startToCloseTimeout: '2m',
   // Detects a killed worker.
   heartbeatTimeout: '8s',

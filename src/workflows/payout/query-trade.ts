@@ -1,12 +1,11 @@
 /** Queries the trade once, records the answer, and flags what needs attention. */
-import type { TradeAnswer } from '../../activities/shared/types.ts';
+import type { TradeAnswer } from '../../activities/shared/provider-activities.ts';
 import type { Attention } from '../../contract/payout.ts';
 import type { TradeResult } from '../../contract/provider-records.ts';
 import { orderMismatch, statusContradiction } from '../../domain/payout-order.ts';
 import { isTradeOf, type KnownOrder } from '../../domain/payout-record.ts';
 import { finalStatus, tradeAttention } from '../../domain/payout-trade.ts';
-import { causeOf, refusalIn } from '../shared/call-failures.ts';
-import { polled, type Urgency } from '../shared/calls.ts';
+import { causeOf, polled, refusalIn, type Urgency } from '../shared/calls.ts';
 import { isOrderReadable, noteFound, readOrder } from './adopt-order.ts';
 import { notePoll } from './observe.ts';
 import type { PayoutRun } from './run.ts';
@@ -32,7 +31,7 @@ export async function queryTrade(
   order: KnownOrder,
   because: LearnedBy,
 ): Promise<KnownTrade | undefined> {
-  const fetch = (urgency: Urgency) => () => {
+  const queryWith = (urgency: Urgency) => () => {
     const calls = polled(run.calls, urgency, `queries the trade and its detail (${because})`);
     return calls.fetchTradeWithDetail(run.caller, run.tradeKey);
   };
@@ -42,8 +41,8 @@ export async function queryTrade(
   const queriedAtMs = Date.now();
   try {
     answer = await (because === 'notification'
-      ? query(run, fetch('ending'))
-      : query(run, fetch('poll'), fetch('latePoll')));
+      ? query(run, queryWith('ending'))
+      : query(run, queryWith('poll'), queryWith('latePoll')));
   } catch (error) {
     flagUnanswered(run, error);
     return undefined;

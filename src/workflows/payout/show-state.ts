@@ -4,7 +4,7 @@
  * phases in between. What is shown to operators is published to callers.
  */
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import type { Prepared } from '../../activities/shared/types.ts';
+import type { Prepared } from '../../activities/shared/preparation.ts';
 import { clientPair, ownIdOf } from '../../contract/ids.ts';
 import { formatMoney } from '../../contract/money.ts';
 import type { PayoutState } from '../../contract/payout.ts';

@@ -1,6 +1,6 @@
 /** Confirms whether the account was opened: reads the list of accounts again, then asks a person. */
 import { ActivityFailure, condition, log, sleep, workflowInfo } from '@temporalio/workflow';
-import type { AccountConfirmation } from '../../activities/shared/types.ts';
+import type { AccountConfirmation } from '../../activities/receiving-account/receiving-account-activities.ts';
 import type { ReceivingAccountResult } from '../../contract/receiving-account.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import { candidateAccounts, noteListed } from '../../domain/receiving-account.ts';

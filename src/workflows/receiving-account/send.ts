@@ -1,12 +1,12 @@
 /** Lists the accounts before the first send, then sends the request: at most once if its outcome is unknown. */
 import { ActivityFailure, ApplicationFailure, isCancellation, log, sleep } from '@temporalio/workflow';
-import type { NothingSent, OpenAnswer } from '../../activities/shared/types.ts';
+import type { NothingSent } from '../../activities/payout/send-once.ts';
+import type { OpenAnswer } from '../../activities/receiving-account/receiving-account-activities.ts';
 import type { ReceivingAccountResult } from '../../contract/receiving-account.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import { unsentBackoff } from '../../domain/receiving-account.ts';
 import { sendWithinMs } from '../../domain/time.ts';
-import { activityCause } from '../shared/call-failures.ts';
-import { once, untilAnswered } from '../shared/calls.ts';
+import { activityCause, once, untilAnswered } from '../shared/calls.ts';
 import { runFacts } from '../shared/run-facts.ts';
 import type { OpeningRun } from './opening-run.ts';
 

@@ -6,7 +6,7 @@
  * that this time always advances. A slow sweep over everything that Temporal retains finds what lists showed too late.
  */
 import { ApplicationFailure, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
-import type { ClosedBetween, LookAtClosed } from '../../activities/reconciliation/reconciliation-types.ts';
+import type { ClosedBetween, LookAtClosed } from '../../activities/reconciliation/reconcile-activities.ts';
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
 import {
   describeFailingWorkflow,

@@ -1,35 +1,52 @@
-/** The activities as workflows call them: task queue, priority, timeouts and retries. */
-import { proxyActivities, type RetryPolicy } from '@temporalio/workflow';
-import type { BatchChecks } from '../../activities/batch/batch-types.ts';
-import type {
-  ReconcileActivities,
-  ReportActivities,
-} from '../../activities/reconciliation/reconciliation-types.ts';
-import type {
-  AuthorizationActivities,
-  Caller,
-  CheckActivities,
-  EarlierSendCause,
-  PauseActivities,
-  ProviderActivities,
-  RunFacts,
-  TokenActivities,
-  TokenPlan,
-} from '../../activities/shared/types.ts';
+/**
+ * The activities as workflows call them: task queue, priority, timeouts and retries, and what their failures say. The error
+ * types are the codes of the payments client. A call that waits for the rate limit has not failed, so only creates,
+ * follow-ups and reads for a caller limit that wait.
+ */
+
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  proxyActivities,
+  type RetryPolicy,
+  TimeoutFailure,
+} from '@temporalio/workflow';
+import type { batchChecks } from '../../activities/batch/batch-activities.ts';
+import type { RunFacts } from '../../activities/payout/send-once.ts';
+import type { reconcileActivities } from '../../activities/reconciliation/reconcile-activities.ts';
+import type { reportActivities } from '../../activities/reconciliation/report-activities.ts';
+import type { Caller } from '../../activities/shared/execution.ts';
+import type { pauseActivities } from '../../activities/shared/lease-looks.ts';
+import type { preparation, TokenPlan } from '../../activities/shared/preparation.ts';
+import type { ProviderActivities } from '../../activities/shared/provider-activities.ts';
+import type { TokenActivities } from '../../activities/tokens/token-activities.ts';
 import { fairnessKey, type TokenLane, tokenTaskQueue } from '../../contract/ids.ts';
 import type { TokenOwner } from '../../contract/tokens.ts';
 import type { PayoutSettings } from '../../domain/payout-record.ts';
 import { activityTimeoutMs, TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/time.ts';
-import { activityCause } from './call-failures.ts';
-import {
-  BACKGROUND_RETRY,
-  NEXT_POLL_IS_THE_RETRY,
-  NO_RETRY,
-  UNTIL_ANSWERED,
-  UNTIL_TEMPORAL_ANSWERS,
-  untilIssuedOrRefused,
-  WHILE_A_PERSON_WAITS,
-} from './retry-policies.ts';
+
+/** The request itself is wrong, according to the provider or our own check: a retry cannot help. */
+const NON_RETRYABLE = ['ILLEGAL_PARAMETER', 'INVALID_REQUEST'];
+
+/** Every error of a read except RATE_LIMITED: the payout's own loop decides when to ask again. */
+const ALL_BUT_RATE_LIMITED = [
+  ...NON_RETRYABLE,
+  ...['SYSTEM_ERROR', 'UNAUTHORIZED', 'UNAVAILABLE', 'MALFORMED_ANSWER', 'AMBIGUOUS', 'REFUSED', 'NOT_SENT'],
+  'ORDER_NOT_EXIST',
+];
+
+/** Calls to Temporal and not to the provider: harmless, and the workflow needs an answer. */
+export const UNTIL_TEMPORAL_ANSWERS: RetryPolicy = {
+  initialInterval: '1s',
+  backoffCoefficient: 2,
+  maximumInterval: '1m',
+};
+
+/**
+ * One activity sends a create, or the request for a receiving account, at most once. The workflow confirms the outcome
+ * and never repeats the send blindly.
+ */
+const NO_RETRY: RetryPolicy = { maximumAttempts: 1 };
 
 /** Which of an application's calls goes first, 1 before 5. Temporal has no other levels. */
 export const PRIORITY = {
@@ -62,7 +79,9 @@ export type CallSettings = Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'> & 
 };
 
 /** They make no call to the provider, but are not local activities: see docs/decisions/0028-no-local-activities.md. */
-export const checks = proxyActivities<CheckActivities & BatchChecks & PauseActivities>({
+export const checks = proxyActivities<
+  ReturnType<typeof preparation> & ReturnType<typeof batchChecks> & ReturnType<typeof pauseActivities>
+>({
   startToCloseTimeout: '10s',
   retry: UNTIL_TEMPORAL_ANSWERS,
 });
@@ -85,7 +104,10 @@ const MAX_QUESTIONS = 10;
  * Why this run must not end without an order yet; null if it may. An activity compares the run ids, because a branch on
  * them would not replay after a reset. The run must end in the workflow task in which it gets null.
  */
-export async function findEarlierSend(caller: Caller, facts: RunFacts): Promise<EarlierSendCause> {
+export async function findEarlierSend(
+  caller: Caller,
+  facts: RunFacts,
+): ReturnType<typeof checks.findEarlierSend> {
   for (let left = MAX_QUESTIONS; left > 0; left -= 1) {
     const askedAtMs = Date.now();
     const doubt = await checks.findEarlierSend(caller, facts);
@@ -97,12 +119,30 @@ export async function findEarlierSend(caller: Caller, facts: RunFacts): Promise<
 
 export type Urgency = keyof typeof PRIORITY;
 
-/** Reads that the next step needs. */
-export const untilAnswered = readsWith(UNTIL_ANSWERED);
-/** Reads with a poll timer behind them. */
-export const polled = readsWith(NEXT_POLL_IS_THE_RETRY);
-/** Reads on behalf of a person. */
-export const asked = readsWith(WHILE_A_PERSON_WAITS);
+/**
+ * Reads that the next step needs (account, quote, confirmation). They change nothing, so they are retried for as long as
+ * the provider is unavailable. A call that waits too long is flagged and never fails.
+ */
+export const untilAnswered = readsWith({ ...UNTIL_TEMPORAL_ANSWERS, nonRetryableErrorTypes: NON_RETRYABLE });
+
+/**
+ * Reads with a poll timer behind them. The timer is the retry, so that in an outage not every open payout makes a call
+ * per minute. A 429 is no answer: the read waits for at least the provider's window of one second (the activity says
+ * how long) and is sent again. The same happens after a worker dies.
+ */
+export const polled = readsWith({
+  ...UNTIL_TEMPORAL_ANSWERS,
+  initialInterval: '2s',
+  nonRetryableErrorTypes: ALL_BUT_RATE_LIMITED,
+});
+
+/** Reads on behalf of a person: they survive a brief failure, and report an outage within a minute. */
+export const asked = readsWith({
+  initialInterval: '1s',
+  backoffCoefficient: 2,
+  maximumAttempts: 4,
+  nonRetryableErrorTypes: [...NON_RETRYABLE, 'UNAUTHORIZED'],
+});
 
 /** The Temporal UI shows `summary` on the event. */
 function readsWith(retry: RetryPolicy) {
@@ -110,12 +150,17 @@ function readsWith(retry: RetryPolicy) {
     proxyActivities<ProviderActivities>({ ...activityOptions(settings, urgency, summary), retry });
 }
 
-/** Reads after the end of a payout. A read without an answer within `timeoutMs` fails, which flags the follow-up. */
+/** Reads after the end of a payout: they have days, so the retries are slow. A read without an answer within `timeoutMs` fails, which flags the follow-up. */
 export function followUpCalls(settings: CallSettings, summary: string, timeoutMs: number) {
   return proxyActivities<Pick<ProviderActivities, 'fetchTradeDetail'>>({
     ...activityOptions(settings, 'followUp', summary),
     scheduleToCloseTimeout: timeoutMs,
-    retry: BACKGROUND_RETRY,
+    retry: {
+      initialInterval: '1m',
+      backoffCoefficient: 2,
+      maximumInterval: '6h',
+      nonRetryableErrorTypes: NON_RETRYABLE,
+    },
   });
 }
 
@@ -126,6 +171,23 @@ export function once(settings: CallSettings, urgency: Urgency, summary: string, 
     ...(scheduleToStartMs !== undefined && { scheduleToStartTimeout: scheduleToStartMs }),
     retry: NO_RETRY,
   });
+}
+
+/** Slow enough to spare a provider that is down, fast enough for a token with a lifetime of seconds. */
+const MAX_TOKEN_INTERVAL_MS = 30_000;
+const MIN_TOKEN_INTERVAL_MS = 500;
+
+/**
+ * Token calls, until the provider issues a token or refuses. A refresh whose answer was lost is sent again with the
+ * same refresh token: there is no other, and if it was used up the provider says so.
+ */
+function untilIssuedOrRefused(lifetimeMs: number): RetryPolicy {
+  return {
+    initialInterval: MIN_TOKEN_INTERVAL_MS,
+    backoffCoefficient: 2,
+    maximumInterval: Math.min(MAX_TOKEN_INTERVAL_MS, Math.max(MIN_TOKEN_INTERVAL_MS, lifetimeMs / 100)),
+    nonRetryableErrorTypes: [...NON_RETRYABLE, 'UNAUTHORIZED', 'REFUSED'],
+  };
 }
 
 /** Token calls of one line. `lifetimeMs` is the lifetime of the current token, which bounds the retry interval. */
@@ -150,7 +212,7 @@ export function tokenCalls(
 
 /** The exchange of an authorization code. A code works once, so an exchange whose answer is lost is not retried. */
 export function exchangeCalls({ environment, app }: TokenOwner, { callTimeoutMs }: TokenPlan) {
-  return proxyActivities<AuthorizationActivities>({
+  return proxyActivities<TokenActivities>({
     taskQueue: tokenTaskQueue(environment, app, 'anonymous'),
     summary: 'exchanges the authorization code',
     scheduleToStartTimeout: CODE_LIFETIME,
@@ -181,9 +243,39 @@ function activityOptions(
 }
 
 /** Reads of Temporal for the reconciliation and the report: no rate limit, no priorities. */
-export const temporalCalls = proxyActivities<ReconcileActivities & ReportActivities>({
+export const temporalCalls = proxyActivities<
+  ReturnType<typeof reconcileActivities> & ReturnType<typeof reportActivities>
+>({
   // A call may restart thousands of payouts, at a limited pace.
   startToCloseTimeout: '1h',
   heartbeatTimeout: HEARTBEAT_TIMEOUT,
   retry: UNTIL_TEMPORAL_ANSWERS,
 });
+
+/** Why the activity failed; undefined for any other error. */
+export function activityCause(error: unknown): Error | undefined {
+  return error instanceof ActivityFailure ? error.cause : undefined;
+}
+
+/** Why the provider, or our own check, refuses the request: a retry cannot help. */
+export function refusalIn(error: unknown): string | undefined {
+  const cause = activityCause(error);
+  // Temporal does not set `nonRetryable` where the retry policy decides, so the type decides.
+  const isRefusal = cause instanceof ApplicationFailure && NON_RETRYABLE.includes(cause.type ?? '');
+  return isRefusal ? cause.message : undefined;
+}
+
+/** Why a call failed, for a message. */
+export function causeOf(error: unknown): string {
+  const cause = activityCause(error);
+  return cause instanceof ApplicationFailure ? `${cause.type}: ${cause.message}` : 'no answer in time';
+}
+
+/**
+ * The activity ended before it claimed its send, so nothing left any process: no worker picked it up, or the worker
+ * died or lost its connection before Temporal acknowledged the claim (H60).
+ */
+export function provesNothingSent(error: unknown): boolean {
+  const cause = activityCause(error);
+  return cause instanceof TimeoutFailure && cause.lastHeartbeatDetails === undefined;
+}

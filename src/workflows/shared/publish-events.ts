@@ -14,15 +14,16 @@ import {
   uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { PublishActivities } from '../../activities/events/event-types.ts';
+import type { publishActivities } from '../../activities/events/event-activities.ts';
 import type { EventType } from '../../contract/codes.ts';
 import type { RecordedEvent } from '../../contract/events.ts';
 import type { Metadata } from '../../contract/payout-request.ts';
 import { eventsQuery } from '../../contract/workflows.ts';
-import { type EventLog, type Publish, trimmed } from '../../domain/events.ts';
+import type { Publish } from '../../domain/events.ts';
+import { type EventLog, trimmed } from '../../domain/events.ts';
 import { count, logEvent } from '../../domain/telemetry.ts';
 import { isoTime } from '../../domain/time.ts';
-import { UNTIL_TEMPORAL_ANSWERS } from './retry-policies.ts';
+import { UNTIL_TEMPORAL_ANSWERS } from './calls.ts';
 
 /** Where the events belong, and which types an endpoint wants. Without types, nothing is recorded. */
 export interface EventPlan {
@@ -33,7 +34,7 @@ export interface EventPlan {
   metadata?: Metadata | undefined;
 }
 
-const { publishEvents } = proxyActivities<PublishActivities>({
+const { publishEvents } = proxyActivities<ReturnType<typeof publishActivities>>({
   startToCloseTimeout: '10s',
   scheduleToCloseTimeout: '1m',
   summary: 'publishes events',

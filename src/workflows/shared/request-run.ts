@@ -1,5 +1,6 @@
 /** A run that was started with a request, which its first activity checks. */
-import type { Caller, Prepared } from '../../activities/shared/types.ts';
+import type { Caller } from '../../activities/shared/execution.ts';
+import type { Prepared } from '../../activities/shared/preparation.ts';
 import type { PayoutSettings } from '../../domain/payout-record.ts';
 import { FlaggedRun } from './attention.ts';
 

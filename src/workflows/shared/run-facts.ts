@@ -8,7 +8,8 @@ import {
   type Workflow,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { RunFacts, StartFacts } from '../../activities/shared/types.ts';
+import type { RunFacts } from '../../activities/payout/send-once.ts';
+import type { StartFacts } from '../../activities/shared/execution.ts';
 import type { Clearance, PayoutSettings } from '../../domain/payout-record.ts';
 
 /** Far below Temporal's limits, so that each workflow task stays fast. A round of a waiting payout takes about 13 events. */

@@ -3,8 +3,7 @@ import { ActivityFailure, CancellationScope, condition, isCancellation } from '@
 import type { TokenAttentionCode } from '../../contract/attention-codes.ts';
 import type { Grant } from '../../contract/tokens.ts';
 import { lateAtMs, refreshEndsSoonAtMs, urgentAtMs } from '../../domain/tokens.ts';
-import { causeOf } from '../shared/call-failures.ts';
-import { tokenCalls } from '../shared/calls.ts';
+import { causeOf, tokenCalls } from '../shared/calls.ts';
 import type { RenewalRun } from './renewal-run.ts';
 
 type Outcome = { grant: Grant } | { error: unknown };

@@ -7,7 +7,7 @@ import {
   metricMeter,
   setCurrentDetails,
 } from '@temporalio/workflow';
-import type { TokenPlan } from '../../activities/shared/types.ts';
+import type { TokenPlan } from '../../activities/shared/preparation.ts';
 import type { TokenAttentionCode } from '../../contract/attention-codes.ts';
 import type { Grant, TokenOwner, TokenState } from '../../contract/tokens.ts';
 import { publishToken } from '../../domain/events.ts';

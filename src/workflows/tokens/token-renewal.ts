@@ -4,17 +4,16 @@
  * authorize again. Runs until it is canceled.
  */
 import { allHandlersFinished, condition, proxyActivities } from '@temporalio/workflow';
-import type { RecallActivities } from '../../activities/shared/types.ts';
+import type { recallActivities } from '../../activities/tokens/token-activities.ts';
 import type { TokenOwner } from '../../contract/tokens.ts';
 import { type HeldGrant, pausedUntilMs, type TokenRecord } from '../../domain/tokens.ts';
-import { checks, orBadInput } from '../shared/calls.ts';
+import { checks, orBadInput, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';
-import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
 import { installTokenHandlers } from './handlers.ts';
 import { renewOnce } from './renew.ts';
 import { RenewalRun } from './renewal-run.ts';
 
-const { recallGrant } = proxyActivities<RecallActivities>({
+const { recallGrant } = proxyActivities<ReturnType<typeof recallActivities>>({
   startToCloseTimeout: '1m',
   retry: UNTIL_TEMPORAL_ANSWERS,
 });

@@ -3,11 +3,10 @@
  * The API server starts it once per attempt, when the browser returns.
  */
 import { ApplicationFailure, CancellationScope, sleep, TimeoutFailure } from '@temporalio/workflow';
-import type { TokenPlan } from '../../activities/shared/types.ts';
+import type { TokenPlan } from '../../activities/shared/preparation.ts';
 import type { AuthorizationOutcome, TokenOwner } from '../../contract/tokens.ts';
 import type { AuthorizationAttempt } from '../../contract/workflows.ts';
-import { activityCause } from '../shared/call-failures.ts';
-import { checks, exchangeCalls, orBadInput } from '../shared/calls.ts';
+import { activityCause, checks, exchangeCalls, orBadInput } from '../shared/calls.ts';
 
 /** The provider has not used the code, so it can be exchanged again. */
 const CODE_NOT_USED = ['RATE_LIMITED', 'UNAVAILABLE', 'NOT_SENT', 'LEASE_MOVED'];

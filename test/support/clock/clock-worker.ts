@@ -1,6 +1,6 @@
 /** A worker for the workflows beside this file. */
 import { type NativeConnection, Worker } from '@temporalio/worker';
-import { FAILURE_CONVERTER_PATH } from '../../../src/encryption/data-converter.ts';
+import { FAILURE_CONVERTER_PATH } from '../../../src/encryption/payload-codec.ts';
 
 const STICKY_MS = 7_000;
 

@@ -1,7 +1,7 @@
 /** Whether this machine and the workers can decrypt each other's payloads. */
 import { tsToMs } from '@temporalio/common/lib/time.js';
-import { encryptionKeys } from '../../../config/encryption.ts';
 import type { Environment } from '../../../config/environment.ts';
+import { encryptionKeys } from '../../../config/keys.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
 import type { WorkerDescription } from '../../../contract/workflows.ts';
 import type { Session } from '../session.ts';

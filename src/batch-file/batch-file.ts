@@ -1,0 +1,49 @@
+/** Reads the file of a batch, for the desk, the API server and the CLI: CSV, NDJSON or a JSON array. */
+
+import { BatchFileError, decoded, type FileRow, jsonRows, ndjsonRows } from './rows.ts';
+
+const SPACE = 32;
+
+type Format = 'csv' | 'ndjson' | 'json';
+
+const READERS: Readonly<Record<Format, (bytes: Buffer) => AsyncIterable<FileRow> | Iterable<FileRow>>> = {
+  csv: csvRows,
+  ndjson: ndjsonRows,
+  json: jsonRows,
+};
+
+/** The rows, read while they are iterated over. Throws `BatchFileError`. */
+export class BatchFile implements AsyncIterable<unknown> {
+  /** The lines of the rows that were read. */
+  readonly lines: number[] = [];
+  readonly #bytes: Buffer;
+  readonly #format: Format | undefined;
+
+  /** The content tells the format, unless a caller names it. */
+  constructor(bytes: Buffer, format?: Format) {
+    this.#bytes = bytes;
+    this.#format = format;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<unknown> {
+    this.lines.length = 0;
+    const text = decoded(this.#bytes);
+    for await (const { line, row } of READERS[this.#format ?? formatOf(text)](text)) {
+      this.lines.push(line);
+      yield row;
+    }
+    if (this.lines.length === 0) throw new BatchFileError('the file contains no payouts');
+  }
+}
+
+function formatOf(text: Buffer): Format {
+  const first = String.fromCharCode(text.find((byte) => byte > SPACE) ?? SPACE);
+  if (first === '{') return 'ndjson';
+  return first === '[' ? 'json' : 'csv';
+}
+
+/** Loads its parser only for CSV. */
+async function* csvRows(text: Buffer): AsyncGenerator<FileRow> {
+  const csv = await import('./csv.ts');
+  yield* csv.csvRows(text);
+}

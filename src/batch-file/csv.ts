@@ -1,0 +1,182 @@
+/** The rows of CSV, whose columns are the fields of a payout request by path. A cell is read as it is, or refused. */
+import { Readable } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+import { BatchFileError, type FileRow, MAX_ROW_BYTES } from './rows.ts';
+
+const CHUNK_BYTES = 64 * 1024;
+const MAX_METADATA_COLUMN = 256;
+const METADATA = 'metadata.';
+const COLUMN = /^[A-Za-z]{1,64}(\.[A-Za-z]{1,64}){0,2}$/;
+const SEPARATORS = [',', ';', '\t'];
+const BREAK = /\r\n|\r|\n/;
+
+interface CsvRecord {
+  line: number;
+  cells: string[];
+}
+
+/** Rows without any text, such as those of separators only, are no rows. */
+export async function* csvRows(text: Buffer): AsyncGenerator<FileRow> {
+  let columns: string[] | undefined;
+  for await (const { line, cells } of records(text)) {
+    if (cells.every((cell) => cell.trim() === '')) continue;
+    if (columns) yield { line, row: rowOf(columns, cells, line) };
+    else columns = columnsOf(cells);
+  }
+}
+
+async function* records(text: Buffer): AsyncGenerator<CsvRecord> {
+  const { separator, from } = separatorOf(text);
+  const place = new Place(text, from);
+  const lines: number[] = [];
+  const parser = parse({
+    delimiter: separator,
+    record_delimiter: ['\r\n', '\n', '\r'],
+    skip_empty_lines: true,
+    relax_column_count: true,
+    max_record_size: MAX_ROW_BYTES,
+    // Runs while the record is parsed, so that the place is known when the next one cannot be parsed.
+    on_record: (cells, { bytes }) => {
+      lines.push(place.recordUpTo(from + bytes));
+      return cells;
+    },
+  });
+  try {
+    // In chunks, so that the process does other work meanwhile.
+    let at = 0;
+    for await (const cells of Readable.from(chunksOf(text.subarray(from))).compose(parser)) {
+      yield { line: lines[at] ?? 0, cells };
+      at += 1;
+    }
+  } catch (error) {
+    if (error instanceof CsvError)
+      throw new BatchFileError(`line ${place.nextLine()} is not CSV: ${faultOf(error)}`);
+    throw error;
+  }
+}
+
+/** Finds the line at which a record begins, though line breaks may be quoted, and empty lines are skipped. */
+class Place {
+  readonly #text: Buffer;
+  #at: number;
+  #line: number;
+
+  constructor(text: Buffer, from: number) {
+    this.#text = text;
+    this.#at = from;
+    this.#line = from === 0 ? 1 : 2;
+  }
+
+  /** The line of the record that ends before this byte, and begins after the one before it. */
+  recordUpTo(end: number): number {
+    const line = this.nextLine();
+    this.#line = line + this.#breaks(this.#at, end);
+    this.#at = end;
+    return line;
+  }
+
+  /** Leaves the empty lines behind. */
+  nextLine(): number {
+    const from = this.#at;
+    while (this.#text[this.#at] === 10 || this.#text[this.#at] === 13) this.#at += 1;
+    this.#line += this.#breaks(from, this.#at);
+    return this.#line;
+  }
+
+  #breaks(from: number, to: number): number {
+    return this.#text.toString('latin1', from, to).split(BREAK).length - 1;
+  }
+}
+
+/** What separates the columns: a line `sep=;` says it, or the header shows it. */
+function separatorOf(text: Buffer): { separator: string; from: number } {
+  const head = text.toString('latin1', 0, MAX_ROW_BYTES);
+  const [line = '', said] = /^"?sep=(.)"?[\t,;]*(?:\r\n|\r|\n|$)/i.exec(head) ?? [];
+  if (said !== undefined && SEPARATORS.includes(said)) return { separator: said, from: line.length };
+  const [header = ''] = head.trimStart().split(BREAK);
+  const count = (separator: string) => header.split(separator).length;
+  const [first = ',', ...others] = SEPARATORS;
+  return { separator: others.reduce((best, one) => (count(one) > count(best) ? one : best), first), from: 0 };
+}
+
+function* chunksOf(bytes: Buffer): Generator<Buffer> {
+  for (let from = 0; from < bytes.length; from += CHUNK_BYTES) yield bytes.subarray(from, from + CHUNK_BYTES);
+}
+
+/** By the code of csv-parse, whose messages quote the file. */
+const FAULTS: Readonly<Record<string, string>> = {
+  CSV_MAX_RECORD_SIZE: 'the row exceeds 64 KiB, or a quote in it is not closed',
+  CSV_QUOTE_NOT_CLOSED: 'a quote is not closed',
+  CSV_INVALID_CLOSING_QUOTE: 'text follows a closing quote',
+  INVALID_OPENING_QUOTE: 'a quote is inside a cell that is not quoted',
+};
+
+function faultOf({ code }: CsvError): string {
+  return FAULTS[code] ?? 'it cannot be parsed';
+}
+
+/** The paths of the columns. A column without a name has an empty one. */
+function columnsOf(header: readonly string[]): string[] {
+  const columns = header.map((name) => name.replace(/^[ \t]+|[ \t]+$/g, ''));
+  const faults = columns.flatMap((name, at) => {
+    const fault = columnFault(columns, name, at);
+    return fault === undefined ? [] : [`column ${at + 1} ${fault}`];
+  });
+  const [first] = faults;
+  if (first === undefined) return columns;
+  const others = faults.length === 1 ? '' : ` (and ${faults.length - 1} more columns are wrong)`;
+  throw new BatchFileError(`the header is invalid: ${first}${others}`);
+}
+
+function columnFault(columns: readonly string[], name: string, at: number): string | undefined {
+  if (name === '') return undefined;
+  // The schema of the request checks the keys of metadata, which may contain dots.
+  if (!COLUMN.test(name) && !(name.startsWith(METADATA) && name.length <= MAX_METADATA_COLUMN))
+    return 'is not the path of a field, such as receiver.bankName. Separate columns by commas, semicolons or tabs';
+  if (columns.indexOf(name) < at) return `repeats ${name}`;
+  const isMetadata = name.startsWith(METADATA);
+  if (!isMetadata && columns.some((other) => other.startsWith(`${name}.`)))
+    return `is ${name}, which other columns divide into fields`;
+  return undefined;
+}
+
+/** `receiver.bankName` becomes a field of the object `receiver`. An empty cell is an absent field. */
+function rowOf(columns: readonly string[], cells: readonly string[], line: number): object {
+  const [missing, beyond] = [columns.slice(cells.length), cells.slice(columns.length)];
+  if ([...missing, ...beyond].some((text) => text !== ''))
+    throw new BatchFileError(
+      `line ${line} is invalid: it has ${cells.length} instead of ${columns.length} cells`,
+    );
+  const row = new Map<string, unknown>();
+  for (const [at, column] of columns.entries()) {
+    const cell = cells[at] ?? '';
+    if (cell === '') continue;
+    if (column === '')
+      throw new BatchFileError(
+        `line ${line} is invalid: column ${at + 1} has text, and no name in the header`,
+      );
+    set(row, pathOf(column), cell);
+  }
+  return objectOf(row);
+}
+
+function pathOf(column: string): string[] {
+  return column.startsWith(METADATA) ? ['metadata', column.slice(METADATA.length)] : column.split('.');
+}
+
+function set(row: Map<string, unknown>, [name = '', ...rest]: readonly string[], value: string): void {
+  if (rest.length === 0) {
+    row.set(name, value);
+    return;
+  }
+  const known = row.get(name);
+  const inner: Map<string, unknown> = known instanceof Map ? known : new Map();
+  row.set(name, inner);
+  set(inner, rest, value);
+}
+
+function objectOf(row: ReadonlyMap<string, unknown>): object {
+  return Object.fromEntries(
+    Array.from(row, ([name, value]) => [name, value instanceof Map ? objectOf(value) : value]),
+  );
+}

@@ -1,0 +1,203 @@
+/**
+ * The keys of a process: those that encrypt, and the hashes of bearer keys. Only a test may run without encryption keys, or with
+ * secrets that this repository publishes for trials, the demo and its tests.
+ */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { KeyRing } from '../encryption/key-ring.ts';
+import {
+  type Environment,
+  isLoopback,
+  isTest,
+  orThrow,
+  problemsOf,
+  type Read,
+  readVariables,
+} from './environment.ts';
+import { secret } from './values.ts';
+
+const KEY_BYTES = 32;
+/** No dot, which separates the parts of a sealed token. */
+const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** `keyId:base64(32 bytes)[,keyId:…]`. Its issues never quote a key. */
+const keyMap = z.string().transform((text, context): ReadonlyMap<string, Buffer> => {
+  const keys = new Map<string, Buffer>();
+  for (const entry of text.split(',')) {
+    const [keyId = '', base64 = ''] = entry.trim().split(':');
+    const key = Buffer.from(base64, 'base64');
+    if (KEY_ID.test(keyId) && key.length === KEY_BYTES && !keys.has(keyId)) keys.set(keyId, key);
+    else context.addIssue({ code: 'custom', message: 'must be keyId:base64(32 bytes) pairs, each id once' });
+  }
+  return keys;
+});
+
+const UNLESS_TEST = 'unless `PAYMENTS_ENVIRONMENT=test` and `PAYMENTS_BASE_URL` is a loopback address';
+
+export const keyShape = {
+  PAYOUTS_ENCRYPTION_KEYS: secret.pipe(keyMap).optional().meta({
+    description:
+      'The keys that encrypt payloads in Temporal: `keyId:base64(32 bytes)[,keyId:…]`. The first key encrypts; all keys decrypt. Give every process the same keys.',
+    requiredWhen: UNLESS_TEST,
+  }),
+  PAYOUTS_TOKEN_KEYS: secret
+    .pipe(keyMap)
+    .optional()
+    .meta({
+      description:
+        'The keys that encrypt tokens a second time, in the same form as `PAYOUTS_ENCRYPTION_KEYS`. Only workers have them: the API server and the codec server refuse to start with them.',
+      requiredWhen: `for workers, ${UNLESS_TEST}`,
+    }),
+  PAYOUTS_AUTHORIZATION_KEYS: secret
+    .pipe(keyMap)
+    .optional()
+    .meta({
+      description:
+        'The keys that encrypt the links and the codes of [user authorizations](http.md#authorize-a-user), in the same form as `PAYOUTS_ENCRYPTION_KEYS`. Give workers and API servers the same keys, other than `PAYOUTS_TOKEN_KEYS`. Without them, an API server authorizes no users. The codec server refuses to start with them.',
+      requiredWhen: `for workers with \`PAYMENTS_REDIRECT_URI\`, ${UNLESS_TEST}`,
+    }),
+};
+
+const schema = z.object(keyShape);
+
+const MISSING = {
+  PAYOUTS_ENCRYPTION_KEYS:
+    'is missing: only PAYMENTS_ENVIRONMENT=test with a loopback PAYMENTS_BASE_URL may run without it',
+  PAYOUTS_TOKEN_KEYS: 'is missing: it encrypts tokens',
+  PAYOUTS_AUTHORIZATION_KEYS: 'is missing: it encrypts the codes of user authorizations',
+} as const;
+
+export interface Keys {
+  /** Encrypts payloads. Undefined only in a test against loopback. */
+  payloads: KeyRing | undefined;
+  /** Encrypts tokens a second time. */
+  tokens: KeyRing | undefined;
+  /** Encrypts the links and codes of user authorizations. */
+  authorizations: KeyRing | undefined;
+}
+
+/** Throws `ConfigError` if the keys are invalid, or missing where they are required. */
+export function encryptionKeys(environment: Environment): Keys {
+  return orThrow(readKeys(environment));
+}
+
+/** Without the `needed` keys, the process does not start, except in a test against loopback. */
+export function readKeys(
+  environment: Environment,
+  needed: readonly (keyof typeof MISSING)[] = ['PAYOUTS_ENCRYPTION_KEYS'],
+): Read<Keys> {
+  const keys = readVariables(schema, environment);
+  const missing = mayRunWithoutKeys(environment) ? [] : needed.filter((name) => !environment[name]);
+  const problems = [...problemsOf(keys), ...missing.map((name) => `${name}: ${MISSING[name]}`)];
+  if (!keys.ok) return { ok: false, problems };
+  for (const [name, own] of Object.entries(keys.value))
+    if (own) problems.push(...keyProblems(environment, name, own.values()));
+  if (problems.length > 0) return { ok: false, problems };
+  const {
+    PAYOUTS_ENCRYPTION_KEYS: payloads,
+    PAYOUTS_TOKEN_KEYS: tokens,
+    PAYOUTS_AUTHORIZATION_KEYS: authorizations,
+  } = keys.value;
+  return {
+    ok: true,
+    value: { payloads: ringOf(payloads), tokens: ringOf(tokens), authorizations: ringOf(authorizations) },
+  };
+}
+
+function ringOf(keys: ReadonlyMap<string, Buffer> | undefined): KeyRing | undefined {
+  return keys && new KeyRing(keys);
+}
+
+/**
+ * For a process that does not need these keys, and so could only leak them: reads the others, and reports each of these
+ * that it was given. `what`: such as `the API server`.
+ */
+export function readKeysExcept(
+  environment: Environment,
+  foreign: readonly (keyof typeof MISSING)[],
+  what: string,
+): Read<Keys> {
+  const own = Object.fromEntries(
+    Object.entries(environment).filter(([name]) => !foreign.some((one) => one === name)),
+  );
+  const given = foreign.filter((name) => environment[name]);
+  const keys = readKeys(own);
+  if (given.length === 0) return keys;
+  return {
+    ok: false,
+    problems: [...problemsOf(keys), ...given.map((name) => `${name}: must not be given to ${what}`)],
+  };
+}
+
+/** Only a test that no other machine can reach may leave payloads unencrypted. */
+export function mayRunWithoutKeys(environment: Environment): boolean {
+  return isTest(environment) && isLoopback(environment['PAYMENTS_BASE_URL'] ?? '');
+}
+
+export interface HashedKey {
+  /** SHA-256 of the key, 32 bytes. */
+  hash: Buffer;
+}
+
+export function keyHash(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+/** The key in an `authorization` header. Undefined if the header is missing or has another form. */
+export function bearerKey(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+}
+
+/** The entry of a key, if `keys` contains it. */
+export function findKey<Key extends HashedKey>(keys: readonly Key[], key: string): Key | undefined {
+  const given = keyHash(key);
+  // Compares with every key, each in constant time, so that the timing reveals nothing about the keys.
+  const [known] = keys.filter(({ hash }) => timingSafeEqual(hash, given));
+  return known;
+}
+
+const sha256 = (secret: string | Uint8Array) => createHash('sha256').update(secret).digest('hex');
+
+/** The demo and the simulator; `deploy/trial-callers.json` and the pages with its hashes; the fuzzing. */
+const TEXTS = ['demo-secret', 'trial-starter', 'trial-approver', 'fuzz-codec-bearer-key', 'fuzz-app-secret'];
+/** The example of `PAYOUTS_EVENTS_FILE`; the simulation. */
+const EVENT_SECRETS = [
+  'whsec_ZXhhbXBsZS1leGFtcGxlLWV4YW1wbGUtZXhhbXBsZS0=',
+  'whsec_c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=',
+];
+/** The simulation. */
+const KEYS = ['c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=', 'bmV4dC1uZXh0LW5leHQtbmV4dC1uZXh0LW5leHQtMzI='];
+const PUBLISHED: ReadonlySet<string> = new Set([
+  ...[...TEXTS, ...EVENT_SECRETS].map(sha256),
+  ...KEYS.map((key) => sha256(Buffer.from(key, 'base64'))),
+]);
+
+/** A random key of 32 bytes has fewer with a probability below 1e-30. */
+const MIN_DISTINCT_BYTES = 8;
+
+const IS_PUBLISHED =
+  'is published with this project: only PAYMENTS_ENVIRONMENT=test may use it. Make your own';
+
+/** `name` names the variable or the field. The secret is the text itself, or `{ hash }`, its SHA-256. */
+export function publishedProblems(
+  environment: Environment,
+  name: string,
+  secrets: readonly (string | { hash: Uint8Array })[],
+): string[] {
+  if (isTest(environment)) return [];
+  const hashes = secrets.map((secret) =>
+    typeof secret === 'string' ? sha256(secret) : Buffer.from(secret.hash).toString('hex'),
+  );
+  return hashes.some((hash) => PUBLISHED.has(hash)) ? [`${name}: ${IS_PUBLISHED}`] : [];
+}
+
+/** The same for keys of encryption, which must also be random. */
+export function keyProblems(environment: Environment, name: string, keys: Iterable<Uint8Array>): string[] {
+  if (isTest(environment)) return [];
+  const all = [...keys];
+  if (all.some((key) => PUBLISHED.has(sha256(key)))) return [`${name}: ${IS_PUBLISHED}`];
+  if (all.some((key) => new Set(key).size < MIN_DISTINCT_BYTES))
+    return [`${name}: is not random: only PAYMENTS_ENVIRONMENT=test may use it. Make your own`];
+  return [];
+}

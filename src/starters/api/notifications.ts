@@ -1,0 +1,245 @@
+/**
+ * `POST /v1/notifications/{app}`: limits the size, verifies the raw bytes, parses, limits unverified senders, signals the
+ * payout, responds.
+ */
+
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Receipt } from '../../config/api-config.ts';
+import type { Callers } from '../../config/callers.ts';
+import { appName } from '../../contract/fields.ts';
+import { type EventLogger, logEvent } from '../../domain/telemetry.ts';
+import { FloodGate } from '../../http/log.ts';
+import { problemFor, requireNoAppInQuery } from '../../http/problems.ts';
+import { eventLogger } from '../../observability/log.ts';
+import {
+  type NotificationFields,
+  NotificationFormatError,
+  type NotificationVerifier,
+  parseNotification,
+} from '../../payments/index.ts';
+import type { Clock } from '../../runtime/runtime.ts';
+import { networkOf, TokenBuckets } from '../../runtime/token-buckets.ts';
+import { Problem, tooManyRequests, unavailable } from '../../service/problem.ts';
+import type { ApiMetrics, NotificationResult } from './monitoring.ts';
+import { type Received, type Receiver, TooManySignalsError } from './receiver.ts';
+
+/** The unverified notifications of each address. A provider with a limit of 20 calls per second sends fewer. */
+const UNVERIFIED = { burst: 1_000, refillMs: 10 };
+
+interface NotificationParts {
+  receiver: Receiver;
+  verifier: NotificationVerifier;
+  fields: NotificationFields;
+  receipt: Receipt | undefined;
+  metrics: ApiMetrics;
+  clock: Clock;
+  callers: Pick<Callers, 'keys'>;
+}
+
+/** What the route remembers of earlier notifications. */
+interface Counters {
+  unmatched: FloodGate;
+  senders: TokenBuckets;
+}
+
+const id = (description: string) => z.string().optional().describe(description);
+
+/** The spellings of the specification. PAYMENTS_NOTIFICATION_FIELDS names others. */
+const notificationBody = z
+  .looseObject({
+    orderId: id("the provider's id of the order; also order_id"),
+    partnerOrderId: id('the id that the create named; also partner_order_id, outOrderId and out_order_id'),
+    status: id('the status. It decides nothing: the payout queries the provider'),
+  })
+  .describe(
+    'At least one id is required: at the top, in `data`, in `receiver` or in `data.receiver`. `PAYMENTS_NOTIFICATION_FIELDS` names other places. All other fields are ignored',
+  );
+
+const taken = z.strictObject({ received: z.enum(['delivered', 'ended', 'unknown']) });
+
+type NotificationRequest = FastifyRequest<{ Params: { app: string } }>;
+
+const NOTIFICATION_SCHEMA = {
+  summary:
+    'Receive a notification of the provider. Verified by the configured scheme. The content type does not matter',
+  body: notificationBody,
+  responses: {
+    202: {
+      description:
+        'delivered, or kept for two minutes until its payout is known. `PAYMENTS_NOTIFICATION_RECEIPT` replaces this response',
+      schema: taken,
+    },
+  },
+  problems: {
+    400: 'no notification, or the query names an application',
+    401: 'not verified',
+    404: 'not a valid application name',
+    408: 'the request did not arrive within 10 s',
+    413: 'the body exceeds 64 KiB',
+    429: 'too many from this address, or about this order',
+    503: 'send it again',
+  },
+};
+
+const RESULTS: Record<number, NotificationResult> = {
+  400: 'unusable',
+  401: 'refused',
+  404: 'unusable',
+  413: 'unusable',
+  429: 'limited',
+};
+
+export function notificationRoute(server: FastifyInstance, parts: NotificationParts): void {
+  const unmatched = new FloodGate((counted) => server.log.info(counted, 'more notifications'));
+  const refused = new RefusedNotifications({ ...parts, log: eventLogger(server.log) });
+  server.addHook('onClose', async () => {
+    unmatched.close();
+    refused.close();
+  });
+  const senders = new TokenBuckets(UNVERIFIED, parts.clock);
+  // In its own scope, where every body remains raw bytes.
+  server.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    // Fastify refuses a content type that it cannot parse. The verifier gets the headers as they came.
+    scope.addHook('onRequest', async (request) => {
+      request.headers = { 'content-type': undefined };
+    });
+    // Also of a request that never reaches the handler.
+    scope.addHook<{ Params: { app: string } }>('onError', async ({ params }, _reply, error) => {
+      const { status, message } = problemFor(error);
+      parts.metrics.countNotification(RESULTS[status] ?? 'not_taken');
+      refused.count(params.app, message);
+    });
+    scope.setValidatorCompiler(() => () => true);
+    const path = '/v1/notifications/:app';
+    scope.post<{ Params: { app: string } }>(path, { schema: NOTIFICATION_SCHEMA }, async (request, reply) => {
+      const received = await receive(parts, { unmatched, senders }, request);
+      parts.metrics.countNotification(received);
+      const { status, type, body } = parts.receipt ?? {
+        ...{ status: 202, type: 'application/json', body: JSON.stringify({ received }) },
+      };
+      return reply.code(status).type(type).send(body);
+    });
+  });
+}
+
+async function receive(
+  { verifier, receiver, fields }: NotificationParts,
+  { unmatched, senders }: Counters,
+  request: NotificationRequest,
+): Promise<Received> {
+  const app = appName.safeParse(request.params.app);
+  if (!app.success) throw new Problem('not-found', 'no such application');
+  requireNoAppInQuery(request);
+  const rawBody = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const { result, reason } = await verifier.verify({
+    rawBody,
+    headers: request.raw.headers,
+    now: Date.now(),
+  });
+  if (result === 'rejected') throw new Problem('notification-not-verified', reason ?? 'rejected');
+  const notification = parse(rawBody, fields);
+  if (notification.orderId === undefined && notification.partnerOrderId === undefined)
+    throw new Problem('notification-unusable', 'contains no order id; see PAYMENTS_NOTIFICATION_FIELDS');
+  const isVerified = result === 'verified';
+  const network = networkOf(request.ip);
+  // Verified senders have their own capacity: a flood takes nothing from them, also behind the same proxy.
+  if (!isVerified && !senders.take(network))
+    throw tooManyRequests('too many unverified notifications from this address', senders.waitMs(network));
+  const received = await receiver.receive(app.data, notification).catch((error: unknown) => {
+    if (error instanceof TooManySignalsError)
+      throw tooManyRequests('too many notifications about this order', error.waitMs);
+    throw unavailable('notification-not-delivered', 'could not be delivered now: send it again', error);
+  });
+  if (received !== 'unknown' || unmatched.admits('unknown'))
+    request.log.info({ app: app.data, received, verified: isVerified }, 'notification');
+  return received;
+}
+
+function parse(rawBody: Buffer, fields: NotificationFields) {
+  try {
+    return parseNotification(rawBody, fields);
+  } catch (error) {
+    if (error instanceof NotificationFormatError) throw new Problem('notification-unusable', error.message);
+    throw error;
+  }
+}
+
+const INTERVAL_MS = 60_000;
+/** Of all applications that no key names: the sender chooses the path. */
+const OTHER = 'other';
+
+interface Interval {
+  sinceMs: number;
+  counts: Map<string, number>;
+  cancel: () => void;
+}
+
+interface RefusedParts {
+  log: EventLogger;
+  clock: Clock;
+  callers: Pick<Callers, 'keys'>;
+}
+
+/**
+ * Logs refused notifications as counts: at most one line per minute and application, because anybody can send them. A line
+ * has nothing of a notification: the reasons are our own words, and applications are those of the configuration.
+ */
+class RefusedNotifications {
+  private readonly parts: RefusedParts;
+  private readonly intervals = new Map<string, Interval>();
+
+  constructor(parts: RefusedParts) {
+    this.parts = parts;
+  }
+
+  /**
+   * The first notification of an application leaves a line at once; the others are counted up to the end of the minute.
+   * `reason` must come from a small set, and contain no input.
+   */
+  count(app: string, reason: string): void {
+    const name = this.isKnown(app) ? app : OTHER;
+    const running = this.intervals.get(name);
+    const counts = running?.counts ?? new Map<string, number>();
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    if (!running) this.write(name, { sinceMs: this.parts.clock.wallMs(), counts });
+  }
+
+  /** Writes the counts that are left. */
+  close(): void {
+    for (const [name, { sinceMs, counts, cancel }] of this.intervals) {
+      cancel();
+      this.log(name, sinceMs, counts);
+    }
+    this.intervals.clear();
+  }
+
+  /** Writes a line, and counts for the next one. */
+  private write(name: string, { sinceMs, counts }: Pick<Interval, 'sinceMs' | 'counts'>): void {
+    this.log(name, sinceMs, counts);
+    const { clock } = this.parts;
+    const next = { sinceMs: clock.wallMs(), counts: new Map<string, number>() };
+    const end = () => {
+      this.intervals.delete(name);
+      if (next.counts.size > 0) this.write(name, next);
+    };
+    this.intervals.set(name, { ...next, cancel: clock.after(INTERVAL_MS, end) });
+  }
+
+  private log(app: string, sinceMs: number, counts: ReadonlyMap<string, number>): void {
+    if (counts.size === 0) return;
+    const since = new Date(sinceMs).toISOString();
+    logEvent(this.parts.log, 'notifications.refused', { app, since, counts: Object.fromEntries(counts) });
+  }
+
+  private isKnown(app: string): boolean {
+    return (
+      app === 'default' ||
+      this.parts.callers.keys.some(
+        ({ caller }) => caller.applications !== 'any' && caller.applications.includes(app),
+      )
+    );
+  }
+}
