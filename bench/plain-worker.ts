@@ -2,7 +2,6 @@
  * The common solution: the same workflows, but every worker process limits the queue of API calls with Temporal's own
  * `maxTaskQueueActivitiesPerSecond`, and calls are not spaced.
  */
-
 import { Worker } from '@temporalio/worker';
 import { temporalClientPairs, temporalHistories } from '../src/activities/payout/earlier-runs.ts';
 import type { Claim } from '../src/activities/payout/send-once.ts';
@@ -19,7 +18,7 @@ import { dataConverter } from '../src/encryption/payload-codec.ts';
 import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
 import { connectWorker } from '../src/temporal/worker-connection.ts';
 import { providerClient } from '../src/workers/provider-client.ts';
-import { installRuntime } from '../src/workers/temporal-runtime.ts';
+import { installRuntime } from '../src/workers/telemetry.ts';
 import { TokenCache } from '../src/workers/tokens/token-cache.ts';
 import { tokenHistories } from '../src/workers/tokens/token-histories.ts';
 import { TokenRenewals } from '../src/workers/tokens/token-renewals.ts';

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../src/temporal/namespace.ts';
 import { endProcess, hasEnded, stopProcess } from './child-process.ts';
 import { existingServer } from './dev-server/existing.ts';
 import { freePorts, loopback } from './dev-server/ports.ts';

@@ -7,8 +7,8 @@ import {
   ENDPOINT_ATTENTION,
   type Explained,
   FOLLOW_UP_ATTENTION,
-  OPENING_ATTENTION,
   PAYOUT_ATTENTION,
+  RECEIVING_ACCOUNT_ATTENTION,
   TOKEN_ATTENTION,
   WHILE_OPEN,
   WORKFLOW_ATTENTION,
@@ -20,12 +20,12 @@ import {
   AUTHORIZATION_MEANINGS,
   BATCH_PHASE_MEANINGS,
   FAILURE_MEANINGS,
-  OPENING_OUTCOME_MEANINGS,
-  OPENING_PHASE_MEANINGS,
-  OPENING_REASON_MEANINGS,
   OUTCOME_MEANINGS,
   PHASE_MEANINGS,
   REASON_MEANINGS,
+  RECEIVING_ACCOUNT_OUTCOME_MEANINGS,
+  RECEIVING_ACCOUNT_PHASE_MEANINGS,
+  RECEIVING_ACCOUNT_REASON_MEANINGS,
   ROW_END_MEANINGS,
 } from '../src/contract/meanings.ts';
 import { PROBLEM_KINDS, PROBLEMS, problemType } from '../src/contract/problems.ts';
@@ -33,7 +33,7 @@ import { WORKER_METRICS } from '../src/domain/metrics.ts';
 import { BUSINESS_EVENTS } from '../src/domain/telemetry.ts';
 import { API_METRICS } from '../src/starters/api/monitoring.ts';
 import { EXIT } from '../src/starters/cli/answer.ts';
-import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../src/temporal/namespace.ts';
 import { anchorOf, code, table } from './markdown.ts';
 import {
   CLI_ERRORS,
@@ -51,8 +51,8 @@ export const REFERENCE_PAGE = join(import.meta.dirname, '../docs/reference.md');
 
 const HEAD = `# Reference
 
-Every public code and name, with its meaning and what to do. \`scripts/write-reference.ts\` writes this page from the
-tables in the code; change it there. Environment variables: [configuration](configuration.md).`;
+Every public code and name, with its meaning and, where there is something to do, what to do. Settings are in
+[Configuration](configuration.md). \`scripts/write-reference.ts\` writes this page from the tables in the code.`;
 
 interface Section {
   title: string;
@@ -64,7 +64,7 @@ interface Section {
 const SECTIONS: readonly Section[] = [
   {
     title: 'Payouts',
-    text: 'The `state` of a payout contains its `phase`. At the end, it also contains the `outcome` and, if no payment arrived, a `reason`.',
+    text: 'The `state` of a payout contains its `phase`. When it has finished, it also contains the `outcome` and, if no payment arrived, a `reason`.',
     parts: [
       { title: 'Phases', table: explained('phase', PHASE_MEANINGS) },
       { title: 'Outcomes', table: explained('outcome', OUTCOME_MEANINGS) },
@@ -75,7 +75,7 @@ const SECTIONS: readonly Section[] = [
           ['code', 'outcome', 'meaning', 'what to do'],
           codesOf(REASON_MEANINGS).map((name) => {
             const { outcome, meaning, action } = REASON_MEANINGS[name];
-            return [code(name), code(outcome), meaning, action];
+            return [code(name), code(outcome), meaning, todo(action)];
           }),
         ),
       },
@@ -92,9 +92,9 @@ const SECTIONS: readonly Section[] = [
   {
     title: 'Receiving account requests',
     parts: [
-      { title: 'Request phases', table: explained('phase', OPENING_PHASE_MEANINGS) },
-      { title: 'Request outcomes', table: explained('outcome', OPENING_OUTCOME_MEANINGS) },
-      { title: 'Request reason codes', table: explained('code', OPENING_REASON_MEANINGS) },
+      { title: 'Request phases', table: explained('phase', RECEIVING_ACCOUNT_PHASE_MEANINGS) },
+      { title: 'Request outcomes', table: explained('outcome', RECEIVING_ACCOUNT_OUTCOME_MEANINGS) },
+      { title: 'Request reason codes', table: explained('code', RECEIVING_ACCOUNT_REASON_MEANINGS) },
     ],
   },
   {
@@ -110,7 +110,7 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'User authorizations',
-    text: 'The outcome of an attempt to authorize the application. The callback page shows it in words. If the provider was called, it is the result of the workflow `userAuthorization`.',
+    text: 'The callback page shows the outcome in words. If the provider was called, it is the result of the workflow `userAuthorization`.',
     table: explained('outcome', AUTHORIZATION_MEANINGS),
   },
   {
@@ -123,17 +123,17 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Attention codes',
-    text: '`needsAttention` marks what a person should look at, and `reasons` contains these codes. `npm run payouts -- list --attention` and the search attribute `PayoutNeedsAttention` find them.',
+    text: '`reasons` of what [needs attention](operations.md#attention-flags).',
     parts: [
       {
         title: 'Payouts that need attention',
-        text: `For a payout in review, see [Resolve a payout in review](operations.md#resolve-a-payout-in-review). These end with the payout: ${WHILE_OPEN.map(code).join(', ')}. An operator [acknowledges](operations.md#attention-flags) the others after its end.`,
+        text: `For a payout in review, see [Resolve a payout in review](operations.md#resolve-a-payout-in-review). These end with the payout: ${WHILE_OPEN.map(code).join(', ')}. An operator acknowledges the others afterwards.`,
         table: explained('code', PAYOUT_ATTENTION),
       },
       {
         title: 'Receiving accounts',
         text: 'For a request in review, see [Resolve a receiving account in review](operations.md#resolve-a-receiving-account-in-review).',
-        table: explained('code', OPENING_ATTENTION),
+        table: explained('code', RECEIVING_ACCOUNT_ATTENTION),
       },
       {
         title: 'Tokens',
@@ -142,7 +142,7 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'Follow-ups',
-        text: 'Found after the end of a payout; see [operations](operations.md#follow-ups).',
+        text: 'Found after a payout finished; see [operations](operations.md#follow-ups).',
         table: explained('code', FOLLOW_UP_ATTENTION),
       },
       {
@@ -177,7 +177,7 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'HTTP problems',
-        text: 'Errors of the API server are RFC 9457 problem documents: `type` names the problem and does not change, and `detail` describes the error. The API server explains each `type` at its address. [schemas/problem.json](../schemas/problem.json)',
+        text: '`type` of a [problem document](http.md#routes) of the API server, as in [schemas/problem.json](../schemas/problem.json).',
         table: table(
           ['type', 'status', 'meaning', 'what to do'],
           PROBLEM_KINDS.map((kind) => {
@@ -193,7 +193,7 @@ const SECTIONS: readonly Section[] = [
           codesOf(EXIT_MEANINGS).map((name) => [
             `${EXIT[name]}`,
             EXIT_MEANINGS[name].meaning,
-            EXIT_MEANINGS[name].action,
+            todo(EXIT_MEANINGS[name].action),
           ]),
         ),
       },
@@ -230,7 +230,7 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Search attributes',
-    text: 'They hold ids and statuses, and no personal data. Saved queries: [the Temporal UI](temporal-ui.md#the-list).',
+    text: 'Saved queries: [the Temporal UI](temporal-ui.md#the-list).',
     table: table(
       ['name', 'type', 'meaning'],
       codesOf(SEARCH_ATTRIBUTE_MEANINGS).map((name) => [
@@ -242,7 +242,7 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Memo fields',
-    text: 'Memos hold no personal data. They are encrypted like payloads.',
+    text: 'Memos are encrypted like payloads, and hold no personal data.',
     table: table(
       ['field', 'on', 'written by', 'meaning'],
       Object.entries(MEMO_FIELDS).map(([name, { on, writer, meaning }]) => [code(name), on, writer, meaning]),
@@ -267,7 +267,7 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'Metrics of a worker',
-        text: 'At `PAYOUTS_METRICS_LISTEN`. The gauges of an application are 0 in workers that do not own its rate-limit lease: sum them over all workers. Without an owner, [the sum says nothing](observability.md#metrics).',
+        text: 'At `PAYOUTS_METRICS_LISTEN`. Gauges of an application come from its [lease owner](observability.md#metrics).',
         table: metrics(tableOf(WORKER_METRICS)),
       },
       {
@@ -303,10 +303,15 @@ function written({ title, text, table: rows, parts = [] }: Section, level: strin
     .join('\n\n');
 }
 
+/** An empty cell where there is nothing to do. */
+function todo(action: string): string {
+  return action.replace(/^Nothing\. ?/, '');
+}
+
 function explained(name: string, rows: Readonly<Record<string, Explained>>): string {
   return table(
     [name, 'meaning', 'what to do'],
-    Object.entries(rows).map(([one, { meaning, action }]) => [code(one), meaning, action]),
+    Object.entries(rows).map(([one, { meaning, action }]) => [code(one), meaning, todo(action)]),
   );
 }
 
@@ -338,7 +343,7 @@ function metrics(rows: readonly Metric[]): string {
       unit,
       labels.map(code).join(', '),
       meaning,
-      action,
+      todo(action),
     ]),
   );
 }

@@ -11,7 +11,8 @@ import { countingInto, printBranches } from './coverage/branches.ts';
 import { Tally } from './coverage/tally.ts';
 import { MUTANTS } from './mutants/mutants.ts';
 import { runMutants } from './mutants/run.ts';
-import { type Plan, planOf } from './payouts/plan.ts';
+import { planOf } from './payouts/plan.ts';
+import type { Plan } from './payouts/planned.ts';
 import { type Summary, summarySchema } from './seed-process.ts';
 
 const HISTORIES = join(import.meta.dirname, '../test/histories');

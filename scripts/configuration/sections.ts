@@ -117,12 +117,12 @@ export const CALLERS_EXAMPLE = `[
 export const SECTIONS: readonly Section[] = [
   {
     title: 'Temporal',
-    text: "Workers, the API server, the CLI and the client library read these. They are Temporal's own: see [its documentation](https://docs.temporal.io/references/client-environment-configuration). `TEMPORAL_GRPC_META_NAME` adds the gRPC header `name`.",
+    text: "Workers, the API server, the CLI and the client library read [Temporal's own variables](https://docs.temporal.io/references/client-environment-configuration). `TEMPORAL_GRPC_META_NAME` adds the gRPC header `name`.",
     tables: [{ shape: temporalShape }],
   },
   {
     title: 'Encryption keys',
-    text: 'Every process that reads or writes payloads needs `PAYOUTS_ENCRYPTION_KEYS`. [Operations](operations.md#encryption-keys) describes how to make and rotate keys.',
+    text: 'Every process that reads or writes payloads needs `PAYOUTS_ENCRYPTION_KEYS`. To create and rotate keys, see [Operations](operations.md#encryption-keys).',
     tables: [{ shape: keyShape }],
   },
   {
@@ -138,7 +138,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'API server',
-    text: '`npm run api`. It also reads [Temporal](#temporal), `PAYOUTS_ENCRYPTION_KEYS` and `PAYOUTS_AUTHORIZATION_KEYS`. It refuses to start with `PAYOUTS_TOKEN_KEYS`. It never calls the provider and holds no secret of an application.',
+    text: '`npm run api`. It also reads [Temporal](#temporal), `PAYOUTS_ENCRYPTION_KEYS` and `PAYOUTS_AUTHORIZATION_KEYS`. It refuses to start with `PAYOUTS_TOKEN_KEYS`. It holds no secret of an application.',
     tables: [{ shape: apiShape }],
   },
   {
@@ -148,7 +148,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Codec server',
-    text: '`npm run codec-server`. It also reads `PAYOUTS_ENCRYPTION_KEYS`, without which it does not start. It refuses to start with `PAYOUTS_TOKEN_KEYS` and `PAYOUTS_AUTHORIZATION_KEYS`.',
+    text: '`npm run codec-server`. It also reads `PAYOUTS_ENCRYPTION_KEYS`, which it requires. It refuses to start with `PAYOUTS_TOKEN_KEYS` and `PAYOUTS_AUTHORIZATION_KEYS`.',
     tables: [{ shape: codecShape }],
   },
   {
@@ -158,7 +158,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Demo, tests and other commands',
-    text: '`npm run demo` sets the variables of its processes itself. The variables below tell the commands where to find what they need.',
+    text: 'These tell the commands where to find what they need.',
     tables: [
       { shape: commandShape },
       { title: 'Single tests', shape: testShape },
@@ -172,8 +172,13 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'The approvals file',
-    text: 'A JSON object for `payouts settings --approvals FILE`: which payouts require an [approval](how-it-works.md#approvals), whatever their request says. It is stored in Temporal, with the [shared settings](operations.md#shared-settings), and counts for every create that is sent from then on. The stricter of the two limits counts. An unknown application or field is refused.',
+    text: 'A JSON object for `payouts settings --approvals FILE`: which payouts require an [approval](how-it-works.md#approvals), whatever their request says. It is one of the [shared settings](operations.md#shared-settings). The stricter of the two limits applies. An unknown application or field is refused.',
     tables: [{ head: 'Field', shape: approvalsFile.shape, after: json(APPROVALS_EXAMPLE) }],
+  },
+  {
+    title: 'PAYOUTS_API_KEYS_FILE',
+    text: 'A JSON list of callers. [HTTP](http.md#keys) describes how to create keys, when changes take effect, and what the limits apply to.',
+    tables: [{ head: 'Field', shape: callerSchema.shape, after: json(CALLERS_EXAMPLE) }],
   },
   {
     title: 'PAYOUTS_NEXUS_FILE',
@@ -182,13 +187,8 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'PAYOUTS_EVENTS_FILE',
-    text: 'A JSON list of the endpoints that get [events](events.md). Workers read it once, at startup: restart them after a change. A change of `types` and a new endpoint apply to payouts that start from then on, everything else to all events that are not delivered yet. An unknown application or field, a URL that is not allowed or an unusable secret stops the worker.',
+    text: 'A JSON list of the endpoints that get [events](events.md). Workers read it once, at startup; [changes](events.md#name-endpoints) need a restart. An unknown application or field, a URL that is not allowed or an unusable secret stops the worker.',
     tables: [{ head: 'Field', shape: endpointEntry.shape, after: json(EVENTS_EXAMPLE) }],
-  },
-  {
-    title: 'PAYOUTS_API_KEYS_FILE',
-    text: 'A JSON list of callers. The API server reads it at startup and, within two seconds, after each change. An unusable file stops the start; later, it is logged as an error, and the earlier keys stay valid. It holds hashes, no keys. [HTTP](http.md#keys) describes how to make a key and what the limits apply to.',
-    tables: [{ head: 'Field', shape: callerSchema.shape, after: json(CALLERS_EXAMPLE) }],
   },
 ];
 

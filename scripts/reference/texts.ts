@@ -1,9 +1,8 @@
 /** What the reference says about names that the code only lists: errors, exit codes, search attributes, memos, metrics. */
-
 import type { PayoutsErrorCode } from '../../src/client/payouts-error.ts';
 import type { Explained } from '../../src/contract/attention-codes.ts';
 import type { EXIT } from '../../src/starters/cli/answer.ts';
-import type { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
+import type { SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 
 /** Those that `durable-payouts/client` exports; a test compares them. */
 export const CLIENT_ERRORS: Readonly<Record<string, Explained>> = {
@@ -30,7 +29,7 @@ export const CLIENT_ERRORS: Readonly<Record<string, Explained>> = {
   },
   TooManyReadsError: {
     meaning: 'Too many status reads are waiting for a worker. Nothing was queried.',
-    action: 'Read again later. Use `result` to wait for the end.',
+    action: 'Read again later. Wait with `result`.',
   },
   ConfigError: {
     meaning: '`connectPayouts` found unusable settings. `problems` has one line for each.',
@@ -58,20 +57,20 @@ export const CLIENT_CODES: Readonly<Record<PayoutsErrorCode, Explained>> = {
   },
   NO_USABLE_ANSWER: {
     meaning:
-      'From `reads`: the provider gave no usable answer. The innermost `cause` has the [type](#failures-of-activities).',
+      'From `reads`: the provider gave no usable response. The innermost `cause` has the [type](#failures-of-activities).',
     action: 'Repeat the read later.',
   },
   STOPPED: {
     meaning:
-      'The workflow was terminated, timed out or failed. Reconciliation starts payouts again. From `reads`: no worker answered in time.',
+      'The workflow was terminated, timed out or failed. Reconciliation starts payouts again. From `reads`: no worker responded in time.',
     action: 'Read again later.',
   },
   TOO_MANY_READS: {
     meaning: 'Too many status reads are waiting for a worker. Nothing was queried.',
-    action: 'Read again later. Use `result` to wait for the end.',
+    action: 'Read again later. Wait with `result`.',
   },
   TEMPORAL_UNAVAILABLE: {
-    meaning: 'Temporal did not answer, or refused the call. Whether the call was done is unknown.',
+    meaning: 'Temporal did not respond, or refused the call, which may have been done.',
     action: 'Repeat the call: every call can be repeated.',
   },
 };
@@ -88,15 +87,15 @@ export const TEMPORAL_ERRORS: Readonly<Record<string, Explained>> = {
   },
   WorkflowFailedError: {
     meaning:
-      'The start was bad input: `cause` is an `ApplicationFailure` of type `InvalidPayoutRequest`. From `reads`: no usable answer; the innermost `cause` has the [type](#failures-of-activities).',
+      'The start was bad input: `cause` is an `ApplicationFailure` of type `InvalidPayoutRequest`. From `reads`: no usable response; the innermost `cause` has the [type](#failures-of-activities).',
     action: 'Correct the request and start it again under the same id. Repeat a read later.',
   },
   WorkflowUpdateRPCTimeoutOrCancelledError: {
-    meaning: 'The update was not answered in time. Whether it was done is unknown.',
+    meaning: 'The update got no response in time, and may have been done.',
     action: 'Read the state, or send the update again.',
   },
   ServiceError: {
-    meaning: 'Temporal did not answer, or refused the call. Whether the call was done is unknown.',
+    meaning: 'Temporal did not respond, or refused the call, which may have been done.',
     action: 'Repeat the call: every call can be repeated.',
   },
 };
@@ -148,7 +147,7 @@ export const CLI_ERRORS: Readonly<Record<string, Explained & { exit: keyof typeo
   },
   NOT_CONFIRMED: {
     exit: 'refused',
-    meaning: 'A person did not confirm the change in production. Nothing was done.',
+    meaning: 'Nobody confirmed the change in production. Nothing was done.',
     action: 'Repeat the command and confirm it, or add `--yes`.',
   },
   NOT_TRIED: {
@@ -175,7 +174,7 @@ export const CLI_ERRORS: Readonly<Record<string, Explained & { exit: keyof typeo
 
 export const SEARCH_ATTRIBUTE_MEANINGS: Readonly<Record<keyof typeof SEARCH_ATTRIBUTES, string>> = {
   PayoutPhase:
-    'The [phase](#phases) in which the payout last came to rest. A phase that passes at once is not written.',
+    'The [phase](#phases) in which the payout last came to rest. A phase that passes immediately is not written.',
   PayoutOutcome: 'The [outcome](#outcomes). Absent while the payout is open.',
   PayoutApp:
     'The application, on payouts, follow-ups, batches, receiving accounts, token renewals, rate-limit leases and Nexus operations.',
@@ -185,7 +184,7 @@ export const SEARCH_ATTRIBUTE_MEANINGS: Readonly<Record<keyof typeof SEARCH_ATTR
   PayoutPair:
     'A hash of environment, application, `clientId` and `payerId` of a payout that ended with an order: [this pair works](how-it-works.md#what-a-confirmation-proves).',
   PayoutNeedsAttention:
-    'Whether a person should look. Also on follow-ups, receiving accounts, token renewals, event endpoints and reconciliations. Absent means no.',
+    'Whether an operator should look. Also on follow-ups, receiving accounts, token renewals, event endpoints and reconciliations. Absent means no.',
   PayoutReasons: 'The [attention codes](#attention-codes) of a flagged workflow. Absent means none.',
 };
 
@@ -216,7 +215,7 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
   createSent: {
     on: '`payout`',
     writer: 'the payout, reconciliation',
-    meaning: '`true`: a create was sent, or may have been sent.',
+    meaning: '`true`: a create call was sent, or may have been sent.',
   },
   stops: {
     on: '`payout`',
@@ -232,7 +231,7 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
     on: '`payoutAcknowledgement`',
     writer: 'the program that acknowledges',
     meaning:
-      'Who has seen which [flags](operations.md#attention-flags) of the payout and of its follow-up, the run of the payout that had ended, and when the follow-up had last found something.',
+      'Who has seen which [flags](operations.md#attention-flags) of the payout and of its follow-up, the run of the payout that had finished, and when the follow-up had last found something.',
   },
   settings: {
     on: '`rateLimitLease`',
@@ -241,14 +240,14 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
   },
   unpublishedEvents: {
     on: '`payout`, `payoutFollowUp`, `payoutBatch`, `tokenRenewal`',
-    writer: 'the workflow, at its end',
+    writer: 'the workflow, when it finishes',
     meaning: 'How many of its events could not be published. Reconciliation publishes them.',
   },
 };
 
 /** Results of a notification. */
 export const NOTIFICATION_RESULTS =
-  '`delivered`, `ended` (the payout has ended), `unknown` (kept for two minutes), `limited` (beyond a [limit](notifications.md#limits)), `refused` (not verified), `unusable` (not a notification) or `not_taken` (the sender must send it again)';
+  '`delivered`, `ended` (the payout has finished), `unknown` (kept for two minutes), `limited` (beyond a [limit](notifications.md#limits)), `refused` (not verified), `unusable` (not a notification) or `not_taken` (the sender must send it again)';
 
 /** Of the Temporal SDK, those that the dashboards and alerts use. */
 export const SDK_METRICS: Readonly<Record<string, Explained & { unit: string; labels: readonly string[] }>> =
@@ -279,7 +278,7 @@ export const SDK_METRICS: Readonly<Record<string, Explained & { unit: string; la
     temporal_sticky_cache_total_forced_eviction: {
       ...{ unit: 'workflow', labels: [] },
       meaning: 'Workflows that were evicted from memory',
-      action: 'When it grows all the time, start more workers: each evicted workflow is replayed.',
+      action: 'When it keeps growing, start more workers: each evicted workflow is replayed.',
     },
     temporal_activity_execution_failed: {
       ...{ unit: 'activity', labels: ['activity_type'] },

@@ -1,5 +1,5 @@
 /** Bugs that programmers make: small, plausible, each in one place. */
-import type { Plan } from '../payouts/plan.ts';
+import type { Plan } from '../payouts/planned.ts';
 
 export interface Mutant {
   name: string;
@@ -135,7 +135,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'notification-not-verified',
     what: 'After a notification, result and detail are not compared: wrong sums in the result.',
-    file: 'src/workflows/payout/verify-result.ts',
+    file: 'src/workflows/payout/track-order.ts',
     find: 'if (detail && why === undefined) {',
     replace: "if (detail && (why === undefined || learnedBy === 'notification')) {",
   },
@@ -163,7 +163,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'debits-not-confirmed',
     what: 'The first answer with unexpected debits counts: a debit in the result that never happened.',
-    file: 'src/workflows/payout/verify-result.ts',
+    file: 'src/workflows/payout/track-order.ts',
     find: 'if (!debitsAreConfirmed(run, finalAttention(status, detail, order.quote))) return undefined;',
     replace: 'debitsAreConfirmed(run, finalAttention(status, detail, order.quote));',
   },
@@ -171,8 +171,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'refund-ignored',
     what: 'A refund after the payment is not reported.',
     file: 'src/payments/wire/responses.ts',
-    find: "refunded: wire.refund_flag && wire.status === 'SUCCESS',",
-    replace: "refunded: wire.refund_flag && wire.status === 'FAILED',",
+    find: "refunded: refundFlag && wire.status === 'SUCCESS',",
+    replace: "refunded: refundFlag && wire.status === 'FAILED',",
   },
   {
     name: 'other-beneficiary-adopted',
@@ -184,14 +184,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'approval-not-needed',
     what: 'A payout that requires approval is paid without it.',
-    file: 'src/workflows/payout/approval.ts',
+    file: 'src/workflows/payout/quote.ts',
     find: "if (run.request.approval === 'none')",
     replace: "if (run.request.approval === 'none' || run.record.refused === undefined)",
   },
   {
     name: 'approval-widened-by-limits',
     what: 'The limits that the starter wrote widen an approval: approved at a fee of 0.07 USD, paid at 7.02.',
-    file: 'src/workflows/payout/approval.ts',
+    file: 'src/workflows/payout/quote.ts',
     find: 'withinApproval(approved.covers, quote);',
     replace: '(run.request.limits !== undefined || withinApproval(approved.covers, quote));',
   },
@@ -212,7 +212,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'poll-timer-dropped',
     what: 'A payout waits only for its notification: if it is lost, the payout never ends.',
-    file: 'src/workflows/payout/wait.ts',
+    file: 'src/workflows/payout/run.ts',
     find: 'const pollAtMs = Date.now() + ms;',
     replace: 'const pollAtMs = Date.now() + 365 * 86_400_000 + ms;',
   },
@@ -266,7 +266,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'token-not-replaced',
     what: 'A request to replace a rejected token returns the same token: all further calls fail.',
-    file: 'src/workflows/tokens/handlers.ts',
+    file: 'src/workflows/tokens/renewal-run.ts',
     find: 'if (held.fingerprint !== rejected) return false;',
     replace: 'if (held.fingerprint !== rejected || !run.requested) return false;',
   },
@@ -365,7 +365,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'batch-row-started-twice',
     what: 'The last row of a round stays in the queue: it is started again and counted twice.',
-    file: 'src/workflows/batch/part-run.ts',
+    file: 'src/workflows/batch/payout-batch-part.ts',
     find: 'const rows = this.waiting.splice(0, Math.min(room, MAX_STARTS_AT_ONCE));',
     replace:
       'const count = Math.min(room, MAX_STARTS_AT_ONCE);\n    const rows = this.waiting.slice(0, count);\n    this.waiting.splice(0, Math.min(count, Math.max(1, rows.length - 1)));',
@@ -373,14 +373,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'batch-goes-on-after-cancel',
     what: 'Rows of a canceled batch count as not started, but are started and paid.',
-    file: 'src/workflows/batch/part-run.ts',
+    file: 'src/workflows/batch/payout-batch-part.ts',
     find: '    this.waiting = [];\n    this.mustReport = true;',
     replace: '    this.mustReport = true;',
   },
   {
     name: 'stopped-part-not-missed',
     what: 'The termination of a part of a batch is not detected: its rows are never paid, and the batch never ends.',
-    file: 'src/workflows/batch/signal-parts.ts',
+    file: 'src/workflows/batch/payout-batch.ts',
     find: '    run.lost(slice);\n',
     replace: '',
   },
@@ -410,7 +410,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'canceled-review-stuck',
     what: 'A canceled opening in review accepts no account any more: it never ends.',
-    file: 'src/workflows/receiving-account/handlers.ts',
+    file: 'src/workflows/receiving-account/open-receiving-account.ts',
     find: 'shielded(resolve)',
     replace: 'resolve',
   },
@@ -485,7 +485,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'pause-ends-with-lease-workflow',
     what: 'A terminated lease is started again without the pause: create calls are sent.',
-    file: 'src/workers/rate-limit/keep-lease.ts',
+    file: 'src/workers/kept-workflows.ts',
     find: 'settings: settingsIn(memo)',
     replace: 'settings: { ...settingsIn(memo), paused: undefined }',
     needs: ({ pause }) => pause?.lease?.kind === 'terminate',
@@ -615,8 +615,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'failed-counts-as-returned',
     what: 'A payment that failed and whose refund_flag is set is reported as returned money.',
     file: 'src/payments/wire/responses.ts',
-    find: "wire.refund_flag && wire.status === 'SUCCESS'",
-    replace: 'wire.refund_flag',
+    find: "refundFlag && wire.status === 'SUCCESS'",
+    replace: 'refundFlag',
   },
 
   // ---- what the spec leaves open

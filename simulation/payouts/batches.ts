@@ -9,23 +9,9 @@ import { countEndedRows } from '../../src/domain/batch.ts';
 import type { payoutBatch } from '../../src/workflows/batch/payout-batch.ts';
 import type { Random } from '../world/random.ts';
 import { payoutId } from './payout-world.ts';
-import type { Plan, PlannedPayout } from './plan.ts';
+import type { BatchIntervention, Plan, PlannedBatch, PlannedPayout } from './planned.ts';
 import type { Feature, Scene } from './scene.ts';
 import { isStarted } from './strangers.ts';
-
-export type BatchIntervention =
-  | { kind: 'start-again' | 'start-other-rows' | 'cancel' | 'terminate'; atMs: number }
-  | { kind: 'terminate-part'; atMs: number };
-
-export interface PlannedBatch {
-  batchId: string;
-  atMs: number;
-  /** Rows per update for a caller that does not use our client; undefined if the caller uses our client. */
-  rowsPerAdd: number | undefined;
-  /** Such a caller stops after this number of updates. The operator resumes the batch later. */
-  maxAdds: number;
-  interventions: BatchIntervention[];
-}
 
 const NO_LIMIT = Number.POSITIVE_INFINITY;
 

@@ -1,15 +1,8 @@
 /** Checks that the product keeps every decision that it accepted. */
 import type { PayoutState } from '../../src/contract/payout.ts';
 import { partnerOrderIdOf } from './payout-world.ts';
-import type { Plan, PlannedPayout } from './plan.ts';
-import type { Feature, Scene } from './scene.ts';
-
-export interface Decision {
-  atMs: number;
-  what: 'approve' | 'refuse' | 'cancel' | 'resolve';
-  /** The order that the operator named. */
-  orderId?: string | undefined;
-}
+import type { Plan, PlannedPayout } from './planned.ts';
+import type { Decision, Feature, Scene } from './scene.ts';
 
 /** What is wrong with the state that an accepted decision returned: it must be the state after the decision. */
 export function stateProblem(

@@ -8,14 +8,7 @@ import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutState } from '../../src/contract/payout.ts';
 import type { Echo } from '../../src/domain/provider-text.ts';
 import type { Random } from '../world/random.ts';
-import type { Plan, PlannedPayout } from './plan.ts';
-
-export interface PlannedDialect {
-  /** Whether the product's settings fit the provider. */
-  fits: boolean;
-  /** Payers whose orders no trade query of their payouts shows. */
-  strangersOfClients: readonly string[];
-}
+import type { Plan, PlannedDialect, PlannedPayout } from './planned.ts';
 
 type Part = { settings?: SettingsChange; env?: Environment };
 

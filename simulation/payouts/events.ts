@@ -1,32 +1,15 @@
-/** Endpoints that get events, some of which fail for a while, and the checks of what they got. */
-import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import type { EventEndpoints } from '../../src/config/events.ts';
 import { anyEventSchema, type RecordedEvent } from '../../src/contract/events.ts';
 import { eventDeliveryWorkflowId, payoutFollowUpWorkflowId } from '../../src/contract/ids.ts';
 import { endpointStateQuery, eventsQuery } from '../../src/contract/workflows.ts';
-import { sleep } from '../../src/runtime/runtime.ts';
-import type { EventAnswer, EventRequest, EventTransport } from '../../src/webhooks/event-transport.ts';
-import { readSigningKey } from '../../src/webhooks/sign-event.ts';
-import type { Life } from '../process/life.ts';
-import { Random } from '../world/random.ts';
-import type { World } from '../world/world.ts';
-import { APP_IDS, appOf, payoutId, refOf } from './payout-world.ts';
+import type { Random } from '../world/random.ts';
+import { ENDPOINT, type SimulatedEndpoint } from './endpoint.ts';
+import { appOf, payoutId, refOf } from './payout-world.ts';
+import type { PlannedEvents } from './planned.ts';
 import type { Feature, Scene } from './scene.ts';
 import { TOKENS } from './secrets.ts';
 
-export interface PlannedEvents {
-  seed: number;
-  /** How often a request fails while faults last. */
-  failing: number;
-  /** When the endpoint answers 410 from then on. */
-  goneAtMs: number | undefined;
-}
-
 const EVENTS_PROBABILITY = 0.6;
-export const EVENTS_SECRET = 'whsec_c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=';
-const ENDPOINT = 'shop';
-const FAILURES = ['HTTP_500', 'HTTP_302', 'REFUSED', 'NEVER', 'LOST'] as const;
 /** Longer than every pause that follows the faults of a world. */
 const DRAIN_LIMIT_MS = 3 * 3_600_000;
 
@@ -37,76 +20,6 @@ export function planEvents(random: Random, faultPhaseMs: number): PlannedEvents 
     failing: random.pick([0, 0.2, 0.5, 1]) ?? 0,
     goneAtMs: random.chance(0.05) ? random.between(0, faultPhaseMs) : undefined,
   };
-}
-
-/** The configuration of the workers of a world with endpoints. */
-export function simulatedEndpoints(): EventEndpoints {
-  const key = readSigningKey(EVENTS_SECRET);
-  if ('problem' in key) throw new Error(key.problem);
-  const endpoint = {
-    ...{ name: ENDPOINT, url: 'https://receiver.invalid/events', keys: [key] },
-    allowPrivateAddress: false,
-  };
-  return new Map(Object.keys(APP_IDS).map((app) => [app, [endpoint]]));
-}
-
-interface Accepted {
-  id: string;
-  body: string;
-}
-
-/** All endpoints of a world. */
-export class SimulatedEndpoint {
-  /** In the order in which they were accepted. */
-  readonly accepted: Accepted[] = [];
-  isFaulty = true;
-  private readonly world: World;
-  private readonly plan: PlannedEvents;
-  private readonly random: Random;
-  private readonly goneMs: number;
-
-  constructor(world: World, plan: PlannedEvents) {
-    this.world = world;
-    this.plan = plan;
-    this.random = new Random(plan.seed);
-    this.goneMs = world.now + (plan.goneAtMs ?? Number.POSITIVE_INFINITY);
-  }
-
-  transportOf(life: Life): EventTransport {
-    return { post: (request) => this.post(life, request) };
-  }
-
-  private async post(life: Life, request: EventRequest): Promise<EventAnswer> {
-    const { world, random, plan } = this;
-    const fails = this.isFaulty && random.chance(plan.failing) ? random.pick(FAILURES) : undefined;
-    try {
-      await sleep(life, random.between(1, 200), request.signal);
-      if (life.process.cutOffFromProvider || fails === 'NEVER') await sleep(life, 3_600_000, request.signal);
-      if (fails !== undefined) world.occurred.add(`endpoint: ${fails}`);
-      if (fails === 'REFUSED') return { code: 'ECONNREFUSED' };
-      if (fails?.startsWith('HTTP_')) return { status: Number(fails.slice(5)) };
-      if (world.now >= this.goneMs) return { status: 410 };
-      this.accept(request);
-      // The answer is lost on its way.
-      if (fails === 'LOST') await sleep(life, 3_600_000, request.signal);
-      await sleep(life, random.between(1, 200), request.signal);
-      return { status: 204 };
-    } catch {
-      return { code: 'TIMEOUT' };
-    }
-  }
-
-  private accept({ headers, body }: EventRequest): void {
-    const {
-      'webhook-id': id = '',
-      'webhook-timestamp': timestamp = '',
-      'webhook-signature': signature,
-    } = headers;
-    const key = Buffer.from(EVENTS_SECRET.slice('whsec_'.length), 'base64');
-    const expected = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-    if (signature !== `v1,${expected}`) this.world.violation(`event ${id} has a wrong signature`);
-    this.accepted.push({ id, body });
-  }
 }
 
 export class Events implements Feature {

@@ -3,7 +3,7 @@ import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import type { Random } from '../world/random.ts';
 import { partnerOrderIdOf, payoutId } from './payout-world.ts';
-import type { Plan, PlannedPayout, ProcessFault } from './plan.ts';
+import type { Plan, PlannedPayout, ProcessFault } from './planned.ts';
 import type { Feature, Scene } from './scene.ts';
 
 const FAULT_FREE_PROBABILITY = 0.06;

@@ -1,13 +1,8 @@
 /** Replaces the keys of payloads and tokens while the world runs, as the runbook says. */
 import type { Random } from '../world/random.ts';
 import { KEYS, NEXT_KEYS } from './payout-world.ts';
+import type { PlannedRotation } from './planned.ts';
 import { PlannedTask } from './scene.ts';
-
-export interface PlannedRotation {
-  atMs: number;
-  /** The time between the rollout that adds the new key for reading and the one that writes with it. */
-  pauseMs: number;
-}
 
 const ROTATION_PROBABILITY = 0.15;
 

@@ -3,26 +3,10 @@
 import { ReceivingAccountConflictError, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import { receivingAccountWorkflowId } from '../../src/contract/ids.ts';
 import { receivingAccountResultSchema } from '../../src/contract/receiving-account.ts';
-import type { OpeningResolution } from '../../src/contract/workflows.ts';
+import type { ReceivingAccountResolution } from '../../src/contract/workflows.ts';
 import type { Random } from '../world/random.ts';
+import type { OpeningIntervention, PlannedOpening } from './planned.ts';
 import type { Feature, Scene } from './scene.ts';
-
-export interface OpeningIntervention {
-  kind: 'start-again' | 'start-different-body' | 'cancel' | 'reset';
-  atMs: number;
-  /** How far back the reset goes, as a fraction of the workflow tasks. */
-  part: number;
-}
-
-export interface PlannedOpening {
-  requestId: string;
-  /** Unique to the request: the provider does not return which request an account belongs to. */
-  payerId: string;
-  currency: string;
-  openId: string | undefined;
-  atMs: number;
-  interventions: OpeningIntervention[];
-}
 
 const OPERATOR = 'operator';
 const INTERVENTION_WINDOWS_MS = [1_000, 5_000, 60_000] as const;
@@ -134,7 +118,7 @@ export class Openings implements Feature {
     if (!state.needsAttention) this.scene.system.world.violation(`${requestId} is in review without a flag`);
     const [account] = this.accountsOf(opening);
     const by = OPERATOR;
-    const decision: OpeningResolution = account
+    const decision: ReceivingAccountResolution = account
       ? { by, created: true, accountId: account.accountId }
       : {
           by,

@@ -3,16 +3,8 @@ import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutPhase } from '../../src/contract/codes.ts';
 import type { Random } from '../world/random.ts';
 import { partnerOrderIdOf, payoutId } from './payout-world.ts';
-import type { PlannedPayout } from './plan.ts';
+import type { PlannedOperationOutage, PlannedPayout } from './planned.ts';
 import type { Feature, Scene } from './scene.ts';
-
-/** The operation and the fault that replaces its answers. */
-export interface PlannedOperationOutage {
-  operation: keyof typeof DEPENDENT_PHASES;
-  fault: FaultInput;
-  atMs: number;
-  lastsMs: number;
-}
 
 /** The phases that need each operation to make progress. */
 const DEPENDENT_PHASES = {
@@ -20,7 +12,7 @@ const DEPENDENT_PHASES = {
   accountQuery: ['QUOTING'],
   fee: ['QUOTING'],
   queryResult: ['RECONCILING', 'PROCESSING'],
-} as const satisfies Record<string, readonly PayoutPhase[]>;
+} as const satisfies Record<PlannedOperationOutage['operation'], readonly PayoutPhase[]>;
 const OPERATIONS = ['token', 'accountQuery', 'fee', 'queryResult'] as const;
 const FAULTS: readonly FaultInput[] = [
   { kind: 'drop-before' },

@@ -8,7 +8,7 @@ import { sumMoney } from '../../src/contract/money.ts';
 import type { PayoutResult } from '../../src/contract/payout.ts';
 import { fieldsIn, isFields } from '../provider/wiretap.ts';
 import { APP_IDS, appOf, metadataValue, partnerOrderIdOf } from './payout-world.ts';
-import type { PlannedPayout } from './plan.ts';
+import type { PlannedPayout } from './planned.ts';
 import type { Feature, Scene } from './scene.ts';
 
 export class Orders implements Feature {

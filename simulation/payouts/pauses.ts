@@ -4,14 +4,8 @@ import { leaseWorkflowId } from '../../src/contract/ids.ts';
 import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit.ts';
 import type { Random } from '../world/random.ts';
 import { APP_IDS } from './payout-world.ts';
+import type { PlannedPause } from './planned.ts';
 import type { Feature, Scene } from './scene.ts';
-
-export interface PlannedPause {
-  atMs: number;
-  lastsMs: number;
-  /** What happens to the workflow of the lease during the pause. */
-  lease: { atMs: number; kind: 'terminate' | 'reset'; part: number } | undefined;
-}
 
 const PROBABILITY = 0.2;
 const APP = 'default';

@@ -11,7 +11,7 @@ import { type WorkerConfig, workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { encryptionKeys, type Keys } from '../../src/config/keys.ts';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
-import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import type { SharedSettings } from '../../src/contract/rate-limit.ts';
 import { dataConverter, EncryptionCodec } from '../../src/encryption/payload-codec.ts';
 import { parseNotification } from '../../src/payments/index.ts';
@@ -27,8 +27,9 @@ import { restore, type Snapshot } from '../temporal/snapshot.ts';
 import { Temporal } from '../temporal/temporal.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import { World } from '../world/world.ts';
-import { type PlannedEvents, SimulatedEndpoint, simulatedEndpoints } from './events.ts';
+import { SimulatedEndpoint, simulatedEndpoints } from './endpoint.ts';
 import { firstSettings } from './first-settings.ts';
+import type { PlannedEvents } from './planned.ts';
 import { rememberingCodec } from './remembering-codec.ts';
 import { workerProgram } from './worker-process.ts';
 
@@ -117,7 +118,7 @@ export class PayoutWorld {
     this.runsOnlyNewest = options.released === undefined;
     this.config = workerConfig({ ...REQUIRED_ENV, ...env });
     if (options.hasSecondApp) this.config = withSecondApp(this.config);
-    if (options.events) this.config = { ...this.config, events: simulatedEndpoints() };
+    if (options.events) this.config = { ...this.config, events: simulatedEndpoints(Object.keys(APP_IDS)) };
     this.world = new World({ seed, startsAt: options.startsAt });
     const { world } = this;
     const first =
@@ -272,7 +273,7 @@ export class PayoutWorld {
     process.kill();
   }
 
-  start(number: number, more: Partial<PayoutRequestInput> = {}) {
+  start(number: number, more: Partial<PayoutRequest> = {}) {
     return this.payouts.start(payoutRequest(number, more));
   }
 }
@@ -315,7 +316,7 @@ export function payoutId(number: number): string {
 }
 
 /** By the number, so that worlds without it stay the same. */
-function metadataOf(number: number): Pick<PayoutRequestInput, 'metadata'> {
+function metadataOf(number: number): Pick<PayoutRequest, 'metadata'> {
   if (number % 3 !== 0) return {};
   return { metadata: { reference: metadataValue(number), constructor: '', row: String(number) } };
 }
@@ -325,7 +326,7 @@ export function metadataValue(number: number): string {
   return `metadata-of-${String(number).padStart(8, '0')}`;
 }
 
-export function payoutRequest(number: number, more: Partial<PayoutRequestInput> = {}): PayoutRequestInput {
+export function payoutRequest(number: number, more: Partial<PayoutRequest> = {}): PayoutRequest {
   return {
     ...{
       app: appOf(number),

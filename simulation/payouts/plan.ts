@@ -1,121 +1,32 @@
-/** What a seed determines: the payouts, the behavior of the provider, the faults, and what people do. */
-import type { FaultInput, FaultRuleInput, SettingsChange } from '../../simulator/index.ts';
-import type { Environment } from '../../src/config/environment.ts';
-import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
+/** Draws the plan of a seed. */
+import type { FaultInput, FaultRuleInput } from '../../simulator/index.ts';
 import type { Trip } from '../provider/transport.ts';
-import type { Losses } from '../temporal/rpc.ts';
-import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import { Random } from '../world/random.ts';
-import { type PlannedBatch, planBatch } from './batches.ts';
-import { maybeWithDialect, type PlannedDialect, REFUSED_QUOTE } from './dialects.ts';
-import { type PlannedEvents, planEvents } from './events.ts';
+import { planBatch } from './batches.ts';
+import { maybeWithDialect, REFUSED_QUOTE } from './dialects.ts';
+import { planEvents } from './events.ts';
 import { maybeFaultFree } from './fault-free.ts';
-import { type PlannedRotation, planRotation } from './key-rotation.ts';
-import { type PlannedOpening, planOpenings } from './openings.ts';
-import { type PlannedOperationOutage, planOperationOutage } from './operation-outage.ts';
-import { type PlannedPause, planPause } from './pauses.ts';
+import { planRotation } from './key-rotation.ts';
+import { planOpenings } from './openings.ts';
+import { planOperationOutage } from './operation-outage.ts';
+import { planPause } from './pauses.ts';
 import { payoutRequest, SECOND_APP_FROM } from './payout-world.ts';
-import { type PlannedPolicy, planPolicy } from './policies.ts';
-import { type PlannedPrices, planPrices } from './prices.ts';
+import {
+  type Intervention,
+  type Plan,
+  type PlannedBatch,
+  type PlannedPayout,
+  type PlannedPrices,
+  type PlannedUsers,
+  PROCESS_FAULT_KINDS,
+  type ProcessFault,
+} from './planned.ts';
+import { planPolicy } from './policies.ts';
+import { planPrices } from './prices.ts';
 import { TOKENS } from './secrets.ts';
-import { type PlannedStranger, planStrangers } from './strangers.ts';
-import { type PlannedUpgrade, planUpgrade } from './upgrade.ts';
-import { type PlannedUsers, planUsers } from './users.ts';
-
-export const PROCESS_FAULT_KINDS = [
-  'kill',
-  'stop',
-  'freeze',
-  'cut-off',
-  'cut-off-from-provider',
-  'clock-jump',
-] as const;
-export type ProcessFaultKind = (typeof PROCESS_FAULT_KINDS)[number];
-
-export interface ProcessFault {
-  atMs: number;
-  /** Index of the process. */
-  process: number;
-  kind: ProcessFaultKind;
-  lastsMs: number;
-}
-
-export type Intervention =
-  | { kind: 'cancel'; atMs: number }
-  | { kind: 'terminate'; atMs: number }
-  /** The same body again: the start joins the existing payout. */
-  | { kind: 'start-again'; atMs: number }
-  /** Another body under the same `partnerOrderId`. */
-  | { kind: 'start-different-body'; atMs: number }
-  | { kind: 'reset'; atMs: number; part: number; thenCancels: boolean };
-
-export interface PlannedPayout {
-  number: number;
-  atMs: number;
-  request: PayoutRequestInput;
-  /** The batch that has this payout as a row. */
-  batch: string | undefined;
-  /** Measured from when the payout waits for approval. */
-  approval: { afterMs: number; verdict: 'approve' | 'refuse' } | undefined;
-  interventions: Intervention[];
-}
-
-export interface Plan {
-  seed: number;
-  workers: number;
-  payouts: PlannedPayout[];
-  batches: PlannedBatch[];
-  openings: PlannedOpening[];
-  strangers: PlannedStranger[];
-  /** Users for whom the application acts, if the provider requires user tokens. */
-  users: PlannedUsers | undefined;
-  /** Endpoints that get events. */
-  events: PlannedEvents | undefined;
-  /** No faults and no interventions. */
-  isFaultFree: boolean;
-  /** When an operator pauses the application. */
-  pause: PlannedPause | undefined;
-  /** When an operator sets a policy that requires approvals. */
-  policy: PlannedPolicy | undefined;
-  /** When the provider changes its fees, and what people do about it. */
-  prices: PlannedPrices | undefined;
-  /** What the spec leaves open about the provider. Undefined: as the spec's examples show it. */
-  dialect: PlannedDialect | undefined;
-  /** When the keys are replaced. */
-  rotation: PlannedRotation | undefined;
-  /** When the processes change to the newest code. */
-  upgrade: PlannedUpgrade | undefined;
-  faults: FaultRuleInput[];
-  settings: SettingsChange;
-  env: Environment;
-  workflowTaskFaults: WorkflowTaskFaults;
-  processFaults: ProcessFault[];
-  /** Of requests to Temporal. */
-  losses: Losses;
-  /** The provider does not answer one operation for a long time. */
-  operationOutage: PlannedOperationOutage | undefined;
-  /** The largest delay of Temporal's visibility lists. */
-  visibilityLagMs: number;
-  /** Temporal is unreachable for all clients. */
-  temporalOutage: { atMs: number; lastsMs: number } | undefined;
-  /** When faults and losses end, so that every workflow can end. */
-  faultPhaseMs: number;
-  /** How often calls to the provider fail on the network. */
-  network: number;
-  /** The probability that a call connects slowly while its process is cut off from Temporal. */
-  slowConnects: number;
-  resolutionWithoutOrder: 'retry' | 'end';
-  /**
-   * Temporal is restored to its state at `toMs`. With `forgets`, that state lacks a payout that may have been sent.
-   */
-  restored: { toMs: number; atMs: number; forgets: boolean } | undefined;
-  /** The restore is a failover: processes continue, and an operator notices it only later. */
-  failover: { noticedAfterMs: number } | undefined;
-  /** The world continues until every order has a follow-up. */
-  awaitsFollowUps: boolean;
-  /** When the provider revokes all tokens. */
-  tokensExpireAtMs: number | undefined;
-}
+import { planStrangers } from './strangers.ts';
+import { planUpgrade } from './upgrade.ts';
+import { planUsers } from './users.ts';
 
 /** Multipliers of the fault probabilities. They vary, because many faults at once hide the effect of a single one. */
 const FAULT_RATES = [0, 0.3, 1, 1, 2] as const;

@@ -2,12 +2,8 @@
 import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit.ts';
 import type { Random } from '../world/random.ts';
 import { partnerOrderIdOf, refOf } from './payout-world.ts';
-import type { PlannedPayout } from './plan.ts';
+import type { PlannedPayout, PlannedPolicy } from './planned.ts';
 import type { Feature, Scene } from './scene.ts';
-
-export interface PlannedPolicy {
-  atMs: number;
-}
 
 const PROBABILITY = 0.2;
 /** Every payout of the simulation is above it. */

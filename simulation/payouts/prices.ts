@@ -5,17 +5,9 @@
 
 import { toMinorUnits } from '../../src/contract/money.ts';
 import type { PayoutResult, PayoutState } from '../../src/contract/payout.ts';
-import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
 import type { Random } from '../world/random.ts';
+import type { PlannedPrices } from './planned.ts';
 import type { Feature, Scene } from './scene.ts';
-
-export interface PlannedPrices {
-  changes: readonly { atMs: number; feeRate: string }[];
-  /** In percent. Approvers give it with each decision. */
-  tolerance: string | undefined;
-  /** Of each payout that requires an approval. */
-  limits: PayoutRequestInput['limits'];
-}
 
 /** What an approver has seen. */
 export interface SeenTerms {

@@ -2,7 +2,7 @@
 import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import { partnerOrderIdOf, payoutId } from './payout-world.ts';
-import type { PlannedPayout } from './plan.ts';
+import type { PlannedPayout } from './planned.ts';
 import { type Feature, isCompleted, type Scene } from './scene.ts';
 import { isOfStranger } from './strangers.ts';
 

@@ -18,7 +18,7 @@ import { snapshotOf } from '../temporal/snapshot.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import { UnsettledError } from '../world/world.ts';
 import { Batches, isOfBatch } from './batches.ts';
-import { type Decision, Decisions, stateProblem } from './decisions.ts';
+import { Decisions, stateProblem } from './decisions.ts';
 import { needsBoundTrades, tradeOf } from './dialects.ts';
 import { Events } from './events.ts';
 import { FaultFree } from './fault-free.ts';
@@ -29,20 +29,13 @@ import { OperationOutage } from './operation-outage.ts';
 import { Orders } from './orders.ts';
 import { Pauses } from './pauses.ts';
 import { fastTrip, PayoutWorld, partnerOrderIdOf, payoutId, readerConverter, refOf } from './payout-world.ts';
-import {
-  hasSecondApp,
-  type Intervention,
-  type Plan,
-  type PlannedPayout,
-  type ProcessFault,
-  planOf,
-  tripOf,
-} from './plan.ts';
+import { hasSecondApp, planOf, tripOf } from './plan.ts';
+import type { Intervention, Plan, PlannedPayout, ProcessFault } from './planned.ts';
 import { Policies } from './policies.ts';
 import { isBeyondApprovals, Prices, type SeenTerms, seenTerms } from './prices.ts';
 import { QueueOrder } from './queue-order.ts';
 import { RunEnds } from './run-ends.ts';
-import { type Feature, Scene } from './scene.ts';
+import { type Decision, type Feature, Scene } from './scene.ts';
 import { Secrets } from './secrets.ts';
 import { isOfStranger, isStarted, Strangers } from './strangers.ts';
 import { timelineLines } from './timeline.ts';

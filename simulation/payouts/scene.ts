@@ -6,10 +6,16 @@ import { stateQuery } from '../../src/contract/workflows.ts';
 import { VisibilityLagsError } from '../../src/temporal/decisive-run.ts';
 import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
-import type { Decision } from './decisions.ts';
 import { type PayoutWorld, partnerOrderIdOf, payoutId } from './payout-world.ts';
-import type { Plan, PlannedPayout } from './plan.ts';
+import type { Plan, PlannedPayout } from './planned.ts';
 import type { TimelineEntry } from './timeline.ts';
+
+export interface Decision {
+  atMs: number;
+  what: 'approve' | 'refuse' | 'cancel' | 'resolve';
+  /** The order that the operator named. */
+  orderId?: string | undefined;
+}
 
 /** A part of a world, with its people and its checks. */
 export interface Feature {

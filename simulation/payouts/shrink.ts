@@ -1,6 +1,6 @@
 /** Shrinks the plan of a failing seed: parts that can be removed are not the cause. */
 import type { Workflows } from '../sdk.ts';
-import type { Plan } from './plan.ts';
+import type { Plan } from './planned.ts';
 import { type RunOptions, runPlan, type SeedReport } from './run-seed.ts';
 
 export interface Shrunk {

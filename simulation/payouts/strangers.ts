@@ -5,19 +5,8 @@ import type { Run } from '../temporal/run.ts';
 import type { Temporal } from '../temporal/temporal.ts';
 import type { Random } from '../world/random.ts';
 import { partnerOrderIdOf, payoutId, payoutRequest } from './payout-world.ts';
-import type { PlannedPayout } from './plan.ts';
+import type { PlannedPayout, PlannedStranger } from './planned.ts';
 import { type Feature, isCompleted, type Scene } from './scene.ts';
-
-export interface PlannedStranger {
-  number: number;
-  atMs: number;
-  /** Waits until the payout's workflow has been terminated. */
-  afterTermination: boolean;
-  /** Terminates a running workflow of that id. Otherwise such a start has no effect. */
-  replacesRunning: boolean;
-  /** Index of the request. */
-  request: number;
-}
 
 const STRANGER = 'stranger';
 const PROBABILITY = 0.1;

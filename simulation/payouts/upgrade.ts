@@ -1,10 +1,7 @@
 /** Upgrades the workers while the world runs: they change from the released workflow code to the newest. */
 import type { Random } from '../world/random.ts';
+import type { PlannedUpgrade } from './planned.ts';
 import { PlannedTask } from './scene.ts';
-
-export interface PlannedUpgrade {
-  atMs: number;
-}
 
 const UPGRADE_PROBABILITY = 0.15;
 

@@ -11,31 +11,9 @@ import { tokenStateQuery } from '../../src/contract/workflows.ts';
 import type { tokenRenewal } from '../../src/workflows/tokens/token-renewal.ts';
 import type { Random } from '../world/random.ts';
 import { partnerOrderIdOf, payoutId } from './payout-world.ts';
-import type { PlannedPayout } from './plan.ts';
+import type { PlannedPayout, PlannedUser, PlannedUsers } from './planned.ts';
 import type { Feature, Scene } from './scene.ts';
 import { TokenOracle } from './token-oracle.ts';
-
-export interface PlannedUser {
-  openId: string;
-  authorizesAtMs: number;
-  /** How often the user denies access before allowing it. */
-  denials: number;
-  /** When the renewal workflow of the user's token is terminated. */
-  terminatedAtMs: number | undefined;
-}
-
-export type TokenKind = 'application' | 'user';
-
-export interface PlannedUsers {
-  users: PlannedUser[];
-  /** Which kind of token the provider requires. */
-  gateway: TokenKind;
-  trade: TokenKind;
-  tokenSeconds: number;
-  refreshTokenSeconds: number;
-  rotation: 'rotate' | 'keep';
-  previousIsValid: boolean;
-}
 
 const USERS_PROBABILITY = 0.15;
 const LATE_MS = 15 * 60_000;

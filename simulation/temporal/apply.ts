@@ -8,16 +8,27 @@ import {
   type Payload,
 } from './commands.ts';
 
+import type { Entry } from './history.ts';
 import { patchMarkerEvent, payload } from './markers.ts';
-import { PendingActivity } from './pending-activity.ts';
-import { id, type Run } from './run.ts';
-import type { Temporal } from './temporal.ts';
+import { type ActivityHost, PendingActivity } from './pending-activity.ts';
+import { id, type Run, type Started } from './run.ts';
 import { toMs } from './time.ts';
 
 const { WorkflowExecutionStatus, RetryState, ContinueAsNewInitiator } = temporal.api.enums.v1;
 
+/** What commands do to the server. */
+export interface CommandHost extends ActivityHost {
+  planTimer(run: Run, seq: number, started: Entry, inMs: number): void;
+  schedule(activity: PendingActivity): void;
+  cancelActivity(run: Run, scheduledId: number): void;
+  startChild(parent: Run, initiated: Entry): void;
+  signalExternal(run: Run, initiated: Entry): void;
+  cancelExternal(run: Run, initiated: Entry): void;
+  continueAsNew(run: Run, next: Started): void;
+}
+
 type Apply<T extends CommandType> = (given: {
-  server: Temporal;
+  server: CommandHost;
   run: Run;
   attributes: CommandAttributes[T];
   write: (attributes: Parameters<Run['write']>[1]) => ReturnType<Run['write']>;
@@ -244,7 +255,7 @@ function nextStart(
 }
 
 export function applyCommand<T extends CommandType>(
-  server: Temporal,
+  server: CommandHost,
   run: Run,
   {
     type,

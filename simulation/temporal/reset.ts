@@ -1,15 +1,27 @@
 /** Workflow Reset: a new run with the first events of another run. */
 import { temporal } from '../sdk.ts';
+import type { Payload } from './commands.ts';
 import { grpcError } from './errors.ts';
 import { type Entry, EventType } from './history.ts';
-import { PendingActivity } from './pending-activity.ts';
-import { id, type Run } from './run.ts';
-import type { Temporal } from './temporal.ts';
+import { type ActivityHost, PendingActivity } from './pending-activity.ts';
+import { id, type Run, type Started, type Update } from './run.ts';
 
 const { WorkflowTaskFailedCause } = temporal.api.enums.v1;
 
+/** What a reset does to the server. */
+export interface ResetHost extends ActivityHost {
+  latest(workflowId: string): Run | undefined;
+  terminate(run: Run, reason: string): void;
+  add(workflowId: string, runId: string, started: Started): Run;
+  signal(run: Run, signalName: string, input: Payload[], identity: string): void;
+  update(run: Run, request: Omit<Update['request'], 'sequencing'>): Update;
+  planTimer(run: Run, seq: number, started: Entry, inMs: number): void;
+  remainingMs(started: Entry): number;
+  schedule(activity: PendingActivity): void;
+}
+
 /** `eventId`: the event that closed a workflow task. The new run continues before it. */
-export function reset(server: Temporal, base: Run, eventId: number, reason: string): Run {
+export function reset(server: ResetHost, base: Run, eventId: number, reason: string): Run {
   const kept = base.entries.slice(0, eventId - 1);
   const started = kept.findLast(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED);
   if (!started || kept.at(-1) !== started)
@@ -37,7 +49,7 @@ export function reset(server: Temporal, base: Run, eventId: number, reason: stri
 }
 
 /** The new run receives the signals and accepted updates again that came after the point of the reset. */
-function reapply(server: Temporal, run: Run, { event }: Entry): void {
+function reapply(server: ResetHost, run: Run, { event }: Entry): void {
   const { signalName, input, identity } = event.workflowExecutionSignaledEventAttributes ?? {};
   if (signalName) server.signal(run, signalName, input?.payloads ?? [], identity ?? '');
   const accepted = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest;
@@ -52,7 +64,7 @@ function reapply(server: Temporal, run: Run, { event }: Entry): void {
 }
 
 /** Restores the state of a run from its events, with its pending timers and activities. */
-export function restoreState(server: Temporal, run: Run): void {
+export function restoreState(server: ResetHost, run: Run): void {
   const closed = new Set(run.entries.map(closedEventId));
   for (const entry of run.entries) {
     applyEntry(run, entry);

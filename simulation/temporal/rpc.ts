@@ -12,7 +12,6 @@ import {
 } from '@temporalio/client';
 import type { Clock } from '../../src/runtime/runtime.ts';
 import { clientInterceptors } from '../../src/temporal/queries.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import type { Life } from '../process/life.ts';
 import { type Api, temporal } from '../sdk.ts';
 import { grpcError, notFound } from './errors.ts';
@@ -22,7 +21,7 @@ import { id, type QueryAnswer, type Run, type Update } from './run.ts';
 import { Schedules } from './schedules.ts';
 import type { Temporal } from './temporal.ts';
 import { durationMs, toStamp } from './time.ts';
-import { Visibility } from './visibility.ts';
+import { infoOf, Visibility } from './visibility.ts';
 
 const api = temporal.api.workflowservice.v1;
 const {
@@ -609,35 +608,5 @@ function described(run: Run, activities: readonly PendingActivity[]): object {
       scheduledTime: toStamp(task.scheduledAt),
       attempt: task.attempt,
     },
-  };
-}
-
-/** The server adds the type of each attribute, and a client reads only attributes with a type. */
-function withTypes(attributes: Run['attributes']): Run['attributes'] {
-  const types: Readonly<Record<string, string>> = SEARCH_ATTRIBUTES;
-  return Object.fromEntries(
-    Object.entries(attributes).map(([name, payload]) => {
-      const type = Buffer.from(types[name] ?? 'Keyword');
-      return [name, { ...payload, metadata: { ...payload.metadata, type } }];
-    }),
-  );
-}
-
-export function infoOf(run: Run) {
-  const { started, memo, attributes, closedAt } = run;
-  return {
-    execution: { workflowId: run.workflowId, runId: run.runId },
-    type: started.workflowType ?? null,
-    taskQueue: started.taskQueue?.name ?? '',
-    startTime: toStamp(run.startedAt),
-    executionTime: toStamp(run.startedAt),
-    ...(closedAt !== undefined && { closeTime: toStamp(closedAt) }),
-    status: run.status,
-    historyLength: id(run.entries.length),
-    memo: { fields: memo },
-    searchAttributes: { indexedFields: withTypes(attributes) },
-    firstRunId: started.firstExecutionRunId ?? '',
-    rootExecution: started.rootWorkflowExecution ?? { workflowId: run.workflowId, runId: run.runId },
-    ...(started.parentWorkflowExecution && { parentExecution: started.parentWorkflowExecution }),
   };
 }

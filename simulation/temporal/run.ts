@@ -3,6 +3,8 @@
  * workflow task runs are buffered. Further attempts of a task are not written, and a speculative task is written once
  * an update is accepted.
  */
+
+import type { Life } from '../process/life.ts';
 import { type Api, Long, SDK_VERSION, temporal } from '../sdk.ts';
 import type { PlannedEvent } from '../world/event-queue.ts';
 import type { World } from '../world/world.ts';
@@ -11,7 +13,6 @@ import { isTerminal } from './commands.ts';
 import { type Attributes, type Entry, EventType, type Fingerprint, newEntry } from './history.ts';
 import type { Work } from './machines.ts';
 import { durationMs, toStamp } from './time.ts';
-import type { SimulatedWorker } from './worker.ts';
 
 const { WorkflowExecutionStatus, WorkflowTaskFailedCause, TimeoutType } = temporal.api.enums.v1;
 export type Status = Api.api.enums.v1.WorkflowExecutionStatus;
@@ -68,12 +69,24 @@ export interface TaskWork extends Work {
   queries: readonly Query[];
 }
 
+/** A worker as the server sees it. */
+export interface ConnectedWorker {
+  readonly name: string;
+  readonly taskQueue: string;
+  readonly stickyTimeoutMs: number;
+  readonly life: Life;
+  /** Whether workflow tasks and queries can reach it. */
+  readonly isReachable: boolean;
+  takeTask(work: TaskWork): Promise<void>;
+  takeQuery(run: Run, query: Query, isSticky: boolean): Promise<void>;
+}
+
 export interface Completion {
   commands: readonly Command[];
   flags: readonly number[];
   rejected: ReadonlyMap<string, Failure>;
   answers: ReadonlyMap<string, QueryAnswer>;
-  worker: SimulatedWorker;
+  worker: ConnectedWorker;
 }
 
 export interface RunHost {
@@ -104,7 +117,7 @@ export class Run {
   queries: Query[] = [];
   status: Status = WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING;
   task: Task | undefined;
-  sticky: SimulatedWorker | undefined;
+  sticky: ConnectedWorker | undefined;
   lastCompletedStartedId = 0;
   lastCompletedId = 0;
   cancelRequested = false;
@@ -211,7 +224,7 @@ export class Run {
     this.scheduleTask();
   }
 
-  startTask(task: Task, worker: SimulatedWorker): TaskWork | undefined {
+  startTask(task: Task, worker: ConnectedWorker): TaskWork | undefined {
     if (this.task !== task || task.startedId !== undefined || !this.isRunning) return undefined;
     this.rewriteTransientTask(task);
     const { world } = this.host;
@@ -405,7 +418,7 @@ export class Run {
     return { workflowTaskScheduledEventAttributes: { taskQueue, startToCloseTimeout, attempt } };
   }
 
-  private startedAttributes({ scheduledId }: Task, worker: SimulatedWorker): Attributes {
+  private startedAttributes({ scheduledId }: Task, worker: ConnectedWorker): Attributes {
     return {
       workflowTaskStartedEventAttributes: {
         scheduledEventId: id(scheduledId),

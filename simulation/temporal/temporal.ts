@@ -10,6 +10,7 @@ import { type Attributes, type Entry, EventType, initiatingEventId } from './his
 import type { ActivityTask, PendingActivity } from './pending-activity.ts';
 import { reset } from './reset.ts';
 import {
+  type ConnectedWorker,
   id,
   type Query,
   type QueryAnswer,
@@ -21,7 +22,6 @@ import {
   type Update,
 } from './run.ts';
 import { toMs, toStamp } from './time.ts';
-import type { SimulatedWorker } from './worker.ts';
 
 const enums = temporal.api.enums.v1;
 const { WorkflowExecutionStatus, ParentClosePolicy, WorkflowIdReusePolicy, WorkflowIdConflictPolicy } = enums;
@@ -43,9 +43,9 @@ export interface Start {
 interface Waiting {
   queue: string;
   /** The worker that has the workflow in its cache. */
-  worker: SimulatedWorker | undefined;
+  worker: ConnectedWorker | undefined;
   isWanted(): boolean;
-  take(worker: SimulatedWorker): void;
+  take(worker: ConnectedWorker): void;
 }
 
 export interface ActivityPoll {
@@ -68,7 +68,7 @@ interface OpenPoll extends ActivityPoll {
 export class Temporal implements RunHost {
   readonly world: World;
   readonly runs: Run[] = [];
-  readonly workers: SimulatedWorker[] = [];
+  readonly workers: ConnectedWorker[] = [];
   /** Called when a run has a new history event. */
   readonly onChange: ((run: Run) => void)[] = [];
   /** Called when an attempt of an activity begins to wait for a worker. */
@@ -94,7 +94,7 @@ export class Temporal implements RunHost {
     this.world = world;
   }
 
-  connect(worker: SimulatedWorker): void {
+  connect(worker: ConnectedWorker): void {
     this.workers.push(worker);
     worker.life.onChange.push(() => this.match());
     worker.life.onEnd.push(() => this.disconnect(worker));
@@ -102,7 +102,7 @@ export class Temporal implements RunHost {
   }
 
   /** Removes a worker. Tasks for its sticky queue wait until they time out. */
-  disconnect(worker: SimulatedWorker): void {
+  disconnect(worker: ConnectedWorker): void {
     const at = this.workers.indexOf(worker);
     if (at >= 0) this.workers.splice(at, 1);
   }
@@ -268,8 +268,8 @@ export class Temporal implements RunHost {
     // After a restore, another run has this run's id.
     const isWanted = () => !isTaken && this.byRunId.get(run.runId) === run;
     const queue = run.started.taskQueue?.name ?? '';
-    const dispatch = (holder: SimulatedWorker | undefined) => {
-      const take = (worker: SimulatedWorker) => {
+    const dispatch = (holder: ConnectedWorker | undefined) => {
+      const take = (worker: ConnectedWorker) => {
         isTaken = true;
         this.world.spawn(worker.takeQuery(run, query, holder !== undefined));
       };
@@ -289,7 +289,7 @@ export class Temporal implements RunHost {
   offer(run: Run, task: Task): void {
     const { sticky } = run;
     const isWanted = () => run.task === task && task.startedId === undefined;
-    const take = (worker: SimulatedWorker) => {
+    const take = (worker: ConnectedWorker) => {
       const work = run.startTask(task, worker);
       if (work) this.world.spawn(worker.takeTask(work));
     };

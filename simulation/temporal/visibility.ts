@@ -1,12 +1,12 @@
 /** Visibility: lists and counts, which lag behind events. */
-import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 import { temporal } from '../sdk.ts';
 import type { Payload } from './commands.ts';
 import { grpcError } from './errors.ts';
 import { payload, value } from './markers.ts';
-import { infoOf } from './rpc.ts';
-import type { Run } from './run.ts';
+import { id, type Run } from './run.ts';
 import type { Temporal } from './temporal.ts';
+import { toStamp } from './time.ts';
 
 const { WorkflowExecutionStatus } = temporal.api.enums.v1;
 const LISTS: ReadonlySet<string> = new Set(
@@ -14,15 +14,15 @@ const LISTS: ReadonlySet<string> = new Set(
 );
 
 type Field = string | number | boolean | undefined | readonly string[];
-type Record = ReadonlyMap<string, Field>;
-type Condition = (record: Record) => boolean;
+type FieldMap = ReadonlyMap<string, Field>;
+type Condition = (record: FieldMap) => boolean;
 
 /** In the year 5138. */
 const LATEST_MS = 1e14;
 
 interface Listed {
   info: ReturnType<typeof infoOf>;
-  record: Record;
+  record: FieldMap;
   /** Of the page that ends with it. Sorts runs with the newest first. */
   token: string;
 }
@@ -81,7 +81,7 @@ function fieldOf(name: string, sent: Payload): Field {
   return only;
 }
 
-function recordOf(run: Run): Record {
+function recordOf(run: Run): FieldMap {
   const fields = Object.entries(run.attributes).map(([name, sent]) => [name, fieldOf(name, sent)] as const);
   return new Map<string, Field>([
     ...fields,
@@ -228,4 +228,34 @@ function compare(field: Field, operand: string): number {
   if (typeof field !== 'number') return String(field) === operand ? 0 : String(field) < operand ? -1 : 1;
   const other = Number.isNaN(Number(operand)) ? Date.parse(operand) : Number(operand);
   return field - other;
+}
+
+/** The server adds the type of each attribute, and a client reads only attributes with a type. */
+function withTypes(attributes: Run['attributes']): Run['attributes'] {
+  const types: Readonly<Record<string, string>> = SEARCH_ATTRIBUTES;
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, payload]) => {
+      const type = Buffer.from(types[name] ?? 'Keyword');
+      return [name, { ...payload, metadata: { ...payload.metadata, type } }];
+    }),
+  );
+}
+
+export function infoOf(run: Run) {
+  const { started, memo, attributes, closedAt } = run;
+  return {
+    execution: { workflowId: run.workflowId, runId: run.runId },
+    type: started.workflowType ?? null,
+    taskQueue: started.taskQueue?.name ?? '',
+    startTime: toStamp(run.startedAt),
+    executionTime: toStamp(run.startedAt),
+    ...(closedAt !== undefined && { closeTime: toStamp(closedAt) }),
+    status: run.status,
+    historyLength: id(run.entries.length),
+    memo: { fields: memo },
+    searchAttributes: { indexedFields: withTypes(attributes) },
+    firstRunId: started.firstExecutionRunId ?? '',
+    rootExecution: started.rootWorkflowExecution ?? { workflowId: run.workflowId, runId: run.runId },
+    ...(started.parentWorkflowExecution && { parentExecution: started.parentWorkflowExecution }),
+  };
 }

@@ -9,7 +9,7 @@ import type { Life } from '../process/life.ts';
 import { loadDataConverter, type Workflows } from '../sdk.ts';
 import type { Activities } from './activity-runner.ts';
 import { type ActivitySlots, ActivityTasks } from './activity-tasks.ts';
-import type { Query, Run, TaskWork } from './run.ts';
+import type { ConnectedWorker, Query, Run, TaskWork } from './run.ts';
 import type { Temporal } from './temporal.ts';
 import { type WorkflowTaskFaults, WorkflowTasks } from './workflow-tasks.ts';
 
@@ -30,7 +30,7 @@ const ACTIVITY_POLLS = 10;
 const STICKY_TIMEOUT_MS = 10_000;
 const HEARTBEAT_THROTTLE_MS = 60_000;
 
-export class SimulatedWorker implements Runnable {
+export class SimulatedWorker implements Runnable, ConnectedWorker {
   readonly taskQueue: string;
   readonly stickyTimeoutMs: number;
   readonly options: { identity: string };
@@ -70,7 +70,6 @@ export class SimulatedWorker implements Runnable {
     return this.life.name;
   }
 
-  /** Whether workflow tasks and queries can reach it. */
   get isReachable(): boolean {
     return this.workflowTasks !== undefined && this.state === 'RUNNING' && this.life.isReachable;
   }

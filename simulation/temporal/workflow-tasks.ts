@@ -19,9 +19,8 @@ import type { World } from '../world/world.ts';
 import { bytesOf, type Failure } from './commands.ts';
 import { EventType } from './history.ts';
 import { type Activation, type ActivationResult, Machines, Nondeterminism, type Work } from './machines.ts';
-import type { Query, QueryAnswer, Run, Task, TaskWork } from './run.ts';
+import type { ConnectedWorker, Query, QueryAnswer, Run, Task, TaskWork } from './run.ts';
 import { toMs } from './time.ts';
-import type { SimulatedWorker } from './worker.ts';
 
 const { WorkflowActivation } = coresdk.workflow_activation;
 const { WorkflowTaskFailedCause } = temporal.api.enums.v1;
@@ -91,7 +90,7 @@ function messageOf(failure: Failure | null | undefined): string {
 }
 
 export interface WorkflowTasksParts {
-  worker: SimulatedWorker;
+  worker: ConnectedWorker;
   life: Life;
   workflows: Workflows;
   converter: LoadedDataConverter;

@@ -24,7 +24,7 @@ import {
   type WorkflowSignatures,
 } from '../contract/workflows.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
-import { APP } from '../temporal/search-keys.ts';
+import { APP } from '../temporal/namespace.ts';
 import {
   type BatchRef,
   type CheckedBatch,

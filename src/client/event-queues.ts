@@ -5,8 +5,8 @@ import type { EndpointKey, QueueEvents, RecordedEvent } from '../contract/events
 import { eventDeliveryWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import { publishSignal, type WorkflowSignatures } from '../contract/workflows.ts';
 import { bodyOf } from '../domain/events.ts';
-import { currentTrace } from '../observability/trace-context.ts';
-import { APP } from '../temporal/search-keys.ts';
+import { currentTrace } from '../observability/tracing.ts';
+import { APP } from '../temporal/namespace.ts';
 
 /** A larger body is read from the workflow that published the event. */
 const MAX_BODY = 8_192;

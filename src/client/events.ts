@@ -10,9 +10,8 @@ import {
   testEndpointUpdate,
   type WorkflowSignatures,
 } from '../contract/workflows.ts';
-import { inParallel } from '../runtime/in-parallel.ts';
 import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
-import type { Clock } from '../runtime/runtime.ts';
+import { type Clock, inParallel } from '../runtime/runtime.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { listRunPages } from '../temporal/visibility.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';

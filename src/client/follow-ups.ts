@@ -7,7 +7,7 @@ import { readStoredRequest } from '../contract/payout-request.ts';
 import type { FollowUpRequest } from '../contract/reconciliation.ts';
 import { type Notification, notificationSignal, type WorkflowSignatures } from '../contract/workflows.ts';
 import { environmentOf, readStartEvent } from '../temporal/histories.ts';
-import { APP } from '../temporal/search-keys.ts';
+import { APP } from '../temporal/namespace.ts';
 
 /** Undefined if the payout has not ended with an outcome. Throws Temporal's `WorkflowNotFoundError`, and `ZodError`. */
 export async function endedPayout(client: Client, workflowId: string): Promise<FollowUpRequest | undefined> {

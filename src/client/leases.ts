@@ -5,7 +5,7 @@ import { appName } from '../contract/fields.ts';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import { type LeaseKey, type LeaseSettings, type LeaseTerm, settingsIn } from '../contract/rate-limit.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
-import { APP } from '../temporal/search-keys.ts';
+import { APP } from '../temporal/namespace.ts';
 import { type ListedRun, listRunPages } from '../temporal/visibility.ts';
 
 export interface Lease {

@@ -1,5 +1,4 @@
 /** Lists payouts and batches from Temporal's visibility store, which lags by up to a few seconds. */
-
 import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
@@ -17,7 +16,7 @@ import {
   pageRequestSchema,
   payoutFilterSchema,
 } from '../contract/lists.ts';
-import { inParallel } from '../runtime/in-parallel.ts';
+import { inParallel } from '../runtime/runtime.ts';
 import { isInvalidArgument, unlessGone } from '../temporal/client-errors.ts';
 import { readStartEvent } from '../temporal/histories.ts';
 import { type ListedRun, listRunPage, quoteIds, type RunPage } from '../temporal/visibility.ts';

@@ -9,7 +9,7 @@ import type { MadeDecision, PayoutResult, PayoutState } from '../contract/payout
 import {
   type CheckedPayoutRequest,
   checkPayoutRequest,
-  type PayoutRequestInput,
+  type PayoutRequest,
   payoutRequestSchema,
   readStoredRequest,
 } from '../contract/payout-request.ts';
@@ -33,7 +33,7 @@ import { endedState } from '../domain/payout-state.ts';
 import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { isOfEndedRun } from '../temporal/client-errors.ts';
-import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/search-keys.ts';
+import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/namespace.ts';
 import { acknowledge, withoutAcknowledged } from './acknowledgements.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 import { requireValid } from './invalid-request.ts';
@@ -120,7 +120,7 @@ export class Payouts {
    * Starts a payout, or joins the running or ended payout with the same body (spec: Payout creation request). Throws
    * `InvalidPayoutRequestError` or `PayoutConflictError`; then nothing was started.
    */
-  async start(body: PayoutRequestInput, origin: Origin = {}): Promise<StartedPayout> {
+  async start(body: PayoutRequest, origin: Origin = {}): Promise<StartedPayout> {
     return (await this.startOrJoin(body, origin)).payout;
   }
 
@@ -141,7 +141,7 @@ export class Payouts {
   }
 
   /** The payout that `start` would join. Undefined if it would start one. Throws what `start` throws. */
-  async find(body: PayoutRequestInput): Promise<StartedPayout | undefined> {
+  async find(body: PayoutRequest): Promise<StartedPayout | undefined> {
     const once = this.uniqueStart(body, {});
     const found = await findJoinable(this.client, once, this.clock);
     return found && startedPayout(once, found);

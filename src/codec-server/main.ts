@@ -1,8 +1,7 @@
 /** `npm run codec-server`: decodes payloads for the Temporal UI. SIGINT and SIGTERM drain it. */
 import { codecConfig } from '../config/codec-config.ts';
 import { ConfigError } from '../config/environment.ts';
-import { Drain, drainOnSignals } from '../runtime/drain.ts';
-import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import { Drain, drainOnSignals, PROCESS_SURROUNDINGS } from '../runtime/process.ts';
 import { buildCodecServer } from './server.ts';
 
 async function main(): Promise<void> {

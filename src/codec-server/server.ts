@@ -13,8 +13,7 @@ import type { CodecConfig } from '../config/codec-config.ts';
 import { UnknownKeyError } from '../encryption/key-ring.ts';
 import { EncryptionCodec } from '../encryption/payload-codec.ts';
 import { logOptions } from '../observability/log.ts';
-import { connectionLimits, Drain } from '../runtime/drain.ts';
-import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import { connectionLimits, Drain, PROCESS_SURROUNDINGS } from '../runtime/process.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { refusal, SignIn } from './sign-in.ts';
 

@@ -101,7 +101,7 @@ export const apiShape = {
   PAYOUTS_API_REQUESTS_PER_SECOND: integer(
     MAX_REQUESTS_PER_SECOND,
     100,
-    'How many requests per second each caller may send to one API server, in the long run, unless its entry in `PAYOUTS_API_KEYS_FILE` says otherwise. See [Request limits](http.md#request-limits).',
+    "Each caller's sustained limit of requests per second to one API server, unless its entry in `PAYOUTS_API_KEYS_FILE` says otherwise. See [Request limits](http.md#request-limits).",
   ),
   PAYMENTS_NOTIFICATION_VERIFIER: z.string().default('none').meta({
     description:
@@ -110,7 +110,7 @@ export const apiShape = {
   }),
   PAYMENTS_NOTIFICATION_UNVERIFIED: choice(
     ['refuse', 'accept'],
-    'Whether the API server starts with `PAYMENTS_NOTIFICATION_VERIFIER=none` and `PAYMENTS_ENVIRONMENT=production`. With `accept`, everybody who reaches the route can make a payout query the provider, at a limited rate.',
+    'Whether the API server starts with `PAYMENTS_NOTIFICATION_VERIFIER=none` and `PAYMENTS_ENVIRONMENT=production`. With `accept`, anybody who reaches the route can make a payout query the provider, at a limited rate.',
   ),
   PAYMENTS_NOTIFICATION_SECRETS: secret.pipe(secrets).default([]).meta({
     description:
@@ -124,7 +124,7 @@ export const apiShape = {
   }),
   PAYMENTS_NOTIFICATION_RECEIPT: receipt.optional().meta({
     description:
-      'The response that the provider takes for the receipt of a notification: a status from 200 to 299 and, after a space, a body of one line and at most 1,000 characters, such as `200 SUCCESS` or `200 {"code":0}`; 204 and 205 have no body. The type is `application/json` if the body is JSON, else `text/plain`. Refusals keep their status. Without it, 202 and what became of the notification, as JSON. Spec: Events 4.',
+      'The response that the provider takes for the receipt of a notification: a status from 200 to 299 and, after a space, a body of one line and at most 1,000 characters, such as `200 SUCCESS` or `200 {"code":0}`; 204 and 205 have no body. The type is `application/json` if the body is JSON, else `text/plain`. Refusals keep their status. Without it, 202 and a JSON body with the result. Spec: Events 4.',
     valueType: 'status and body',
   }),
   PAYOUTS_API_PROXIES: proxies('Requests without a key are'),

@@ -67,7 +67,7 @@ const callerName = z.string().min(1).max(128);
 export const approvalsFile = z.strictObject({
   applications: z.record(appName, limits).default({}).meta({
     description:
-      'By the name of the application: the largest `instructedAmount` without an approval, by its currency. A currency that is not listed always requires one. An application that is not listed requires none.',
+      "By the name of the application: the largest `instructedAmount` without an approval, by its currency. A currency that isn't listed always requires one. An application that isn't listed requires none.",
     valueType: 'object: application to object: currency to amount',
   }),
   callers: z.record(callerName, limits).default({}).meta({

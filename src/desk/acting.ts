@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { BatchFile } from '../batch-file/batch-file.ts';
 import type { Caller, Verb } from '../config/callers.ts';
 import { appName } from '../contract/fields.ts';
-import { payoutStateSchema, storedReason, storedResultSchema } from '../contract/payout.ts';
+import { storedResultSchema, storedStateSchema } from '../contract/payout.ts';
 import {
   acknowledgement,
   approval,
@@ -25,16 +25,10 @@ import {
 import type { Service } from '../service/service.ts';
 
 /** Pages show a code that a newer worker writes as it is, and no field that they do not know. */
-const shownState = z.object({
-  ...payoutStateSchema.shape,
-  ...storedResultSchema.partial().shape,
-  phase: z.string(),
-  reasons: z.array(storedReason),
-});
-export type ShownState = z.output<typeof shownState>;
+export type ShownState = z.output<typeof storedStateSchema>;
 
 export const payoutAnswer = z.object({
-  state: shownState,
+  state: storedStateSchema,
   result: storedResultSchema.optional(),
 });
 

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { batchStateSchema } from '../contract/batch.ts';
+import { stored } from '../contract/fields.ts';
 import { batchPageSchema } from '../contract/lists.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { may } from './acting.ts';
@@ -13,8 +14,8 @@ import { sendPage } from './layout.ts';
 
 const REFRESH_SECONDS = 3;
 
-const stateBody = z.object({ state: batchStateSchema });
-type BatchState = z.output<typeof batchStateSchema>;
+const stateBody = z.object({ state: stored(batchStateSchema) });
+type BatchState = z.output<typeof stateBody>['state'];
 
 export function batchRoutes(scope: FastifyInstance, desk: Desk, uploads: Uploads): void {
   uploadRoutes(scope, desk, uploads);

@@ -11,7 +11,7 @@ import { type PayoutResult, storedResultSchema } from '../contract/payout.ts';
 import type { TokenState } from '../contract/tokens.ts';
 import { tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { dayBounds, movedMoney } from '../domain/reconciliation.ts';
-import { inParallel } from '../runtime/in-parallel.ts';
+import { inParallel } from '../runtime/runtime.ts';
 import type { Service } from '../service/service.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
 

@@ -2,7 +2,6 @@
  * The handler of the Nexus service `payouts`, for callers in other namespaces. Each application has its own task queue,
  * and so its own endpoint: the endpoint identifies the callers, and determines what they may pay.
  */
-
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { startWorkflow, WorkflowRunOperationHandler } from '@temporalio/nexus';
@@ -25,7 +24,7 @@ import type { WorkflowSignatures } from '../contract/workflows.ts';
 import { hasDailyLimits } from '../domain/daily-limits.ts';
 import { amountRefusal, type Permissions, scopeRefusal } from '../domain/permissions.ts';
 import type { Clock } from '../runtime/runtime.ts';
-import { APP } from '../temporal/search-keys.ts';
+import { APP } from '../temporal/namespace.ts';
 
 interface Runtime {
   environment: string;

@@ -16,8 +16,7 @@ import {
   type IdGenerator,
   RandomIdGenerator,
 } from '@opentelemetry/sdk-trace-base';
-import { isTraceParent, type TraceParent } from '../domain/telemetry.ts';
-import type { Span, SpanStart, Tracer } from './trace-context.ts';
+import { isTraceParent, type Span, type SpanStart, type TraceParent, type Tracer } from './trace.ts';
 
 const KINDS = {
   server: SpanKind.SERVER,

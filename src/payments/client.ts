@@ -9,7 +9,7 @@ import type {
   Quote,
   QuoteRequest,
   ReceivingAccountBalance,
-  ReceivingAccountRequest,
+  ReceivingAccountBody,
   TradeDetail,
   TradeKey,
   TradeResult,
@@ -20,18 +20,19 @@ import type { CallOptions, PaymentsClientOptions } from './options.ts';
 import { RequestSender } from './request.ts';
 import { checkedAddress, urlOf } from './target.ts';
 import * as requests from './wire/requests.ts';
-import { authorizationRequest, checked } from './wire/requests.ts';
 import {
-  accountsAnswer,
-  applicationTokenAnswer,
-  balanceAnswer,
-  opaqueAnswer,
-  payoutOrderAnswer,
-  quoteAnswer,
-  tradeDetailAnswer,
-  tradeResultAnswer,
-  userTokensAnswer,
+  accountsResponse,
+  applicationTokenResponse,
+  opaqueResponse,
+  payoutOrderResponse,
+  quoteResponse,
+  receivingBalanceResponse,
+  tradeDetailResponse,
+  tradeResultResponse,
+  userTokensResponse,
 } from './wire/responses.ts';
+
+const { checked } = requests;
 
 /**
  * Each method sends at most one HTTP request and rejects only with a `PaymentsError`, whose `mayHaveTakenEffect` says
@@ -87,7 +88,7 @@ export class PaymentsClient {
     const mismatch = (tokens: UserTokens) =>
       openId !== undefined && tokens.openId !== openId ? 'open_id' : undefined;
     const path = '/v3/b2b/oauth/token';
-    return this.#sender.send({ operation, path, body, schema: userTokensAnswer, mismatch }, call);
+    return this.#sender.send({ operation, path, body, schema: userTokensResponse, mismatch }, call);
   }
 
   /** Gets a new application token (spec: Application token). The query contains the secret (H45). */
@@ -95,7 +96,7 @@ export class PaymentsClient {
     const { appId, appSecret } = this.#sender.options;
     const target = { path: '/v2/token/get', query: { app_id: appId, app_secret: appSecret } };
     return this.#sender.send(
-      { operation: 'applicationToken', ...target, schema: applicationTokenAnswer },
+      { operation: 'applicationToken', ...target, schema: applicationTokenResponse },
       call,
     );
   }
@@ -110,11 +111,11 @@ export class PaymentsClient {
   }
 
   /** Opens a receiving account (spec: Apply for a receiving account). Throws `AmbiguousError` if the answer is lost. */
-  async openReceivingAccount(request: ReceivingAccountRequest, call?: CallOptions): Promise<OpaqueRecord> {
+  async openReceivingAccount(request: ReceivingAccountBody, call?: CallOptions): Promise<OpaqueRecord> {
     const operation = 'openReceivingAccount';
     const body = requests.snakeKeys(checked(operation, requests.receivingAccountRequest, request));
     const path = '/v1/accounts/receiving-account';
-    return this.#sender.send({ operation, path, body, schema: opaqueAnswer }, call);
+    return this.#sender.send({ operation, path, body, schema: opaqueResponse }, call);
   }
 
   /** Spec: Query receiving accounts. */
@@ -127,7 +128,7 @@ export class PaymentsClient {
     const request = checked(operation, requests.balanceRequest, { payerId, currency });
     const parts = `${encodeURIComponent(request.payerId)}/${encodeURIComponent(request.currency)}`;
     const path = `/v1/accounts/receiving-account/${parts}`;
-    return this.#sender.send({ operation, path, schema: balanceAnswer(request.currency) }, call);
+    return this.#sender.send({ operation, path, schema: receivingBalanceResponse(request.currency) }, call);
   }
 
   /** Spec: Query receiving account detail. The path contains `receving`, as in the spec. */
@@ -135,14 +136,14 @@ export class PaymentsClient {
     const operation = 'receivingAccountDetail';
     const request = checked(operation, requests.accountDetailRequest, { accountId });
     const path = `/v1/payments/receving-account/${encodeURIComponent(request.accountId)}`;
-    return this.#sender.send({ operation, path, schema: opaqueAnswer }, call);
+    return this.#sender.send({ operation, path, schema: opaqueResponse }, call);
   }
 
   /** Gets a quote and locks its rate (spec: Query payment fee and exchange rate). An unused lock has no effect. */
   async quote(request: QuoteRequest, call?: CallOptions): Promise<Quote> {
     const body = requests.quoteBody(checked('quote', requests.quoteRequest, request));
     return this.#sender.send(
-      { operation: 'quote', path: '/v1/payments/fee', body, schema: quoteAnswer },
+      { operation: 'quote', path: '/v1/payments/fee', body, schema: quoteResponse },
       call,
     );
   }
@@ -163,7 +164,7 @@ export class PaymentsClient {
         : undefined;
     const path = '/v2/b2b/currents/createCnyOrder';
     const body = requests.createPayoutBody(sent);
-    return this.#sender.send({ operation, path, body, schema: payoutOrderAnswer, mismatch }, call);
+    return this.#sender.send({ operation, path, body, schema: payoutOrderResponse, mismatch }, call);
   }
 
   /** The order query (spec: Query a payout order). */
@@ -172,7 +173,7 @@ export class PaymentsClient {
     const request = checked(operation, requests.payoutOrderRequest, { orderId });
     const path = `/v2/b2b/currents/queryDetail/${encodeURIComponent(request.orderId)}`;
     const mismatch = (order: PayoutOrder) => (order.orderId === request.orderId ? undefined : 'orderId');
-    return this.#sender.send({ operation, path, schema: payoutOrderAnswer, mismatch }, call);
+    return this.#sender.send({ operation, path, schema: payoutOrderResponse, mismatch }, call);
   }
 
   /**
@@ -181,13 +182,13 @@ export class PaymentsClient {
    */
   async tradeResult(key: TradeKey, call?: CallOptions): Promise<TradeResult> {
     const query = this.#tradeQuery('tradeResult', 'queryResult', key);
-    return this.#sender.send({ ...query, schema: tradeResultAnswer }, call);
+    return this.#sender.send({ ...query, schema: tradeResultResponse }, call);
   }
 
   /** Spec: Query payout trade detail. Throws `OrderNotExistError`, as `tradeResult` does. */
   async tradeDetail(key: TradeKey, call?: CallOptions): Promise<TradeDetail> {
     const query = this.#tradeQuery('tradeDetail', 'queryPayDetail', key);
-    return this.#sender.send({ ...query, schema: tradeDetailAnswer }, call);
+    return this.#sender.send({ ...query, schema: tradeDetailResponse }, call);
   }
 
   /** Spec: Query account information. Resolves to null if the client has no account. */
@@ -199,7 +200,7 @@ export class PaymentsClient {
       answer !== null && idDiffers(echo, answer.clientId, asked.clientId) ? 'client_id' : undefined;
     const path = '/v1/mid-open-api/account/query';
     const body = requests.snakeKeys(asked);
-    return this.#sender.send({ operation, path, body, schema: accountsAnswer, mismatch }, call);
+    return this.#sender.send({ operation, path, body, schema: accountsResponse, mismatch }, call);
   }
 
   /** An answer about another trade or client is not accepted (H15). */
@@ -224,7 +225,7 @@ export class PaymentsClient {
  * `state` is returned unchanged with the redirect. `spelling` is that of the parameters: the spec's table has `app_id`,
  * its sample links `appId`. Default `snake`.
  */
-export type AuthorizationLink = Omit<z.input<typeof authorizationRequest>, 'redirectUri'>;
+export type AuthorizationLink = Omit<z.input<typeof requests.authorizationRequest>, 'redirectUri'>;
 
 /** The settings that a link contains. None of them is secret. */
 type AuthorizationPage = Pick<PaymentsClientOptions, 'appId' | 'authUrl' | 'redirectUri' | 'allowedHosts'>;
@@ -235,7 +236,7 @@ type AuthorizationPage = Pick<PaymentsClientOptions, 'appId' | 'authUrl' | 'redi
  */
 export function authorizationUrl(page: AuthorizationPage, link: AuthorizationLink): URL {
   const { appId, authUrl, redirectUri, allowedHosts } = page;
-  const request = checked('authorizationUrl', authorizationRequest, { ...link, redirectUri });
+  const request = checked('authorizationUrl', requests.authorizationRequest, { ...link, redirectUri });
   const [app, type, redirect] =
     request.spelling === 'camel'
       ? ['appId', 'responseType', 'redirectUri']

@@ -55,7 +55,7 @@ export class HttpTransport implements Transport {
   #dispatch(request: WireRequest, attempt: Attempt): Promise<Dispatcher.ResponseData> {
     const pool = request.isFresh ? this.#fresh : this.#kept;
     const dispatcher = pool.compose(
-      (dispatch) => (options, handler) => dispatch(options, new WriteGuard(handler, attempt)),
+      (dispatch) => (options, handler) => dispatch(options, writeGuard(handler, attempt)),
     );
     return dispatcher.request({
       method: request.method,
@@ -97,33 +97,15 @@ type Handler = Dispatcher.DispatchHandler;
  * undici calls `onRequestStart` immediately before it writes, possibly long after `request()` because it had to connect,
  * and again before a retry. The guard checks both, so that it does not depend on undici's defaults (H11).
  */
-export class WriteGuard implements Handler {
-  readonly #handler: Handler;
-  readonly #attempt: Attempt;
-
-  constructor(handler: Handler, attempt: Attempt) {
-    this.#handler = handler;
-    this.#attempt = attempt;
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
-    if (this.#attempt.mayWrite()) this.#handler.onRequestStart?.(controller, context);
-    else controller.abort(new Error('withheld'));
-  }
-
-  onResponseStart(...args: Parameters<NonNullable<Handler['onResponseStart']>>): void {
-    this.#handler.onResponseStart?.(...args);
-  }
-
-  onResponseData(...args: Parameters<NonNullable<Handler['onResponseData']>>): void {
-    this.#handler.onResponseData?.(...args);
-  }
-
-  onResponseEnd(...args: Parameters<NonNullable<Handler['onResponseEnd']>>): void {
-    this.#handler.onResponseEnd?.(...args);
-  }
-
-  onResponseError(...args: Parameters<NonNullable<Handler['onResponseError']>>): void {
-    this.#handler.onResponseError?.(...args);
-  }
+export function writeGuard(handler: Handler, { mayWrite }: Attempt): Handler {
+  return {
+    onRequestStart: (controller, context) => {
+      if (mayWrite()) handler.onRequestStart?.(controller, context);
+      else controller.abort(new Error('withheld'));
+    },
+    onResponseStart: (...args) => handler.onResponseStart?.(...args),
+    onResponseData: (...args) => handler.onResponseData?.(...args),
+    onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
+    onResponseError: (...args) => handler.onResponseError?.(...args),
+  };
 }

@@ -1,4 +1,5 @@
 /** Sends every call: token, signature, rate limit, last checks, exchange, classification, report. */
+import { abortable } from '../runtime/runtime.ts';
 import {
   type ErrorContext,
   GatePausedError,
@@ -25,7 +26,7 @@ export interface Call<T> extends AnswerRules<T>, Target {
   onDate?: ((date: string) => void) | undefined;
 }
 
-/** The deadline has come, or the caller has withdrawn. */
+/** The deadline has come. */
 class ExpiredError extends Error {}
 
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -173,20 +174,14 @@ export class RequestSender {
   /** Settles with `work`, but rejects at the deadline or at an abort if that comes first. */
   async #withinDeadline<T>(work: Promise<T>, { signal, deadline }: CallOptions): Promise<T> {
     const { clock } = this.options.runtime;
-    let stopTimer = () => {};
-    let onAbort = () => {};
-    const expired = new Promise<never>((_resolve, reject) => {
-      onAbort = () => reject(new ExpiredError());
-      if (deadline !== undefined)
-        stopTimer = clock.after(Math.max(0, Math.ceil(deadline - clock.nowMs())), onAbort);
-      if (signal?.aborted) onAbort();
-      signal?.addEventListener('abort', onAbort, { once: true });
-    });
+    const late = new AbortController();
+    const stopTimer =
+      deadline !== undefined &&
+      clock.after(Math.max(0, Math.ceil(deadline - clock.nowMs())), () => late.abort(new ExpiredError()));
     try {
-      return await Promise.race([work, expired]);
+      return await abortable(signal ? AbortSignal.any([signal, late.signal]) : late.signal, work);
     } finally {
-      stopTimer();
-      signal?.removeEventListener('abort', onAbort);
+      if (stopTimer) stopTimer();
     }
   }
 

@@ -1,5 +1,6 @@
 /** Restricts where calls go (H48): one origin, allowed hosts, and encoded path segments. */
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { PaymentsSettingError } from './errors.ts';
 
 /** The query is separate from the path, because it may contain the secret. Only the transport sees it. */
@@ -8,19 +9,7 @@ export interface Target {
   query?: Record<string, string>;
 }
 
-const PRIVATE = new BlockList();
-for (const [net, bits] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-] as const)
-  PRIVATE.addSubnet(net, bits, 'ipv4');
-PRIVATE.addSubnet('fc00::', 7, 'ipv6');
-PRIVATE.addSubnet('fe80::', 10, 'ipv6');
-PRIVATE.addAddress('::', 'ipv6');
+const PRIVATE: readonly string[] = ['unspecified', 'private', 'carrierGradeNat', 'linkLocal', 'uniqueLocal'];
 
 /**
  * Validates an address: https, or http on loopback; without credentials, query and fragment; with an allowed host if
@@ -76,8 +65,7 @@ function isLoopback(url: URL): boolean {
 
 function isPrivate(url: URL): boolean {
   const host = bareHost(url);
-  const family = isIP(host);
-  return family !== 0 && PRIVATE.check(host, family === 4 ? 'ipv4' : 'ipv6');
+  return isIP(host) !== 0 && PRIVATE.includes(ipaddr.process(host).range());
 }
 
 function bareHost(url: URL): string {

@@ -1,6 +1,7 @@
 /** The runtime of this process: the only module on the worker side that reads a real clock or real randomness. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Runtime } from './runtime.ts';
+import type { FastifyInstance } from 'fastify';
+import { type Clock, type Runtime, sleep } from './runtime.ts';
 
 /** For the entry points of a process. All other code receives its runtime as a parameter. */
 export const PROCESS_SURROUNDINGS: Runtime = {
@@ -18,3 +19,74 @@ export const PROCESS_SURROUNDINGS: Runtime = {
     uuid: () => randomUUID(),
   },
 };
+
+/** Load balancers need time to see that `/readyz` fails. Meanwhile, requests are still served. */
+const NOTICE_SHARE = 0.25;
+
+/** Whether a process is about to end. */
+export class Drain {
+  private begun = false;
+
+  get hasBegun(): boolean {
+    return this.begun;
+  }
+
+  begin(): void {
+    this.begun = true;
+  }
+
+  /** From the beginning on, responses close their connection, so that callers connect to another process. */
+  watch(server: FastifyInstance): void {
+    server.addHook('onSend', async (_request, reply, payload) => {
+      if (this.begun) reply.header('connection', 'close');
+      return payload;
+    });
+  }
+}
+
+/** The options of a server that closes connections whose requests do not arrive in time, and idle ones when it ends. */
+export function connectionLimits(requestTimeoutMs: number) {
+  return {
+    requestTimeout: requestTimeoutMs,
+    // By default, Node checks for timed-out requests only every 30 s.
+    http: {
+      connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
+      requestTimeout: requestTimeoutMs,
+      headersTimeout: requestTimeoutMs,
+    },
+    forceCloseConnections: 'idle',
+    // What arrives on an open connection while the server closes is served; the drain has a deadline.
+    return503OnClosing: false,
+  } as const;
+}
+
+export interface DrainSettings {
+  clock: Clock;
+  /** From the signal to the end of the process at the latest. */
+  drainMs: number;
+}
+
+/**
+ * Ends a server in order: readiness falls first, requests in flight finish, then the process ends.
+ * Drains `server` on SIGTERM, and on SIGINT, which comes from a person at a terminal, without the notice for load balancers.
+ * Then ends the process with exit code 0. A second signal, or the end of `drainMs`, ends it at once with exit code 1.
+ */
+export function drainOnSignals(
+  server: FastifyInstance,
+  drain: Drain,
+  { clock, drainMs }: DrainSettings,
+): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, () => {
+      if (drain.hasBegun) process.exit(1);
+      drain.begin();
+      clock.after(drainMs, () => {
+        server.log.error('requests did not finish within PAYOUTS_DRAIN');
+        process.exit(1);
+      });
+      const noticeMs = signal === 'SIGTERM' ? drainMs * NOTICE_SHARE : 0;
+      void sleep(clock, noticeMs)
+        .then(() => server.close())
+        .then(() => process.exit());
+    });
+}

@@ -68,3 +68,40 @@ export function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> 
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
 }
+
+/** Each read or start of a workflow takes Temporal milliseconds, so more at once would only queue. */
+const MAX_CONCURRENT = 8;
+
+/** Like `Promise.all` over `items`, with at most `limit` of them at once. */
+export async function inParallel<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+  limit = MAX_CONCURRENT,
+): Promise<R[]> {
+  const results: R[] = [];
+  const queue = items.entries();
+  const lane = async () => {
+    for (const [at, item] of queue) results[at] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, lane));
+  return results;
+}
+
+/** Spaces what a process does, such as requests: each waits for its turn. */
+export class Pace {
+  private readonly clock: Clock;
+  private readonly everyMs: number;
+  private nextMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock, everyMs: number) {
+    this.clock = clock;
+    this.everyMs = everyMs;
+  }
+
+  async turn(): Promise<void> {
+    const now = this.clock.nowMs();
+    const atMs = Math.max(now, this.nextMs);
+    this.nextMs = atMs + this.everyMs;
+    if (atMs > now) await sleep(this.clock, atMs - now);
+  }
+}

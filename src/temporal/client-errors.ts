@@ -6,8 +6,7 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { isStaleClock } from './queries.ts';
-import { WorkflowStuckError } from './stuck-workflow.ts';
+import { isStaleClock, WorkflowStuckError } from './queries.ts';
 
 /** In the order of their codes. */
 const GRPC_STATUSES = [

@@ -3,15 +3,23 @@
  * (`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_*`, `TEMPORAL_PROFILE`) configure the
  * connection, so that the same program connects to the dev server, a self-hosted cluster and Temporal Cloud.
  */
-import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
+
+import { watchFile } from 'node:fs';
+import {
+  Client,
+  Connection,
+  type ConnectionOptions,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+} from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import type { Environment } from '../config/environment.ts';
 import { encryptionKeys } from '../config/keys.ts';
 import { temporalConfig } from '../config/temporal-config.ts';
+import { readSecret } from '../config/values.ts';
 import { dataConverter as converterOf } from '../encryption/payload-codec.ts';
 import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
-import type { Random } from '../runtime/runtime.ts';
-import { ApiKeyFile, apiKeyReference } from './api-key.ts';
+import type { Clock, Random } from '../runtime/runtime.ts';
 import { messageOf } from './client-errors.ts';
 import { clientInterceptors } from './queries.ts';
 
@@ -88,4 +96,69 @@ export function configuredDataConverter(
   environment: Environment = process.env,
 ): DataConverter {
   return converterOf(encryptionKeys(environment).payloads, random);
+}
+
+const PREFIX = 'file:';
+/** Temporal Cloud accepts the old key until it is deleted or expires. */
+const LOOK_EVERY_MS = 2_000;
+
+/**
+ * The API key of a file (`TEMPORAL_API_KEY=file:PATH`), read again when the file changes: a key of Temporal Cloud expires, and
+ * its successor is used without a restart.
+ */
+export class ApiKeyFile {
+  private readonly reference: string;
+  private key: string;
+
+  /** `key`: what the file holds now. `changed` gets each later key. */
+  constructor(reference: string, key: string, changed: (key: string) => void = () => undefined) {
+    this.reference = reference;
+    this.key = key;
+    // Does not keep the process running. It also sees the exchange of a symbolic link, as Kubernetes does it.
+    const options = { persistent: false, interval: LOOK_EVERY_MS };
+    watchFile(reference.slice(PREFIX.length), options, () => this.readAgain(changed));
+  }
+
+  get current(): string {
+    return this.key;
+  }
+
+  /** A file that is missing or empty for a moment changes nothing. */
+  private readAgain(changed: (key: string) => void): void {
+    const read = readSecret(this.reference);
+    if (!read.ok || read.value === this.key) return;
+    this.key = read.value;
+    changed(this.key);
+  }
+}
+
+/** The reference to the file, if the API key is in one. */
+export function apiKeyReference(environment: Environment): string | undefined {
+  const text = environment['TEMPORAL_API_KEY'];
+  return text?.startsWith(PREFIX) ? text : undefined;
+}
+
+type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
+
+/**
+ * Bounds every call of a connection in time. Without a deadline, Temporal's client waits for an answer for ever, and a
+ * server that accepts connections may never answer, for example while its database is down.
+ *
+ * Retries as Temporal's client does. A call without a deadline of its own gets one `maxMs` from now. No retry begins after
+ * the deadline, so that the last error says why the call failed.
+ */
+export function boundedCalls(clock: Clock, maxMs: number): Interceptor {
+  return (options, nextCall) => {
+    const deadlineMs = Number(options.deadline ?? clock.wallMs() + maxMs);
+    const { delayFunction, retryableDecider } = defaultGrpcRetryOptions();
+    let delayMs = 0;
+    const retry = makeGrpcRetryInterceptor({
+      retryableDecider: (attempt, status) => {
+        delayMs = delayFunction(attempt, status);
+        return retryableDecider(attempt, status) && clock.wallMs() + delayMs < deadlineMs;
+      },
+      delayFunction: () => delayMs,
+    });
+    return retry({ ...options, deadline: deadlineMs }, nextCall);
+  };
 }

@@ -6,8 +6,7 @@ import type { Client } from '@temporalio/client';
 import { decodeMapFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
-import { Pace } from '../runtime/pace.ts';
-import type { Clock } from '../runtime/runtime.ts';
+import { type Clock, Pace } from '../runtime/runtime.ts';
 
 const { WorkflowExecutionStatus } = proto.temporal.api.enums.v1;
 

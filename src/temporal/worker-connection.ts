@@ -3,8 +3,9 @@ import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { temporalConfig } from '../config/temporal-config.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { ApiKeyFile, apiKeyReference } from './api-key.ts';
 import {
+  ApiKeyFile,
+  apiKeyReference,
   configuredDataConverter,
   DEFAULT_ADDRESS,
   explained,

@@ -8,16 +8,15 @@ import proto from '@temporalio/proto';
 import {
   ENDPOINT_ATTENTION,
   FOLLOW_UP_ATTENTION,
-  OPENING_ATTENTION,
   PAYOUT_ATTENTION,
+  RECEIVING_ACCOUNT_ATTENTION,
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
 } from '../contract/attention-codes.ts';
 import { PHASES } from '../contract/codes.ts';
 import { apiTaskQueue, reconciliationId } from '../contract/ids.ts';
 import { type AppGauge, count, type Meter, setGauge } from '../domain/telemetry.ts';
-import type { Pace } from '../runtime/pace.ts';
-import { type Clock, repeat, sleep } from '../runtime/runtime.ts';
+import { type Clock, type Pace, repeat, sleep } from '../runtime/runtime.ts';
 import { listRunPage } from '../temporal/visibility.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
 import type { TokenCache } from './tokens/token-cache.ts';
@@ -33,7 +32,7 @@ const CODES = [
   ...new Set(
     [
       PAYOUT_ATTENTION,
-      OPENING_ATTENTION,
+      RECEIVING_ACCOUNT_ATTENTION,
       TOKEN_ATTENTION,
       FOLLOW_UP_ATTENTION,
       WORKFLOW_ATTENTION,

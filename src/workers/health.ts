@@ -5,9 +5,8 @@
 import { createServer, type Server } from 'node:http';
 import type { Client } from '@temporalio/client';
 import type { Listen } from '../config/values.ts';
-import type { Drain } from '../runtime/drain.ts';
-import type { Clock } from '../runtime/runtime.ts';
-import { EventLoopLag } from './event-loop-lag.ts';
+import type { Drain } from '../runtime/process.ts';
+import { type Clock, repeat } from '../runtime/runtime.ts';
 
 /** Shorter than the timeout of most probes. */
 const TEMPORAL_TIMEOUT_MS = 900;
@@ -64,4 +63,34 @@ function listening(server: Server, host: string, port: number): Promise<void> {
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
+}
+
+const SAMPLE_EVERY_MS = 1_000;
+const MAX_LATE_MS = 1_000;
+/** A process that was frozen for a while is late once, and goes on. */
+const SAMPLES = 10;
+
+/** Whether the event loop of this process keeps up: a timer that is late by more than a second, again and again, says no. */
+export class EventLoopLag {
+  private readonly lateMs: number[] = [];
+  private readonly stopSampling: () => void;
+
+  constructor(clock: Clock) {
+    let dueMs = clock.nowMs() + SAMPLE_EVERY_MS;
+    this.stopSampling = repeat(clock, SAMPLE_EVERY_MS, () => {
+      const now = clock.nowMs();
+      this.lateMs.push(now - dueMs);
+      if (this.lateMs.length > SAMPLES) this.lateMs.shift();
+      dueMs = now + SAMPLE_EVERY_MS;
+    });
+  }
+
+  /** Whether every one of the last samples was late. */
+  get isStuck(): boolean {
+    return this.lateMs.length === SAMPLES && this.lateMs.every((ms) => ms > MAX_LATE_MS);
+  }
+
+  stop(): void {
+    this.stopSampling();
+  }
 }

@@ -1,14 +1,12 @@
 /** The SDK workers of one process, one for workflows and those of each application: how they start, run and shut down. */
-import type { WorkflowBundleOption } from '@temporalio/worker';
+import type { WorkerOptions, WorkflowBundleOption } from '@temporalio/worker';
+import type { WorkerEnvironment } from '../config/config.ts';
 import { dataConverter } from '../encryption/payload-codec.ts';
-import type { Drain, DrainSettings } from '../runtime/drain.ts';
-import { Pace } from '../runtime/pace.ts';
-import { type Clock, sleep } from '../runtime/runtime.ts';
+import type { Drain, DrainSettings } from '../runtime/process.ts';
+import { type Clock, Pace, sleep } from '../runtime/runtime.ts';
 import { REQUEST_EVERY_MS } from '../temporal/visibility.ts';
 import { type ApplicationParts, activityWorker, type Runnable, shutDown } from './activity-worker.ts';
 import { applicationWorker } from './application-worker.ts';
-
-import { versioning } from './deployment.ts';
 import { Ownership } from './rate-limit/ownership.ts';
 import { eventQueues, nexusQueues, payoutsQueue } from './task-queues.ts';
 
@@ -119,4 +117,23 @@ export async function shutDownInOrder(
   for (const application of applications) shutDown(application);
   await sleep(clock, LEASE_HANDOVER_MS);
   shutDown(workflows);
+}
+
+type Versioning = Pick<WorkerOptions, 'workerDeploymentOptions'>;
+
+/**
+ * Worker deployment versioning of the task queue `payouts`. The other queues have no versions: one process owns the calls of
+ * an application, so a call of a payout on an old version would wait for an owner of that version (decision 32).
+ *
+ * Empty without `PAYOUTS_DEPLOYMENT`. Workflows that do not say otherwise follow the current version at once.
+ */
+export function versioning({ PAYOUTS_DEPLOYMENT, PAYOUTS_BUILD_ID }: WorkerEnvironment): Versioning {
+  if (PAYOUTS_DEPLOYMENT === undefined || PAYOUTS_BUILD_ID === undefined) return {};
+  return {
+    workerDeploymentOptions: {
+      version: { deploymentName: PAYOUTS_DEPLOYMENT, buildId: PAYOUTS_BUILD_ID },
+      useWorkerVersioning: true,
+      defaultVersioningBehavior: 'AUTO_UPGRADE',
+    },
+  };
 }

@@ -16,8 +16,7 @@ export {
   workerProbe,
 } from './reads.ts';
 export { openReceivingAccount } from './receiving-account/open-receiving-account.ts';
-export { payoutAcknowledgement } from './reconciliation/payout-acknowledgement.ts';
-export { payoutFollowUp } from './reconciliation/payout-follow-up.ts';
+export { payoutAcknowledgement, payoutFollowUp } from './reconciliation/payout-follow-up.ts';
 export { payoutReconciliation } from './reconciliation/payout-reconciliation.ts';
 export { payoutReport } from './reconciliation/payout-report.ts';
 export { tokenRenewal } from './tokens/token-renewal.ts';

@@ -1,6 +1,6 @@
 import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Drain } from '../../src/runtime/drain.ts';
+import { Drain } from '../../src/runtime/process.ts';
 import { get, getOnce, startApiServer } from '../support/http.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';
 

@@ -3,7 +3,7 @@ import { request } from 'undici';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
 import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
-import { Drain } from '../../src/runtime/drain.ts';
+import { Drain } from '../../src/runtime/process.ts';
 import { rowsOf } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';

@@ -6,7 +6,7 @@ import { startDevServer } from '../../scripts/dev-server.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { reconciliationId } from '../../src/contract/ids.ts';
-import { ensureSchedules } from '../../src/workers/schedules.ts';
+import { ensureSchedules } from '../../src/workers/kept-workflows.ts';
 import { type CliRun, cli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';

@@ -7,7 +7,7 @@ import { FILES } from '../../deploy/keys.mjs';
 import { DYNAMIC_CONFIG } from '../../scripts/dev-server.ts';
 import { temporalShape } from '../../src/config/temporal-config.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 import { composeFile, ourServices, ROOT, type Service, services } from './compose-file.ts';
 
 describe('the compose topology', () => {

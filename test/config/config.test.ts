@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { workerConfig } from '../../src/config/config.ts';
 import { ConfigError, type Environment } from '../../src/config/environment.ts';
-import { versioning } from '../../src/workers/deployment.ts';
+import { versioning } from '../../src/workers/worker.ts';
 
 const good: Environment = {
   PAYMENTS_ENVIRONMENT: 'test',

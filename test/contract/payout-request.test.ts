@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
 import { createPayoutRequest } from '../../src/payments/wire/requests.ts';
-import { payoutOrderAnswer } from '../../src/payments/wire/responses.ts';
+import { payoutOrderResponse } from '../../src/payments/wire/responses.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const valid = payoutRequest('p-1');
@@ -122,6 +122,9 @@ describe('payout requests are validated', () => {
       ...{ payMoney: { currency: 'USD', amount: '1' }, targetMoney: { currency: 'CNY', amount: '7' } },
       serviceCharge: { finalFee: { currency: 'USD', amount: '0' } },
     };
-    expect(payoutOrderAnswer.safeParse(order).data).toMatchObject({ bankName: long, bankAccountName: long });
+    expect(payoutOrderResponse.safeParse(order).data).toMatchObject({
+      bankName: long,
+      bankAccountName: long,
+    });
   });
 });

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as temporal from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
-import { anchorsOf } from '../../scripts/markdown.ts';
 import {
   CLI_ERRORS,
   CLIENT_CODES,
@@ -16,8 +15,8 @@ import * as client from '../../src/client/index.ts';
 import {
   ENDPOINT_ATTENTION,
   FOLLOW_UP_ATTENTION,
-  OPENING_ATTENTION,
   PAYOUT_ATTENTION,
+  RECEIVING_ACCOUNT_ATTENTION,
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
 } from '../../src/contract/attention-codes.ts';
@@ -28,7 +27,7 @@ import { PROBLEM_KINDS, PROBLEMS } from '../../src/contract/problems.ts';
 import { WORKER_METRICS } from '../../src/domain/metrics.ts';
 import { BUSINESS_EVENTS } from '../../src/domain/telemetry.ts';
 import { ApiMetrics } from '../../src/starters/api/monitoring.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -89,7 +88,7 @@ describe('attention codes', () => {
 
   test.each([
     ...named(PAYOUT_ATTENTION).map((code) => [code, 'payout'] as const),
-    ...named(OPENING_ATTENTION).map((code) => [code, 'receiving-account'] as const),
+    ...named(RECEIVING_ACCOUNT_ATTENTION).map((code) => [code, 'receiving-account'] as const),
     ...named(TOKEN_ATTENTION).map((code) => [code, 'tokens'] as const),
     ...named(ENDPOINT_ATTENTION).map((code) => [code, 'events'] as const),
     ...[...named(FOLLOW_UP_ATTENTION), ...named(WORKFLOW_ATTENTION)].map(
@@ -148,7 +147,7 @@ describe('errors', () => {
   });
 
   test('of the API server: every status that a route documents has a kind', () => {
-    const text = source('src/starters/api');
+    const text = source('src/starters/api', 'src/http');
     const documented = [
       ...found(text, /^\s*(?:problems: \{ |answers: \{ )?([45]\d\d): ['"]/gm),
       ...found(text, /, ([45]\d\d): ['"]/g),
@@ -160,7 +159,7 @@ describe('errors', () => {
   });
 
   test.each(PROBLEM_KINDS)('of the API server: %s is raised', (kind) => {
-    expect(source('src/starters/api', 'src/desk', 'src/domain')).toContain(`'${kind}'`);
+    expect(source('src/starters/api', 'src/http', 'src/desk', 'src/domain', 'src/service')).toContain(`'${kind}'`);
   });
 
   test('of the command line: exactly the codes that it prints', () => {
@@ -201,31 +200,6 @@ describe('metrics', () => {
 test('log events: the code logs each of them', () => {
   const all = source('src/workflows', 'src/workers', 'src/starters/api');
   expect(named(BUSINESS_EVENTS).filter((name) => !all.includes(`'${name}'`))).toEqual([]);
-});
-
-describe('links', () => {
-  test('no two headings have the same anchor', () => {
-    expect(new Set(anchorsOf(page)).size).toBe([...page.matchAll(/^#+ .+$/gm)].length);
-  });
-
-  test('within the page and to headings of other pages', () => {
-    const links = [...page.matchAll(/\]\(([\w.-]*)#([\w-]+)\)/g)];
-    expect(links.length).toBeGreaterThan(10);
-    const dead = links.filter(
-      ([, file, anchor = '']) => !anchorsOf(file ? read(`docs/${file}`) : page).includes(anchor),
-    );
-    expect(dead.map(([link]) => link)).toEqual([]);
-  });
-
-  test('from other pages to headings of this one', () => {
-    const pages = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)];
-    const anchors = anchorsOf(page);
-    const links = pages
-      .filter((name) => name.endsWith('.md'))
-      .flatMap((name) => found(read(name), /reference\.md#([\w-]+)\)/g));
-    expect(links.length).toBeGreaterThan(3);
-    expect(links.filter((anchor) => !anchors.includes(anchor))).toEqual([]);
-  });
 });
 
 test('every command on the page is a verb of the command line', () => {

@@ -4,7 +4,7 @@ import { TypedSearchAttributes } from '@temporalio/common';
 import { bundleWorkflowCode, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RecordedEvent } from '../../src/contract/events.ts';
-import { APP } from '../../src/temporal/search-keys.ts';
+import { APP } from '../../src/temporal/namespace.ts';
 import { EventEndpoint, eventsFile } from '../support/event-endpoint.ts';
 import { eventually } from '../support/eventually.ts';
 import { PayoutWorld } from '../support/payout-world.ts';

@@ -3,9 +3,8 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/runtime/runtime.ts';
 import { Fence } from '../../src/workers/rate-limit/fence.ts';
-import { type LeaseOwner, leaseActivities } from '../../src/workers/rate-limit/lease.ts';
-import { patienceMs } from '../../src/workers/rate-limit/owned-queues.ts';
-import { predecessor } from '../../src/workers/rate-limit/predecessor.ts';
+import { type LeaseOwner, leaseActivities, predecessor } from '../../src/workers/rate-limit/lease.ts';
+import { patienceMs } from '../../src/workers/rate-limit/ownership.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 describe('H37 the fence', () => {

@@ -2,10 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { sleep } from '../../src/runtime/runtime.ts';
 import { RateLimiter } from '../../src/workers/rate-limit/limiter.ts';
-import { AdaptiveMargin } from '../../src/workers/rate-limit/margin.ts';
-import { RoundTrips } from '../../src/workers/rate-limit/round-trips.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
-import { SendWindow } from '../../src/workers/rate-limit/window.ts';
+import { AdaptiveMargin, RoundTrips, SendWindow } from '../../src/workers/rate-limit/window.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { CALL_TIMEOUT_MS, mostInOneSecond } from '../support/rate-limit.ts';
 

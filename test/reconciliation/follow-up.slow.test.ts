@@ -6,7 +6,7 @@ import type { PayoutRef } from '../../src/client/payouts.ts';
 import { payoutFollowUpWorkflowId } from '../../src/contract/ids.ts';
 import { changesQuery } from '../../src/contract/workflows.ts';
 import { checkTimeoutMs } from '../../src/domain/reconciliation-follow-up.ts';
-import { APP } from '../../src/temporal/search-keys.ts';
+import { APP } from '../../src/temporal/namespace.ts';
 import type { payoutFollowUp } from '../../src/workflows/reconciliation/payout-follow-up.ts';
 import { eventually } from '../support/eventually.ts';
 import { record, replays } from '../support/histories.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workerConfig } from '../../src/config/config.ts';
 import { reconciliationId, reportId } from '../../src/contract/ids.ts';
-import { ensureSchedules } from '../../src/workers/schedules.ts';
+import { ensureSchedules } from '../../src/workers/kept-workflows.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
 import { PayoutWorld } from '../support/payout-world.ts';

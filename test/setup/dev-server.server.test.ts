@@ -8,7 +8,7 @@ import { Connection } from '@temporalio/client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { type DevServer, DevServerError, startDevServer } from '../../scripts/dev-server.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 import { PATIENT } from '../support/patience.ts';
 import { fakeProgram, temporaryFolder } from './fakes.ts';
 

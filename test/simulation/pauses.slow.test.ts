@@ -11,7 +11,7 @@ import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
 import { settingsIn } from '../../src/contract/rate-limit.ts';
 import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit.ts';
-import { leaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
+import { leaseKeeper } from '../../src/workers/kept-workflows.ts';
 import { LEASE_CHANGES, leaseOwner } from './lease-changes.ts';
 
 const SECOND = 1_000;

@@ -19,7 +19,7 @@ import {
 } from '../../src/client/shared-settings.ts';
 import { NO_APPROVAL_POLICY } from '../../src/domain/permissions.ts';
 import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit.ts';
-import { leaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
+import { leaseKeeper } from '../../src/workers/kept-workflows.ts';
 import { LEASE_CHANGES, leaseOwner } from './lease-changes.ts';
 
 const SECOND = 1_000;

@@ -2,7 +2,6 @@
  * The environment of one test file: its own namespace on the shared Temporal server, a simulator on a real socket, and workers.
  * Everything started is stopped, whatever the test did.
  */
-
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, type ConnectionLike } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
@@ -17,7 +16,7 @@ import { encryptionKeys } from '../../src/config/keys.ts';
 import type { ApprovalPolicy } from '../../src/contract/rate-limit.ts';
 import { dataConverter } from '../../src/encryption/payload-codec.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
-import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
+import { registerSearchAttributes } from '../../src/temporal/namespace.ts';
 import type { Runnable } from '../../src/workers/activity-worker.ts';
 import { keepRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { createWorkers, runWorkers } from '../../src/workers/worker.ts';

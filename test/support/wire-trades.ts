@@ -1,7 +1,7 @@
 /** Random trade details within the wire schema: amounts of 16 digits, invalid times, any status. */
 import fc from 'fast-check';
 import type { TradeDetail } from '../../src/contract/provider-records.ts';
-import { tradeDetailAnswer } from '../../src/payments/wire/responses.ts';
+import { tradeDetailResponse } from '../../src/payments/wire/responses.ts';
 
 const text = (maxLength: number) => fc.string({ minLength: 1, maxLength });
 const amount = fc.stringMatching(/^\d{1,16}(\.\d{1,2}0{0,3})?$/);
@@ -38,4 +38,4 @@ export const tradeDetails: fc.Arbitrary<TradeDetail> = fc
     pay_account_detail: fc.constantFrom([], {}, null, ''),
     pay_distribute_detail: fc.oneof(fc.constantFrom({}, null, ''), fc.array(split, { maxLength: 6 })),
   })
-  .map((wire) => tradeDetailAnswer.parse(wire));
+  .map((wire) => tradeDetailResponse.parse(wire));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Clock } from '../../src/runtime/runtime.ts';
-import { EventLoopLag } from '../../src/workers/event-loop-lag.ts';
+import { EventLoopLag } from '../../src/workers/health.ts';
 
 /** A clock whose timers fire when the test says so. */
 function handClock() {

@@ -17,11 +17,11 @@ import {
 } from '../../src/domain/payout-trade.ts';
 import { readExactJson } from '../../src/payments/exact-json.ts';
 import {
-  accountsAnswer,
-  payoutOrderAnswer,
-  quoteAnswer,
-  tradeDetailAnswer,
-  tradeResultAnswer,
+  accountsResponse,
+  payoutOrderResponse,
+  quoteResponse,
+  tradeDetailResponse,
+  tradeResultResponse,
 } from '../../src/payments/wire/responses.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -67,10 +67,10 @@ describe('H57 verdicts are total over everything that the wire schemas accept', 
   test('result and detail: no verdict throws, and an outcome adds up', () => {
     let read = 0;
     const property = fc.property(
-      answers('queryResult', tradeResultAnswer),
-      answers('queryPayDetail', tradeDetailAnswer),
-      answers('queryDetail', payoutOrderAnswer),
-      answers('fee', quoteAnswer),
+      answers('queryResult', tradeResultResponse),
+      answers('queryPayDetail', tradeDetailResponse),
+      answers('queryDetail', payoutOrderResponse),
+      answers('fee', quoteResponse),
       (result, detail, order, quote) => {
         if (!result || !detail || !order || !quote) return;
         read += 1;
@@ -92,9 +92,9 @@ describe('H57 verdicts are total over everything that the wire schemas accept', 
       maxPay: { currency: 'USD', amount: '9' },
     };
     const property = fc.property(
-      answers('fee', quoteAnswer),
-      answers('fee', quoteAnswer),
-      answers('accountQuery', accountsAnswer),
+      answers('fee', quoteResponse),
+      answers('fee', quoteResponse),
+      answers('accountQuery', accountsResponse),
       (quote, other, accounts) => {
         if (quote) quoteProblem({ ...request, limits }, quote);
         if (quote && other) withinApproval(agreedQuote(quote), agreedQuote(other));

@@ -4,16 +4,19 @@ import { type Client, isGrpcServiceError, ServiceError } from '@temporalio/clien
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
 import { PayoutConflictError, Payouts } from '../../client/payouts.ts';
 import type { WorkerConfig } from '../../config/config.ts';
-import type { BatchRequest } from '../../contract/batch.ts';
-import { batchRequestSchema, checkRows, rowKeys, rowsDigest } from '../../contract/batch.ts';
+import {
+  type BatchRequest,
+  batchRequestSchema,
+  checkRows,
+  rowKeys,
+  rowsDigest,
+} from '../../contract/batch.ts';
 import type { EventType } from '../../contract/codes.ts';
 import type { FieldError } from '../../contract/failures.ts';
 import { checkBody } from '../../contract/fields.ts';
 import { payoutBatchWorkflowId } from '../../contract/ids.ts';
-import type { PayoutRequest } from '../../contract/payout-request.ts';
-import { targetErrors } from '../../contract/payout-request.ts';
-import { inParallel } from '../../runtime/in-parallel.ts';
-import type { Clock } from '../../runtime/runtime.ts';
+import { type PayoutRequest, targetErrors } from '../../contract/payout-request.ts';
+import { type Clock, inParallel } from '../../runtime/runtime.ts';
 import { isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { eventTypesOf } from '../events/event-activities.ts';
 import { onlyHere, type StartFacts, withHeartbeats } from '../shared/execution.ts';

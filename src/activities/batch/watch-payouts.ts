@@ -2,12 +2,10 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { failedAsBadInput, startedBefore } from '../../client/bad-input.ts';
-import type { RowOutcome } from '../../contract/codes.ts';
-import { OUTCOMES, type PayoutPhase, PHASES } from '../../contract/codes.ts';
+import { OUTCOMES, type PayoutPhase, PHASES, type RowOutcome } from '../../contract/codes.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import { BUSY_PHASE, type OpenPayouts } from '../../domain/batch.ts';
-import { inParallel } from '../../runtime/in-parallel.ts';
-import type { Clock } from '../../runtime/runtime.ts';
+import { type Clock, inParallel } from '../../runtime/runtime.ts';
 import { VisibilityLagsError } from '../../temporal/decisive-run.ts';
 import { isStopped, quoteIds } from '../../temporal/visibility.ts';
 import { retryIn } from '../shared/failures.ts';

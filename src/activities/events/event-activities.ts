@@ -13,10 +13,9 @@ import type { DeliveryOutcome, EndpointKey, QueuedEvent, RecordedEvent } from '.
 import { eventsQuery } from '../../contract/workflows.ts';
 import { bodyOf } from '../../domain/events.ts';
 import { type DeliveryReport, orderKey } from '../../domain/events-delivery.ts';
-import { isTraceParent } from '../../domain/telemetry.ts';
-import { inSpan, type SpanStart } from '../../observability/trace-context.ts';
-import { inParallel } from '../../runtime/in-parallel.ts';
-import { type Clock, type Runtime, repeat } from '../../runtime/runtime.ts';
+import { isTraceParent, type SpanStart } from '../../observability/trace.ts';
+import { inSpan } from '../../observability/tracing.ts';
+import { type Clock, inParallel, type Runtime, repeat } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import type { EventAnswer, EventTransport } from '../../webhooks/event-transport.ts';
 import { signedHeaders } from '../../webhooks/sign-event.ts';

@@ -1,5 +1,4 @@
 /** Sends creates: the only calls that move money. */
-
 import { activityInfo } from '@temporalio/activity';
 import type { CreateMeaning, CreatePayoutRequest, PayoutOrder } from '../../contract/provider-records.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';

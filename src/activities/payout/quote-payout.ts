@@ -1,5 +1,4 @@
 /** What a quote needs: a usable account of the client, and the meaning of a refusal. */
-
 import type { Reason } from '../../contract/payout.ts';
 import type { ClientAccounts, Quote, QuoteMeaning } from '../../contract/provider-records.ts';
 import { accountProblem } from '../../domain/payout-quote.ts';

@@ -2,7 +2,6 @@
  * Guards every call that must not be repeated: a payout's create, and the opening of a receiving account. Decides whether
  * the call may be sent, and makes it provable that nothing was sent.
  */
-
 import { activityInfo, Context } from '@temporalio/activity';
 import type { Clearance, SendPolicy } from '../../domain/payout-record.ts';
 import { NotSentError, UnavailableError } from '../../payments/index.ts';

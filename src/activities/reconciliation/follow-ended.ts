@@ -11,8 +11,7 @@ import {
 } from '../../contract/ids.ts';
 import type { FollowUpRequest } from '../../contract/reconciliation.ts';
 import { isoTime } from '../../domain/time.ts';
-import { inParallel } from '../../runtime/in-parallel.ts';
-import { Pace } from '../../runtime/pace.ts';
+import { inParallel, Pace } from '../../runtime/runtime.ts';
 import { isGone, isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import { readStartEvent } from '../../temporal/histories.ts';
 import type { ListedRun } from '../../temporal/visibility.ts';

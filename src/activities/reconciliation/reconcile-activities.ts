@@ -8,7 +8,7 @@ import { eventsQuery } from '../../contract/workflows.ts';
 import type { Unresolved } from '../../domain/reconciliation.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { findFailingWorkflows } from '../../temporal/failing-workflows.ts';
-import { APP } from '../../temporal/search-keys.ts';
+import { APP } from '../../temporal/namespace.ts';
 import {
   countRuns,
   isStopped,

@@ -20,8 +20,7 @@ import {
   mergeReportParts,
   movedMoney,
 } from '../../domain/reconciliation.ts';
-import { inParallel } from '../../runtime/in-parallel.ts';
-import type { Clock } from '../../runtime/runtime.ts';
+import { type Clock, inParallel } from '../../runtime/runtime.ts';
 import { isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import {
   type ListedRun,

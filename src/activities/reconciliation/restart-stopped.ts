@@ -8,13 +8,11 @@ import { failedAsBadInput } from '../../client/bad-input.ts';
 import { PAYOUTS_TASK_QUEUE, payoutOf } from '../../contract/ids.ts';
 import { isRequestOf } from '../../contract/payout-request.ts';
 import { restartDelayMs, type Unresolved } from '../../domain/reconciliation.ts';
-import { inParallel } from '../../runtime/in-parallel.ts';
-import { Pace } from '../../runtime/pace.ts';
-import type { Clock } from '../../runtime/runtime.ts';
+import { type Clock, inParallel, Pace } from '../../runtime/runtime.ts';
 import { isGone, isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import { type DecisiveRun, decisiveRun, VisibilityLagsError } from '../../temporal/decisive-run.ts';
 import { environmentOf, readStartEvent } from '../../temporal/histories.ts';
-import { APP, PHASE } from '../../temporal/search-keys.ts';
+import { APP, PHASE } from '../../temporal/namespace.ts';
 import {
   countRuns,
   isQuotable,

@@ -3,8 +3,7 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WorkerConfig } from '../../config/config.ts';
 import type { Explained } from '../../contract/attention-codes.ts';
-import type { FieldError } from '../../contract/failures.ts';
-import { INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
+import { type FieldError, INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
 import { NotSentError, PaymentsError, type PaymentsErrorCode } from '../../payments/index.ts';
 import type { Random } from '../../runtime/runtime.ts';
 

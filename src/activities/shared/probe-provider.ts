@@ -1,5 +1,4 @@
 /** Checks the open points of the specification with harmless reads. No answer of the provider makes it throw. */
-
 import { formatMoney } from '../../contract/money.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../contract/open-points.ts';
 import type { PayoutOrder, Quote, TradeKey, TradeResult } from '../../contract/provider-records.ts';

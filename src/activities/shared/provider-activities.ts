@@ -1,5 +1,4 @@
 /** The calls to the provider as activities. Two calls in one only where the second follows from the first. */
-
 import { activityInfo } from '@temporalio/activity';
 import { clientPair } from '../../contract/ids.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
@@ -23,8 +22,8 @@ import {
   UnauthorizedError,
 } from '../../payments/index.ts';
 import { type CreateDependencies, type CreateOrder, createPayout } from '../payout/create-payout.ts';
-import type { ClientPairs } from '../payout/earlier-runs.ts';
 import {
+  type ClientPairs,
   type EarlierSends,
   type RunHistories,
   runsThatMayHaveSent,

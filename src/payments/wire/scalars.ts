@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type Money, normalizeAmount } from '../../contract/money.ts';
 import { isDamaged, isPlainText, plainText } from '../../domain/provider-text.ts';
-import { exactNumberText } from '../exact-json.ts';
+import { exactNumberText, isJsonObject } from '../exact-json.ts';
 
 /** A schema from a function that returns undefined for a bad value. Messages never contain the value. */
 function parsedBy<T>(read: (value: unknown) => T | undefined, expected: string): z.ZodType<T> {
@@ -19,14 +19,9 @@ export function orAbsent<T>(schema: z.ZodType<T>): z.ZodType<T | undefined> {
   return z
     .unknown()
     .optional()
-    .transform((value, context) => {
-      if (value === undefined || value === null || value === '') return undefined;
-      const result = schema.safeParse(value);
-      if (result.success) return result.data;
-      for (const { path, message } of result.error.issues)
-        context.addIssue({ code: 'custom', path, message });
-      return z.NEVER;
-    });
+    .transform((value, context) =>
+      value === undefined || value === null || value === '' ? undefined : parsed(schema, value, [], context),
+    );
 }
 
 /** An id, a code or a status of 1 to `max` characters. It decides, so it is never corrected. */
@@ -206,4 +201,49 @@ type Compact<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
 export function compact<T extends object>(record: T): Compact<T>;
 export function compact(record: object): object {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
+}
+
+type Shape = Readonly<Record<string, z.ZodType>>;
+type Flat<T> = { [K in keyof T]: T[K] };
+
+/** A record of ours: each schema of `fields` reads the provider's record. What is absent has no key. */
+export function record<Fields extends Shape>(
+  fields: Fields,
+): z.ZodType<Flat<Compact<{ [K in keyof Fields]: z.output<Fields[K]> }>>>;
+export function record(fields: Shape): z.ZodType {
+  return z.unknown().transform((wire, context) => {
+    const read = Object.entries(fields).map(([key, schema]) => [key, parsed(schema, wire, [], context)]);
+    return compact(Object.fromEntries(read));
+  });
+}
+
+/** Reads the value at `path` of the provider's record, such as `exchange.exchange_rate`. */
+export function at<T>(path: string, schema: z.ZodType<T>): z.ZodType<T> {
+  const keys = path.split('.');
+  return z.unknown().transform((wire, context) => {
+    let value = wire;
+    for (const [depth, key] of keys.entries()) {
+      const isAbsent = depth > 0 && (value === undefined || value === null || value === '');
+      if (!isAbsent && !isJsonObject(value)) {
+        context.addIssue({ code: 'custom', path: keys.slice(0, depth), message: 'expected an object' });
+        return z.NEVER;
+      }
+      value = isJsonObject(value) ? value[key] : undefined;
+    }
+    return parsed(schema, value, keys, context);
+  });
+}
+
+/** Reports the problems of the value at `path`. */
+function parsed<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  path: readonly string[],
+  context: z.RefinementCtx,
+): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  for (const issue of result.error.issues)
+    context.addIssue({ code: 'custom', path: [...path, ...issue.path], message: issue.message });
+  return z.NEVER;
 }

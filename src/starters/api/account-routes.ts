@@ -4,13 +4,13 @@
  */
 import { z } from 'zod';
 import { REASON_CODES } from '../../contract/codes.ts';
-import { appName, balanceAnswer, currency, identifier, moneyAnswer, text } from '../../contract/fields.ts';
+import { appName, balanceSchema, currency, identifier, moneySchema, text } from '../../contract/fields.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
 import {
   accountId,
   payer,
+  receivingAccountRequestSchema,
   receivingAccountResultSchema,
-  receivingAccountSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
 import { admittedCaller } from '../../http/authentication.ts';
@@ -21,13 +21,13 @@ import { type Api, appQuery, decided, snapshot, wait, waitingFor } from './route
 const quoted = z.strictObject({
   quote: z.strictObject({
     lockRateId: z.string(),
-    available: balanceAnswer.exactOptional(),
+    available: balanceSchema.exactOptional(),
     exchangeRate: z.string(),
     originCurrency: z.string(),
     targetCurrency: z.string(),
-    pay: moneyAnswer,
-    target: moneyAnswer,
-    fee: moneyAnswer,
+    pay: moneySchema,
+    target: moneySchema,
+    fee: moneySchema,
   }),
   problem: z
     .strictObject({ code: z.enum(REASON_CODES), message: z.string() })
@@ -42,8 +42,8 @@ const accounts = z.strictObject({
       accountType: z.string(),
       currency: z.string(),
       status: z.string(),
-      available: balanceAnswer.exactOptional(),
-      frozen: balanceAnswer.exactOptional(),
+      available: balanceSchema.exactOptional(),
+      frozen: balanceSchema.exactOptional(),
     }),
   ),
   unread: z
@@ -52,7 +52,7 @@ const accounts = z.strictObject({
     .describe("Rows of the provider's answer that could not be read"),
 });
 
-const balance = z.strictObject({ balance: balanceAnswer.exactOptional(), accountIds: z.array(z.string()) });
+const balance = z.strictObject({ balance: balanceSchema.exactOptional(), accountIds: z.array(z.string()) });
 
 const detail = z
   .record(z.string(), z.unknown())
@@ -123,7 +123,7 @@ export function accountRoutes(api: Api, service: Service): void {
     config: { verb: 'open' },
     schema: {
       summary: 'Request a receiving account. Sending the same body again is safe',
-      body: receivingAccountSchema,
+      body: receivingAccountRequestSchema,
       responses: { 202: { description: 'The request is started, or was already', schema: started } },
       problems: { 409: 'requestId belongs to a request with another body' },
     },

@@ -8,7 +8,7 @@ import { batchQuery, batchRef } from '../../service/requests.ts';
 import type { Service } from '../../service/service.ts';
 import { type Api, acceptBatches, appQuery, noBody, wait, waitingFor } from './routes.ts';
 
-const stateBody = z.object({ state: batchStateSchema });
+const stateBody = z.strictObject({ state: batchStateSchema });
 const BATCH = '/v1/payout-batches/:batchId';
 const params = z.strictObject({ batchId });
 

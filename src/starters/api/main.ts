@@ -5,8 +5,7 @@ import { ConfigError } from '../../config/environment.ts';
 import { loadPlots } from '../../desk/plots.ts';
 import { startTracing } from '../../observability/tracing.ts';
 import { PaymentsSettingError } from '../../payments/errors.ts';
-import { Drain, drainOnSignals } from '../../runtime/drain.ts';
-import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
+import { Drain, drainOnSignals, PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
 import { connectClient, TemporalSetupError } from '../../temporal/connection.ts';
 import { buildServer } from './server.ts';
 

@@ -14,8 +14,7 @@ import {
 } from '../../http/problems.ts';
 import { logOptions } from '../../observability/log.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
-import { connectionLimits, Drain } from '../../runtime/drain.ts';
-import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
+import { connectionLimits, Drain, PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { Service } from '../../service/service.ts';
 import { accountRoutes } from './account-routes.ts';

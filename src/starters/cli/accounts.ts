@@ -1,6 +1,6 @@
 /** The verbs below `account`. */
 import type { ReceivingAccounts } from '../../client/receiving-accounts.ts';
-import type { ReceivingAccountInput, ReceivingAccountState } from '../../contract/receiving-account.ts';
+import type { ReceivingAccountRequest, ReceivingAccountState } from '../../contract/receiving-account.ts';
 import { type Answer, EXIT } from './answer.ts';
 import type { Session } from './session.ts';
 import { attentionText, facts, grid, money } from './text.ts';
@@ -27,7 +27,7 @@ export async function clientAccounts(
 
 export async function open(
   session: Session,
-  body: ReceivingAccountInput,
+  body: ReceivingAccountRequest,
   wait: boolean,
   by: string | undefined,
 ): Promise<Answer> {

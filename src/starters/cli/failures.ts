@@ -16,7 +16,7 @@ import {
   serverMessageOf,
 } from '../../temporal/client-errors.ts';
 import { TemporalSetupError } from '../../temporal/connection.ts';
-import { WorkflowStuckError } from '../../temporal/stuck-workflow.ts';
+import { WorkflowStuckError } from '../../temporal/queries.ts';
 import { EXIT, type Failure, invalidInput, NotConfirmedError } from './answer.ts';
 
 const OTHER_KEYS =

@@ -11,9 +11,9 @@ import {
   WORKFLOW_TASK_FAILS,
 } from '../../domain/reconciliation.ts';
 import { followUpReasons } from '../../domain/reconciliation-follow-up.ts';
-import { inParallel } from '../../runtime/in-parallel.ts';
+import { inParallel } from '../../runtime/runtime.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
-import { WorkflowStuckError } from '../../temporal/stuck-workflow.ts';
+import { WorkflowStuckError } from '../../temporal/queries.ts';
 import type { Answer } from './answer.ts';
 import type { Page } from './options.ts';
 import { collect, listAnswer } from './pages.ts';

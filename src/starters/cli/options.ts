@@ -4,7 +4,7 @@ import { DURATION_RULE, durationMs } from '../../config/durations.ts';
 import { OUTCOMES, PHASES, TOLERANCE, TOLERANCE_RULE } from '../../contract/codes.ts';
 import { APP_NAME, OWN_ID, OWN_ID_RULE } from '../../contract/ids.ts';
 import type { BatchFilter, PayoutFilter } from '../../contract/lists.ts';
-import type { OpeningResolution, Resolution } from '../../contract/workflows.ts';
+import type { ReceivingAccountResolution, Resolution } from '../../contract/workflows.ts';
 import { MAX_REASON_LENGTH } from '../../domain/rate-limit.ts';
 import { dayBounds } from '../../domain/reconciliation.ts';
 import { UsageError } from './answer.ts';
@@ -228,7 +228,7 @@ export function payoutResolution({ by, ...options }: ResolveOptions): Resolution
   return { by, ...decision, ...(reviewedOrderIds && { reviewedOrderIds }) };
 }
 
-export function openingResolution({ by, ...options }: ResolveOptions): OpeningResolution {
+export function openingResolution({ by, ...options }: ResolveOptions): ReceivingAccountResolution {
   const decision = checkedResolution(options, 'ACCOUNT_ID');
   const { candidate: candidates } = options;
   if (!decision.created) return { by, ...decision, ...(candidates && { candidates }) };

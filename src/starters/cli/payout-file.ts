@@ -5,7 +5,10 @@ import { InvalidPayoutRequestError, requireValid } from '../../client/invalid-re
 import { checkBody } from '../../contract/fields.ts';
 import { totalsByCurrency } from '../../contract/money.ts';
 import { type CheckedPayoutRequest, payoutRequestSchema } from '../../contract/payout-request.ts';
-import { type CheckedOpeningRequest, checkReceivingAccount } from '../../contract/receiving-account.ts';
+import {
+  type CheckedReceivingAccountRequest,
+  checkReceivingAccount,
+} from '../../contract/receiving-account.ts';
 
 /** Throws `InvalidPayoutRequestError` for the first invalid payout. */
 export async function checkedRequests(payouts: BatchFile): Promise<CheckedPayoutRequest[]> {
@@ -26,7 +29,7 @@ export async function checkedRequests(payouts: BatchFile): Promise<CheckedPayout
   });
 }
 
-export function checkedOpening(content: unknown): CheckedOpeningRequest {
+export function checkedOpening(content: unknown): CheckedReceivingAccountRequest {
   return requireValid(checkReceivingAccount(content));
 }
 

@@ -5,7 +5,7 @@ import { OUTCOMES } from '../../contract/codes.ts';
 import type { Money } from '../../contract/money.ts';
 import type { DailyReport } from '../../contract/reconciliation.ts';
 import { isFailing } from '../../temporal/failing-workflows.ts';
-import { WorkflowStuckError } from '../../temporal/stuck-workflow.ts';
+import { WorkflowStuckError } from '../../temporal/queries.ts';
 import type { Answer } from './answer.ts';
 import type { Session } from './session.ts';
 import { grid, money } from './text.ts';

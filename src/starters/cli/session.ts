@@ -7,8 +7,7 @@ import { withProfile } from '../../config/cli-config.ts';
 import { clientConfig } from '../../config/client-config.ts';
 import type { Environment } from '../../config/environment.ts';
 import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
-import { boundedCalls } from '../../temporal/bounded-calls.ts';
-import { connectClient } from '../../temporal/connection.ts';
+import { boundedCalls, connectClient } from '../../temporal/connection.ts';
 import { type Answer, print, UsageError } from './answer.ts';
 import { printFailure } from './print-failure.ts';
 

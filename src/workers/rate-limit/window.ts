@@ -12,7 +12,6 @@
  * Times are milliseconds on one monotonic clock.
  */
 import { WINDOW_MS } from '../../domain/rate-limit.ts';
-import { RoundTrips } from './round-trips.ts';
 
 export interface SentCall {
   readonly operation: string;
@@ -161,4 +160,102 @@ function isUnprovenInherited({ operation, lateMs }: SentCall): boolean {
 function proveArrived(call: SentCall, byMs: number): void {
   const lateMs = Math.max(0, byMs - call.sentAtMs);
   call.lateMs = Math.min(call.lateMs ?? lateMs, lateMs);
+}
+
+/** The estimate covers one to two spans, so that it adapts when the provider becomes slower. */
+const SPAN_MS = 60_000;
+/** With fewer round trips, there is no estimate. */
+const MIN_ROUND_TRIPS = 30;
+/** The fastest of `n` round trips exceeds the fastest possible by about their spread divided by `n`. */
+const SPREADS = 3;
+
+interface Sample {
+  fastestMs: number;
+  sumMs: number;
+  count: number;
+}
+
+interface Operation {
+  sinceMs: number;
+  current: Sample;
+  previous: Sample;
+}
+
+const EMPTY: Sample = { fastestMs: Number.POSITIVE_INFINITY, sumMs: 0, count: 0 };
+
+/** Estimates the fastest possible round trip of each operation. Whatever exceeds it may have delayed the request. */
+export class RoundTrips {
+  private readonly operations = new Map<string, Operation>();
+
+  observe(operation: string, tookMs: number, nowMs: number): void {
+    const known = this.operations.get(operation) ?? { sinceMs: nowMs, current: EMPTY, previous: EMPTY };
+    const isOver = nowMs - known.sinceMs >= SPAN_MS;
+    const one = { fastestMs: tookMs, sumMs: tookMs, count: 1 };
+    this.operations.set(operation, {
+      sinceMs: isOver ? nowMs : known.sinceMs,
+      current: isOver ? one : merged(known.current, one),
+      previous: isOver ? known.current : known.previous,
+    });
+  }
+
+  /** Zero without an estimate: the request may have been late by the whole round trip. */
+  fastestMs(operation: string): number {
+    const known = this.operations.get(operation);
+    if (!known) return 0;
+    const { fastestMs, sumMs, count } = merged(known.current, known.previous);
+    if (count < MIN_ROUND_TRIPS) return 0;
+    return Math.max(0, fastestMs - (SPREADS * (sumMs / count - fastestMs)) / count);
+  }
+}
+
+function merged(one: Sample, other: Sample): Sample {
+  return {
+    fastestMs: Math.min(one.fastestMs, other.fastestMs),
+    sumMs: one.sumMs + other.sumMs,
+    count: one.count + other.count,
+  };
+}
+
+const MIN_MS = 10;
+const MAX_MS = 60;
+const INITIAL_MS = 15;
+const WIDENING_MS = 15;
+/** The margin shrinks by 1 ms in this time: much more slowly after a 429 than from the initial value. */
+const SHRINKS_EVERY_MS = 4_000;
+const SHRINKS_EVERY_MS_AFTER_429 = 300_000;
+
+/** How much later than round trips prove a call may arrive, because of lost packets for example. A 429 widens it. */
+export class AdaptiveMargin {
+  private learnedMs = INITIAL_MS;
+  private shrinksEveryMs = SHRINKS_EVERY_MS;
+  private changedAtMs: number;
+
+  constructor(nowMs: number) {
+    this.changedAtMs = nowMs;
+  }
+
+  /** Begins a term, with the margin of the previous owner if it is known. */
+  start(nowMs: number, learnedMs: number | undefined): void {
+    if (learnedMs !== undefined && Number.isFinite(learnedMs)) this.learn(learnedMs, nowMs);
+    this.changedAtMs = nowMs;
+  }
+
+  widen(nowMs: number): void {
+    this.learn(this.valueMs(nowMs) + WIDENING_MS, nowMs);
+    this.shrinksEveryMs = SHRINKS_EVERY_MS_AFTER_429;
+  }
+
+  valueMs(nowMs: number): number {
+    return clamp(this.learnedMs - (nowMs - this.changedAtMs) / this.shrinksEveryMs);
+  }
+
+  private learn(ms: number, nowMs: number): void {
+    this.learnedMs = clamp(ms);
+    this.changedAtMs = nowMs;
+    if (ms > INITIAL_MS) this.shrinksEveryMs = SHRINKS_EVERY_MS_AFTER_429;
+  }
+}
+
+function clamp(ms: number): number {
+  return Math.min(MAX_MS, Math.max(MIN_MS, ms));
 }

@@ -14,7 +14,7 @@ import { TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/time.ts';
 import type { ProblemLog } from '../../observability/log.ts';
 import { type Runtime, repeat, sleep } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
-import { APP } from '../../temporal/search-keys.ts';
+import { APP } from '../../temporal/namespace.ts';
 import { isStopped, STOPPED_STATUSES } from '../../temporal/visibility.ts';
 import type { tokenRenewal } from '../../workflows/tokens/token-renewal.ts';
 

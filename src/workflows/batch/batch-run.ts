@@ -1,17 +1,34 @@
-/** The state of one batch, shared by its steps. */
-import { allHandlersFinished, condition, continueAsNew, setCurrentDetails } from '@temporalio/workflow';
-import type { BatchPlan } from '../../activities/batch/batch-activities.ts';
+/** The state of one batch, shared by its steps, and how it takes rows. */
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  ParentClosePolicy,
+  setCurrentDetails,
+  startChild,
+  WorkflowIdReusePolicy,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { BatchPlan, CheckedRows } from '../../activities/batch/batch-activities.ts';
 import type { BatchRequest, BatchResult, BatchState, PartReport } from '../../contract/batch.ts';
+import { ROW_KEY_LENGTH } from '../../contract/codes.ts';
+import { batchPartWorkflowId } from '../../contract/ids.ts';
+import type { AddRows } from '../../contract/workflows.ts';
 import {
   type BatchRecord,
   batchResult,
   batchState,
   missingRows,
   newBatchRecord,
+  newSlice,
+  type PartRequest,
   type Slice,
 } from '../../domain/batch.ts';
+import { checks } from '../shared/calls.ts';
 import { Publisher } from '../shared/publish-events.ts';
 import { isHistoryLong } from '../shared/run-facts.ts';
+import type { payoutBatchPart } from './payout-batch-part.ts';
 
 /** A report takes about 5 events. */
 const MAX_HISTORY_EVENTS = 400;
@@ -129,5 +146,90 @@ export class BatchRun {
     const counts = `${count} rows: ${added} added, ${started} started, ${joined} joined, ${done} done, ${rejected} rejected`;
     const attention = needingAttention > 0 ? [`⚠ ${needingAttention} need attention`] : [];
     setCurrentDetails([sentence, `Next: ${nextStep}`, counts, ...attention].join('\n\n'));
+  }
+}
+
+type BadFields = Extract<CheckedRows, { ok: false }>['errors'];
+
+/**
+ * Takes one slice of rows: checks it, compares it with the rows added before, and starts a part for it. Returns why the rows
+ * were not added, in words or as every bad field; undefined if they were.
+ */
+export async function addRows(
+  run: BatchRun,
+  { offset, payouts }: AddRows,
+): Promise<string | BadFields | undefined> {
+  const { record } = run;
+  const { app, count } = record.request;
+  if (offset + payouts.length > count)
+    return `the batch has ${count} rows, and no row ${offset + payouts.length - 1}`;
+  const checked = await checks.checkRows(app, offset, payouts);
+  if (!checked.ok) return checked.errors;
+  const known = overlapping(record.slices, offset, payouts.length);
+  const isSame =
+    known?.offset === offset && known.count === payouts.length && known.digest === checked.digest;
+  if (known && !isSame)
+    return `rows ${known.offset} to ${known.offset + known.count - 1} were added already, with different content`;
+  if (known?.held) return undefined;
+  if (record.canceled) return 'the batch was canceled';
+  const duplicates = known ? [] : duplicatesOf(record.slices, offset, checked.keys);
+  if (duplicates.length > 0) return duplicates;
+  const slice = known ?? newSlice(offset, payouts.length, checked.digest, checked.keys);
+  if (!known) record.slices.push(slice);
+  await startPart(run, slice, payouts);
+  slice.held = true;
+  if (run.isComplete) {
+    record.allAdded = true;
+    // No more rows can be added, so the keys are no longer needed.
+    for (const added of record.slices) added.keys = '';
+  }
+  run.changed();
+  return undefined;
+}
+
+function overlapping(slices: readonly Slice[], offset: number, count: number): Slice | undefined {
+  return slices.find((slice) => slice.offset < offset + count && offset < slice.offset + slice.count);
+}
+
+/** Rows with the `partnerOrderId` of an earlier slice's row. The check finds duplicates within a slice. */
+function duplicatesOf(slices: readonly Slice[], offset: number, keys: string): BadFields {
+  const rowOf = new Map<string, number>();
+  for (const slice of slices)
+    for (const [index, key] of splitKeys(slice.keys).entries()) rowOf.set(key, slice.offset + index);
+  return splitKeys(keys).flatMap((key, index) => {
+    const row = rowOf.get(key);
+    if (row === undefined) return [];
+    return [{ path: `${offset + index}.partnerOrderId`, message: `is the same as in row ${row}` }];
+  });
+}
+
+function splitKeys(keys: string): string[] {
+  return Array.from({ length: keys.length / ROW_KEY_LENGTH }, (_, index) =>
+    keys.slice(index * ROW_KEY_LENGTH, (index + 1) * ROW_KEY_LENGTH),
+  );
+}
+
+/** The rows belong to the part from now on. The part waits for its turn. */
+async function startPart(run: BatchRun, slice: Slice, payouts: AddRows['payouts']): Promise<void> {
+  const { request, window, environment } = run.record;
+  const { app, batchId } = request;
+  const { offset, count, digest } = slice;
+  const startedBy = workflowInfo().memo?.['startedBy'];
+  const part: PartRequest = {
+    ...{ environment, app, batchId, offset, count, digest, payouts, window },
+    ...(typeof startedBy === 'string' && { startedBy }),
+  };
+  try {
+    await startChild<typeof payoutBatchPart>('payoutBatchPart', {
+      workflowId: batchPartWorkflowId(app, batchId, offset, digest),
+      // The batch may have been stopped and started again, so an earlier part may have used the id.
+      workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+      args: [part],
+      staticSummary: `rows ${offset} to ${offset + count - 1} of ${batchId}`,
+    });
+  } catch (error) {
+    // An earlier run of this batch was stopped and left a part with the same rows. It will report to this run.
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }

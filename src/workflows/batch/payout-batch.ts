@@ -6,17 +6,35 @@
  * The payouts are not child workflows: they continue if the batch or a part is stopped, and a batch that is started again
  * joins them.
  */
-import { allHandlersFinished, condition, log } from '@temporalio/workflow';
-import type { BatchRequest, BatchResult } from '../../contract/batch.ts';
-import type { BatchRecord } from '../../domain/batch.ts';
+import {
+  ApplicationFailure,
+  allHandlersFinished,
+  condition,
+  getExternalWorkflowHandle,
+  log,
+  type SignalDefinition,
+  setHandler,
+} from '@temporalio/workflow';
+import type { AddedRows, BatchRequest, BatchResult, BatchState } from '../../contract/batch.ts';
+import { MAX_ROWS_PER_ADD } from '../../contract/codes.ts';
+import { INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
+import { batchPartWorkflowId } from '../../contract/ids.ts';
+import {
+  type AddRows,
+  addedRowsQuery,
+  addUpdate,
+  batchStateQuery,
+  partReportSignal,
+  stopStartingSignal,
+  turnSignal,
+} from '../../contract/workflows.ts';
+import { type BatchRecord, isPartReport, type Slice } from '../../domain/batch.ts';
 import { publishBatch } from '../../domain/events.ts';
 import { logEvent } from '../../domain/telemetry.ts';
 import { checks, orBadInput } from '../shared/calls.ts';
-import { runShielded } from '../shared/messages.ts';
+import { notAccepted, onSignal, onUpdate, runShielded, shielded } from '../shared/messages.ts';
 import { startFacts } from '../shared/run-facts.ts';
-import { BatchRun } from './batch-run.ts';
-import { installBatchHandlers } from './handlers.ts';
-import { signalParts } from './signal-parts.ts';
+import { addRows, BatchRun } from './batch-run.ts';
 
 /** How soon the batch notices that a part was stopped. The caller then has to add its rows again. */
 const PART_CHECK_INTERVAL = '10m';
@@ -57,4 +75,79 @@ async function untilDone(run: BatchRun): Promise<void> {
     if (!isWoken) run.recheckParts();
   }
   run.show();
+}
+
+export function installBatchHandlers(run: BatchRun): void {
+  setHandler(batchStateQuery, () => run.state());
+  setHandler(addedRowsQuery, () => addedRows(run));
+  onSignal(partReportSignal, (report) => {
+    if (isPartReport(report)) run.acceptReport(report);
+  });
+  onUpdate(run, addUpdate, shielded(add), shapeProblem);
+}
+
+function addedRows({ record }: BatchRun): AddedRows[] {
+  return record.slices
+    .filter(({ held }) => held)
+    .map(({ offset, count, digest }) => ({ offset, count, digest }));
+}
+
+async function add(run: BatchRun, rows: AddRows): Promise<BatchState> {
+  await run.untilPrepared();
+  const refused = await run.inTurn(() => addRows(run, rows));
+  if (refused === undefined) return run.state();
+  if (typeof refused === 'string') throw notAccepted(refused);
+  const [first] = refused;
+  throw ApplicationFailure.nonRetryable(
+    `rows are not valid, so no row of this slice was added: ${first?.path} ${first?.message}${refused.length > 1 ? ', …' : ''}`,
+    INVALID_PAYOUT_REQUEST,
+    refused,
+  );
+}
+
+/** What is wrong with the shape of the rows. A refusal by the validator leaves nothing in the history. */
+function shapeProblem(_run: BatchRun, rows: Partial<AddRows> | undefined): string | undefined {
+  const { offset, payouts } = rows ?? {};
+  if (typeof offset !== 'number' || !Number.isInteger(offset) || offset < 0)
+    return 'offset: must be an integer, at least 0';
+  if (!Array.isArray(payouts) || payouts.length === 0) return 'payouts: must be a list of at least one row';
+  if (payouts.length > MAX_ROWS_PER_ADD)
+    return `payouts: must be at most ${MAX_ROWS_PER_ADD} rows, not ${payouts.length}`;
+  return undefined;
+}
+
+/** Signals the parts: each in turn may begin, and all stop starting payouts once the batch is canceled. */
+export async function signalParts(run: BatchRun): Promise<void> {
+  const { record } = run;
+  const open = record.slices.filter(({ held, report }) => held && !report?.ended);
+  if (record.canceled)
+    for (const slice of open.filter(({ isStopping }) => !isStopping)) {
+      slice.isStopping = true;
+      await signalPart(run, slice, stopStartingSignal);
+    }
+  if (!record.allAdded) return;
+  for (const slice of withTurn(open).filter(({ hasTurn }) => !hasTurn)) {
+    // Canceled during an earlier signal: this part must stop before it gets its turn.
+    if (record.canceled && !slice.isStopping) return;
+    slice.hasTurn = true;
+    await signalPart(run, slice, turnSignal);
+  }
+}
+
+/** The parts whose turn it is, in the order of their rows: every part that has started its rows, and the next one. */
+function withTurn(open: readonly Slice[]): Slice[] {
+  const inOrder = [...open].sort((a, b) => a.offset - b.offset);
+  const next = inOrder.findIndex(({ report }) => !report?.allStarted);
+  return next < 0 ? inOrder : inOrder.filter((slice, index) => index <= next || slice.report?.allStarted);
+}
+
+/** Awaits the signal, which fails if the part was stopped. */
+async function signalPart(run: BatchRun, slice: Slice, signal: SignalDefinition): Promise<void> {
+  const { app, batchId } = run.record.request;
+  const part = batchPartWorkflowId(app, batchId, slice.offset, slice.digest);
+  try {
+    await getExternalWorkflowHandle(part).signal(signal);
+  } catch {
+    run.lost(slice);
+  }
 }

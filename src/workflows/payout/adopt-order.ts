@@ -8,8 +8,7 @@ import type { PayoutOrder } from '../../contract/provider-records.ts';
 import { identityMismatch, orderMismatch, quoteMismatches } from '../../domain/payout-order.ts';
 import { foundOrderIds, isTradeOf, type KnownOrder, type PayoutRecord } from '../../domain/payout-record.ts';
 import { polled } from '../shared/calls.ts';
-import type { PayoutRun } from './run.ts';
-import { enterReview, markOutcomeUnknown, noteUnknownSend } from './stages.ts';
+import { enterReview, markOutcomeUnknown, noteUnknownSend, type PayoutRun } from './run.ts';
 
 /** Flags terms that differ from the quote (H13). An order of another payout is no answer to the create (H54). */
 export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQuote): void {

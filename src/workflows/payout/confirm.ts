@@ -11,9 +11,18 @@ import {
 import { asked, causeOf, polled, untilAnswered } from '../shared/calls.ts';
 import { isDoubtfulStart, windowAfterOthers } from '../shared/run-facts.ts';
 import { adoptFound, isOrderReadable } from './adopt-order.ts';
-import { NotCreated, type PayoutRun } from './run.ts';
-import { confirmFirst, enterReview, noteUnknownSend, requote, startOver } from './stages.ts';
-import { query, spread, waitForNotificationOrPoll } from './wait.ts';
+import {
+  confirmFirst,
+  enterReview,
+  NotCreated,
+  noteUnknownSend,
+  type PayoutRun,
+  query,
+  requote,
+  spread,
+  startOver,
+  waitForNotificationOrPoll,
+} from './run.ts';
 
 type NotFound = Confirmation & { exists: false };
 type Confirming = Creation & { stage: 'confirming' };

@@ -17,15 +17,12 @@ import type { AgreedQuote } from '../../contract/payout.ts';
 import type { Creation, KnownOrder } from '../../domain/payout-record.ts';
 import { type LockBudget, lockBudget } from '../../domain/time.ts';
 import { checks, findEarlierSend, once, provesNothingSent } from '../shared/calls.ts';
-import { newerVersion } from '../shared/request-run.ts';
-import { runFacts, startFacts } from '../shared/run-facts.ts';
+import { newerVersion, runFacts, startFacts } from '../shared/run-facts.ts';
 import { adoptCreated } from './adopt-order.ts';
 import { confirm, review } from './confirm.ts';
-import { lockLeftMs } from './lock-quote.ts';
-import { noteCreate, noteOrder } from './observe.ts';
-import { NotCreated, type PayoutRun } from './run.ts';
-import { showState } from './show-state.ts';
-import { confirmFirst, enterReview, markOutcomeUnknown, requote } from './stages.ts';
+import { lockLeftMs } from './quote.ts';
+import { confirmFirst, enterReview, markOutcomeUnknown, NotCreated, type PayoutRun, requote } from './run.ts';
+import { noteCreate, noteOrder, showState } from './show-state.ts';
 
 const RESTARTS_BEFORE_FLAG = 3;
 /** After this many restarts without an order, a person decides (H56). */

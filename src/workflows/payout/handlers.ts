@@ -38,10 +38,9 @@ import {
   shielded,
 } from '../shared/messages.ts';
 import { adoptNamed } from './adopt-order.ts';
-import { awaitsNextStep } from './approval.ts';
-import { noteNotification } from './observe.ts';
+import { awaitsNextStep } from './quote.ts';
 import type { PayoutRun } from './run.ts';
-import { stateOf } from './show-state.ts';
+import { noteNotification, stateOf } from './show-state.ts';
 
 export function installHandlers(run: PayoutRun): void {
   setHandler(stateQuery, () => stateOf(run));

@@ -12,16 +12,13 @@ import type { CarriedOver } from '../../domain/payout-record.ts';
 import { checks, orBadInput } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';
 import { pinnedIfVersioned, startFacts } from '../shared/run-facts.ts';
-import { approveIfRequired } from './approval.ts';
 import { findEarlierOrder } from './confirm.ts';
 import { createOrder, sendCreate } from './create.ts';
 import { installHandlers } from './handlers.ts';
-import { lockQuote, waitUntilDue } from './lock-quote.ts';
-import { noteEnded, noteStarted } from './observe.ts';
+import { approveIfRequired, lockQuote, waitUntilDue } from './quote.ts';
 import { NotCreated, PayoutRun } from './run.ts';
-import { showState } from './show-state.ts';
-import { trackToFinal } from './track.ts';
-import { verifyResult } from './verify-result.ts';
+import { noteEnded, noteStarted, showState } from './show-state.ts';
+import { trackToFinal, verifyResult } from './track-order.ts';
 
 /** `carried`: the state of the previous run, if it continued as new. */
 export async function payout(request: PayoutRequest, carried?: CarriedOver): Promise<PayoutResult> {

@@ -1,10 +1,14 @@
-/** One run of a payout as its steps see it: its record, its calls, its waits, and its cancellation. */
+/**
+ * One run of a payout as its steps see it: its record, its calls, its waits, its cancellation, and the transitions between
+ * the stages of the creation (see `create.ts`).
+ */
 import {
   allHandlersFinished,
   CancellationScope,
   condition,
   isCancellation,
   makeContinueAsNewFunc,
+  upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { PayoutPhase } from '../../contract/codes.ts';
@@ -17,12 +21,13 @@ import {
   type Clearance,
   newRecord,
   type PayoutRecord,
+  type UnknownCause,
   withDecision,
 } from '../../domain/payout-record.ts';
+import { activityTimeoutMs } from '../../domain/time.ts';
 import type { CallSettings } from '../shared/calls.ts';
 import { Publisher } from '../shared/publish-events.ts';
-import { RequestRun } from '../shared/request-run.ts';
-import { isHistoryLong, targetVersionChanged } from '../shared/run-facts.ts';
+import { isHistoryLong, RequestRun, targetVersionChanged } from '../shared/run-facts.ts';
 import { CallWatch } from './call-watch.ts';
 import { showState } from './show-state.ts';
 
@@ -196,5 +201,97 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     // Otherwise the next run of a pinned payout would begin on the same version.
     const onTarget = makeContinueAsNewFunc<Next>({ initialVersioningBehavior: 'AUTO_UPGRADE' });
     await onTarget(this.started, { request, settings, record });
+  }
+}
+
+/** A create that this run or an earlier one sent may have created the order. */
+export function markOutcomeUnknown(run: PayoutRun, cause: UnknownCause): void {
+  noteUnknownSend(run, cause);
+  confirmFirst(run, cause);
+}
+
+export function noteUnknownSend(run: PayoutRun, cause: UnknownCause): void {
+  // The memo outlives the run: a follow-up reads it, and so does a run that reconciliation starts.
+  if (!run.record.unknownSend) upsertMemo({ createSent: true });
+  run.record.unknownSend ??= { cause, sinceMs: Date.now() };
+  run.dropCancel();
+}
+
+/** The confirmation window begins when the create's deadline ends: until then it may still be on its way (H6). */
+export function confirmFirst({ record, settings }: PayoutRun, cause: UnknownCause, end?: Reason): void {
+  const untilMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
+  record.creation = { stage: 'confirming', cause, untilMs, queries: 0, end };
+}
+
+export function enterReview({ record }: PayoutRun, reason: string): void {
+  record.creation = { stage: 'review', reason };
+}
+
+/** The create certainly created nothing: starts over with a new quote, within the same limits. */
+export function requote(run: PayoutRun): void {
+  run.record.quote = undefined;
+  startOver(run);
+}
+
+/** The next step is a quote, or the send itself if the lock is still valid. */
+export function startOver({ record }: PayoutRun): void {
+  record.creationRestarts += 1;
+  record.creation = { stage: 'quoting' };
+}
+
+const FIRST_HINT_WAIT_MS = 1_000;
+/** Spreads the polls of payouts that started together. */
+const JITTER = 0.2;
+
+export type LearnedBy = 'notification' | 'poll';
+
+export function spread(ms: number): number {
+  return Math.round(ms * (1 + JITTER * (Math.random() - 0.5)));
+}
+
+/**
+ * When to query the provider next: after a notification, after a `poll` update, or when the poll timer fires. A notification
+ * may be forged, so each one that did not reveal a final status doubles the wait before the next one counts. Waits until
+ * there is a reason to query, `ms` have passed, or `also` holds.
+ */
+export async function waitForNotificationOrPoll(
+  run: PayoutRun,
+  ms: number,
+  summary: string,
+  also: () => boolean = () => false,
+): Promise<LearnedBy> {
+  const { record } = run;
+  const pollAtMs = Date.now() + ms;
+  const isWoken = () => run.pollRequested || also();
+  while (Date.now() < pollAtMs && !isWoken()) {
+    if (record.hinted && Date.now() >= record.hintAllowedAtMs) return 'notification';
+    const wasHinted = record.hinted;
+    const untilMs = wasHinted ? Math.min(pollAtMs, record.hintAllowedAtMs) : pollAtMs;
+    await run.rest(untilMs - Date.now(), summary, () => isWoken() || record.hinted !== wasHinted);
+  }
+  return record.hinted ? 'notification' : 'poll';
+}
+
+/**
+ * One query about the order. It answers every earlier notification; a notification during it leads to another query. If
+ * given, `urgently` replaces a query that waits too long, so that payouts of a busy application keep polling.
+ */
+export async function query<T>(
+  run: PayoutRun,
+  work: () => Promise<T>,
+  urgently?: () => Promise<T>,
+): Promise<T> {
+  const { record, settings } = run;
+  if (record.hinted) {
+    const waitMs = Math.min(settings.pollFirstMs, FIRST_HINT_WAIT_MS * 2 ** record.hintedQueries);
+    record.hintAllowedAtMs = Date.now() + waitMs;
+    record.hintedQueries += 1;
+  }
+  record.hinted = false;
+  run.pollRequested = false;
+  try {
+    return await run.call(work, urgently);
+  } finally {
+    record.queries += 1;
   }
 }

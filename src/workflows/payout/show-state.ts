@@ -3,16 +3,24 @@
  * only changes are written, and only when a payout waits or ends. The `state` query and the event summaries show the
  * phases in between. What is shown to operators is published to callers.
  */
-import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import {
+  log,
+  metricMeter,
+  setCurrentDetails,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { CreateAnswer } from '../../activities/payout/create-payout.ts';
 import type { Prepared } from '../../activities/shared/preparation.ts';
 import { clientPair, ownIdOf } from '../../contract/ids.ts';
 import { formatMoney } from '../../contract/money.ts';
-import type { PayoutState } from '../../contract/payout.ts';
+import type { PayoutResult, PayoutState } from '../../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import type { NotCreatedResolution } from '../../contract/workflows.ts';
 import { publishPayout } from '../../domain/events.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
 import { beingResolved, payoutState } from '../../domain/payout-state.ts';
+import { count, logEvent, observeMs } from '../../domain/telemetry.ts';
 import { attentionChanges } from '../shared/attention.ts';
 import type { Publisher } from '../shared/publish-events.ts';
 
@@ -90,4 +98,56 @@ function details(run: ShownRun, state: PayoutState): string {
   ];
   // Two spaces: a line break in Markdown. Paragraphs would take twice the space.
   return lines.filter((line) => typeof line === 'string' && line !== '').join('  \n');
+}
+
+interface Observed {
+  readonly record: PayoutRecord;
+  readonly request: { app: string };
+}
+
+/**
+ * The log and the metrics. Nothing here decides anything, and a replay neither logs nor counts. No amounts, names or texts:
+ * only ids, codes and durations.
+ */
+export function noteStarted({ request: { app } }: Observed): void {
+  count(metricMeter, 'payouts_started', { app });
+  logEvent(log, 'payout.started', { app });
+}
+
+export function noteQuoted({ request: { app } }: Observed): void {
+  logEvent(log, 'payout.quoted', { app });
+}
+
+export function noteCreate(
+  { record, request: { app } }: Observed,
+  { kind: answer }: CreateAnswer | { kind: 'unanswered' },
+): void {
+  count(metricMeter, 'payouts_creates', { app, answer });
+  if (answer === 'created')
+    observeMs(metricMeter, 'payouts_lock_to_create_seconds', { app }, Date.now() - record.quotedAtMs);
+  logEvent(log, 'payout.create_answered', { app, answer });
+}
+
+export function noteOrder({ record: { order }, request: { app } }: Observed): void {
+  logEvent(log, 'payout.order_known', { app, orderId: order?.orderId });
+}
+
+/** The application is unknown until the request has been checked. */
+export function noteNotification(app: string | undefined): void {
+  if (app !== undefined) count(metricMeter, 'payouts_notifications_received', { app });
+  logEvent(log, 'notification.received', { app });
+}
+
+export function notePoll({ request: { app } }: Observed, because: 'notification' | 'poll'): void {
+  count(metricMeter, 'payouts_polls', { app, because });
+}
+
+export function noteEnded(
+  { record: { notifiedAtMs }, request: { app } }: Observed,
+  { outcome, learnedBy, reason, orderId }: PayoutResult,
+): void {
+  count(metricMeter, 'payouts_ended', { app, outcome, learned_by: learnedBy ?? 'none' });
+  if (learnedBy === 'notification' && notifiedAtMs !== undefined)
+    observeMs(metricMeter, 'payouts_notification_to_final_seconds', { app }, Date.now() - notifiedAtMs);
+  logEvent(log, 'payout.ended', { app, outcome, reason: reason?.code, learnedBy, orderId });
 }

@@ -13,18 +13,13 @@ interface Flag<Code extends string> {
   message: string;
 }
 
-/** A run whose record holds attention flags. */
-export abstract class FlaggedRun<Code extends string> {
-  abstract readonly record: { attention: Flag<Code>[] };
+/** A flag that is raised again moves to the end of the list. */
+export function flagged<Code extends string>(flags: Flag<Code>[], code: Code, message: string): Flag<Code>[] {
+  return [...unflagged(flags, code), { code, message }];
+}
 
-  flag(code: Code, message: string): void {
-    this.unflag(code);
-    this.record.attention.push({ code, message });
-  }
-
-  unflag(...codes: Code[]): void {
-    this.record.attention = this.record.attention.filter(({ code }) => !codes.includes(code));
-  }
+export function unflagged<Code extends string>(flags: Flag<Code>[], ...codes: Code[]): Flag<Code>[] {
+  return flags.filter(({ code }) => !codes.includes(code));
 }
 
 /** For the details that the Temporal UI shows, one line per flag. */
@@ -38,13 +33,13 @@ export function showAttention(flags: readonly Pick<Flag<string>, 'code'>[]): voi
 }
 
 /**
- * The search attributes to write, of which the log tells. Each write costs a history event, so only changes are written. Absent means no and
- * none: most workflows never need attention.
+ * The search attributes to write, of which the log tells. Each write costs a history event, so only changes are written.
+ * Absent means no and none: most workflows never need attention.
  */
 export function attentionChanges(flags: readonly Pick<Flag<string>, 'code'>[]): SearchAttributes {
   const { searchAttributes: shown } = workflowInfo();
   const needsAttention = flags.length > 0;
-  // A flag that is raised again moves to the end of the list. The set of codes stays the same.
+  // A flag that moves within the list leaves the set of codes the same.
   const codes = [...new Set(flags.map(({ code }) => code))].sort();
   const shownCodes = (shown['PayoutReasons'] ?? []).map(String);
   if (shownCodes.join() !== codes.join()) noteAttention(shownCodes, codes);

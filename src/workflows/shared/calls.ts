@@ -3,7 +3,6 @@
  * types are the codes of the payments client. A call that waits for the rate limit has not failed, so only creates,
  * follow-ups and reads for a caller limit that wait.
  */
-
 import {
   ActivityFailure,
   ApplicationFailure,

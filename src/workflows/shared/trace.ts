@@ -3,10 +3,9 @@
  * Without a trace in the header of the start, nothing changes, so the commands do not depend on whether a worker traces.
  *
  * The id of a run's span is taken from its run id: a replay gives the same, and nothing random is drawn. The worker
- * writes the spans (`src/workers/trace-workers.ts`) when it is told of them; without tracing, it ignores what it is told.
+ * writes the spans (`src/workers/telemetry.ts`) when it is told of them; without tracing, it ignores what it is told.
  */
 import {
-  defaultPayloadConverter,
   type Headers,
   proxySinks,
   type Sinks,
@@ -15,13 +14,7 @@ import {
   type WorkflowOutboundCallsInterceptor,
   workflowInfo,
 } from '@temporalio/workflow';
-import {
-  runContext,
-  TRACE_HEADER,
-  type TraceParent,
-  traceIdOf,
-  traceParentIn,
-} from '../../domain/telemetry.ts';
+import { runContext, type TraceParent, traceIdOf, traceIn, withTrace } from '../../observability/trace.ts';
 
 /** The span of a run, which began in the trace of `parent`. */
 export interface RunSpan {
@@ -110,18 +103,3 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
   const carrier = new TraceCarrier();
   return { inbound: [carrier], outbound: [carrier] };
 };
-
-function traceIn(headers: Headers): TraceParent | undefined {
-  const payload = headers[TRACE_HEADER];
-  if (!payload) return undefined;
-  try {
-    return traceParentIn(defaultPayloadConverter.fromPayload(payload));
-  } catch {
-    // Anyone can send it.
-    return undefined;
-  }
-}
-
-function withTrace(headers: Headers, traceparent: TraceParent): Headers {
-  return { ...headers, [TRACE_HEADER]: defaultPayloadConverter.toPayload({ traceparent }) };
-}

@@ -7,7 +7,7 @@ import {
   missingSearchAttributes,
   namespaceCommand,
   registrationCommand,
-} from '../../../temporal/search-attributes.ts';
+} from '../../../temporal/namespace.ts';
 import type { Session } from '../session.ts';
 import { type Check, checkOrUnknown, ok, problem, unknown } from './check.ts';
 import { TEMPORAL } from './checks.ts';

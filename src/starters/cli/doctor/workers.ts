@@ -4,7 +4,7 @@ import { Pauses } from '../../../client/pauses.ts';
 import { RateLimits } from '../../../client/rate-limits.ts';
 import { apiTaskQueue, leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
 import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
-import { WorkflowStuckError } from '../../../temporal/stuck-workflow.ts';
+import { WorkflowStuckError } from '../../../temporal/queries.ts';
 import type { Session } from '../session.ts';
 import { pausedText } from '../text.ts';
 import { type Check, checkOrUnknown, ok, problem, unknown, until } from './check.ts';

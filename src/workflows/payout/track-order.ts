@@ -1,16 +1,68 @@
-/** Queries the trade once, records the answer, and flags what needs attention. */
+/**
+ * Tracks the created order to its final status: queries the trade after a notification or when the poll timer fires, records
+ * the answers, and flags what needs attention. Result and detail must agree before the outcome is reported.
+ */
 import type { TradeAnswer } from '../../activities/shared/provider-activities.ts';
-import type { Attention } from '../../contract/payout.ts';
-import type { TradeResult } from '../../contract/provider-records.ts';
+import type { Attention, PayoutResult } from '../../contract/payout.ts';
+import type { TradeDetail, TradeResult } from '../../contract/provider-records.ts';
 import { orderMismatch, statusContradiction } from '../../domain/payout-order.ts';
 import { isTradeOf, type KnownOrder } from '../../domain/payout-record.ts';
-import { finalStatus, tradeAttention } from '../../domain/payout-trade.ts';
+import {
+  disagreement,
+  type FinalStatus,
+  finalAttention,
+  finalStatus,
+  isDebitMismatch,
+  isDetailMissing,
+  tradeAttention,
+  verifiedResult,
+} from '../../domain/payout-trade.ts';
 import { causeOf, polled, refusalIn, type Urgency } from '../shared/calls.ts';
 import { isOrderReadable, noteFound, readOrder } from './adopt-order.ts';
-import { notePoll } from './observe.ts';
-import type { PayoutRun } from './run.ts';
-import { enterReview, noteUnknownSend } from './stages.ts';
-import { type LearnedBy, query } from './wait.ts';
+import {
+  enterReview,
+  type LearnedBy,
+  noteUnknownSend,
+  type PayoutRun,
+  query,
+  spread,
+  waitForNotificationOrPoll,
+} from './run.ts';
+import { notePoll } from './show-state.ts';
+
+export type FinalTrade = KnownTrade & { status: FinalStatus; learnedBy: LearnedBy };
+
+/**
+ * Returns the trade once its status is final; there is no time limit. Undefined if the provider no longer knows the
+ * order.
+ */
+export async function trackToFinal(run: PayoutRun, created: KnownOrder): Promise<FinalTrade | undefined> {
+  const { record } = run;
+  let order = created;
+  while (record.creation.stage === 'created') {
+    const learnedBy = await waitForNotificationOrPoll(
+      run,
+      nextPollMs(run),
+      'polls if no notification arrives',
+    );
+    const answer = await queryTrade(run, order, learnedBy);
+    const status = answer && finalStatus(answer.trade);
+    if (answer && status) return { ...answer, status, learnedBy };
+    if (answer) order = answer.order;
+    // Only disagreements in a row shorten the time between polls.
+    record.disagreements = 0;
+    await run.continueAsNewWhenDue();
+  }
+  return undefined;
+}
+
+/** Final trades that could not be verified are polled again soon. */
+function nextPollMs({ record, settings }: PayoutRun): number {
+  const { disagreements } = record;
+  const first = disagreements > 0 ? 1_000 : settings.pollFirstMs;
+  const age = disagreements > 0 ? disagreements - 1 : record.queries - record.queriesBeforeOrder;
+  return spread(Math.min(settings.pollMaxMs, first * 2 ** Math.min(age, 30)));
+}
 
 /** Fewer queries in a row without an answer are not flagged. */
 const UNANSWERED_BEFORE_FLAG = 3;
@@ -145,4 +197,50 @@ function reviewMissing(run: PayoutRun, why: string): void {
 function isMissingForAWindow({ record, settings }: PayoutRun, queriedAtMs: number): boolean {
   const { missingSinceMs = queriedAtMs } = record;
   return queriedAtMs - missingSinceMs > settings.confirmationWindowMs;
+}
+
+/** Fewer disagreements in a row than this may be lag of the provider's reads. */
+const PATIENCE = 3;
+/** After this many answers in a row with the same debits, debits that differ from the quote count as true. */
+const ANSWERS_ABOUT_DEBITS = 5;
+
+/** Undefined if result and detail do not agree yet: both have to be fetched again. */
+export async function verifyResult(run: PayoutRun, final: FinalTrade): Promise<PayoutResult | undefined> {
+  const { request, record } = run;
+  const { order, trade, status, learnedBy } = final;
+  run.enter('FETCHING_DETAIL');
+  const detail = final.detail === undefined ? await fetchDetail(run) : final.detail;
+  const expected = { targetCurrency: request.targetCurrency, target: order.target };
+  const why = detail ? disagreement(trade, detail, expected) : 'the detail could not be fetched';
+  record.disagreements += 1;
+  if (detail && why === undefined) {
+    run.unflag('DETAIL_MISSING', 'DETAIL_DISAGREES');
+    if (!debitsAreConfirmed(run, finalAttention(status, detail, order.quote))) return undefined;
+    const { partnerOrderId } = request;
+    return verifiedResult(partnerOrderId, { status, order, trade, detail, learnedBy });
+  }
+  if (record.disagreements >= PATIENCE)
+    run.flag(!detail || isDetailMissing(trade, detail) ? 'DETAIL_MISSING' : 'DETAIL_DISAGREES', why ?? '');
+  return undefined;
+}
+
+/** Flags what a person should know about the outcome. False while debits that differ from the quote may be a wrong answer. */
+function debitsAreConfirmed(run: PayoutRun, odd: Attention[]): boolean {
+  const { record } = run;
+  const debits = odd.find(isDebitMismatch);
+  const times = record.reportedDebits?.message === debits?.message ? (record.reportedDebits?.times ?? 0) : 0;
+  record.reportedDebits = debits && { message: debits.message, times: times + 1 };
+  run.unflag('DEBITS_DIFFER_FROM_QUOTE');
+  if (debits && times + 1 < PATIENCE) return false;
+  for (const { code, message } of odd) run.flag(code, message);
+  return !debits || times + 1 >= ANSWERS_ABOUT_DEBITS;
+}
+
+async function fetchDetail(run: PayoutRun): Promise<TradeDetail | null> {
+  const calls = polled(run.calls, 'ending', 'fetches the detail');
+  try {
+    return await run.call(() => calls.fetchTradeDetail(run.caller, run.tradeKey));
+  } catch {
+    return null;
+  }
 }

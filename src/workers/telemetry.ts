@@ -1,9 +1,22 @@
 /** Configures the Temporal runtime of a worker process: the log, with what the SDK and its Rust core say, and the metrics. */
-import { type Logger, type LogLevel, type LogMetadata, Runtime } from '@temporalio/worker';
+
+import { activityInfo } from '@temporalio/activity';
+import {
+  type InjectedSinks,
+  type Logger,
+  type LogLevel,
+  type LogMetadata,
+  Runtime,
+  type WorkerOptions,
+} from '@temporalio/worker';
+import type { WorkflowInfo } from '@temporalio/workflow';
 import type { WorkerEnvironment } from '../config/config.ts';
 import { type Metric, WORKER_METRICS } from '../domain/metrics.ts';
 import type { Meter } from '../domain/telemetry.ts';
 import { createLog, type Log } from '../observability/log.ts';
+import { runSpanId, traceIdOf, traceIn } from '../observability/trace.ts';
+import { currentTrace, inSpan, isTracing, startSpan } from '../observability/tracing.ts';
+import type { TraceSinks } from '../workflows/shared/trace.ts';
 
 /** What the SDK reports of every worker that serves activities only, and of every start and end. */
 const ROUTINE = /^(?:No (?:workflows|Nexus services) registered|Worker state changed)/;
@@ -65,4 +78,69 @@ function sdkLogger(log: Log): Logger {
     warn: (message, meta) => write('WARN', message, meta),
     error: (message, meta) => write('ERROR', message, meta),
   };
+}
+
+/** Holds the rate-limit lease for up to an hour. */
+const UNTRACED_ACTIVITY = 'holdLease';
+
+/** The spans of a worker: of workflow runs, of the messages that workflows receive, and of activities. */
+const sinks: InjectedSinks<TraceSinks> = {
+  payoutsTrace: {
+    runEnded: {
+      fn: (info, { parent, endMs }) => {
+        startSpan({
+          name: `RunWorkflow:${info.workflowType}`,
+          kind: 'internal',
+          parent,
+          spanId: runSpanId(info.runId),
+          startMs: info.runStartTime.getTime(),
+          attributes: attributesOf(info),
+        })?.end({}, undefined, endMs);
+      },
+    },
+    messageReceived: {
+      fn: (info, { name, sender, run }) => {
+        const places = run === undefined ? { parent: sender } : { parent: run, links: [sender] };
+        startSpan({ name, kind: 'consumer', ...places, attributes: attributesOf(info) })?.end();
+      },
+    },
+  },
+};
+
+/** Options of every Worker. Without tracing, they change nothing. */
+export const tracedWorker = {
+  sinks,
+  interceptors: {
+    activity: [
+      () => ({
+        inbound: {
+          execute: (input, next) => {
+            const { activityType, workflowExecution, attempt, taskQueue } = activityInfo();
+            if (!isTracing() || activityType === UNTRACED_ACTIVITY) return next(input);
+            const span = {
+              name: `RunActivity:${activityType}`,
+              kind: 'consumer',
+              parent: traceIn(input.headers),
+              attributes: {
+                ...attributesOf(workflowExecution ?? { workflowId: '', runId: '' }),
+                'temporal.attempt': attempt,
+                'temporal.task_queue': taskQueue,
+              },
+            } as const;
+            return inSpan(span, () => next(input));
+          },
+        },
+        outbound: {
+          getLogAttributes: (input, next) => {
+            const context = currentTrace();
+            return next(context === undefined ? input : { ...input, traceId: traceIdOf(context) });
+          },
+        },
+      }),
+    ],
+  },
+} satisfies Pick<WorkerOptions, 'sinks' | 'interceptors'>;
+
+function attributesOf({ workflowId, runId }: Pick<WorkflowInfo, 'workflowId' | 'runId'>) {
+  return { 'temporal.workflow.id': workflowId, 'temporal.run.id': runId };
 }

@@ -1,0 +1,210 @@
+/** What every worker process keeps in place at Temporal, also while Temporal does not respond. */
+
+import {
+  type Client,
+  ScheduleAlreadyRunning,
+  type ScheduleOptions,
+  ScheduleOverlapPolicy,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import { deliveryOptions } from '../client/event-queues.ts';
+import { Leases, startLease } from '../client/leases.ts';
+import type { WorkerConfig } from '../config/config.ts';
+import { leaseWorkflowId, PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../contract/ids.ts';
+import { type LeaseKey, type LeaseSettings, type LeaseTerm, settingsIn } from '../contract/rate-limit.ts';
+import type { WorkflowSignatures } from '../contract/workflows.ts';
+import type { ProblemLog } from '../observability/log.ts';
+import type { Clock } from '../runtime/runtime.ts';
+import { messageOf } from '../temporal/client-errors.ts';
+
+const RETRY_MS = 5_000;
+
+/** Checks now, and then periodically until `stop`. */
+export interface Keeper {
+  check(): void;
+  stop(): void;
+}
+
+interface Ensured {
+  ensure: (isStopped: () => boolean) => Promise<void>;
+  onFailure?: (error: unknown) => void;
+  /** The pause after a success, in milliseconds. Without it, one success is enough. */
+  everyMs?: number;
+  /** The pause after a failure. */
+  retryMs?: number;
+}
+
+function keeperOf(clock: Clock, { ensure, onFailure, everyMs, retryMs = RETRY_MS }: Ensured): Keeper {
+  let cancelTimer: () => void = () => undefined;
+  let isStopped = false;
+  const checkIn = (ms: number) => {
+    cancelTimer();
+    if (!isStopped) cancelTimer = clock.after(ms, check);
+  };
+  const check = () => {
+    cancelTimer();
+    ensure(() => isStopped).then(
+      () => everyMs !== undefined && checkIn(everyMs),
+      (error: unknown) => {
+        onFailure?.(error);
+        checkIn(retryMs);
+      },
+    );
+  };
+  return {
+    check,
+    stop() {
+      isStopped = true;
+      cancelTimer();
+    },
+  };
+}
+
+/** Ensures in the background until the returned function is called. Logs the first failure, which says what cannot be done. */
+function inBackground(
+  clock: Clock,
+  log: ProblemLog,
+  failure: string,
+  ensured: Omit<Ensured, 'onFailure'>,
+): () => void {
+  let isLogged = false;
+  const onFailure = (error: unknown) => {
+    if (!isLogged) log.error(`${failure}: ${messageOf(error)}`);
+    isLogged = true;
+  };
+  const keeper = keeperOf(clock, { ...ensured, onFailure });
+  keeper.check();
+  return keeper.stop;
+}
+
+/** UTC. By then, visibility shows the whole day before. */
+const REPORT_AT = { hour: 0, minute: 10 };
+
+/** One run catches up on all that were missed. */
+const RECONCILIATION = { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '5m' } as const;
+/** Each day needs its own report, also after an outage of days. */
+const REPORTS = { overlap: ScheduleOverlapPolicy.BUFFER_ALL, catchupWindow: '7d' } as const;
+
+/**
+ * Keeps the Temporal Schedules up to date. Every worker process does it.
+ * Runs `ensureSchedules` in the background until it succeeds. Returns a function that stops the retries.
+ */
+export function keepSchedules(
+  client: Client,
+  config: WorkerConfig,
+  clock: Clock,
+  log: ProblemLog,
+): () => void {
+  const ensure = () => ensureSchedules(client, config);
+  return inBackground(clock, log, 'cannot create the Schedules yet', { ensure });
+}
+
+/** Creates missing Schedules and updates the others to this process's configuration. A paused Schedule stays paused. */
+export async function ensureSchedules(client: Client, { env }: WorkerConfig): Promise<void> {
+  const environment = env.PAYMENTS_ENVIRONMENT;
+  // A follow-up must start before its first check is due.
+  const every = Math.max(1_000, Math.min(env.PAYOUTS_RECONCILE_EVERY, ...env.PAYOUTS_FOLLOW_UP));
+  const reconciliation = {
+    id: reconciliationId(environment),
+    type: 'payoutReconciliation',
+    summary: 'restarts stopped payouts, follows up ended payouts',
+  };
+  const report = { id: reportId(environment), type: 'payoutReport', summary: 'payouts of the day before' };
+  await ensureSchedule(client, environment, reconciliation, { intervals: [{ every }] }, RECONCILIATION);
+  await ensureSchedule(client, environment, report, { calendars: [REPORT_AT] }, REPORTS);
+}
+
+async function ensureSchedule(
+  client: Client,
+  environment: string,
+  { id, type, summary }: { id: string; type: string; summary: string },
+  spec: ScheduleOptions['spec'],
+  policies: NonNullable<ScheduleOptions['policies']>,
+): Promise<void> {
+  const action: ScheduleOptions['action'] = {
+    type: 'startWorkflow',
+    workflowType: type,
+    workflowId: id,
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    args: [{ environment }],
+    staticSummary: summary,
+  };
+  try {
+    await client.schedule.create({ scheduleId: id, spec, action, policies });
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+    await client.schedule.getHandle(id).update(({ state }) => ({ spec, action, policies, state }));
+  }
+}
+
+/** A delivery that was stopped starts again. What it knew is lost; the workflows still have their events. */
+const DELIVERY_CHECK_EVERY_MS = 60_000;
+
+/**
+ * Starts the deliveries of this process's endpoints, so that operators see and test an endpoint before its first event.
+ * Runs in the background until the returned function is called.
+ */
+export function keepDeliveries(
+  client: Client,
+  { env, events }: WorkerConfig,
+  clock: Clock,
+  log: ProblemLog,
+): () => void {
+  const keys = [...events].flatMap(([app, endpoints]) =>
+    endpoints.map(({ name: endpoint }) => ({ environment: env.PAYMENTS_ENVIRONMENT, app, endpoint })),
+  );
+  if (keys.length === 0) return () => undefined;
+  const ensure = async () => {
+    for (const key of keys)
+      await client.workflow.start<WorkflowSignatures['eventDelivery']>('eventDelivery', {
+        ...deliveryOptions(key),
+        workflowIdConflictPolicy: 'USE_EXISTING',
+      });
+  };
+  const every = { ensure, everyMs: DELIVERY_CHECK_EVERY_MS };
+  return inBackground(clock, log, 'cannot start the deliveries of events yet', every);
+}
+
+const LEASE_CHECK_EVERY_MS = 5_000;
+const LEASE_RETRY_MS = 1_000;
+
+/**
+ * Ensures that the workflow of a rate-limit lease runs: without it, no process may call the provider.
+ * `app`: the application's name, by which operators search for the lease.
+ */
+export function leaseKeeper(client: Client, key: LeaseKey, app: string, clock: Clock): Keeper {
+  const ensure = async (isStopped: () => boolean) => {
+    const before = await lastRecord(client, key, app);
+    if (isStopped() || before === undefined) return;
+    await startLease(client, key, { ...before, app }, 'USE_EXISTING');
+  };
+  return keeperOf(clock, { ensure, everyMs: LEASE_CHECK_EVERY_MS, retryMs: LEASE_RETRY_MS });
+}
+
+/** Undefined if the workflow runs. If it was stopped, an owner may still send, and its settings stay in force. */
+async function lastRecord(
+  client: Client,
+  { environment, appId }: LeaseKey,
+  app: string,
+): Promise<Omit<LeaseTerm, 'app'> | undefined> {
+  try {
+    const workflowId = leaseWorkflowId(environment, appId);
+    const { status, memo } = await client.workflow.getHandle(workflowId).describe();
+    if (status.name === 'RUNNING') return undefined;
+    return { previousOwner: 'unknown', settings: settingsIn(memo) };
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+    return { previousOwner: 'none', settings: await settingsOf(client, environment, app) };
+  }
+}
+
+/** They belong to the application, so they outlast a change of the `app_id`. */
+async function settingsOf(client: Client, environment: string, app: string): Promise<LeaseSettings> {
+  try {
+    const { paused, shared } = (await new Leases(client, environment).of(app)).settings;
+    return { paused, shared };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return {};
+    throw error;
+  }
+}
