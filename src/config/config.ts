@@ -129,7 +129,7 @@ export const workerShape = {
   ),
   PAYMENTS_CREATE_CODES: createCodes.prefault('429:busy').meta({
     description:
-      "What the provider states that its codes for a create call mean ([what follows](how-it-works.md#the-create)). `refused`, `lock-expired`, `insufficient`: no order was created. `busy`: the call wasn't served, which is no proof. `duplicate`: the `outOrderId` was used. `http:401:busy` lists an HTTP status from 400 to 499; it applies to a response whose body has no code of its own. Any other code is an unknown outcome. Spec: Errors.",
+      "What the provider states that its codes for a create call mean ([what follows](how-it-works.md#the-create-call)). `refused`, `lock-expired`, `insufficient`: no order was created. `busy`: the call wasn't served, which is no proof. `duplicate`: the `outOrderId` was used. `http:401:busy` lists an HTTP status from 400 to 499; it applies to a response whose body has no code of its own. Any other code is an unknown outcome. Spec: Errors.",
     valueType: '`code:meaning[,…]`',
   }),
   PAYMENTS_QUOTE_CODES: quoteCodes.prefault('900002:refused').meta({

@@ -27,7 +27,7 @@ export function accountRoutes(scope: FastifyInstance, desk: Desk): void {
     );
     const isReviewed = state.phase === 'NEEDS_REVIEW' && may(visit.caller, 'resolve');
     return sendPage(reply, {
-      ...{ title: `Receiving account request ${requestId}`, visit, notice: takeNotice(request, reply) },
+      ...{ title: `Receiving account request ${requestId}`, visit, notice: takeNotice(request) },
       content: html`<div class="sides"><div>${evidence(state)}</div>${
         isReviewed &&
         html`<section class="card" aria-labelledby="review"><h2 id="review">Review</h2>${reviewForm(visit, { app, requestId }, state)}</section>`

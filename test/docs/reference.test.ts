@@ -159,7 +159,9 @@ describe('errors', () => {
   });
 
   test.each(PROBLEM_KINDS)('of the API server: %s is raised', (kind) => {
-    expect(source('src/starters/api', 'src/http', 'src/desk', 'src/domain', 'src/service')).toContain(`'${kind}'`);
+    expect(source('src/starters/api', 'src/http', 'src/desk', 'src/domain', 'src/service')).toContain(
+      `'${kind}'`,
+    );
   });
 
   test('of the command line: exactly the codes that it prints', () => {
