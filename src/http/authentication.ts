@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { type Caller, type Callers, TEST_CALLER } from '../config/callers.ts';
+import { ConfigError } from '../config/environment.ts';
 import { bearerKey, findKey, type HashedKey } from '../config/keys.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { type BucketSize, networkOf, TokenBuckets } from '../runtime/token-buckets.ts';
@@ -111,17 +112,16 @@ export class ReloadedCallers implements Callers {
     const digest = await digestOf(path);
     if (digest === this.digest) return;
     this.digest = digest;
-    const fresh = read();
-    if (fresh.ok) {
-      this.callers = fresh.value;
-      const names = fresh.value.keys.map(({ caller }) => caller.name);
+    try {
+      this.callers = read();
+      const names = this.callers.keys.map(({ caller }) => caller.name);
       this.limits.keepOnly(names);
       this.log.info({ callers: names }, 'callers are loaded');
-    } else
-      this.log.error(
-        { problems: fresh.problems },
-        'the keys file is not usable: the earlier keys stay valid',
-      );
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      const { problems } = error;
+      this.log.error({ problems }, 'the keys file is not usable: the earlier keys stay valid');
+    }
   }
 }
 
@@ -134,7 +134,7 @@ async function digestOf(path: string): Promise<string> {
 /** They hold per process. */
 /** Too few to guess even a short key, and enough that a program with a removed key does not block its neighbors. */
 const UNKNOWN_KEYS = { burst: 100, refillMs: 50 };
-/** Without `requestBurst`, a full bucket allows the requests of this many seconds. */
+/** A full bucket allows the requests of this many seconds. */
 const BURST_SECONDS = 2;
 const MAX_USED_KEYS = 10_000;
 
@@ -148,7 +148,7 @@ interface RequestLimitsOptions {
   onLimited(limit: RequestLimit): void;
 }
 
-type LimitedCaller = Pick<Caller, 'name' | 'requestsPerSecond' | 'requestBurst'>;
+type LimitedCaller = Pick<Caller, 'name' | 'requestsPerSecond'>;
 
 export class RequestLimits {
   private readonly options: RequestLimitsOptions;
@@ -200,10 +200,10 @@ export class RequestLimits {
   }
 
   /** Undefined if the caller has no limit. */
-  private bucketOf({ name, requestsPerSecond, requestBurst }: LimitedCaller): TokenBuckets | undefined {
+  private bucketOf({ name, requestsPerSecond }: LimitedCaller): TokenBuckets | undefined {
     const perSecond = requestsPerSecond ?? this.options.requestsPerSecond;
     if (perSecond === 'any') return undefined;
-    const size = { burst: requestBurst ?? perSecond * BURST_SECONDS, refillMs: 1_000 / perSecond };
+    const size = { burst: perSecond * BURST_SECONDS, refillMs: 1_000 / perSecond };
     const known = this.callers.get(name);
     if (known && known.burst === size.burst && known.refillMs === size.refillMs) return known.bucket;
     const bucket = new TokenBuckets(size, this.options.clock);
