@@ -10,7 +10,7 @@ import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { requireApplication, requireRows } from '../service/permissions.ts';
 import { invalidFields, Problem } from '../service/problem.ts';
 import { batchWarnings, dailyUse } from './batch-notes.ts';
-import { type Desk, filledIn, formHooks, pageVisit, postForm } from './context.ts';
+import { batchRef, type Desk, filledIn, formHooks, idIn, pageVisit, postForm } from './context.ts';
 import { type Html, hidden, html, isolated, link, maskedAccount, money, table } from './html.ts';
 import type { Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
@@ -58,12 +58,10 @@ export function uploadRoutes(scope: FastifyInstance, desk: Desk): void {
     desk,
     { path: '/batches/start', verb: 'batch', bodyLimit: MAX_START_BYTES },
     async ({ caller }, _request, reply, fields) => {
-      const { app, batchId, file } = uploadIn(fields);
-      await desk.acting.run(caller, 'POST /v1/payout-batches', {
-        query: { app, batchId },
-        body: new BatchFile(Buffer.from(file, 'base64url')),
-      });
-      return reply.redirect(link('/desk/batch', { app, batchId }), 303);
+      const id = idIn(batchRef, fields);
+      const payouts = new BatchFile(Buffer.from(uploadIn(fields).file, 'base64url'));
+      await desk.service.startBatch(caller, { ...id, payouts, lines: payouts.lines });
+      return reply.redirect(link('/desk/batch', { ...id }), 303);
     },
   );
 }
@@ -114,7 +112,7 @@ async function previewOf(desk: Desk, { caller }: Visit, { app, batchId, file }: 
   const payouts = new BatchFile(Buffer.from(file, 'base64url'));
   const { lines } = payouts;
   try {
-    const checked = await desk.clients.batches.check({ app, batchId, payouts, lines });
+    const checked = await desk.service.batches.check({ app, batchId, payouts, lines });
     await requireRows(caller, checked);
     const { rows } = checked;
     const notes = html`${await dailyUse(desk, caller, rows)}${await batchWarnings(desk, rows, lines)}`;

@@ -1,21 +1,25 @@
 /** `/desk/batches` and `/desk/batch`: the list of batches, and the progress of one. */
+
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
-import { batchStateSchema } from '../contract/batch.ts';
-import { stored } from '../contract/fields.ts';
-import { batchPageSchema } from '../contract/lists.ts';
+import type { BatchState } from '../contract/batch.ts';
 import { isScoped } from '../domain/permissions.ts';
-import { may } from './acting.ts';
+import { may } from '../service/permissions.ts';
 import { uploadForm, uploadRoutes } from './batch-uploads.ts';
-import { type Desk, filledIn, getPage, postForm, redirectWith, takeNotice } from './context.ts';
+import {
+  batchRef,
+  type Desk,
+  filledIn,
+  getPage,
+  idIn,
+  postForm,
+  redirectWith,
+  takeNotice,
+} from './context.ts';
 import { facts, type Html, hidden, html, label, link, table, time } from './html.ts';
 import type { Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
 
 const REFRESH_SECONDS = 3;
-
-const stateBody = z.object({ state: stored(batchStateSchema) });
-type BatchState = z.output<typeof stateBody>['state'];
 
 export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
   uploadRoutes(scope, desk);
@@ -29,18 +33,16 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
   });
 
   getPage(scope, desk, '/batch', async (visit, request, reply, query) => {
-    const { app = 'default', batchId = '', live } = filledIn(query, 'app', 'batchId', 'live');
-    const { state } = stateBody.parse(
-      await desk.acting.run(visit.caller, 'GET /v1/payout-batches/{batchId}', {
-        params: { batchId },
-        query: { app },
-      }),
-    );
-    const isLive = state.phase !== 'DONE' && live !== 'off';
+    const id = idIn(batchRef, query);
+    const state = await desk.service.batch(visit.caller, id);
+    const isLive = state.phase !== 'DONE' && filledIn(query, 'live').live !== 'off';
     // Without scripts, the browser loads the page again.
     if (isLive) reply.header('refresh', String(REFRESH_SECONDS));
     return sendPage(reply, {
-      ...{ title: `Batch ${batchId}`, visit, section: 'Batches', notice: takeNotice(request) },
+      title: `Batch ${id.batchId}`,
+      visit,
+      section: 'Batches',
+      notice: takeNotice(request),
       content: html`${progress(state)}${state.phase !== 'DONE' && liveLink(state, isLive)}${counts(state)}${cancelForm(visit, state)}`,
     });
   });
@@ -50,14 +52,10 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
     desk,
     { path: '/batches/cancel', verb: 'cancel' },
     async (visit, _request, reply, fields) => {
-      const { app = '', batchId = '' } = fields;
-      await desk.acting.run(visit.caller, 'POST /v1/payout-batches/{batchId}/cancel', {
-        params: { batchId },
-        query: { app },
-      });
-      return redirectWith(reply, link('/desk/batch', { app, batchId }), {
-        ...{ done: 'cancel', app, id: batchId, kind: 'batch' },
-      });
+      const id = idIn(batchRef, fields);
+      await desk.service.cancelBatch(visit.caller, id);
+      const notice = { done: 'cancel', app: id.app, id: id.batchId, kind: 'batch' } as const;
+      return redirectWith(reply, link('/desk/batch', { ...id }), notice);
     },
   );
 }
@@ -65,10 +63,7 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
 async function listOf(desk: Desk, { caller }: Visit, cursor: string | undefined): Promise<Html> {
   if (isScoped(caller))
     return html`<p class="warning">Your key is limited to clients, payers or users: open batches by their addresses.</p>`;
-  const query = cursor === undefined ? {} : { cursor };
-  const { batches, nextCursor } = batchPageSchema.parse(
-    await desk.acting.run(caller, 'GET /v1/payout-batches', { query }),
-  );
+  const { batches, nextCursor } = await desk.service.listBatches(caller, { cursor });
   if (batches.length === 0)
     return html`<h2>List</h2><p>There are no batches${cursor !== undefined && ' on this page'}.</p>`;
   const rows = batches.map(({ app, batchId, startedAt, endedAt, workflow }) => [

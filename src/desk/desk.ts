@@ -11,7 +11,6 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { Problem } from '../service/problem.ts';
 import type { Service } from '../service/service.ts';
 import { accountRoutes } from './accounts.ts';
-import { Acting } from './acting.ts';
 import { findingsOf } from './attention.ts';
 import { batchRoutes } from './batches.ts';
 import { acceptForms, type Desk } from './context.ts';
@@ -31,7 +30,7 @@ const PAUSES_FRESH_MS = 1_000;
 
 export interface DeskOptions {
   client: Client;
-  clients: Service;
+  service: Service;
   callers: ReloadedCallers;
   config: ApiConfig;
   audit: AuditLog;
@@ -40,19 +39,21 @@ export interface DeskOptions {
 }
 
 export function deskRoutes(server: FastifyInstance, options: DeskOptions): void {
-  const { client, clients, audit, callers, config, runtime, toProblem } = options;
+  const { client, service, audit, callers, config, runtime, toProblem } = options;
   const identity = new Identity(callers, config, runtime);
   const desk: Desk = {
-    ...{ client, clients, audit, identity },
-    acting: new Acting(clients),
+    client,
+    service,
+    audit,
+    identity,
     clock: runtime.clock,
     findings: cached(
-      () => clients.withTemporalDeadline(() => findingsOf(client, config.PAYMENTS_ENVIRONMENT)),
+      () => service.withTemporalDeadline(() => findingsOf(client, config.PAYMENTS_ENVIRONMENT)),
       () => FINDINGS_FRESH_MS,
       runtime.clock,
     ),
     pauses: cached(
-      () => clients.withTemporalDeadline(() => clients.pauses.list()),
+      () => service.withTemporalDeadline(() => service.pauses.list()),
       () => PAUSES_FRESH_MS,
     ),
     temporalUi: config.PAYOUTS_DESK_TEMPORAL_UI,

@@ -119,7 +119,7 @@ export async function buildServer(
   });
   if (config.PAYOUTS_DESK === 'on') {
     const runtime = { ...PROCESS_SURROUNDINGS, clock };
-    deskRoutes(server, { client, clients: service, callers, config, audit, runtime, toProblem });
+    deskRoutes(server, { client, service, callers, config, audit, runtime, toProblem });
   }
   return server;
 }
