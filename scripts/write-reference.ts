@@ -7,8 +7,8 @@ import {
   ENDPOINT_ATTENTION,
   type Explained,
   FOLLOW_UP_ATTENTION,
-  OPENING_ATTENTION,
   PAYOUT_ATTENTION,
+  RECEIVING_ACCOUNT_ATTENTION,
   TOKEN_ATTENTION,
   WHILE_OPEN,
   WORKFLOW_ATTENTION,
@@ -20,19 +20,19 @@ import {
   AUTHORIZATION_MEANINGS,
   BATCH_PHASE_MEANINGS,
   FAILURE_MEANINGS,
-  OPENING_OUTCOME_MEANINGS,
-  OPENING_PHASE_MEANINGS,
-  OPENING_REASON_MEANINGS,
   OUTCOME_MEANINGS,
   PHASE_MEANINGS,
   REASON_MEANINGS,
+  RECEIVING_ACCOUNT_OUTCOME_MEANINGS,
+  RECEIVING_ACCOUNT_PHASE_MEANINGS,
+  RECEIVING_ACCOUNT_REASON_MEANINGS,
   ROW_END_MEANINGS,
 } from '../src/contract/meanings.ts';
 import { PROBLEM_KINDS, PROBLEMS, problemType } from '../src/contract/problems.ts';
 import { WORKER_METRICS } from '../src/domain/metrics.ts';
 import { BUSINESS_EVENTS } from '../src/domain/telemetry.ts';
 import { API_METRICS } from '../src/starters/api/metrics.ts';
-import { EXIT } from '../src/starters/cli/answer.ts';
+import { EXIT } from '../src/starters/cli/output.ts';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/namespace.ts';
 import { anchorOf, code, table } from './markdown.ts';
 import {
@@ -92,9 +92,9 @@ const SECTIONS: readonly Section[] = [
   {
     title: 'Receiving account requests',
     parts: [
-      { title: 'Request phases', table: explained('phase', OPENING_PHASE_MEANINGS) },
-      { title: 'Request outcomes', table: explained('outcome', OPENING_OUTCOME_MEANINGS) },
-      { title: 'Request reason codes', table: explained('code', OPENING_REASON_MEANINGS) },
+      { title: 'Request phases', table: explained('phase', RECEIVING_ACCOUNT_PHASE_MEANINGS) },
+      { title: 'Request outcomes', table: explained('outcome', RECEIVING_ACCOUNT_OUTCOME_MEANINGS) },
+      { title: 'Request reason codes', table: explained('code', RECEIVING_ACCOUNT_REASON_MEANINGS) },
     ],
   },
   {
@@ -133,7 +133,7 @@ const SECTIONS: readonly Section[] = [
       {
         title: 'Receiving accounts',
         text: 'For a request in review, see [Resolve a receiving account in review](operations.md#resolve-a-receiving-account-in-review).',
-        table: explained('code', OPENING_ATTENTION),
+        table: explained('code', RECEIVING_ACCOUNT_ATTENTION),
       },
       {
         title: 'Tokens',

@@ -8,7 +8,10 @@ import { jsonSchema } from '../src/contract/json-schema.ts';
 import { payoutResultSchema, payoutStateSchema } from '../src/contract/payout.ts';
 import { payoutRequestSchema } from '../src/contract/payout-request.ts';
 import { problemSchema } from '../src/contract/problems.ts';
-import { receivingAccountResultSchema, receivingAccountSchema } from '../src/contract/receiving-account.ts';
+import {
+  receivingAccountRequestSchema,
+  receivingAccountResultSchema,
+} from '../src/contract/receiving-account.ts';
 import { dailyReportSchema, followUpResultSchema } from '../src/contract/reconciliation.ts';
 
 export const SCHEMAS_FOLDER = join(import.meta.dirname, '../schemas');
@@ -21,7 +24,11 @@ export function schemaFiles(): Record<string, object> {
     'payout-state.json': titled('PayoutState', payoutStateSchema, 'output'),
     'follow-up-result.json': titled('FollowUpResult', followUpResultSchema, 'output'),
     'daily-report.json': titled('DailyReport', dailyReportSchema, 'output'),
-    'receiving-account-request.json': titled('ReceivingAccountRequest', receivingAccountSchema, 'input'),
+    'receiving-account-request.json': titled(
+      'ReceivingAccountRequest',
+      receivingAccountRequestSchema,
+      'input',
+    ),
     'receiving-account-result.json': titled('ReceivingAccountResult', receivingAccountResultSchema, 'output'),
     'problem.json': titled('Problem', problemSchema, 'output'),
     ...Object.fromEntries(

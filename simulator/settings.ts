@@ -149,7 +149,7 @@ export const simulatorShape = {
   }),
   SIMULATOR_SETTINGS: jsonText.pipe(settingsSchema).optional().meta({
     description:
-      'Settings over the defaults of [settings.ts](../simulator/settings.ts): rate limit, lifetimes, rates, fee, what a repeated create does, and every choice that the spec leaves open.',
+      'Settings over the defaults of [settings.ts](../simulator/settings.ts): rate limit, lifetimes, rates, fee, what a repeated create call does, and every choice that the spec leaves open.',
     valueType: 'JSON',
   }),
 };

@@ -182,24 +182,22 @@ Written by \`npm run topology -- --kills --write\`; do not edit the figures.
 
 The production topology runs as processes on one machine with ${cores} cores: Temporal server ${SERVER_VERSION} as two frontends, two
 history, two matching and one worker role on PostgreSQL 15, three workers and two API servers, with mutual TLS. One payout
-starts per second over HTTP, before, during and after each event, and all must end. The simulator's ledger decides what was
+starts per second over HTTP, before, during and after each event, and all must finish. The simulator's ledger decides what was
 paid.
 
 ${tableOf(rows)}
 
-- **longest pause**: the longest time in which the provider got no create, from the event on. The first row shows how long that
-  is without any event.
-- **go on after**: when this pause ended, counted from the event. At once: there was no pause beyond that of the first row.
-- **by a person**: payouts whose create had an unknown outcome and no order: a person decided, from the ledger.
-- **lost**: payouts that did not end with an outcome. **Paid twice**: payouts for which money left more than once. The run also
-  compares every result with the ledger, and fails if they differ.
+- **longest pause**: the longest time without a create call, from the event on. The first row shows it without any event.
+- **go on after**: when this pause ended, counted from the event. At once: the pause was no longer than that of the first row.
+- **by a person**: payouts with an unknown outcome and no order, which the program resolved as an operator would.
+- **lost**: payouts without an outcome. **Paid twice**: payouts for which money left more than once. The run also compares every
+  result with the ledger.
 
-The workers have \`PAYOUTS_CONFIRMATION_WINDOW=20s\`, \`PAYOUTS_POLL_FIRST=3s\` and \`PAYOUTS_POLL_MAX=10s\`, so that every payout ends
-within minutes. Everything shares the machine, the provider and other programs too, so the pauses include the recovery of a
-process on a busy machine: an idle one is faster. \`npm run topology -- --kills worker,frontend\` measures some rows and
-writes nothing.
+The workers have \`PAYOUTS_CONFIRMATION_WINDOW=20s\`, \`PAYOUTS_POLL_FIRST=3s\` and \`PAYOUTS_POLL_MAX=10s\`. Everything shares the
+machine, so the pauses include the recovery of a process on a busy machine. \`npm run topology -- --kills worker,frontend\` measures
+some rows and writes nothing.
 
-A synchronous standby has every transaction that Temporal acknowledged. An asynchronous one may lack the last ones: then, set
-when that was before the workers start ([Temporal's database was restored](operations.md#temporals-database-was-restored)).
+A synchronous standby has every transaction that Temporal acknowledged. An asynchronous one may lack the last ones: follow
+[Temporal's database was restored](operations.md#temporals-database-was-restored).
 `;
 }

@@ -4,9 +4,9 @@
  * Running it again joins the same payout, running or ended: nothing is paid twice.
  */
 import { readFileSync } from 'node:fs';
-import { connectPayouts, type PayoutRequestInput, type Payouts, PayoutsError } from 'durable-payouts/client';
+import { connectPayouts, type PayoutRequest, type Payouts, PayoutsError } from 'durable-payouts/client';
 
-async function pay(payouts: Payouts, request: PayoutRequestInput): Promise<void> {
+async function pay(payouts: Payouts, request: PayoutRequest): Promise<void> {
   const payout = await payouts.start(request);
   const state = await payouts.state(payout);
   console.log(`${state.phase}: ${state.sentence}`);

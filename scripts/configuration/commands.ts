@@ -72,7 +72,7 @@ export const composeShape = {
   PAYMENTS_APP_SECRET: z
     .string()
     .default('demo-secret')
-    .describe('Its secret. Compose gives the same text to both, so it cannot be `file:PATH`.'),
+    .describe("Its secret. Compose gives the same text to both, so it can't be `file:PATH`."),
   PAYMENTS_NOTIFICATION_SECRETS: z
     .string()
     .default('trial-notification-secret')

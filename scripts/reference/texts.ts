@@ -1,7 +1,7 @@
 /** What the reference says about names that the code only lists: errors, exit codes, search attributes, memos, metrics. */
 import type { PayoutsErrorCode } from '../../src/client/payouts-error.ts';
 import type { Explained } from '../../src/contract/attention-codes.ts';
-import type { EXIT } from '../../src/starters/cli/answer.ts';
+import type { EXIT } from '../../src/starters/cli/output.ts';
 import type { SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 
 /** Those that `durable-payouts/client` exports; a test compares them. */

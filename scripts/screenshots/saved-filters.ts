@@ -8,7 +8,7 @@ export interface SavedFilter {
 export const SAVED_FILTERS: readonly SavedFilter[] = [
   {
     name: 'Needs attention',
-    question: 'which payouts and tokens need a person?',
+    question: 'which payouts and tokens need attention?',
     // In the UI's own format, so that it shows the conditions as chips. Excludes runs that continued as new.
     query: `PayoutNeedsAttention=true AND (ExecutionStatus="Running" OR ExecutionStatus="Completed")`,
   },

@@ -81,6 +81,7 @@ export function apiSettings(keysFolder: string) {
     PAYOUTS_AUTHORIZATION_KEYS: `file:${keysFolder}/authorization-keys`,
     PAYOUTS_API_KEYS_FILE: `${keysFolder}/callers.json`,
     PAYOUTS_DESK: 'on',
+    PAYOUTS_DESK_SESSION_KEYS: `file:${keysFolder}/session-keys`,
   };
 }
 

@@ -3,7 +3,7 @@
 import { ReceivingAccountConflictError, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import { receivingAccountWorkflowId } from '../../src/contract/ids.ts';
 import { receivingAccountResultSchema } from '../../src/contract/receiving-account.ts';
-import type { OpeningResolution } from '../../src/contract/workflows.ts';
+import type { ReceivingAccountResolution } from '../../src/contract/workflows.ts';
 import type { Random } from '../world/random.ts';
 import type { OpeningIntervention, PlannedOpening } from './planned.ts';
 import type { Feature, Scene } from './scene.ts';
@@ -118,7 +118,7 @@ export class Openings implements Feature {
     if (!state.needsAttention) this.scene.system.world.violation(`${requestId} is in review without a flag`);
     const [account] = this.accountsOf(opening);
     const by = OPERATOR;
-    const decision: OpeningResolution = account
+    const decision: ReceivingAccountResolution = account
       ? { by, created: true, accountId: account.accountId }
       : {
           by,

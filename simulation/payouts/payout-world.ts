@@ -11,7 +11,7 @@ import { type WorkerConfig, workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { encryptionKeys, type Keys } from '../../src/config/keys.ts';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
-import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import type { SharedSettings } from '../../src/contract/rate-limit.ts';
 import { dataConverter, EncryptionCodec } from '../../src/encryption/payload-codec.ts';
 import { parseNotification } from '../../src/payments/index.ts';
@@ -273,7 +273,7 @@ export class PayoutWorld {
     process.kill();
   }
 
-  start(number: number, more: Partial<PayoutRequestInput> = {}) {
+  start(number: number, more: Partial<PayoutRequest> = {}) {
     return this.payouts.start(payoutRequest(number, more));
   }
 }
@@ -316,7 +316,7 @@ export function payoutId(number: number): string {
 }
 
 /** By the number, so that worlds without it stay the same. */
-function metadataOf(number: number): Pick<PayoutRequestInput, 'metadata'> {
+function metadataOf(number: number): Pick<PayoutRequest, 'metadata'> {
   if (number % 3 !== 0) return {};
   return { metadata: { reference: metadataValue(number), constructor: '', row: String(number) } };
 }
@@ -326,7 +326,7 @@ export function metadataValue(number: number): string {
   return `metadata-of-${String(number).padStart(8, '0')}`;
 }
 
-export function payoutRequest(number: number, more: Partial<PayoutRequestInput> = {}): PayoutRequestInput {
+export function payoutRequest(number: number, more: Partial<PayoutRequest> = {}): PayoutRequest {
   return {
     ...{
       app: appOf(number),

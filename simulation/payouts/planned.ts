@@ -1,7 +1,7 @@
 /** What a seed determines: the payouts, the behavior of the provider, the faults, and what people do. `plan.ts` draws it. */
 import type { FaultInput, FaultRuleInput, SettingsChange } from '../../simulator/index.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import type { Losses } from '../temporal/rpc.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 
@@ -36,7 +36,7 @@ export type Intervention =
 export interface PlannedPayout {
   number: number;
   atMs: number;
-  request: PayoutRequestInput;
+  request: PayoutRequest;
   /** The batch that has this payout as a row. */
   batch: string | undefined;
   /** Measured from when the payout waits for approval. */
@@ -132,7 +132,7 @@ export interface PlannedPrices {
   /** In percent. Approvers give it with each decision. */
   tolerance: string | undefined;
   /** Of each payout that requires an approval. */
-  limits: PayoutRequestInput['limits'];
+  limits: PayoutRequest['limits'];
 }
 
 export interface PlannedDialect {

@@ -5,6 +5,7 @@
 import type { Client } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { z } from 'zod';
+import { storedReason } from '../contract/fields.ts';
 import {
   PAYOUTS_TASK_QUEUE,
   payoutAcknowledgementWorkflowId,
@@ -12,7 +13,7 @@ import {
   payoutOf,
   payoutOfFollowUp,
 } from '../contract/ids.ts';
-import { type Acknowledgement, type PayoutState, storedReason } from '../contract/payout.ts';
+import type { Acknowledgement, PayoutState } from '../contract/payout.ts';
 import { type FollowUpResult, followUpChanges } from '../contract/reconciliation.ts';
 import { changesQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { followUpReasons } from '../domain/reconciliation-follow-up.ts';

@@ -15,8 +15,8 @@ import {
   allowanceQuery,
   type DailyLimits,
   type Reservation,
-  type ReserveAnswer,
   type ReservedPayouts,
+  type ReserveResult,
   reserveUpdate,
   type WorkflowSignatures,
 } from '../contract/workflows.ts';
@@ -49,7 +49,7 @@ const MAX_CHARACTERS = 500_000;
 interface Waiting {
   reservation: Reservation;
   characters: number;
-  resolve(refusal: ReserveAnswer['refusals'][number]): void;
+  resolve(refusal: ReserveResult['refusals'][number]): void;
   reject(error: unknown): void;
 }
 
@@ -85,7 +85,7 @@ export class Allowances {
       (sum, { keys, hundredths }) => sum + keys.length + hundredths.length,
       0,
     );
-    const refusal = await new Promise<ReserveAnswer['refusals'][number]>((resolve, reject) => {
+    const refusal = await new Promise<ReserveResult['refusals'][number]>((resolve, reject) => {
       const waiting = { reservation, characters, resolve, reject };
       const queue = this.queues.get(caller);
       if (queue) queue.push(waiting);
@@ -125,7 +125,7 @@ export class Allowances {
   private async send(
     caller: string,
     reservations: readonly Reservation[],
-  ): Promise<ReserveAnswer['refusals']> {
+  ): Promise<ReserveResult['refusals']> {
     try {
       const { refusals } = await this.client.withDeadline(this.clock.wallMs() + TIMEOUT_MS, () =>
         this.retryEndedRun(() =>
@@ -188,7 +188,7 @@ function failureIn(error: unknown): ApplicationFailure | undefined {
 const refusal = z.object({ message: z.string(), retryAfterMs: z.number().exactOptional() });
 const answers = z.tuple([z.object({ refusals: z.array(refusal.nullable()) })]);
 
-function refusalsIn(error: unknown): ReserveAnswer['refusals'] | undefined {
+function refusalsIn(error: unknown): ReserveResult['refusals'] | undefined {
   const failure = failureIn(error);
   return failure?.type === DAILY_LIMIT_EXCEEDED ? answers.parse(failure.details)[0].refusals : undefined;
 }

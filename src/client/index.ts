@@ -6,8 +6,8 @@ export type {
   AttentionOf,
   EndpointAttentionCode,
   FollowUpAttentionCode,
-  OpeningAttentionCode,
   PayoutAttentionCode,
+  ReceivingAccountAttentionCode,
   TokenAttentionCode,
 } from '../contract/attention-codes.ts';
 export type { BatchResult, BatchState } from '../contract/batch.ts';
@@ -16,19 +16,14 @@ export { OUTCOMES, PHASES } from '../contract/codes.ts';
 export type { DeliveryOutcome, EndpointState, EventData } from '../contract/events.ts';
 export type { FieldError } from '../contract/failures.ts';
 export { NOT_ACCEPTED_NOW } from '../contract/failures.ts';
+export type { StateText } from '../contract/fields.ts';
 export type { Money } from '../contract/money.ts';
-export type { AgreedQuote, PayoutResult, PayoutState, Reason, Split, StateText } from '../contract/payout.ts';
-export type {
-  CheckedPayoutRequest,
-  Metadata,
-  PayoutRequest,
-  PayoutRequestInput,
-  Receiver,
-} from '../contract/payout-request.ts';
+export type { AgreedQuote, PayoutResult, PayoutState, Reason, Split } from '../contract/payout.ts';
+export type { CheckedPayoutRequest, Metadata, PayoutRequest, Receiver } from '../contract/payout-request.ts';
 export { checkPayoutRequest } from '../contract/payout-request.ts';
 export type { Pause, PauseRequest } from '../contract/rate-limit.ts';
 export type {
-  ReceivingAccountInput,
+  ReceivingAccountRequest,
   ReceivingAccountResult,
   ReceivingAccountState,
 } from '../contract/receiving-account.ts';
@@ -37,7 +32,7 @@ export type {
   CancelRequest,
   Decision,
   Notification,
-  OpeningResolution,
+  ReceivingAccountResolution,
   Resolution,
 } from '../contract/workflows.ts';
 export { BatchConflictError, Batches } from './batches.ts';
@@ -66,10 +61,10 @@ export {
 export { PayoutsError, type PayoutsErrorCode } from './payouts-error.ts';
 export { ProviderReads } from './reads.ts';
 export {
-  type OpeningRef,
   ReceivingAccountConflictError,
+  type ReceivingAccountRef,
   ReceivingAccounts,
-  type StartedOpening,
+  type StartedReceivingAccount,
 } from './receiving-accounts.ts';
 export { TooManyReadsError } from './shared-reads.ts';
 export type { WaitOptions } from './until-end.ts';

@@ -4,9 +4,9 @@
  */
 import { operation, service } from 'nexus-rpc';
 import type { PayoutResult } from '../contract/payout.ts';
-import type { PayoutRequestInput } from '../contract/payout-request.ts';
+import type { PayoutRequest } from '../contract/payout-request.ts';
 
-export type { PayoutRequestInput, PayoutResult };
+export type { PayoutRequest, PayoutResult };
 
 export const payoutsService = service('payouts', {
   /**
@@ -14,5 +14,5 @@ export const payoutsService = service('payouts', {
    * of a failure is an `ApplicationFailure`: `InvalidPayoutRequest`, whose `details[0]` lists every bad field, or
    * `PayoutConflict` if the `partnerOrderId` belongs to a payout with another body.
    */
-  pay: operation<PayoutRequestInput, PayoutResult>(),
+  pay: operation<PayoutRequest, PayoutResult>(),
 });

@@ -8,7 +8,7 @@ import type { MadeDecision, PayoutResult, PayoutState } from '../contract/payout
 import {
   type CheckedPayoutRequest,
   checkPayoutRequest,
-  type PayoutRequestInput,
+  type PayoutRequest,
   payoutRequestSchema,
   readStoredRequest,
 } from '../contract/payout-request.ts';
@@ -126,7 +126,7 @@ export class Payouts {
    * Starts a payout, or joins the running or ended payout with the same body (spec: Payout creation request). Throws
    * `InvalidPayoutRequestError` or `PayoutConflictError`; then nothing was started.
    */
-  async start(body: PayoutRequestInput, origin: Origin = {}): Promise<StartedPayout> {
+  async start(body: PayoutRequest, origin: Origin = {}): Promise<StartedPayout> {
     return (await this.startOrJoin(body, origin)).payout;
   }
 
@@ -147,7 +147,7 @@ export class Payouts {
   }
 
   /** The payout that `start` would join. Undefined if it would start one. Throws what `start` throws. */
-  async find(body: PayoutRequestInput): Promise<StartedPayout | undefined> {
+  async find(body: PayoutRequest): Promise<StartedPayout | undefined> {
     const once = this.uniqueStart(body, {});
     const found = await findJoinable(this.client, once, this.clock);
     return found && startedPayout(once, found);

@@ -2,17 +2,17 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { receivingAccountWorkflowId } from '../contract/ids.ts';
 import {
-  type CheckedOpeningRequest,
+  type CheckedReceivingAccountRequest,
   checkReceivingAccount,
-  type ReceivingAccountInput,
+  type ReceivingAccountRequest,
   type ReceivingAccountResult,
   type ReceivingAccountState,
-  readStoredOpening,
+  readStoredReceivingAccount,
 } from '../contract/receiving-account.ts';
 import {
-  type OpeningResolution,
-  openingStateQuery,
-  resolveOpeningUpdate,
+  type ReceivingAccountResolution,
+  receivingAccountStateQuery,
+  resolveReceivingAccountUpdate,
   type WorkflowSignatures,
 } from '../contract/workflows.ts';
 import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
@@ -35,12 +35,12 @@ export class ReceivingAccountConflictError extends PayoutsError {
 }
 
 /** Identifies a request: the caller's own id, and the application (default `default`). */
-export interface OpeningRef {
+export interface ReceivingAccountRef {
   app?: string | undefined;
   requestId: string;
 }
 
-export interface StartedOpening {
+export interface StartedReceivingAccount {
   workflowId: string;
   runId: string;
   app: string;
@@ -66,9 +66,9 @@ export class ReceivingAccounts {
    * Throws `InvalidPayoutRequestError` or `ReceivingAccountConflictError`; then nothing was started.
    */
   async open(
-    body: ReceivingAccountInput,
+    body: ReceivingAccountRequest,
     { startedBy }: Pick<Origin, 'startedBy'> = {},
-  ): Promise<StartedOpening> {
+  ): Promise<StartedReceivingAccount> {
     const request = requireValid(checkReceivingAccount(body));
     const { app, requestId, currency } = request;
     const workflowId = receivingAccountWorkflowId(app, requestId);
@@ -80,8 +80,8 @@ export class ReceivingAccounts {
       memo: memoOf({ environment: this.environment, startedBy }),
       attributes: [{ key: APP, value: app }],
       read: checkReceivingAccount,
-      readStored: readStoredOpening,
-      idOf: (named: CheckedOpeningRequest) => receivingAccountWorkflowId(named.app, named.requestId),
+      readStored: readStoredReceivingAccount,
+      idOf: (named: CheckedReceivingAccountRequest) => receivingAccountWorkflowId(named.app, named.requestId),
       conflict: () => new ReceivingAccountConflictError(requestId),
     };
     const { runId } = await startOrJoin(this.client, once, PROCESS_SURROUNDINGS.clock);
@@ -89,7 +89,7 @@ export class ReceivingAccounts {
   }
 
   /** The request as it was started. Throws Temporal's `WorkflowNotFoundError`, and `ReceivingAccountConflictError` if it is not valid. */
-  async startedRequest(ref: OpeningRef): Promise<CheckedOpeningRequest> {
+  async startedRequest(ref: ReceivingAccountRef): Promise<CheckedReceivingAccountRequest> {
     const { argument } = await startDetails(this.client, this.handle(ref).workflowId);
     const request = checkReceivingAccount(argument);
     if (!request.ok) throw new ReceivingAccountConflictError(ref.requestId);
@@ -97,7 +97,9 @@ export class ReceivingAccounts {
   }
 
   /** The state and, after the end, the result. Throws the same errors as `state` and `result`. */
-  async look(ref: OpeningRef): Promise<{ state: ReceivingAccountState; result?: ReceivingAccountResult }> {
+  async look(
+    ref: ReceivingAccountRef,
+  ): Promise<{ state: ReceivingAccountState; result?: ReceivingAccountResult }> {
     const handle = this.handle(ref);
     const { status } = await handle.describe();
     if (status.name === 'FAILED') await handle.result();
@@ -105,20 +107,20 @@ export class ReceivingAccounts {
   }
 
   /** Throws Temporal's `WorkflowNotFoundError` if there is no such request. */
-  async state(ref: OpeningRef): Promise<ReceivingAccountState> {
+  async state(ref: ReceivingAccountRef): Promise<ReceivingAccountState> {
     const handle = this.handle(ref);
     return this.states.read(handle.workflowId, () =>
-      this.states.withSlot(() => handle.query(openingStateQuery)),
+      this.states.withSlot(() => handle.query(receivingAccountStateQuery)),
     );
   }
 
   /** Waits for the end. Throws Temporal's `WorkflowFailedError` if the start was bad input. */
-  async result(ref: OpeningRef): Promise<ReceivingAccountResult> {
+  async result(ref: ReceivingAccountRef): Promise<ReceivingAccountResult> {
     return this.handle(ref).result();
   }
 
   /** Like `Payouts.untilEnd`; `look` then returns the state. */
-  async untilEnd(ref: OpeningRef, options: WaitOptions): Promise<void> {
+  async untilEnd(ref: ReceivingAccountRef, options: WaitOptions): Promise<void> {
     const handle = this.handle(ref);
     await untilEnd(this.client, handle, options);
     this.states.forget(handle.workflowId);
@@ -128,11 +130,14 @@ export class ReceivingAccounts {
    * Resolves when the decision has been executed. Throws Temporal's `WorkflowUpdateFailedError` if it is refused, and
    * `EndedError`.
    */
-  async resolve(ref: OpeningRef, resolution: OpeningResolution): Promise<ReceivingAccountState> {
+  async resolve(
+    ref: ReceivingAccountRef,
+    resolution: ReceivingAccountResolution,
+  ): Promise<ReceivingAccountState> {
     const handle = this.handle(ref);
     try {
-      const update = { args: [resolution] as [OpeningResolution] };
-      return await retryDroppedUpdate(() => handle.executeUpdate(resolveOpeningUpdate, update));
+      const update = { args: [resolution] as [ReceivingAccountResolution] };
+      return await retryDroppedUpdate(() => handle.executeUpdate(resolveReceivingAccountUpdate, update));
     } catch (error) {
       if (!isOfEndedRun(error)) throw error;
       await handle.describe();
@@ -143,7 +148,7 @@ export class ReceivingAccounts {
     }
   }
 
-  handle({ app = 'default', requestId }: OpeningRef): WorkflowHandle<OpenReceivingAccount> {
+  handle({ app = 'default', requestId }: ReceivingAccountRef): WorkflowHandle<OpenReceivingAccount> {
     return this.client.workflow.getHandle<OpenReceivingAccount>(receivingAccountWorkflowId(app, requestId));
   }
 }

@@ -5,7 +5,14 @@ import { isPlainText } from '../domain/provider-text.ts';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
 import { type Callers, callersShape, MAX_REQUESTS_PER_SECOND, readCallers } from './callers.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
-import { type Keys, mayRunWithoutKeys, publishedProblems, readKeysExcept } from './keys.ts';
+import {
+  type Keys,
+  keyMap,
+  keyProblems,
+  mayRunWithoutKeys,
+  publishedProblems,
+  readKeysExcept,
+} from './keys.ts';
 import {
   addressProblems,
   allowedHostsShape,
@@ -101,7 +108,7 @@ export const apiShape = {
   PAYOUTS_API_REQUESTS_PER_SECOND: integer(
     MAX_REQUESTS_PER_SECOND,
     100,
-    'How many requests per second each caller may send to one API server, in the long run, unless its entry in `PAYOUTS_API_KEYS_FILE` says otherwise. See [Request limits](http.md#request-limits).',
+    "Each caller's sustained limit of requests per second to one API server, unless its entry in `PAYOUTS_API_KEYS_FILE` says otherwise. See [Request limits](http.md#request-limits).",
   ),
   PAYMENTS_NOTIFICATION_VERIFIER: z.string().default('none').meta({
     description:
@@ -110,7 +117,7 @@ export const apiShape = {
   }),
   PAYMENTS_NOTIFICATION_UNVERIFIED: choice(
     ['refuse', 'accept'],
-    'Whether the API server starts with `PAYMENTS_NOTIFICATION_VERIFIER=none` and `PAYMENTS_ENVIRONMENT=production`. With `accept`, everybody who reaches the route can make a payout query the provider, at a limited rate.',
+    'Whether the API server starts with `PAYMENTS_NOTIFICATION_VERIFIER=none` and `PAYMENTS_ENVIRONMENT=production`. With `accept`, anybody who reaches the route can make a payout query the provider, at a limited rate.',
   ),
   PAYMENTS_NOTIFICATION_SECRETS: secret.pipe(secrets).default([]).meta({
     description:
@@ -124,7 +131,7 @@ export const apiShape = {
   }),
   PAYMENTS_NOTIFICATION_RECEIPT: receipt.optional().meta({
     description:
-      'The response that the provider takes for the receipt of a notification: a status from 200 to 299 and, after a space, a body of one line and at most 1,000 characters, such as `200 SUCCESS` or `200 {"code":0}`; 204 and 205 have no body. The type is `application/json` if the body is JSON, else `text/plain`. Refusals keep their status. Without it, 202 and what became of the notification, as JSON. Spec: Events 4.',
+      'The response that the provider takes for the receipt of a notification: a status from 200 to 299 and, after a space, a body of one line and at most 1,000 characters, such as `200 SUCCESS` or `200 {"code":0}`; 204 and 205 have no body. The type is `application/json` if the body is JSON, else `text/plain`. Refusals keep their status. Without it, 202 and a JSON body with the result. Spec: Events 4.',
     valueType: 'status and body',
   }),
   PAYOUTS_API_PROXIES: proxies('Requests without a key are'),
@@ -136,6 +143,12 @@ export const apiShape = {
     ['off', 'on'],
     'Whether `/desk` serves [the desk](desk.md), on which people approve, review and search payouts.',
   ),
+  PAYOUTS_DESK_SESSION_KEYS: secret.pipe(keyMap).optional().meta({
+    description:
+      'The keys that encrypt the sessions of the desk, in the same form as `PAYOUTS_ENCRYPTION_KEYS`. Give every API server the same keys: a browser may then use any of them. A key that is removed ends the sessions that it encrypted.',
+    requiredWhen:
+      'for `PAYOUTS_DESK=on`, unless `PAYMENTS_ENVIRONMENT=test` and `PAYMENTS_BASE_URL` is a loopback address',
+  }),
   PAYOUTS_DESK_USER_HEADER: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be the name of a header, such as X-Forwarded-User')
@@ -180,7 +193,7 @@ export function apiConfig(environment: Environment): ApiConfig {
     ...addressProblems(environment),
     ...publishedProblems(environment, 'PAYMENTS_NOTIFICATION_SECRETS', secrets),
     ...(own.ok ? verifierProblems(own.value) : []),
-    ...(own.ok ? deskProblems(own.value) : []),
+    ...(own.ok ? deskProblems(own.value, environment) : []),
   ];
   if (!own.ok || !keys.ok || !callers.ok || problems.length > 0) throw new ConfigError(problems);
   const authorizesUsers = keys.value.authorizations !== undefined || mayRunWithoutKeys(environment);
@@ -196,8 +209,13 @@ function verifierProblems(own: z.output<typeof schema>): string[] {
   ];
 }
 
-/** A header that anybody may send names nobody. */
-function deskProblems(own: z.output<typeof schema>): string[] {
-  if (own.PAYOUTS_DESK_USER_HEADER === undefined || own.PAYOUTS_API_PROXIES.length > 0) return [];
-  return ['PAYOUTS_DESK_USER_HEADER: needs PAYOUTS_API_PROXIES, the proxies that set it'];
+function deskProblems(own: z.output<typeof schema>, environment: Environment): string[] {
+  const { PAYOUTS_DESK_SESSION_KEYS: keys } = own;
+  const problems = keyProblems(environment, 'PAYOUTS_DESK_SESSION_KEYS', keys?.values() ?? []);
+  if (own.PAYOUTS_DESK === 'on' && !keys && !mayRunWithoutKeys(environment))
+    problems.push('PAYOUTS_DESK_SESSION_KEYS: is missing: it encrypts the sessions of the desk');
+  // A header that anybody may send names nobody.
+  if (own.PAYOUTS_DESK_USER_HEADER !== undefined && own.PAYOUTS_API_PROXIES.length === 0)
+    problems.push('PAYOUTS_DESK_USER_HEADER: needs PAYOUTS_API_PROXIES, the proxies that set it');
+  return problems;
 }

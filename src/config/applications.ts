@@ -27,7 +27,7 @@ export const applicationEntry = z.strictObject({
     .int()
     .min(1)
     .optional()
-    .describe('The rate limit of this `app_id`. Without it, `PAYMENTS_CALLS_PER_SECOND` counts.'),
+    .describe('The rate limit of this `app_id`. Without it, `PAYMENTS_CALLS_PER_SECOND` applies.'),
 });
 
 /** One set of the provider's credentials, with the secret itself. `appSecret` never leaves worker processes. */

@@ -82,12 +82,12 @@ const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex: 64 lo
 export const permissionShape = {
   largestAmount: z.record(currency(), amount).meta({
     description:
-      'The largest `instructedAmount` by its currency. A currency that is not listed is not allowed.',
+      "The largest `instructedAmount` by its currency. A currency that isn't listed isn't allowed.",
     valueType: 'object: currency to amount',
   }),
   dailyAmount: z.record(currency(), amount).optional().meta({
     description:
-      'The largest sum of `instructedAmount` of the payouts that the caller starts on a day (UTC), by currency. A currency that is not listed is not allowed. Default: no limit.',
+      "The largest sum of `instructedAmount` of the payouts that the caller starts on a day (UTC), by currency. A currency that isn't listed isn't allowed. Default: no limit.",
     valueType: 'object: currency to amount',
   }),
   dailyCount: z
@@ -139,11 +139,11 @@ export const callerSchema = z.strictObject({
   ...permissionShape,
   requestsPerSecond: z.int().min(1).max(MAX_REQUESTS_PER_SECOND).optional().meta({
     description:
-      'How many requests per second the caller may send to one API server, in the long run. Default: `PAYOUTS_API_REQUESTS_PER_SECOND`.',
+      "The caller's sustained limit of requests per second to one API server. Default: `PAYOUTS_API_REQUESTS_PER_SECOND`.",
     valueType: 'integer',
   }),
   requestBurst: z.int().min(1).max(100_000).optional().meta({
-    description: 'How many requests the caller may send at once. Default: those of two seconds.',
+    description: 'How many requests the caller may send in a burst. Default: those of two seconds.',
     valueType: 'integer',
   }),
   users: z

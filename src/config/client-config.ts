@@ -27,13 +27,6 @@ export const cliShape = {
   PAYOUTS_FOLLOW_UP: followUpShape.PAYOUTS_FOLLOW_UP.describe(
     'The same as for the workers: `doctor` compares it with the retention of the namespace.',
   ),
-  PAYOUTS_PROFILE: optionalText(
-    'The profile in `PAYOUTS_PROFILES_FILE` that replaces the variables of a connection. `--profile` takes precedence. See [Profiles](cli.md#profiles).',
-  ),
-  PAYOUTS_PROFILES_FILE: optionalText(
-    'The JSON file of profiles. Without it, `~/.config/durable-payouts/profiles.json`.',
-    'path',
-  ),
   NO_COLOR: optionalText('Turns colors off.', 'any text'),
   FORCE_COLOR: optionalText(
     'Turns colors on if the output is not a terminal, unless `NO_COLOR` is set.',

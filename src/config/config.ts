@@ -50,7 +50,7 @@ const buildId = z
 export const deploymentShape = {
   PAYOUTS_DEPLOYMENT: deploymentName.meta({
     description:
-      "The name of the worker deployment. It turns on Temporal's worker deployment versioning for the task queue `payouts`: an open payout stays on its version until it continues as new. See [Deployments](operations.md#deployments).",
+      'The name of the worker deployment. It turns on [worker versions](operations.md#deployments).',
     valueType: 'name',
   }),
   PAYOUTS_BUILD_ID: buildId.meta({
@@ -121,29 +121,29 @@ export const workerShape = {
   PAYMENTS_ARRIVAL_JITTER: value.duration
     .optional()
     .describe(
-      "The maximum difference between the times that two calls need to reach the provider, if it is known. Without it, the worker learns it from the provider's answers ([decision 13](decisions/0013-the-rate-limit-is-leased.md)).",
+      'The maximum difference between the times that two calls need to reach the provider, if you know it. Without it, the worker learns it from the responses ([decision 13](decisions/0013-the-rate-limit-is-leased.md)).',
     ),
   PAYMENTS_LOCK_LIFETIME: value.durationOf(
     '60s',
-    'How long a rate lock is assumed to be valid. A create that cannot be sent within it gets a new quote. The spec does not say (Fee and exchange quote).',
+    "How long a rate lock is assumed to be valid. A create call that can't be sent within it gets a new quote. The spec doesn't say (Fee and exchange quote).",
   ),
   PAYMENTS_CREATE_CODES: createCodes.prefault('429:busy').meta({
     description:
-      'What the provider states that its codes for a create call mean. `refused`, `lock-expired`, `insufficient`: no order was created; counts once a trade query after it says so too. `busy`: the call was not served, which is no proof, so the payout confirms over the confirmation window and then sends again without review. `duplicate`: the `outOrderId` was used, so the payout confirms over the confirmation window, and then goes to review. `http:401:busy` lists an HTTP status from 400 to 499; it counts for a response whose body has no code of its own. Any other code is an unknown outcome. Spec: Errors.',
+      "What the provider states that its codes for a create call mean ([what follows](how-it-works.md#the-create)). `refused`, `lock-expired`, `insufficient`: no order was created. `busy`: the call wasn't served, which is no proof. `duplicate`: the `outOrderId` was used. `http:401:busy` lists an HTTP status from 400 to 499; it applies to a response whose body has no code of its own. Any other code is an unknown outcome. Spec: Errors.",
     valueType: '`code:meaning[,…]`',
   }),
   PAYMENTS_QUOTE_CODES: quoteCodes.prefault('900002:refused').meta({
     description:
-      'What the provider states that its codes for an account check or a quote mean. A payout with such an answer ends `NOT_CREATED`: `refused` with `REFUSED_BY_PROVIDER`, `insufficient` with `INSUFFICIENT_BALANCE`. After any other refusal it asks again, after growing pauses of at most half an hour, and is flagged `QUOTE_REFUSED`. Spec: Errors.',
+      'What the provider states that its codes for an account check or a quote mean. A payout with such a response ends `NOT_CREATED`: `refused` with `REFUSED_BY_PROVIDER`, `insufficient` with `INSUFFICIENT_BALANCE`. After any other refusal it asks again, after growing pauses of at most half an hour, and is flagged `QUOTE_REFUSED`. Spec: Errors.',
     valueType: '`code:meaning[,…]`; the code `http:404` is an HTTP status',
   }),
   PAYMENTS_REPEATED_CREATE: value.choice(
     ['review', 'safe'],
-    'What happens to a payout whose order may exist after the confirmation window. `review`: a person decides. `safe`: the create is sent again; set it only if the provider refuses a second create with the same `outOrderId`.',
+    'What happens to a payout whose order may exist after the confirmation window. `review`: an operator decides. `safe`: the create call is sent again; set it only if the provider refuses a second one with the same `outOrderId`.',
   ),
   PAYMENTS_TRADE_ORDER_ID: value.choice(
     ['same', 'own'],
-    "Whether the `order_id` of the trade queries is the order's `orderId`. `own`: it is another number, which a payout learns from the first trade query after its create; an order that only a trade query has named cannot be read, so a person names its `orderId`. Spec: Payout trade result.",
+    "Whether the `order_id` of the trade queries is the order's `orderId`. `own`: it's another number, which a payout learns from the first trade query after its create call; for an order that only a trade query has named, an operator names its `orderId`. Spec: Payout trade result.",
   ),
   PAYMENTS_ECHO: value.choice(
     ECHOES,
@@ -151,15 +151,15 @@ export const workerShape = {
   ),
   PAYMENTS_CLIENT_PAIRS: value.choice(
     ['learned', 'trusted'],
-    'Which pairs of `clientId` and `payerId` confirmations count for ([what a confirmation proves](how-it-works.md#what-a-confirmation-proves)). `learned`: those of which a payout has ended with an order, within the retention of the namespace; others go to review. `trusted`: all; set it if the trade queries ignore the client, or if callers cannot send a wrong pair. Spec: Query payout trade result.',
+    "The pairs of `clientId` and `payerId` for which [a confirmation proves](how-it-works.md#what-a-confirmation-proves) that no order exists. `learned`: those of which a payout has ended with an order, within the namespace's retention; others go to review. `trusted`: all. Spec: Query payout trade result.",
   ),
   PAYOUTS_CONFIRMATION_WINDOW: value.durationOf(
     '10m',
-    'How long a create of unknown outcome is confirmed while the provider answers "order not exist" (900004). Spec: Errors.',
+    'How long a create call of unknown outcome is confirmed while the provider returns "order not exist" (900004). Spec: Errors.',
   ),
   PAYOUTS_CREATE_CHECK: value.choice(
     ['doubtful', 'always'],
-    'When to confirm before a create is sent: for doubtful starts, or always. The retention of the namespace must exceed the time in which callers repeat a start. Otherwise set `always`, which helps only as long as the provider remembers the order ([decision 2](decisions/0002-histories-as-evidence.md)).',
+    "When to confirm before a create call is sent: for doubtful starts, or always. Set `always` if the namespace's [retention](operations.md#namespace-retention) is shorter than the time in which callers repeat a start.",
   ),
   PAYOUTS_POLL_FIRST: value.durationOf(
     '30s',
@@ -184,12 +184,12 @@ export const workerShape = {
   ),
   PAYOUTS_CALL_WAITS: value.durationOf(
     '5m',
-    'When a payout whose call waits for its turn or its answer gets the attention flag `CALL_WAITS`.',
+    'When a payout whose call waits for its turn or its response gets the attention flag `CALL_WAITS`.',
   ),
   PAYOUTS_BATCH_WINDOW: value.integer(
     5_000,
     200,
-    'How many payouts of one batch may be on the way to their order at once.',
+    'How many payouts of one part of a batch may be on the way to their first wait ([batches](how-it-works.md#batches)).',
   ),
   PAYOUTS_WORKFLOW_BUNDLE: z.string().min(1).optional().meta({
     description:
@@ -200,11 +200,11 @@ export const workerShape = {
   PAYOUTS_HEALTH_LISTEN: value.listenAddress
     .optional()
     .describe(
-      'Where the worker answers [`/livez` and `/readyz`](operations.md#stop-a-worker), without a key.',
+      'Where the worker serves [`/livez` and `/readyz`](operations.md#stop-a-worker), without a key.',
     ),
   PAYOUTS_DRAIN: value.durationOf(
     '30s',
-    'How long the worker may take to end after SIGTERM: calls in flight finish. Longer than `PAYMENTS_CALL_TIMEOUT`, and shorter than the grace period of your supervisor. See [Stop a worker](operations.md#stop-a-worker).',
+    "How long the worker may take to [stop](operations.md#stop-a-worker) after SIGTERM. Longer than `PAYMENTS_CALL_TIMEOUT`, and shorter than your supervisor's grace period.",
   ),
   PAYOUTS_METRICS_LISTEN: value.optionalText(
     'Where the worker serves [Prometheus metrics](operations.md#metrics), without a key.',

@@ -22,7 +22,7 @@ const KEY_BYTES = 32;
 const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** `keyId:base64(32 bytes)[,keyId:…]`. Its issues never quote a key. */
-const keyMap = z.string().transform((text, context): ReadonlyMap<string, Buffer> => {
+export const keyMap = z.string().transform((text, context): ReadonlyMap<string, Buffer> => {
   const keys = new Map<string, Buffer>();
   for (const entry of text.split(',')) {
     const [keyId = '', base64 = ''] = entry.trim().split(':');

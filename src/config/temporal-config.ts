@@ -30,7 +30,7 @@ export const temporalShape = {
   TEMPORAL_TLS_SERVER_CA_CERT_PATH: path("The certificate authority of the server's certificate, in PEM."),
   TEMPORAL_TLS_SERVER_CA_CERT_DATA: optionalText('The same certificate itself.'),
   TEMPORAL_TLS_SERVER_NAME: optionalText(
-    "The name that the server's certificate must have, if it is not the host of the address.",
+    "The name that the server's certificate must have, if it isn't the host of the address.",
   ),
   TEMPORAL_CONFIG_FILE: path(
     "Temporal's TOML file of profiles. Without it, the default file of the Temporal CLI.",

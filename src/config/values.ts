@@ -19,7 +19,7 @@ export const httpUrl = z.url({
 export const testBaseUrl = httpUrl
   .optional()
   .describe(
-    'The same as for the workers. It is not called: it only identifies a test against loopback, which may run without encryption keys.',
+    "The same as for the workers. It isn't called, but identifies a test on loopback, which may run without encryption keys.",
   );
 
 /** The first of `values` is the default. */
@@ -75,7 +75,7 @@ export const followUpShape = {
 export const logFormatShape = {
   PAYOUTS_LOG_FORMAT: choice(
     ['auto', 'json', 'text'],
-    'How the process writes its log: `json`, one object per line; `text`, for a person; `auto`, text on a terminal and JSON elsewhere. See [the log](observability.md#the-log).',
+    'How the process writes its log: `json`, one object per line; `text`, for people; `auto`, text on a terminal and JSON elsewhere. See [the log](observability.md#the-log).',
   ),
 };
 
@@ -98,7 +98,7 @@ export const logLevelShape = {
 export const drainShape = {
   PAYOUTS_DRAIN: durationOf(
     '20s',
-    'How long the process may take to end after SIGTERM. In the first quarter, `/readyz` responds with 503 and requests are still served, so that load balancers see it. See [Stop a server](operations.md#stop-a-server).',
+    'How long the process may take to [stop](operations.md#stop-a-server) after SIGTERM.',
   ),
 };
 
@@ -141,7 +141,7 @@ export const targetCurrenciesShape = {
     .prefault('CNY')
     .meta({
       description:
-        'The target currencies that the provider takes. A request for another one is bad input. Remove a currency only after its payouts have ended. Spec: Create a payout (CNY).',
+        'The target currencies that the provider takes. A request for another one is bad input. Remove a currency only after its payouts have finished. Spec: Create a payout (CNY).',
       valueType: 'codes, comma-separated',
     }),
 };
@@ -239,7 +239,7 @@ function isHost(text: string): boolean {
 export const allowedHostsShape = {
   PAYMENTS_ALLOWED_HOSTS: hosts.optional().meta({
     description:
-      'The hosts that `PAYMENTS_BASE_URL` and `PAYMENTS_AUTH_URL` may have: `api.provider.example,auth.provider.example`. A host without a port may have any port. Unless `PAYMENTS_ENVIRONMENT=test`, both URLs must also be https. A process with a URL of another host does not start.',
+      "The hosts that `PAYMENTS_BASE_URL` and `PAYMENTS_AUTH_URL` may have: `api.provider.example,auth.provider.example`. A host without a port may have any port. Unless `PAYMENTS_ENVIRONMENT=test`, both URLs must be https. With any other URL, the process doesn't start.",
     requiredWhen: 'with `PAYMENTS_BASE_URL` or `PAYMENTS_AUTH_URL`, unless `PAYMENTS_ENVIRONMENT=test`',
     valueType: 'hosts, comma-separated',
   }),

@@ -124,7 +124,7 @@ export type PayoutAttentionCode = keyof typeof PAYOUT_ATTENTION;
 /** The codes that say nothing about a payout that has ended. */
 export const WHILE_OPEN = codesOf(PAYOUT_ATTENTION).filter((code) => 'whileOpen' in PAYOUT_ATTENTION[code]);
 
-export const OPENING_ATTENTION = {
+export const RECEIVING_ACCOUNT_ATTENTION = {
   NEEDS_REVIEW: {
     meaning: 'Whether the account was opened is unknown, or the request could not be sent 24 times in a row.',
     action:
@@ -142,7 +142,7 @@ export const OPENING_ATTENTION = {
   },
 } as const satisfies Record<string, Explained>;
 
-export type OpeningAttentionCode = keyof typeof OPENING_ATTENTION;
+export type ReceivingAccountAttentionCode = keyof typeof RECEIVING_ACCOUNT_ATTENTION;
 
 export const TOKEN_ATTENTION = {
   RENEWAL_LATE: {
@@ -254,7 +254,7 @@ export type EndpointAttentionCode = keyof typeof ENDPOINT_ATTENTION;
 export type AttentionCode =
   | PayoutAttentionCode
   | EndpointAttentionCode
-  | OpeningAttentionCode
+  | ReceivingAccountAttentionCode
   | TokenAttentionCode
   | FollowUpAttentionCode
   | WorkflowAttentionCode;

@@ -2,68 +2,70 @@
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import {
-  type ListedOutcome,
-  MAX_ROWS_PER_BATCH,
-  type PayoutPhase,
-  ROW_KEY_LENGTH,
-  type RowOutcome,
-} from './codes.ts';
+import { LISTED_OUTCOMES, MAX_ROWS_PER_BATCH, PHASES, ROW_KEY_LENGTH, ROW_OUTCOMES } from './codes.ts';
 import { type FieldError, rowName } from './failures.ts';
-import { appName, type CheckResult, checkBody } from './fields.ts';
+import { appName, type CheckResult, checkBody, count, stateText } from './fields.ts';
 import { notDots } from './ids.ts';
-import type { StateText } from './payout.ts';
 import { type CheckedPayoutRequest, payoutRequestSchema } from './payout-request.ts';
 
-/** The argument of the batch workflow. Its rows follow by `add`. */
-export interface BatchRequest {
-  app: string;
-  batchId: string;
-  /** The number of rows. No payout starts before all of them have been added. */
-  count: number;
-}
+export const batchId = z
+  .string()
+  .regex(
+    notDots(/^[\w.-]{1,64}$/),
+    'must be 1 to 64 letters, digits, dots, hyphens and underscores, and not "." or ".."',
+  );
+
+/** The argument of the batch workflow. Its rows follow by `add`. No payout starts before all of them have been added. */
+export const batchRequestSchema = z.strictObject({
+  app: appName,
+  batchId,
+  count: z
+    .int()
+    .min(1, 'must be at least 1')
+    .max(MAX_ROWS_PER_BATCH, `must be at most ${MAX_ROWS_PER_BATCH}`),
+});
+export type BatchRequest = z.output<typeof batchRequestSchema>;
 
 /** `count` rows, starting at row `offset`. The first row is row 0. */
-export interface RowRange {
-  offset: number;
-  count: number;
-}
-
-/** Counts of rows by outcome. */
-export interface BatchTally {
-  /** Rows whose payout this batch started, and rows that joined an existing payout with the same body. */
-  started: number;
-  joined: number;
-  /** Payouts that have not ended, by the last phase in which they were seen waiting. */
-  phases: Partial<Record<PayoutPhase, number>>;
-  /** The open payouts that wait for a person. */
-  needingAttention: number;
-  outcomes: Record<RowOutcome, number>;
-  rows: Record<ListedOutcome, number[]>;
-}
-
-export interface BatchResult extends BatchTally {
-  app: string;
-  batchId: string;
-  count: number;
-  /** Rows that have ended, and how many of them have no payout of their own. */
-  done: number;
-  rejected: number;
-}
-
-/** The result of the query `state` and of the update `add`. */
-export interface BatchState extends BatchResult, StateText {
-  phase: 'RECEIVING' | 'PAYING' | 'DONE';
-  canceled: boolean;
-  added: number;
-  /** Rows that must be added, or added again. */
-  missing: RowRange[];
-}
+const rowRange = z.strictObject({ offset: count, count });
+export type RowRange = z.output<typeof rowRange>;
 
 /** Rows that have been added, with a digest to compare them when they are added again. */
 export interface AddedRows extends RowRange {
   digest: string;
 }
+
+/** Counts of rows by outcome. */
+const tally = z.strictObject({
+  started: count,
+  joined: count,
+  phases: z.partialRecord(z.enum(PHASES), count),
+  needingAttention: count,
+  outcomes: z.record(z.enum(ROW_OUTCOMES), count),
+  rows: z.record(z.enum(LISTED_OUTCOMES), z.array(count)),
+});
+export type BatchTally = z.output<typeof tally>;
+
+const result = z.strictObject({
+  app: z.string(),
+  batchId: z.string(),
+  count,
+  ...tally.shape,
+  done: count,
+  rejected: count,
+});
+export type BatchResult = z.output<typeof result>;
+
+/** The result of the query `state` and of the update `add`. */
+export const batchStateSchema = z.strictObject({
+  phase: z.enum(['RECEIVING', 'PAYING', 'DONE']),
+  ...stateText.shape,
+  canceled: z.boolean(),
+  added: count,
+  missing: z.array(rowRange),
+  ...result.shape,
+});
+export type BatchState = z.output<typeof batchStateSchema>;
 
 /** The report of a part to its batch. */
 export interface PartReport extends BatchTally {
@@ -74,22 +76,6 @@ export interface PartReport extends BatchTally {
   allStarted: boolean;
   ended: boolean;
 }
-
-export const batchId = z
-  .string()
-  .regex(
-    notDots(/^[\w.-]{1,64}$/),
-    'must be 1 to 64 letters, digits, dots, hyphens and underscores, and not "." or ".."',
-  );
-
-export const batchRequestSchema = z.strictObject({
-  app: appName,
-  batchId,
-  count: z
-    .int()
-    .min(1, 'must be at least 1')
-    .max(MAX_ROWS_PER_BATCH, `must be at most ${MAX_ROWS_PER_BATCH}`),
-});
 
 /** More than a row has fields. It keeps one bad row from filling the whole answer. */
 const MAX_ERRORS_PER_ROW = 25;

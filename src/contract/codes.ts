@@ -15,11 +15,9 @@ export const PHASES = [
   'FETCHING_DETAIL',
   'DONE',
 ] as const;
-
 export type PayoutPhase = (typeof PHASES)[number];
 
 export const OUTCOMES = ['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED', 'NOT_CREATED'] as const;
-
 export type PayoutOutcome = (typeof OUTCOMES)[number];
 
 /** Why no order was created, or (`PROVIDER_FAILED`) why the order failed. */
@@ -34,11 +32,9 @@ export const REASON_CODES = [
   'RESOLVED_NOT_CREATED',
   'PROVIDER_FAILED',
 ] as const;
-
 export type ReasonCode = (typeof REASON_CODES)[number];
 
 export const AUDIT_STATUSES = ['PROCESSING', 'APPROVED', 'REJECTED', 'RETURNED'] as const;
-
 export type AuditStatus = (typeof AUDIT_STATUSES)[number];
 
 /**
@@ -49,23 +45,20 @@ export type AuditStatus = (typeof AUDIT_STATUSES)[number];
  * `notStarted`: the batch was canceled before the row was started.
  */
 export const ROW_OUTCOMES = [...OUTCOMES, 'conflict', 'invalid', 'stopped', 'notStarted'] as const;
-
 export type RowOutcome = (typeof ROW_OUTCOMES)[number];
 
 /** Outcomes whose rows are listed one by one, because a person should look at each. */
 export const LISTED_OUTCOMES = ['conflict', 'invalid', 'stopped'] as const;
-
 export type ListedOutcome = (typeof LISTED_OUTCOMES)[number];
 
 /** The maximum number of rows in one `add`, and in one part. */
 export const MAX_ROWS_PER_ADD = 500;
-
 export const MAX_ROWS_PER_BATCH = 50_000;
 
 /** Characters of a row's fingerprint: 72 bits, enough that two ids of a batch never collide. */
 export const ROW_KEY_LENGTH = 12;
 
-export const OPENING_PHASES = [
+export const RECEIVING_ACCOUNT_PHASES = [
   'CHECKING',
   'PAUSED',
   'OPENING',
@@ -73,15 +66,17 @@ export const OPENING_PHASES = [
   'NEEDS_REVIEW',
   'DONE',
 ] as const;
+export type ReceivingAccountPhase = (typeof RECEIVING_ACCOUNT_PHASES)[number];
 
-export type OpeningPhase = (typeof OPENING_PHASES)[number];
-
-export const OPENING_OUTCOMES = ['OPENED', 'NOT_OPENED'] as const;
-
-export type OpeningOutcome = (typeof OPENING_OUTCOMES)[number];
+export const RECEIVING_ACCOUNT_OUTCOMES = ['OPENED', 'NOT_OPENED'] as const;
+export type ReceivingAccountOutcome = (typeof RECEIVING_ACCOUNT_OUTCOMES)[number];
 
 /** Why no account was opened. */
-export const OPENING_REASON_CODES = ['REFUSED_BY_PROVIDER', 'CANCELLED', 'RESOLVED_NOT_OPENED'] as const;
+export const RECEIVING_ACCOUNT_REASON_CODES = [
+  'REFUSED_BY_PROVIDER',
+  'CANCELLED',
+  'RESOLVED_NOT_OPENED',
+] as const;
 
 export const EVENT_TYPES = [
   'payout.completed',
@@ -92,7 +87,6 @@ export const EVENT_TYPES = [
   'batch.completed',
   'token.needs_authorization',
 ] as const;
-
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** What `payouts events test` sends. No filter applies to it. */

@@ -6,155 +6,91 @@ import {
   type AttentionOf,
   codesOf,
   type EndpointAttentionCode,
-  FOLLOW_UP_ATTENTION,
   PAYOUT_ATTENTION,
   TOKEN_ATTENTION,
 } from './attention-codes.ts';
-import type { BatchResult, BatchState } from './batch.ts';
-import {
-  EVENT_TYPES,
-  type EventType,
-  OUTCOMES,
-  PHASES,
-  REASON_CODES,
-  ROW_OUTCOMES,
-  TEST_EVENT_TYPE,
-} from './codes.ts';
-import { moneyAnswer } from './fields.ts';
-import type { Money } from './money.ts';
-import { type PayoutState, payoutResultSchema, type Same, type Split } from './payout.ts';
-import type { Metadata } from './payout-request.ts';
-import { type FollowUpResult, followUpResultSchema } from './reconciliation.ts';
-import type { TokenState } from './tokens.ts';
-
-/** Only the code: texts of the provider and of people may contain personal data. */
-export interface CodeOnly<Code extends string = string> {
-  code: Code;
-}
-
-/** The fields of every event of a payout. */
-export interface PayoutFacts {
-  app: string;
-  partnerOrderId: string;
-  clientId: string;
-  payerId: string;
-  orderId?: string;
-  /** Added when the event is published. */
-  metadata?: Metadata;
-}
-
-type SplitFacts = Omit<Split, 'error' | 'refundReason'>;
-
-export interface EventData {
-  'payout.completed': PayoutFacts & { phase: 'DONE' } & Required<Pick<PayoutState, 'outcome'>> &
-    Pick<
-      PayoutState,
-      'quote' | 'received' | 'failed' | 'auditStatus' | 'createdAt' | 'finishedAt' | 'learnedBy'
-    > & {
-      reason?: CodeOnly<NonNullable<PayoutState['reason']>['code']>;
-      debits: NonNullable<PayoutState['debits']>;
-      splits: SplitFacts[];
-      reasons: CodeOnly<PayoutState['reasons'][number]['code']>[];
-    };
-  'payout.needs_attention': PayoutFacts &
-    Pick<PayoutState, 'phase' | 'outcome'> & { reasons: CodeOnly<PayoutState['reasons'][number]['code']>[] };
-  'payout.attention_cleared': PayoutFacts & Pick<PayoutState, 'phase' | 'outcome'>;
-  'payout.awaiting_approval': PayoutFacts & { phase: 'AWAITING_APPROVAL'; instructedAmount: Money } & Pick<
-      PayoutState,
-      'quote' | 'approvalExpiresAt' | 'lockExpiresAt'
-    >;
-  'payout.changed_after_end': Pick<
-    FollowUpResult,
-    'partnerOrderId' | 'outcome' | 'changed' | 'returnedSums'
-  > & {
-    app: string;
-    clientId: string;
-    payerId: string;
-    orderId?: string;
-    returned: Omit<FollowUpResult['returned'][number], 'refundReason'>[];
-    differences: (CodeOnly<FollowUpResult['differences'][number]['code']> & { seenAt: string })[];
-    /** Added when the event is published. */
-    metadata?: Metadata;
-  };
-  'batch.completed': Pick<
-    BatchResult,
-    'app' | 'batchId' | 'count' | 'started' | 'joined' | 'done' | 'rejected'
-  > &
-    Pick<BatchResult, 'outcomes'> &
-    Pick<BatchState, 'canceled'>;
-  'token.needs_authorization': { app: string; openId: string; expiresAt?: string } & {
-    reasons: CodeOnly<TokenState['reasons'][number]['code']>[];
-  };
-}
-
-const time = z.string().describe('ISO 8601');
-
-const count = z.int().min(0);
+import { batchStateSchema } from './batch.ts';
+import { EVENT_TYPES, type EventType, OUTCOMES, PHASES, REASON_CODES, TEST_EVENT_TYPE } from './codes.ts';
+import { moneySchema, time } from './fields.ts';
+import { payoutResultSchema } from './payout.ts';
+import { followUpResultSchema } from './reconciliation.ts';
 
 const result = payoutResultSchema.shape;
 
-const payoutFacts = {
+/** Only the code: texts of the provider and of people may contain personal data. */
+function codeOnly<const Codes extends readonly string[]>(codes: Codes) {
+  return z.strictObject({ code: z.enum(codes) });
+}
+
+const payoutFacts = z.strictObject({
   app: z.string(),
   partnerOrderId: z.string(),
   clientId: z.string(),
   payerId: z.string(),
   orderId: z.string().exactOptional(),
   metadata: result.metadata,
-};
+});
+export type PayoutFacts = z.output<typeof payoutFacts>;
 
-const shown = { ...payoutFacts, phase: z.enum(PHASES), outcome: z.enum(OUTCOMES).exactOptional() };
-
+const shown = payoutFacts.extend({ phase: z.enum(PHASES), outcome: z.enum(OUTCOMES).exactOptional() });
 const flags = z
-  .array(z.strictObject({ code: z.enum(codesOf(PAYOUT_ATTENTION)) }))
+  .array(codeOnly(codesOf(PAYOUT_ATTENTION)))
   .describe('the attention flags: why a person should look at the payout');
-
-const split = result.splits.element.omit({ error: true, refundReason: true });
-
 const followUp = followUpResultSchema.shape;
+const batch = batchStateSchema.shape;
 
-export const EVENT_DATA = {
-  'payout.completed': z.strictObject({
-    ...payoutFacts,
+const EVENT_DATA = {
+  'payout.completed': payoutFacts.extend({
     phase: z.literal('DONE'),
     outcome: z.enum(OUTCOMES),
-    reason: z.strictObject({ code: z.enum(REASON_CODES) }).exactOptional(),
-    ...{ quote: result.quote, received: result.received, failed: result.failed },
+    reason: codeOnly(REASON_CODES).exactOptional(),
+    quote: result.quote,
+    received: result.received,
+    failed: result.failed,
     auditStatus: result.auditStatus,
     debits: result.debits,
-    splits: z.array(split),
-    ...{ createdAt: result.createdAt, finishedAt: result.finishedAt, learnedBy: result.learnedBy },
+    splits: z.array(result.splits.element.omit({ error: true, refundReason: true })),
+    createdAt: result.createdAt,
+    finishedAt: result.finishedAt,
+    learnedBy: result.learnedBy,
     reasons: flags,
   }),
-  'payout.needs_attention': z.strictObject({ ...shown, reasons: flags }),
-  'payout.attention_cleared': z.strictObject(shown),
-  'payout.awaiting_approval': z.strictObject({
-    ...payoutFacts,
+  'payout.needs_attention': shown.extend({ reasons: flags }),
+  'payout.attention_cleared': shown,
+  'payout.awaiting_approval': payoutFacts.extend({
     phase: z.literal('AWAITING_APPROVAL'),
-    instructedAmount: moneyAnswer,
+    instructedAmount: moneySchema,
     quote: result.quote,
     approvalExpiresAt: time.exactOptional().describe('when the payout ends without an approval'),
     lockExpiresAt: time.exactOptional().describe('when the lock of the quote expires'),
   }),
-  'payout.changed_after_end': z.strictObject({
-    ...payoutFacts,
+  'payout.changed_after_end': payoutFacts.extend({
     outcome: followUp.outcome,
     changed: z.boolean().describe("whether the provider's answer differs from the reported result now"),
     returned: z.array(followUp.returned.element.omit({ refundReason: true })),
     returnedSums: followUp.returnedSums,
-    differences: z.array(z.strictObject({ code: z.enum(codesOf(FOLLOW_UP_ATTENTION)), seenAt: time })),
+    differences: z.array(followUp.differences.element.omit({ message: true })),
   }),
   'batch.completed': z.strictObject({
-    ...{ app: z.string(), batchId: z.string(), count, canceled: z.boolean() },
-    ...{ started: count, joined: count, done: count, rejected: count },
-    outcomes: z.record(z.enum(ROW_OUTCOMES), count),
+    app: batch.app,
+    batchId: batch.batchId,
+    count: batch.count,
+    canceled: batch.canceled,
+    started: batch.started,
+    joined: batch.joined,
+    done: batch.done,
+    rejected: batch.rejected,
+    outcomes: batch.outcomes,
   }),
   'token.needs_authorization': z.strictObject({
     app: z.string(),
     openId: z.string().describe('the user who must authorize the application'),
     expiresAt: time.exactOptional().describe('when the current token expires. Absent without a token'),
-    reasons: z.array(z.strictObject({ code: z.enum(codesOf(TOKEN_ATTENTION)) })),
+    reasons: z.array(codeOnly(codesOf(TOKEN_ATTENTION))),
   }),
 } satisfies Record<EventType, z.ZodType>;
+
+export type EventData = { [Type in EventType]: z.output<(typeof EVENT_DATA)[Type]> };
 
 /** What each type says: the description of its schema. */
 const MEANINGS: Readonly<Record<EventType, string>> = {
@@ -196,20 +132,6 @@ export const anyEventSchema = z.discriminatedUnion('type', [
 export function meaningOf(type: EventType): string {
   return MEANINGS[type];
 }
-
-const matches: {
-  [Type in EventType]: Same<z.output<(typeof EVENT_DATA)[Type]>, EventData[Type]>;
-} = {
-  'payout.completed': true,
-  'payout.needs_attention': true,
-  'payout.attention_cleared': true,
-  'payout.awaiting_approval': true,
-  'payout.changed_after_end': true,
-  'batch.completed': true,
-  'token.needs_authorization': true,
-};
-
-void matches;
 
 export interface RecordedEvent {
   /** `webhook-id`. The same for every delivery of the event. */

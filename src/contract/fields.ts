@@ -1,5 +1,6 @@
 /** The fields of requests and responses, and what a caller reads about a bad one. */
 import { z } from 'zod';
+import { codesOf } from './attention-codes.ts';
 import type { FieldError } from './failures.ts';
 import { APP_NAME, OWN_ID, OWN_ID_RULE } from './ids.ts';
 import { AMOUNT_PATTERN, isTooFine, normalizeAmount, toMinorUnits } from './money.ts';
@@ -7,7 +8,6 @@ import { AMOUNT_PATTERN, isTooFine, normalizeAmount, toMinorUnits } from './mone
 type Rule = readonly [broken: RegExp, message: string];
 
 const MAX_TEXT_LENGTH = 256;
-
 const ENTER_AGAIN = 'format the cells as text and enter the value again';
 
 /**
@@ -74,7 +74,6 @@ const filled = (max: number, ...rules: readonly Rule[]) =>
 
 /** May be empty, or have spaces at its ends. */
 export const looseText = (max: number) => atMost(max).superRefine(keeps(RULES));
-
 export const text = (max = MAX_TEXT_LENGTH) => filled(max);
 
 /** A name or an address of the beneficiary. */
@@ -189,7 +188,8 @@ export const positiveMoney = money.refine((value) => toMinorUnits(value.amount) 
 
 export const appName = z.string().regex(APP_NAME, 'must be 1 to 32 lowercase letters, digits and hyphens');
 
-export const moneyAnswer = z.strictObject({
+/** An amount as state and result have it. */
+export const moneySchema = z.strictObject({
   currency: z.string(),
   amount: z
     .string()
@@ -198,7 +198,7 @@ export const moneyAnswer = z.strictObject({
 });
 
 /** A balance as the provider states it. */
-export const balanceAnswer = z.strictObject({
+export const balanceSchema = z.strictObject({
   currency: z.string(),
   amount: z
     .string()
@@ -207,6 +207,70 @@ export const balanceAnswer = z.strictObject({
 });
 
 export const time = z.string().describe('ISO 8601');
+export const count = z.int().min(0);
+export const metadataSchema = z.record(z.string(), z.string());
+
+export function reasonOf<const Codes extends readonly string[]>(codes: Codes) {
+  return z.strictObject({ code: z.enum(codes), message: z.string() });
+}
+
+/** A reason or an attention flag, whatever its code. */
+export const storedReason = z.object({ code: z.string(), message: z.string() });
+
+/** Something that a person should look at, with a code of `table`. */
+export function attention<Code extends string>(table: Readonly<Record<Code, unknown>>) {
+  return reasonOf(codesOf(table));
+}
+
+export const stateText = z.strictObject({ sentence: z.string(), nextStep: z.string() });
+/** The state in words. */
+export type StateText = z.output<typeof stateText>;
+
+/** What every state says: the words, and why a person should look. */
+export function flagged<Flag extends z.ZodType>(flag: Flag) {
+  return stateText.extend({ needsAttention: z.boolean(), reasons: z.array(flag) });
+}
+
+/** Fields whose values never grow in 1.x. */
+type Closed = 'outcome' | 'status' | 'type';
+const CLOSED: readonly string[] = ['outcome', 'status', 'type'] satisfies Closed[];
+
+type Stored<Schema, Field = ''> =
+  Schema extends z.ZodObject<infer Shape>
+    ? z.ZodObject<{ [Name in keyof Shape]: Stored<Shape[Name], Name> }>
+    : Schema extends z.ZodArray<infer Element>
+      ? z.ZodArray<Stored<Element, Field>>
+      : Schema extends z.ZodExactOptional<infer Inner>
+        ? z.ZodExactOptional<Stored<Inner, Field>>
+        : Schema extends z.ZodOptional<infer Inner>
+          ? z.ZodOptional<Stored<Inner, Field>>
+          : Schema extends z.ZodEnum
+            ? Field extends Closed
+              ? Schema
+              : z.ZodString
+            : Schema;
+
+/**
+ * The schema of a record that a workflow of any 1.x version has stored. Newer versions add fields and codes, which a reader of
+ * this one ignores or shows as they are.
+ */
+export function stored<Schema extends z.ZodType>(schema: Schema): Stored<Schema> {
+  // zod has no type for a schema that was made from another one.
+  return tolerant(schema, '') as Stored<Schema>;
+}
+
+function tolerant(schema: z.core.$ZodType, field: string): z.core.$ZodType {
+  if (schema instanceof z.ZodObject) {
+    const fields = Object.entries<z.core.$ZodType>(schema.shape);
+    const shape = Object.fromEntries(fields.map(([name, inner]) => [name, tolerant(inner, name)]));
+    // Keeps the checks of the object.
+    return schema.clone({ ...schema.def, shape, catchall: undefined });
+  }
+  if (schema instanceof z.ZodArray) return z.array(tolerant(schema.element, field));
+  if (schema instanceof z.ZodExactOptional) return z.exactOptional(tolerant(schema.unwrap(), field));
+  if (schema instanceof z.ZodOptional) return z.optional(tolerant(schema.unwrap(), field));
+  return schema instanceof z.ZodEnum && !CLOSED.includes(field) ? z.string() : schema;
+}
 
 export type CheckResult<T> = { ok: true; value: T } | { ok: false; errors: FieldError[] };
 

@@ -23,14 +23,11 @@ const plainTextRule = (most: number) =>
 
 /** An id that a caller chooses: it is the identity of a payout or a request, and part of workflow ids. */
 export const OWN_ID = notDots(plainText(64));
-
 export const OWN_ID_RULE = `${plainTextRule(64).replace('and without', 'without')}, and not "." or ".."`;
 
 /** A key of `metadata`. */
 export const METADATA_KEY = plainText(40);
-
 export const METADATA_KEY_RULE = plainTextRule(40).replace('must be', 'its key must be');
-
 export const PAYOUTS_TASK_QUEUE = 'payouts';
 
 export function payoutWorkflowId(app: string, partnerOrderId: string): string {
@@ -197,9 +194,7 @@ export function authorizationWorkflowId(app: string, stateHash: string): string 
 }
 
 const OFFSET = 0xcbf29ce484222325n;
-
 const PRIME = 0x100000001b3n;
-
 const MASK = 0xffffffffffffffffn;
 
 /**

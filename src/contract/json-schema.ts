@@ -96,7 +96,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   reasons: 'Why a person should look at it. Empty unless needsAttention is true',
   'reasons.code': 'A stable attention code',
   reason: 'Why there is no payment, or no account. Absent otherwise',
-  'reason.code': 'A stable reason code: see the schemas ReasonCode and OpeningReasonCode',
+  'reason.code': 'A stable reason code: see the schemas ReasonCode and ReceivingAccountReasonCode',
   'problem.code': 'A stable reason code: see the schema ReasonCode',
   message: 'Details for a person',
   outcome: 'How it ended. Absent before the end',

@@ -4,11 +4,11 @@ import type { Explained } from './attention-codes.ts';
 import type { BatchState } from './batch.ts';
 import type {
   AuditStatus,
-  OpeningOutcome,
-  OpeningPhase,
   PayoutOutcome,
   PayoutPhase,
   ReasonCode,
+  ReceivingAccountOutcome,
+  ReceivingAccountPhase,
   RowOutcome,
 } from './codes.ts';
 import {
@@ -20,7 +20,7 @@ import {
   PAYOUT_NOT_ALLOWED,
   STALE_WORKFLOW_CLOCK,
 } from './failures.ts';
-import type { OpeningReason } from './receiving-account.ts';
+import type { ReceivingAccountReason } from './receiving-account.ts';
 import type { AuthorizationOutcome } from './tokens.ts';
 
 const NEW_ID = 'To pay, start again under a new `partnerOrderId`';
@@ -144,7 +144,7 @@ export const AUDIT_STATUS_MEANINGS: Readonly<Record<AuditStatus, string>> = {
   RETURNED: 'The risk audit returned the order for more material. The provider also writes `DECLINED`.',
 };
 
-export const OPENING_PHASE_MEANINGS: Readonly<Record<OpeningPhase, Explained>> = {
+export const RECEIVING_ACCOUNT_PHASE_MEANINGS: Readonly<Record<ReceivingAccountPhase, Explained>> = {
   CHECKING: { meaning: "The payer's accounts in this currency are listed.", action: 'Nothing.' },
   PAUSED: {
     meaning:
@@ -164,7 +164,7 @@ export const OPENING_PHASE_MEANINGS: Readonly<Record<OpeningPhase, Explained>> =
   DONE: { meaning: 'The request has ended.', action: 'Read the `outcome`.' },
 };
 
-export const OPENING_OUTCOME_MEANINGS: Readonly<Record<OpeningOutcome, Explained>> = {
+export const RECEIVING_ACCOUNT_OUTCOME_MEANINGS: Readonly<Record<ReceivingAccountOutcome, Explained>> = {
   OPENED: { meaning: 'The account was opened.', action: 'Read `accountId` and `account`.' },
   NOT_OPENED: {
     meaning: 'No account was opened. `reason` says why.',
@@ -172,17 +172,18 @@ export const OPENING_OUTCOME_MEANINGS: Readonly<Record<OpeningOutcome, Explained
   },
 };
 
-export const OPENING_REASON_MEANINGS: Readonly<Record<OpeningReason['code'], Explained>> = {
-  REFUSED_BY_PROVIDER: {
-    meaning: 'The provider refused the request. The message gives its reason.',
-    action: 'Correct the request and send it under a new `requestId`.',
-  },
-  CANCELLED: { meaning: 'The workflow was canceled before the request was sent.', action: 'Nothing.' },
-  RESOLVED_NOT_OPENED: {
-    meaning: 'A person found in review that no account was opened, and ended the request.',
-    action: 'To open one, request it again under a new `requestId`.',
-  },
-};
+export const RECEIVING_ACCOUNT_REASON_MEANINGS: Readonly<Record<ReceivingAccountReason['code'], Explained>> =
+  {
+    REFUSED_BY_PROVIDER: {
+      meaning: 'The provider refused the request. The message gives its reason.',
+      action: 'Correct the request and send it under a new `requestId`.',
+    },
+    CANCELLED: { meaning: 'The workflow was canceled before the request was sent.', action: 'Nothing.' },
+    RESOLVED_NOT_OPENED: {
+      meaning: 'A person found in review that no account was opened, and ended the request.',
+      action: 'To open one, request it again under a new `requestId`.',
+    },
+  };
 
 export const BATCH_PHASE_MEANINGS: Readonly<Record<BatchState['phase'], Explained>> = {
   RECEIVING: {

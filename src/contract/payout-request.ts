@@ -18,68 +18,12 @@ import {
   nameText,
   ownId,
   positiveMoney,
+  stored,
   text,
   timeWithOffset,
   unlessAbsent,
 } from './fields.ts';
 import { METADATA_KEY, METADATA_KEY_RULE, payoutWorkflowId } from './ids.ts';
-import type { Money } from './money.ts';
-
-/** The beneficiary's bank account: `receiver` in the spec's "Payout creation request". */
-export interface Receiver {
-  bankCountry: string;
-  bankName: string;
-  bankAccountCurrency: string;
-  bankAccountNumber: string;
-  bankAccountName: string;
-  bankCode?: string | undefined;
-  bankBranchName?: string | undefined;
-  province?: string | undefined;
-  city?: string | undefined;
-  idCardNumber: string;
-  cardHoldType: string;
-}
-
-/** Limits for the quote. A quote outside them is not accepted. */
-export interface QuoteLimits {
-  maxFee?: Money | undefined;
-  /** Decimal text: the least that the beneficiary receives per unit that the payer pays, fee included. */
-  minRate?: string | undefined;
-  maxPay?: Money | undefined;
-}
-
-export type Metadata = Record<string, string>;
-
-/** The payout request, as callers send it. It is validated before anything else happens. */
-export interface PayoutRequest {
-  /** The application that pays. Default `default`. */
-  app?: string | undefined;
-  /** The user for whom the application acts, if user tokens are used. */
-  openId?: string | undefined;
-  clientId: string;
-  payerId: string;
-  /** The caller's own id for the payout, unique per application. Sent as `outOrderId`. */
-  partnerOrderId: string;
-  type: (typeof PAYOUT_TYPES)[number];
-  instructedAmount: Money;
-  originCurrency: string;
-  targetCurrency: string;
-  remittancePurposeCode: string;
-  platform?: string | undefined;
-  receiver: Receiver;
-  limits?: QuoteLimits | undefined;
-  approval?: 'none' | 'required' | undefined;
-  /** ISO 8601. Nothing is sent to the provider before this time. */
-  notBefore?: string | undefined;
-  /** The caller's own pairs. Results repeat them; the provider never sees them. */
-  metadata?: Metadata | undefined;
-}
-
-/** A validated request: defaults filled in, amounts with two decimals. */
-export interface CheckedPayoutRequest extends PayoutRequest {
-  app: string;
-  approval: 'none' | 'required';
-}
 
 const rate = z
   .string({ error: unlessAbsent('must be decimal text such as "7.1", not a number') })
@@ -98,9 +42,10 @@ const receiver = z.strictObject({
   idCardNumber: idCardNumber(),
   cardHoldType: text(32),
 });
+/** The beneficiary's bank account: `receiver` in the spec's "Payout creation request". */
+export type Receiver = z.output<typeof receiver>;
 
 const MAX_METADATA_PAIRS = 20;
-
 const MAX_METADATA_VALUE_LENGTH = 500;
 
 const metadataPairs = z
@@ -120,17 +65,11 @@ const metadata = z.preprocess((pairs: Readonly<Record<string, string>> | undefin
   return pairs;
 }, metadataPairs.optional());
 
+export type Metadata = z.output<typeof metadataPairs>;
+
 /** Bodies, and digests of rows, are compared in this order of keys. */
 function inOrder(pairs: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(pairs).sort(([one], [other]) => (one < other ? -1 : 1)));
-}
-
-/** Metadata without pairs is like an absent field. */
-function withoutEmptyMetadata<Request extends { metadata?: Record<string, string> | undefined }>(
-  request: Request,
-): Request {
-  const { metadata: pairs, ...others } = request;
-  return pairs && Object.keys(pairs).length === 0 ? (others as Request) : request;
 }
 
 const limits = z.strictObject({
@@ -138,8 +77,10 @@ const limits = z.strictObject({
   minRate: rate.optional(),
   maxPay: positiveMoney.optional(),
 });
+/** A quote outside of these limits is not accepted. */
+export type QuoteLimits = z.output<typeof limits>;
 
-const fields = {
+const fields = z.strictObject({
   app: appName.default('default'),
   openId: text(128).optional(),
   clientId: identifier(),
@@ -158,59 +99,36 @@ const fields = {
   approval: z.enum(['none', 'required']).default('none'),
   notBefore: timeWithOffset().optional(),
   metadata: metadata.optional(),
-};
+});
 
-interface Amounts {
-  instructedAmount: Money;
-  originCurrency: string;
-  targetCurrency: string;
-  receiver: { bankAccountCurrency: string };
-  limits?: { maxPay?: Money | undefined } | undefined;
-}
+/** A validated request: defaults filled in, amounts with two decimals. */
+export type CheckedPayoutRequest = z.output<typeof fields>;
+/** The request as callers send it: amounts as they wrote them, defaults absent. */
+export type PayoutRequest = z.input<typeof fields>;
+
+export const payoutRequestSchema = fields.superRefine(checkCurrencies).overwrite(withoutEmptyMetadata);
+const storedRequestSchema = stored(payoutRequestSchema);
 
 /** The provider converts into the currency of the account. (spec: Quote request) */
 function checkCurrencies(
-  { instructedAmount, originCurrency, targetCurrency, receiver, limits }: Amounts,
+  { instructedAmount, originCurrency, targetCurrency, receiver, limits }: CheckedPayoutRequest,
   context: z.RefinementCtx,
 ): void {
+  const mustBe = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
   // An amount in another currency says nothing about what the beneficiary receives.
   if (instructedAmount.currency !== targetCurrency)
-    context.addIssue({
-      code: 'custom',
-      path: ['instructedAmount', 'currency'],
-      message: 'must be the target currency: it is the amount to be received',
-    });
+    mustBe(['instructedAmount', 'currency'], 'must be the target currency: it is the amount to be received');
   if (receiver.bankAccountCurrency !== targetCurrency)
-    context.addIssue({
-      code: 'custom',
-      path: ['receiver', 'bankAccountCurrency'],
-      message: 'must be the target currency',
-    });
+    mustBe(['receiver', 'bankAccountCurrency'], 'must be the target currency');
   if (limits?.maxPay && limits.maxPay.currency !== originCurrency)
-    context.addIssue({
-      code: 'custom',
-      path: ['limits', 'maxPay', 'currency'],
-      message: 'must be the origin currency',
-    });
+    mustBe(['limits', 'maxPay', 'currency'], 'must be the origin currency');
 }
 
-export const payoutRequestSchema = z
-  .strictObject(fields)
-  .superRefine(checkCurrencies)
-  .overwrite(withoutEmptyMetadata);
-
-/** A request that a newer 1.x version accepted may have fields that this one does not know. */
-const storedRequestSchema = z
-  .object({
-    ...fields,
-    receiver: z.object(receiver.shape),
-    limits: z.object(limits.shape).optional(),
-  })
-  .superRefine(checkCurrencies)
-  .overwrite(withoutEmptyMetadata);
-
-/** A payout request before validation: amounts as the caller wrote them, defaults absent. */
-export type PayoutRequestInput = z.input<typeof payoutRequestSchema>;
+/** Metadata without pairs is like an absent field. */
+function withoutEmptyMetadata(request: CheckedPayoutRequest): CheckedPayoutRequest {
+  const { metadata: pairs, ...others } = request;
+  return pairs && Object.keys(pairs).length === 0 ? others : request;
+}
 
 /** The create call is `createCnyOrder` (spec: Create a payout (CNY)). */
 const CNY_ONLY: readonly string[] = ['CNY'];

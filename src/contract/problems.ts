@@ -11,7 +11,6 @@ export interface ProblemKindInfo extends Explained {
 }
 
 const CHANGE_KEY = 'Use another key, or change this one in `PAYOUTS_API_KEYS_FILE`.';
-
 const CHECK_ID = 'Check the id and `app`.';
 
 export const PROBLEMS = {

@@ -145,7 +145,7 @@ export interface UserTokens {
 }
 
 /** The body of `POST /v1/accounts/receiving-account` (spec: Receiving account request). */
-export interface ReceivingAccountRequest {
+export interface ReceivingAccountBody {
   payerId: string;
   currency: string;
   bankLocation?: 'Hong Kong' | undefined;

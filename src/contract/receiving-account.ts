@@ -1,70 +1,25 @@
 /** The request to open a receiving account, its result and its state (spec: Receiving account request). */
-
 import { z } from 'zod';
+import { RECEIVING_ACCOUNT_ATTENTION } from './attention-codes.ts';
 import {
-  type AttentionOf,
-  codesOf,
-  OPENING_ATTENTION,
-  type OpeningAttentionCode,
-} from './attention-codes.ts';
-import {
-  OPENING_OUTCOMES,
-  OPENING_PHASES,
-  OPENING_REASON_CODES,
-  type OpeningOutcome,
-  type OpeningPhase,
+  RECEIVING_ACCOUNT_OUTCOMES,
+  RECEIVING_ACCOUNT_PHASES,
+  RECEIVING_ACCOUNT_REASON_CODES,
 } from './codes.ts';
-import { appName, type CheckResult, checkBody, currency, identifier, ownId, text } from './fields.ts';
-import type { Same, StateText } from './payout.ts';
-import type { ReceivingAccountRequest } from './provider-records.ts';
-
-export interface OpeningReason {
-  code: (typeof OPENING_REASON_CODES)[number];
-  message: string;
-}
-
-/** The request to open a receiving account (spec: Receiving account request, in camelCase). */
-export interface OpeningRequest extends ReceivingAccountRequest {
-  /** The application that opens the account. Default `default`. */
-  app?: string | undefined;
-  /** The user for whom the application acts, if user tokens are used. */
-  openId?: string | undefined;
-  /** The caller's own id for this request, unique per application. The provider never sees it. */
-  requestId: string;
-}
-
-/** A validated request: defaults filled in. */
-export interface CheckedOpeningRequest extends OpeningRequest {
-  app: string;
-}
-
-/** The result of an opening. */
-export interface ReceivingAccountResult {
-  requestId: string;
-  outcome: OpeningOutcome;
-  /** Set if the outcome is `NOT_OPENED`. */
-  reason?: OpeningReason;
-  payerId: string;
-  currency: string;
-  /** Absent if the provider's record has no known id field. */
-  accountId?: string;
-  /** The provider's record as received, with numbers as text. The spec does not list its fields. */
-  account?: Record<string, unknown>;
-  learnedBy?: 'answer' | 'person';
-}
-
-/** The result of the query `state` and of the update `resolve`. */
-export interface ReceivingAccountState extends Partial<ReceivingAccountResult>, StateText {
-  phase: OpeningPhase;
-  needsAttention: boolean;
-  reasons: AttentionOf<OpeningAttentionCode>[];
-  /** In review: accounts of this payer and currency that appeared after the request was sent. */
-  candidates?: string[];
-  /** In review: how many requests this run has sent, or may have sent. */
-  sends?: number;
-  /** When the provider was last asked. ISO 8601. */
-  lastAskedAt?: string;
-}
+import {
+  appName,
+  attention,
+  type CheckResult,
+  checkBody,
+  currency,
+  flagged,
+  identifier,
+  ownId,
+  reasonOf,
+  stored,
+  text,
+  time,
+} from './fields.ts';
 
 const MAX_USAGES = 64;
 
@@ -77,7 +32,7 @@ export const payer = () =>
 /** The provider's id of an account. It is a path segment. */
 export const accountId = payer;
 
-export const receivingAccountSchema = z.strictObject({
+export const receivingAccountRequestSchema = z.strictObject({
   app: appName.default('default'),
   openId: text(128).optional(),
   requestId: ownId().describe(
@@ -99,28 +54,32 @@ export const receivingAccountSchema = z.strictObject({
   monthSaleVolume: text(64).optional().describe('estimated total monthly sales volume'),
 });
 
-/** A request before validation: defaults absent. */
-export type ReceivingAccountInput = z.input<typeof receivingAccountSchema>;
+/** The request as callers send it: defaults absent. */
+export type ReceivingAccountRequest = z.input<typeof receivingAccountRequestSchema>;
+/** A validated request: defaults filled in. */
+export type CheckedReceivingAccountRequest = z.output<typeof receivingAccountRequestSchema>;
 
 /** Validates a request to open a receiving account and reports every bad field. Does not throw. */
-export function checkReceivingAccount(body: unknown): CheckResult<CheckedOpeningRequest> {
-  return checkBody(receivingAccountSchema, body);
+export function checkReceivingAccount(body: unknown): CheckResult<CheckedReceivingAccountRequest> {
+  return checkBody(receivingAccountRequestSchema, body);
 }
 
-/** A request that a newer 1.x version accepted may have fields that this one does not know. */
-const storedOpeningSchema = z.object(receivingAccountSchema.shape);
+const storedRequestSchema = stored(receivingAccountRequestSchema);
 
 /** Reads a request that has been started, perhaps by a newer version. Does not throw. */
-export function readStoredOpening(argument: unknown): CheckResult<CheckedOpeningRequest> {
-  return checkBody(storedOpeningSchema, argument);
+export function readStoredReceivingAccount(argument: unknown): CheckResult<CheckedReceivingAccountRequest> {
+  return checkBody(storedRequestSchema, argument);
 }
+
+const reason = reasonOf(RECEIVING_ACCOUNT_REASON_CODES);
+export type ReceivingAccountReason = z.output<typeof reason>;
 
 export const receivingAccountResultSchema = z.strictObject({
   requestId: z.string(),
-  outcome: z.enum(OPENING_OUTCOMES),
+  outcome: z.enum(RECEIVING_ACCOUNT_OUTCOMES),
   payerId: z.string(),
   currency: z.string(),
-  reason: z.strictObject({ code: z.enum(OPENING_REASON_CODES), message: z.string() }).exactOptional(),
+  reason: reason.exactOptional(),
   accountId: z.string().exactOptional(),
   account: z
     .record(z.string(), z.unknown())
@@ -128,13 +87,12 @@ export const receivingAccountResultSchema = z.strictObject({
     .describe("the provider's record, with numbers as text; its fields depend on the currency"),
   learnedBy: z.enum(['answer', 'person']).exactOptional(),
 });
+export type ReceivingAccountResult = z.output<typeof receivingAccountResultSchema>;
 
+/** The result of the query `state` and of the update `resolve`. */
 export const receivingAccountStateSchema = z.strictObject({
-  phase: z.enum(OPENING_PHASES),
-  sentence: z.string(),
-  nextStep: z.string(),
-  needsAttention: z.boolean(),
-  reasons: z.array(z.strictObject({ code: z.enum(codesOf(OPENING_ATTENTION)), message: z.string() })),
+  phase: z.enum(RECEIVING_ACCOUNT_PHASES),
+  ...flagged(attention(RECEIVING_ACCOUNT_ATTENTION)).shape,
   candidates: z
     .array(z.string())
     .exactOptional()
@@ -143,13 +101,9 @@ export const receivingAccountStateSchema = z.strictObject({
     .int()
     .exactOptional()
     .describe('in review: how many requests this run of the workflow has sent, or may have sent'),
-  lastAskedAt: z.string().exactOptional().describe('ISO 8601'),
+  lastAskedAt: time.exactOptional(),
   ...receivingAccountResultSchema.exactPartial().shape,
 });
+export type ReceivingAccountState = z.output<typeof receivingAccountStateSchema>;
 
-const matches: [
-  Same<z.output<typeof receivingAccountResultSchema>, ReceivingAccountResult>,
-  Same<z.output<typeof receivingAccountStateSchema>, ReceivingAccountState>,
-] = [true, true];
-
-void matches;
+export const storedReceivingAccountStateSchema = stored(receivingAccountStateSchema);

@@ -23,7 +23,11 @@ import type {
   PauseRequest,
   RateLimitState,
 } from './rate-limit.ts';
-import type { OpeningRequest, ReceivingAccountResult, ReceivingAccountState } from './receiving-account.ts';
+import type {
+  ReceivingAccountRequest,
+  ReceivingAccountResult,
+  ReceivingAccountState,
+} from './receiving-account.ts';
 import type { DailyReport, FollowUpRequest, FollowUpResult } from './reconciliation.ts';
 import type { AuthorizationOutcome, CurrentGrant, Grant, TokenOwner, TokenState } from './tokens.ts';
 
@@ -35,7 +39,7 @@ export interface WorkflowSignatures {
   payoutFollowUp: (request: FollowUpRequest) => Promise<FollowUpResult>;
   payoutAcknowledgement: () => Promise<void>;
   payoutReport: (request: { environment: string; day?: string | undefined }) => Promise<DailyReport>;
-  openReceivingAccount: (request: OpeningRequest) => Promise<ReceivingAccountResult>;
+  openReceivingAccount: (request: ReceivingAccountRequest) => Promise<ReceivingAccountResult>;
   eventDelivery: (key: EndpointKey, record?: DeliveryRecord) => Promise<void>;
   tokenRenewal: (owner: TokenOwner) => Promise<void>;
   authorizationLink: (owner: TokenOwner) => Promise<string>;
@@ -169,17 +173,11 @@ export interface NotCreatedResolution {
 }
 
 export const notificationSignal = defineSignal<[Notification]>('notification');
-
 export const stateQuery = defineQuery<PayoutState>('state');
-
 export const approveUpdate = defineUpdate<PayoutState, [ApprovalDecision]>('approve');
-
 export const refuseUpdate = defineUpdate<PayoutState, [Decision]>('refuse');
-
 export const cancelUpdate = defineUpdate<PayoutState, [CancelRequest]>('cancel');
-
 export const resolveUpdate = defineUpdate<PayoutState, [Resolution]>('resolve');
-
 export const pollUpdate = defineUpdate<PayoutState>('poll');
 
 /** Of a follow-up, which also receives `notification`: the result so far. */
@@ -193,7 +191,6 @@ export interface AddRows {
 }
 
 export const addUpdate = defineUpdate<BatchState, [AddRows]>('add');
-
 export const batchStateQuery = defineQuery<BatchState>('state');
 
 /** For a caller who continues a batch: the rows that were added, to compare with the caller's own rows. */
@@ -209,7 +206,7 @@ export const stopStartingSignal = defineSignal('stopStarting');
 export const partReportSignal = defineSignal<[PartReport]>('partReport');
 
 /** The argument of `resolve`: a person's decision about an account of unknown existence. */
-export type OpeningResolution =
+export type ReceivingAccountResolution =
   | { by: string; created: true; accountId: string }
   | {
       by: string;
@@ -221,9 +218,12 @@ export type OpeningResolution =
       candidates?: string[] | undefined;
     };
 
-export const openingStateQuery = defineQuery<ReceivingAccountState>('state');
+export const receivingAccountStateQuery = defineQuery<ReceivingAccountState>('state');
 
-export const resolveOpeningUpdate = defineUpdate<ReceivingAccountState, [OpeningResolution]>('resolve');
+export const resolveReceivingAccountUpdate = defineUpdate<
+  ReceivingAccountState,
+  [ReceivingAccountResolution]
+>('resolve');
 
 export interface GrantRequest {
   /** The fingerprint of a token that the provider rejected. The result is the next grant. */
@@ -242,7 +242,6 @@ export const renewUpdate = defineUpdate<TokenState>('renew');
 
 /** The tokens of a new user authorization. A signal, so that they are kept whatever the renewal is doing. */
 export const authorizedSignal = defineSignal<[Grant]>('authorized');
-
 export const tokenStateQuery = defineQuery<TokenState>('state');
 
 /** Of a payout, a follow-up, a batch or a token renewal: the events that it has recorded, the latest last. */
@@ -250,7 +249,6 @@ export const eventsQuery = defineQuery<RecordedEvent[]>('events');
 
 /** Of a delivery. */
 export const publishSignal = defineSignal<[QueueEvents]>('publish');
-
 export const endpointStateQuery = defineQuery<EndpointState>('state');
 
 /** Sends everything that waits again, also to a disabled endpoint. `by`: who decides. */
@@ -269,9 +267,7 @@ export const setCallsPerSecondUpdate = defineUpdate<RateLimitState, [CallsPerSec
  * paused application changes nothing.
  */
 export const pauseUpdate = defineUpdate<RateLimitState, [PauseRequest]>('pause');
-
 export const resumeUpdate = defineUpdate<RateLimitState, [Pick<PauseRequest, 'by'>]>('resume');
-
 export const rateLimitQuery = defineQuery<RateLimitState>('state');
 
 /** From an owner whose configuration names the application differently: operators find the lease by that name. */
@@ -311,7 +307,7 @@ export interface ReserveRequest {
 }
 
 /** The answer, in the same order. Null: reserved. */
-export interface ReserveAnswer {
+export interface ReserveResult {
   refusals: (DailyRefusal | null)[];
 }
 
@@ -342,6 +338,5 @@ export interface DailyRefusal {
 }
 
 /** Answers each reservation. If all are refused, it fails as `DailyLimitExceeded` and leaves no history events. */
-export const reserveUpdate = defineUpdate<ReserveAnswer, [ReserveRequest]>('reserve');
-
+export const reserveUpdate = defineUpdate<ReserveResult, [ReserveRequest]>('reserve');
 export const allowanceQuery = defineQuery<AllowanceState>('state');

@@ -1,22 +1,14 @@
 /** `/desk/receiving-account`: a request for a receiving account, and its review. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { storedReason } from '../contract/payout.ts';
-import { receivingAccountStateSchema } from '../contract/receiving-account.ts';
+import { storedReceivingAccountStateSchema } from '../contract/receiving-account.ts';
 import { may } from './acting.ts';
 import { type Desk, type Fields, filledIn, getPage, postForm, redirectWith, takeNotice } from './context.ts';
 import { attentionReasons, facts, type Html, hidden, html, label, link, time } from './html.ts';
 import type { Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
 
-const answer = z.object({
-  state: z.object({
-    ...receivingAccountStateSchema.shape,
-    ...{ phase: z.string(), outcome: z.string().optional(), learnedBy: z.string().optional() },
-    reason: storedReason.optional(),
-    reasons: z.array(storedReason),
-  }),
-});
+const answer = z.object({ state: storedReceivingAccountStateSchema });
 type State = z.output<typeof answer>['state'];
 
 interface RequestId {
@@ -35,7 +27,7 @@ export function accountRoutes(scope: FastifyInstance, desk: Desk): void {
     );
     const isReviewed = state.phase === 'NEEDS_REVIEW' && may(visit.caller, 'resolve');
     return sendPage(reply, {
-      ...{ title: `Receiving account request ${requestId}`, visit, notice: takeNotice(request, reply) },
+      ...{ title: `Receiving account request ${requestId}`, visit, notice: takeNotice(request) },
       content: html`<div class="sides"><div>${evidence(state)}</div>${
         isReviewed &&
         html`<section class="card" aria-labelledby="review"><h2 id="review">Review</h2>${reviewForm(visit, { app, requestId }, state)}</section>`

@@ -4,21 +4,15 @@
  */
 import { z } from 'zod';
 import type { Caller, Verb } from '../config/callers.ts';
-import { payoutStateSchema, storedReason, storedResultSchema } from '../contract/payout.ts';
+import { storedResultSchema, storedStateSchema } from '../contract/payout.ts';
 import { requireVerb } from '../service/permissions.ts';
 import type { Operation } from '../starters/api/operation.ts';
 
 /** Pages show a code that a newer worker writes as it is, and no field that they do not know. */
-const shownState = z.object({
-  ...payoutStateSchema.shape,
-  ...storedResultSchema.partial().shape,
-  phase: z.string(),
-  reasons: z.array(storedReason),
-});
-export type ShownState = z.output<typeof shownState>;
+export type ShownState = z.output<typeof storedStateSchema>;
 
 export const payoutAnswer = z.object({
-  state: shownState,
+  state: storedStateSchema,
   result: storedResultSchema.optional(),
 });
 

@@ -7,7 +7,6 @@ import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { followUpResultOf } from '../client/acknowledgements.ts';
 import type { ListedPayout } from '../client/lists.ts';
-import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';
 import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp, reconciliationId } from '../contract/ids.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import { endpointStateQuery, tokenStateQuery } from '../contract/workflows.ts';
@@ -17,7 +16,7 @@ import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
 import { requireOpeningScope, requirePayoutScope } from '../service/permissions.ts';
 import { knownFailingWorkflows } from '../temporal/failing-workflows.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
-import { applicationsWithin, type Desk, PAYOUTS_PER_PAGE } from './context.ts';
+import { applicationsWithin, type Desk, type Finding, PAYOUTS_PER_PAGE } from './context.ts';
 import {
   type AttentionKind,
   attentionReasons,
@@ -216,11 +215,6 @@ async function workflowItems(
       : { what: 'Workflow', name: workflowId };
     return [{ kind: 'workflow', ...shown, reasons: [reason] }];
   });
-}
-
-export interface Finding {
-  workflowId: string;
-  reason: AttentionOf<WorkflowAttentionCode>;
 }
 
 const report = z.object({ notReconciled: z.array(z.object({ workflowId: z.string(), reason: z.string() })) });

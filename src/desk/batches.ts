@@ -5,7 +5,7 @@ import { isScoped } from '../domain/permissions.ts';
 import { stateBody } from '../starters/api/batch-operations.ts';
 import { batchPage } from '../starters/api/list-operations.ts';
 import { may } from './acting.ts';
-import { type Uploads, uploadForm, uploadRoutes } from './batch-uploads.ts';
+import { uploadForm, uploadRoutes } from './batch-uploads.ts';
 import { type Desk, filledIn, getPage, postForm, redirectWith, takeNotice } from './context.ts';
 import { facts, type Html, hidden, html, label, link, table, time } from './html.ts';
 import type { Visit } from './identity.ts';
@@ -15,8 +15,8 @@ const REFRESH_SECONDS = 3;
 
 type BatchState = z.output<typeof stateBody>['state'];
 
-export function batchRoutes(scope: FastifyInstance, desk: Desk, uploads: Uploads): void {
-  uploadRoutes(scope, desk, uploads);
+export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
+  uploadRoutes(scope, desk);
 
   getPage(scope, desk, '/batches', async (visit, _request, reply, query) => {
     const { cursor } = filledIn(query, 'cursor');
@@ -38,7 +38,7 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk, uploads: Uploads
     // Without scripts, the browser loads the page again.
     if (isLive) reply.header('refresh', String(REFRESH_SECONDS));
     return sendPage(reply, {
-      ...{ title: `Batch ${batchId}`, visit, section: 'Batches', notice: takeNotice(request, reply) },
+      ...{ title: `Batch ${batchId}`, visit, section: 'Batches', notice: takeNotice(request) },
       content: html`${progress(state)}${state.phase !== 'DONE' && liveLink(state, isLive)}${counts(state)}${cancelForm(visit, state)}`,
     });
   });

@@ -1,18 +1,26 @@
 /** What the pages of the desk share: how pages and forms are served, the fields of forms, and notices. */
+
+import formbody from '@fastify/formbody';
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Pausable } from '../client/pauses.ts';
 import type { Caller, Verb } from '../config/callers.ts';
+import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { requireVerb } from '../service/permissions.ts';
 import { Problem } from '../service/problem.ts';
 import type { Service } from '../service/service.ts';
 import type { AuditLog } from '../starters/api/audit.ts';
 import type { Acting } from './acting.ts';
-import type { Finding } from './attention.ts';
 import { type Html, html, payoutLink } from './html.ts';
 import { admittedVisit, type Identity, requireOwnOrigin, type Visit } from './identity.ts';
+
+/** A workflow that cannot continue. */
+export interface Finding {
+  workflowId: string;
+  reason: AttentionOf<WorkflowAttentionCode>;
+}
 
 export interface Desk {
   client: Client;
@@ -45,46 +53,49 @@ export function getPage(scope: FastifyInstance, desk: Desk, path: string, handle
     exposeHeadRoute: false,
     onRequest: async (request, reply) => requireVerb(desk.identity.admit(request, reply).caller, 'read'),
     onSend: desk.audit.recorder({ method: 'GET', path: `/desk${path}`, verb: 'read' }),
-    handler: async (request, reply) => {
-      const visit = admittedVisit(request);
-      const pauses = await visiblePauses(desk, visit.caller);
-      return handler({ ...visit, pauses }, request, reply, request.query);
-    },
+    handler: async (request, reply) => handler(await pageVisit(desk, request), request, reply, request.query),
   });
 }
 
-/** What a form of a signed-in person does. */
+/** What a form of a signed-in person does. `bodyLimit`: in bytes. */
 export function postForm(
   scope: FastifyInstance,
   desk: Desk,
-  { path, verb }: { path: string; verb?: Verb },
+  { path, verb, bodyLimit }: { path: string; verb?: Verb; bodyLimit?: number },
   handler: Handler<Fields>,
 ): void {
   scope.post<{ Body: Fields }>(path, {
+    ...(bodyLimit !== undefined && { bodyLimit }),
+    ...formHooks(scope, desk, path, verb),
+    handler: (request, reply) => handler(admittedVisit(request), request, reply, request.body),
+  });
+}
+
+/** For the route of a form. */
+export function formHooks(scope: FastifyInstance, desk: Desk, path: string, verb: Verb | undefined) {
+  return {
     // Before the body is read.
-    onRequest: async (request, reply) => {
+    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       const { caller } = desk.identity.admit(request, reply);
       requireOwnOrigin(request);
       if (verb) requireVerb(caller, verb);
     },
+    preHandler: [requireSingleFields, scope.csrfProtection],
     onSend: desk.audit.recorder({ method: 'POST', path: `/desk${path}`, ...(verb && { verb }) }),
-    handler: (request, reply) => {
-      const fields = request.body ?? {};
-      desk.identity.requireOwnForm(request, fields['formToken']);
-      return handler(admittedVisit(request), request, reply, fields);
-    },
-  });
+  };
 }
 
-/** Undefined if Temporal does not answer: the pages are shown all the same. */
-async function visiblePauses(
-  { pauses }: Pick<Desk, 'pauses'>,
-  { applications }: Caller,
-): Promise<Pausable[] | undefined> {
+/** The visit of a page, which shows pauses. Without them if Temporal does not respond. */
+export async function pageVisit({ pauses }: Desk, request: FastifyRequest): Promise<Visit> {
+  const visit = admittedVisit(request);
+  const { applications } = visit.caller;
   try {
-    return (await pauses()).filter(({ app }) => applications === 'any' || applications.includes(app));
+    const visible = (await pauses()).filter(
+      ({ app }) => applications === 'any' || applications.includes(app),
+    );
+    return { ...visit, pauses: visible };
   } catch {
-    return undefined;
+    return visit;
   }
 }
 
@@ -93,23 +104,15 @@ export type Fields = Readonly<Record<string, string>>;
 
 const MAX_FORM_BYTES = 16 * 1024;
 
-export function acceptForms(scope: FastifyInstance): void {
+export async function acceptForms(scope: FastifyInstance): Promise<void> {
   scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string', bodyLimit: MAX_FORM_BYTES },
-    async (_request: unknown, body: unknown) => fieldsOf(new URLSearchParams(String(body))),
-  );
+  await scope.register(formbody, { bodyLimit: MAX_FORM_BYTES });
 }
 
 /** Throws a 400 for a repeated field, which a program between us may read differently. */
-function fieldsOf(form: URLSearchParams): Fields {
-  const fields: Record<string, string> = Object.create(null);
-  for (const [name, value] of form) {
-    if (name in fields) throw new Problem('ambiguous-request', 'a field of the form is repeated');
-    fields[name] = value;
-  }
-  return { ...fields };
+async function requireSingleFields({ body }: FastifyRequest): Promise<void> {
+  if (Object.values(body ?? {}).some((value) => typeof value !== 'string'))
+    throw new Problem('ambiguous-request', 'a field of the form is repeated');
 }
 
 /** The fields that a form or a query has filled in, of those that it may have. */
@@ -129,11 +132,6 @@ export function filledIn<Name extends string>(
   return filled;
 }
 
-/** What a form did, for the next page: in a cookie, so that no link can make one up. */
-const COOKIE = 'payouts_desk_done';
-const OPTIONS = { path: '/desk', httpOnly: true, sameSite: 'strict' } as const;
-const MAX_AGE_S = 60;
-
 const DONE = {
   approve: 'Approved',
   refuse: 'Refused',
@@ -145,39 +143,38 @@ const DONE = {
   resume: 'Resumed',
 } as const;
 
-const notice = z.object({
-  done: z.enum(['approve', 'refuse', 'cancel', 'poll', 'resolve', 'acknowledge', 'pause', 'resume']),
-  app: z.string().max(32),
-  id: z.string().max(64),
+interface Notice {
+  done: keyof typeof DONE;
+  app: string;
+  id: string;
   /** Without it, the id is that of a payout. */
-  kind: z.enum(['batch', 'request', 'application']).optional(),
-});
-type Notice = z.output<typeof notice>;
+  kind?: 'batch' | 'request' | 'application';
+}
 
-/** Leads the browser to a page that shows the notice. */
-export function redirectWith(reply: FastifyReply, path: string, what: Notice): FastifyReply {
-  const value = Buffer.from(JSON.stringify(what)).toString('base64url');
-  const secure = reply.request.protocol === 'https';
-  reply.setCookie(COOKIE, value, { ...OPTIONS, secure, maxAge: MAX_AGE_S });
+declare module '@fastify/secure-session' {
+  interface SessionData {
+    notice: z.output<typeof notice>;
+  }
+}
+
+/** Leads the browser to a page that shows the notice. It is in the session, so that no link can make one up. */
+export function redirectWith(
+  reply: FastifyReply,
+  path: string,
+  { done, app, id, kind }: Notice,
+): FastifyReply {
+  const link = kind === undefined ? payoutLink({ app, partnerOrderId: id }) : undefined;
+  reply.request.session.set('notice', { done: DONE[done], id, link });
   return reply.redirect(path, 303);
 }
 
-/** The notice for this page, which is shown once. */
-export function takeNotice({ cookies }: FastifyRequest, reply: FastifyReply): Html | undefined {
-  const value = cookies[COOKIE];
-  if (value === undefined) return undefined;
-  reply.clearCookie(COOKIE, OPTIONS);
-  const read = notice.safeParse(jsonOf(value));
-  if (!read.success) return undefined;
-  const { done, app, id, kind } = read.data;
-  const name = kind === undefined ? html`<a href="${payoutLink({ app, partnerOrderId: id })}">${id}</a>` : id;
-  return html`${DONE[done]} ${name}.`;
-}
+const notice = z.object({ done: z.string(), id: z.string(), link: z.string().optional() });
 
-function jsonOf(value: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(value, 'base64url').toString());
-  } catch {
-    return undefined;
-  }
+/** The notice for this page, which is shown once. */
+export function takeNotice({ session }: FastifyRequest): Html | undefined {
+  const { data } = notice.safeParse(session.get('notice'));
+  if (!data) return undefined;
+  session.set('notice', undefined);
+  const { done, id, link } = data;
+  return html`${done} ${link === undefined ? id : html`<a href="${link}">${id}</a>`}.`;
 }

@@ -1,5 +1,4 @@
 /** `/desk`: pages for people who approve, review and search payouts, and do not use Temporal. */
-import cookie from '@fastify/cookie';
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiConfig } from '../config/api-config.ts';
@@ -15,14 +14,13 @@ import type { ReloadedCallers } from '../starters/api/reloaded-callers.ts';
 import { accountRoutes } from './accounts.ts';
 import { Acting } from './acting.ts';
 import { findingsOf } from './attention.ts';
-import { Uploads } from './batch-uploads.ts';
 import { batchRoutes } from './batches.ts';
 import { acceptForms, type Desk } from './context.ts';
 import { decisionRoutes } from './decisions.ts';
 import { html, link, prose } from './html.ts';
 import { Identity, visitOf } from './identity.ts';
 import { inboxRoutes, pauseRoutes } from './inbox.ts';
-import { SECURITY_HEADERS, STYLES, sendPage } from './layout.ts';
+import { protectPages, STYLES, sendPage } from './layout.ts';
 import { payoutRoutes } from './payouts.ts';
 import { signInRoutes } from './sign-in.ts';
 import { storyRoutes } from './story.ts';
@@ -61,15 +59,12 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     ),
     temporalUi: config.PAYOUTS_DESK_TEMPORAL_UI,
   };
-  const uploads = new Uploads(runtime);
   const plugin = async (scope: FastifyInstance) => {
-    await scope.register(cookie);
-    acceptForms(scope);
-    scope.addHook('onRequest', async (_request, reply) => {
-      reply.headers(SECURITY_HEADERS);
-    });
+    await protectPages(scope);
+    await acceptForms(scope);
+    await identity.serve(scope);
     scope.setErrorHandler((error, request, reply) =>
-      sendProblem(request, reply, toProblem(error, request), identity),
+      sendProblem(request, reply, toProblem(ofForm(error), request), identity),
     );
     scope.setNotFoundHandler((request, reply) =>
       sendProblem(request, reply, new Problem('route-not-found', 'the desk has no such page'), identity),
@@ -82,12 +77,18 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     decisionRoutes(scope, desk);
     payoutRoutes(scope, desk);
     storyRoutes(scope, desk);
-    batchRoutes(scope, desk, uploads);
+    batchRoutes(scope, desk);
     todayRoutes(scope, desk, config.PAYMENTS_ENVIRONMENT);
     accountRoutes(scope, desk);
     pauseRoutes(scope, desk);
   };
   server.register(plugin, { prefix: '/desk' });
+}
+
+/** An error of `csrfProtection` has a code of its own. */
+function ofForm(error: unknown): unknown {
+  const isOfForm = error instanceof Error && 'code' in error && String(error.code).startsWith('FST_CSRF_');
+  return isOfForm ? new Problem('form-not-accepted', 'the form is not from a page of this session') : error;
 }
 
 /** A page about a request that was not carried out. Leads people who must sign in to the form. */

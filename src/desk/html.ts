@@ -7,8 +7,8 @@ import {
   ENDPOINT_ATTENTION,
   type Explained,
   FOLLOW_UP_ATTENTION,
-  OPENING_ATTENTION,
   PAYOUT_ATTENTION,
+  RECEIVING_ACCOUNT_ATTENTION,
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
 } from '../contract/attention-codes.ts';
@@ -133,7 +133,7 @@ type Explanations = Readonly<Record<string, Explained>>;
 export const ATTENTION = {
   payout: PAYOUT_ATTENTION,
   followUp: FOLLOW_UP_ATTENTION,
-  opening: OPENING_ATTENTION,
+  opening: RECEIVING_ACCOUNT_ATTENTION,
   token: TOKEN_ATTENTION,
   endpoint: ENDPOINT_ATTENTION,
   workflow: WORKFLOW_ATTENTION,

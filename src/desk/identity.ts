@@ -1,15 +1,17 @@
 /**
  * Who uses the desk: the holder of a key, who gets a session for it; a person whom a proxy names; or, without keys, the
- * caller of a test. Forms carry a token that is bound to the browser's cookie, and count from this desk's own pages only.
+ * caller of a test. Forms carry a token of the browser's session, and count from this desk's own pages only.
  */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { BlockList, isIPv6 } from 'node:net';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import csrfProtection from '@fastify/csrf-protection';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Pausable } from '../client/pauses.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import { type Caller, type Callers, TEST_CALLER } from '../config/callers.ts';
 import { HOUR_MS } from '../domain/time.ts';
-import { Sessions, SignInLimit } from '../pages/sessions.ts';
+import { CookieSessions } from '../pages/cookie-sessions.ts';
+import { SignInLimit } from '../pages/sessions.ts';
+import { isJsonObject } from '../payments/exact-json.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { Problem, tooManyRequests } from '../service/problem.ts';
 import { requireOneHeader } from '../starters/api/bodies.ts';
@@ -17,10 +19,6 @@ import { authenticate, requireUnexpired, withKey } from '../starters/api/callers
 import type { ReloadedCallers } from '../starters/api/reloaded-callers.ts';
 
 const LIMITS = { maxMs: 8 * HOUR_MS, idleMs: HOUR_MS / 2 };
-const SESSION = 'payouts_desk';
-/** Of a browser without a session: its value means nothing but that forms come from the same browser. */
-const BROWSER = 'payouts_desk_browser';
-const BROWSER_ID = /^[\w-]{43}$/;
 
 /** A signed-in person, with the permissions of a caller. */
 export interface Visit {
@@ -33,12 +31,12 @@ export interface Visit {
   pauses?: readonly Pausable[] | undefined;
 }
 
-interface KeyHolder {
-  keyName: string;
-  hash: Buffer;
+declare module '@fastify/secure-session' {
+  interface SessionData {
+    /** Whom the proxy has named. */
+    person: string;
+  }
 }
-
-type Config = Pick<ApiConfig, 'PAYMENTS_ENVIRONMENT' | 'PAYOUTS_API_PROXIES' | 'PAYOUTS_DESK_USER_HEADER'>;
 
 const visits = new WeakMap<FastifyRequest, Visit>();
 
@@ -56,18 +54,37 @@ export function admittedVisit(request: FastifyRequest): Visit {
 
 export class Identity {
   readonly #callers: ReloadedCallers;
-  readonly #config: Config;
+  readonly #config: ApiConfig;
   readonly #proxies: BlockList;
-  readonly #sessions: Sessions<KeyHolder>;
+  readonly #sessions: CookieSessions;
   readonly #limit: SignInLimit;
-  readonly #secret = randomBytes(32);
 
-  constructor(callers: ReloadedCallers, config: Config, runtime: Runtime) {
+  constructor(callers: ReloadedCallers, config: ApiConfig, runtime: Runtime) {
     this.#callers = callers;
     this.#config = config;
     this.#proxies = networks(config.PAYOUTS_API_PROXIES);
-    this.#sessions = new Sessions(LIMITS, runtime);
+    this.#sessions = new CookieSessions(LIMITS, runtime);
     this.#limit = new SignInLimit(runtime.clock);
+  }
+
+  /** Gives the requests of the scope sessions, and `csrfProtection` to its forms. */
+  async serve(scope: FastifyInstance): Promise<void> {
+    const { PAYMENTS_ENVIRONMENT, PAYOUTS_DESK_SESSION_KEYS, PAYOUTS_DESK_USER_HEADER } = this.#config;
+    await this.#sessions.serve(scope, {
+      name: 'payouts_desk',
+      path: '/desk',
+      // Behind a proxy, a link on a page of another site does not replace the tokens of the forms that are open.
+      sameSite: PAYOUTS_DESK_USER_HEADER === undefined ? 'strict' : 'lax',
+      keys: PAYOUTS_DESK_SESSION_KEYS,
+      isSecure: ({ protocol }) => protocol === 'https' || PAYMENTS_ENVIRONMENT !== 'test',
+    });
+    await scope.register(csrfProtection, {
+      sessionPlugin: '@fastify/secure-session',
+      getToken: ({ body }) => {
+        const { formToken } = isJsonObject(body) ? body : {};
+        return typeof formToken === 'string' ? formToken : undefined;
+      },
+    });
   }
 
   /**
@@ -75,9 +92,9 @@ export class Identity {
    * permissions, and a 429 beyond the request limit of the caller.
    */
   admit(request: FastifyRequest, reply: FastifyReply): Visit {
-    const { caller, cookie, canSignOut } = this.#who(request, reply);
-    const visit = { caller, canSignOut, formToken: this.#tokenOf(cookie, caller.name) };
+    const caller = this.#callerOf(request);
     authenticate(request, caller);
+    const visit = { caller, formToken: reply.generateCsrf(), canSignOut: this.takesKeys };
     visits.set(request, visit);
     this.#callers.limits.takeRequest(caller);
     return visit;
@@ -88,38 +105,17 @@ export class Identity {
     return this.#callers.keys.length > 0 && this.#config.PAYOUTS_DESK_USER_HEADER === undefined;
   }
 
-  /** For the sign-in form. */
-  visitor(request: FastifyRequest, reply: FastifyReply): Pick<Visit, 'formToken'> {
-    return { formToken: this.#tokenOf(this.#browserId(request, reply), '') };
-  }
-
   /** Starts a session. Throws a 401 for a key that is unknown or has expired, and a 429 after too many of them. */
-  signIn(request: FastifyRequest, reply: FastifyReply, key: string): void {
+  signIn(request: FastifyRequest, key: string): void {
     const waitMs = this.#limit.waitMs(request.ip);
     if (waitMs > 0) throw tooManyRequests('too many failed sign-ins from this address', waitMs);
     const { caller, hash } = this.#byKey(request, key);
     authenticate(request, caller);
-    this.#endSession(request);
-    const id = this.#sessions.start({ keyName: caller.name, hash });
-    reply.setCookie(SESSION, id, {
-      ...this.#cookie(request, 'strict'),
-      maxAge: LIMITS.maxMs / 1_000,
-    });
+    this.#sessions.start(request, hash);
   }
 
-  signOut(request: FastifyRequest, reply: FastifyReply): void {
-    this.#endSession(request);
-    reply.clearCookie(SESSION, this.#cookie(request, 'strict'));
-  }
-
-  /** Throws a 403 for a form that is not from this browser's own page of the desk. `token`: the form's `formToken`. */
-  requireOwnForm(request: FastifyRequest, token: string | undefined): void {
-    const { caller } = visits.get(request) ?? {};
-    const cookie = request.cookies[caller && this.takesKeys ? SESSION : BROWSER] ?? '';
-    const expected = Buffer.from(this.#tokenOf(cookie, caller?.name ?? ''));
-    const given = Buffer.from(token ?? '');
-    if (given.length !== expected.length || !timingSafeEqual(given, expected))
-      throw new Problem('form-not-accepted', 'the form is not from a page of this session');
+  signOut(request: FastifyRequest): void {
+    this.#sessions.end(request);
   }
 
   #byKey(request: FastifyRequest, key: string): Callers['keys'][number] {
@@ -131,23 +127,24 @@ export class Identity {
     }
   }
 
-  #who(
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): { caller: Caller; cookie: string; canSignOut: boolean } {
-    if (this.takesKeys) return { ...this.#ofSession(request), canSignOut: true };
+  #callerOf(request: FastifyRequest): Caller {
+    if (this.takesKeys) return this.#signedIn(request);
     const header = this.#config.PAYOUTS_DESK_USER_HEADER;
     const caller = header === undefined ? TEST_CALLER : this.#namedBy(request, header);
-    return { caller, cookie: this.#browserId(request, reply), canSignOut: false };
+    // The forms of one person are none of another's.
+    if (request.session.get('person') !== caller.name) {
+      request.session.regenerate();
+      request.session.set('person', caller.name);
+    }
+    return caller;
   }
 
   /** A key that was removed, or has expired, ends its sessions. */
-  #ofSession({ cookies }: FastifyRequest): { caller: Caller; cookie: string } {
-    const cookie = cookies[SESSION] ?? '';
-    const holder = this.#sessions.use(cookie);
-    const entry = holder && this.#callers.keys.find(({ hash }) => hash.equals(holder.hash));
+  #signedIn(request: FastifyRequest): Caller {
+    const keyHash = this.#sessions.use(request);
+    const entry = keyHash && this.#callers.keys.find(({ hash }) => hash.equals(keyHash));
     if (!entry) throw new Problem('key-missing', 'sign in first: there is no session, or it has ended');
-    return { caller: requireUnexpired(entry).caller, cookie };
+    return requireUnexpired(entry).caller;
   }
 
   #namedBy(request: FastifyRequest, header: string): Caller {
@@ -163,32 +160,10 @@ export class Identity {
     return { ...caller, name, actsFor: caller.name };
   }
 
-  #isFromProxy({ socket }: FastifyRequest): boolean {
-    const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=[\d.]+$)/i, '');
-    return address !== '' && this.#proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
-  }
-
-  #browserId(request: FastifyRequest, reply: FastifyReply): string {
-    const known = request.cookies[BROWSER];
-    if (known !== undefined && BROWSER_ID.test(known)) return known;
-    const id = randomBytes(32).toString('base64url');
-    // Lax, so that a link on a page of another site does not replace it.
-    reply.setCookie(BROWSER, id, this.#cookie(request, 'lax'));
-    return id;
-  }
-
-  #endSession({ cookies }: FastifyRequest): void {
-    const id = cookies[SESSION];
-    if (id !== undefined) this.#sessions.end(id);
-  }
-
-  #tokenOf(cookie: string, name: string): string {
-    return createHmac('sha256', this.#secret).update(`${cookie}\n${name}`).digest('base64url');
-  }
-
-  #cookie(request: FastifyRequest, sameSite: 'strict' | 'lax') {
-    const secure = request.protocol === 'https' || this.#config.PAYMENTS_ENVIRONMENT !== 'test';
-    return { path: '/desk', httpOnly: true, sameSite, secure } as const;
+  #isFromProxy({ socket: { remoteAddress = '' } }: FastifyRequest): boolean {
+    return (
+      remoteAddress !== '' && this.#proxies.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4')
+    );
   }
 }
 

@@ -48,7 +48,7 @@ export function inboxRoutes(scope: FastifyInstance, desk: Desk): void {
     ]);
     const nowMs = desk.clock.wallMs();
     return sendPage(reply, {
-      ...{ title: 'Inbox', visit, section: 'Inbox', notice: takeNotice(request, reply) },
+      ...{ title: 'Inbox', visit, section: 'Inbox', notice: takeNotice(request) },
       content: html`<section aria-labelledby="approvals"><h2 id="approvals">Awaiting approval</h2>
 ${cards(approvals.payouts, 'No payout awaits approval.', (one) => approvalCard(visit, one, nowMs))}
 ${unread(approvals.unread)}${more('approvals', approvals.nextCursor)}</section>

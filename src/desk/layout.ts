@@ -1,22 +1,34 @@
 /** The frame of every page of the desk, its stylesheet, and the headers with which pages are sent. */
-import type { FastifyReply } from 'fastify';
+import helmet from '@fastify/helmet';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { may } from './acting.ts';
 import { type Html, hidden, html, time } from './html.ts';
 import type { Visit } from './identity.ts';
 
 /** Nothing but the desk's own stylesheet loads, no script runs, and forms go to this server only. */
-export const SECURITY_HEADERS = {
-  'content-security-policy':
-    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
-  // With `no-referrer`, browsers send forms with the origin `null`.
-  'referrer-policy': 'same-origin',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'cache-control': 'no-store',
-} as const;
+export async function protectPages(scope: FastifyInstance): Promise<void> {
+  await scope.register(helmet, {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'none'"],
+        styleSrc: ["'self'"],
+        formAction: ["'self'"],
+        baseUri: ["'none'"],
+        frameAncestors: ["'none'"],
+      },
+    },
+    frameguard: { action: 'deny' },
+    // With `no-referrer`, browsers send forms with the origin `null`.
+    referrerPolicy: { policy: 'same-origin' },
+    // The proxy that ends TLS decides for its whole host.
+    strictTransportSecurity: false,
+  });
+  scope.addHook('onRequest', async (_request, reply) => {
+    reply.header('permissions-policy', 'camera=(), geolocation=(), microphone=(), payment=()');
+    reply.header('cache-control', 'no-store');
+  });
+}
 
 const SECTIONS = [
   ['/desk', 'Inbox'],

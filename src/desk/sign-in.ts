@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Problem } from '../service/problem.ts';
 import { type Desk, type Fields, filledIn, postForm } from './context.ts';
-import { html } from './html.ts';
+import { hidden, html } from './html.ts';
 import { requireOwnOrigin } from './identity.ts';
 import { sendPage } from './layout.ts';
 
@@ -11,13 +11,13 @@ export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
   scope.get('/sign-in', { exposeHeadRoute: false }, async (request, reply) => {
     const next = nextOf(request.query);
     if (!identity.takesKeys) return reply.redirect(next, 303);
-    const { formToken } = identity.visitor(request, reply);
     // The cookie of the session does not arrive with a link from another site, but with this one.
     const isFromElsewhere = request.headers['sec-fetch-site'] === 'cross-site';
     return sendPage(reply, {
       title: 'Sign in',
-      content: html`${isFromElsewhere && html`<p><a href="${next}">Continue, if you have already signed in</a></p>`}
-<form method="post" action="/desk/sign-in"><input type="hidden" name="formToken" value="${formToken}"><input type="hidden" name="next" value="${next}">
+      content: isFromElsewhere
+        ? html`<p><a href="${next}">Continue to the desk</a></p>`
+        : html`<form method="post" action="/desk/sign-in">${hidden({ formToken: reply.generateCsrf(), next })}
 <label for="key">Key</label><input id="key" name="key" type="password" autocomplete="off" required>
 <p class="faint">The key of a caller of the API. The session ends after 30 minutes without use, and after 8 hours.</p>
 <div class="buttons"><button>Sign in</button></div></form>`,
@@ -25,19 +25,20 @@ export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
   });
 
   scope.post<{ Body: Fields }>('/sign-in', {
-    onRequest: async (request) => requireOwnOrigin(request),
-    onSend: audit.recorder({ method: 'POST', path: '/desk/sign-in' }),
-    handler: async (request, reply) => {
-      const fields = request.body ?? {};
+    onRequest: async (request) => {
       if (!identity.takesKeys) throw new Problem('route-not-found', 'nobody signs in here with a key');
-      identity.requireOwnForm(request, fields['formToken']);
-      identity.signIn(request, reply, filledIn(fields, 'key').key ?? '');
-      return reply.redirect(nextOf(fields), 303);
+      requireOwnOrigin(request);
+    },
+    onSend: audit.recorder({ method: 'POST', path: '/desk/sign-in' }),
+    preHandler: scope.csrfProtection,
+    handler: async (request, reply) => {
+      identity.signIn(request, filledIn(request.body, 'key').key ?? '');
+      return reply.redirect(nextOf(request.body), 303);
     },
   });
 
   postForm(scope, desk, { path: '/sign-out' }, async (_visit, request, reply) => {
-    identity.signOut(request, reply);
+    identity.signOut(request);
     return reply.redirect('/desk/sign-in', 303);
   });
 }

@@ -45,7 +45,7 @@ export function storyRoutes(scope: FastifyInstance, desk: Desk): void {
     const story = await storyOf(desk, visit, { app, partnerOrderId });
     const forms = formsOf(visit, story);
     return sendPage(reply, {
-      ...{ title: `Payout ${partnerOrderId}`, visit, notice: takeNotice(request, reply) },
+      ...{ title: `Payout ${partnerOrderId}`, visit, notice: takeNotice(request) },
       content: html`<div class="${forms ? 'sides' : 'whole'}"><div>${overview(visit, story, desk)}${amounts(story)}${timeline(story)}</div>${
         forms &&
         html`<section class="card" aria-labelledby="review"><h2 id="review">${forms.title}</h2>${forms.content}</section>`

@@ -15,7 +15,7 @@ import {
   PHASES,
   ROW_OUTCOMES,
 } from '../contract/codes.ts';
-import type { StateText } from '../contract/payout.ts';
+import type { StateText } from '../contract/fields.ts';
 import type { PayoutRequest } from '../contract/payout-request.ts';
 import { type EventLog, newEventLog } from './events.ts';
 

@@ -7,9 +7,9 @@ import type {
   DailyLimits,
   DailyRefusal,
   Reservation,
-  ReserveAnswer,
   ReservedPayouts,
   ReserveRequest,
+  ReserveResult,
 } from '../contract/workflows.ts';
 import { DAY_MS, isoTime } from './time.ts';
 
@@ -70,7 +70,7 @@ export class Allowance {
   }
 
   /** The answer, if none of the reservations can be made. Changes nothing. */
-  refusals({ reservations }: ReserveRequest, nowMs: number): ReserveAnswer | undefined {
+  refusals({ reservations }: ReserveRequest, nowMs: number): ReserveResult | undefined {
     const refusals: DailyRefusal[] = [];
     for (const reservation of reservations) {
       const refusal = this.refusal(reservation, nowMs);
@@ -81,7 +81,7 @@ export class Allowance {
   }
 
   /** Reserves what the limits allow, one reservation after another. */
-  reserveEach({ reservations }: ReserveRequest, nowMs: number): ReserveAnswer {
+  reserveEach({ reservations }: ReserveRequest, nowMs: number): ReserveResult {
     const refusals = reservations.map((reservation) => {
       const refusal = this.refusal(reservation, nowMs);
       if (!refusal) this.reserve(reservation, nowMs);

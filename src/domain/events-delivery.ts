@@ -36,11 +36,8 @@ const MAX_BATCH = 50;
 
 /** While the endpoint fails, a batch only probes it. */
 const MAX_PROBE = 4;
-
 const MAX_RECENT = 1_000;
-
 const FAILS_AFTER_MS = HOUR_MS;
-
 const PAUSE_GROWTH = 3;
 
 export function newDeliveryRecord(limits: Partial<DeliveryLimits> = {}): DeliveryRecord {

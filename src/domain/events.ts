@@ -3,7 +3,7 @@
 
 import type { AttentionCode, AttentionOf } from '../contract/attention-codes.ts';
 import type { BatchState } from '../contract/batch.ts';
-import type { CodeOnly, EventData, PayoutFacts, RecordedEvent } from '../contract/events.ts';
+import type { EventData, PayoutFacts, RecordedEvent } from '../contract/events.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { FollowUpRequest, FollowUpResult } from '../contract/reconciliation.ts';
@@ -23,7 +23,6 @@ export interface EventLog {
 }
 
 const MAX_QUEUED = 50;
-
 const MAX_LOGGED = 100;
 
 export function newEventLog(): EventLog {
@@ -144,6 +143,6 @@ export function publishToken(published: EventLog['published'], state: TokenState
   publish('token.needs_authorization', data);
 }
 
-function codesOnly<Code extends AttentionCode>(reasons: readonly AttentionOf<Code>[]): CodeOnly<Code>[] {
+function codesOnly<Code extends AttentionCode>(reasons: readonly AttentionOf<Code>[]): { code: Code }[] {
   return reasons.map(({ code }) => ({ code }));
 }

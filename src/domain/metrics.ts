@@ -15,7 +15,6 @@ export interface Metric {
 }
 
 const NOTHING = 'Nothing.';
-
 const ATTENTION = 'When it is above 0, run `npm run payouts -- list --attention`.';
 
 export const WORKER_METRICS = {

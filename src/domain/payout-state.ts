@@ -1,8 +1,9 @@
 /** The state of a payout as callers and operators see it: a sentence, the next step and the attention reasons. */
 
 import type { PayoutPhase } from '../contract/codes.ts';
+import type { StateText } from '../contract/fields.ts';
 import { formatMoney } from '../contract/money.ts';
-import type { MadeDecision, PayoutResult, PayoutState, StateText, Terms } from '../contract/payout.ts';
+import type { MadeDecision, PayoutResult, PayoutState, Terms } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { foundOrderIds, type PayoutRecord } from './payout-record.ts';
 import { auditStatusOf } from './payout-trade.ts';

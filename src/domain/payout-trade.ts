@@ -14,7 +14,6 @@ import type { TradeDetail, TradeResult, TradeSplit } from '../contract/provider-
 import type { KnownOrder } from './payout-record.ts';
 
 const FINAL_STATUSES = ['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED'] as const;
-
 export type FinalStatus = (typeof FINAL_STATUSES)[number];
 
 /**

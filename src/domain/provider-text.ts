@@ -2,7 +2,6 @@
 
 /** `PAYMENTS_ECHO` */
 export const ECHOES = ['visible', 'exact', 'normalized'] as const;
-
 export type Echo = (typeof ECHOES)[number];
 
 /** Whether an id names another payout or client. */
@@ -50,7 +49,6 @@ function shows(masked: string, whole: string): boolean {
 
 /** Stands for what could not be read: a byte that is not UTF-8, or half of a surrogate pair. */
 const UNREADABLE = '\ufffd';
-
 const NOT_PLAIN = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}\ufffd]/u;
 
 /** A copy without control characters. A space takes the place of those that separate words. */

@@ -9,12 +9,10 @@ export const LEASE_TIMEOUT_MS = 1_500;
 
 /** How long an acknowledged renewal is valid after it was sent. It ends before Temporal reassigns the lease. */
 export const RENEWAL_VALID_MS = 1_300;
-
 export const RENEWAL_INTERVAL_MS = 450;
 
 /** A term ends long before its activity would time out, so that Temporal never reassigns the lease during a term. */
 export const MAX_TERM_MS = 24 * 3_600_000;
-
 export const TERM_TIMEOUT_MS = 2 * MAX_TERM_MS;
 
 /** The heartbeat details of an owner, for its successor if it crashes. */

@@ -1,18 +1,18 @@
 /** The record of an opening workflow, and its state as callers and operators see it. */
 
-import type { AttentionOf, OpeningAttentionCode } from '../contract/attention-codes.ts';
-import type { OpeningPhase } from '../contract/codes.ts';
-import type { StateText } from '../contract/payout.ts';
+import type { AttentionOf, ReceivingAccountAttentionCode } from '../contract/attention-codes.ts';
+import type { ReceivingAccountPhase } from '../contract/codes.ts';
+import type { StateText } from '../contract/fields.ts';
 import type {
-  CheckedOpeningRequest,
+  CheckedReceivingAccountRequest,
   ReceivingAccountResult,
   ReceivingAccountState,
 } from '../contract/receiving-account.ts';
 import { OF_NEWER_VERSION } from './payout-state.ts';
 import { HOUR_MS, isoTime } from './time.ts';
 
-interface OpeningRecord {
-  phase: OpeningPhase;
+interface ReceivingAccountRecord {
+  phase: ReceivingAccountPhase;
   /** Unix milliseconds. */
   startedAtMs: number;
   /** The payer's accounts in this currency before the first send; undefined if the provider did not list them. */
@@ -33,11 +33,11 @@ interface OpeningRecord {
   lastAskedAtMs: number;
   /** The end of the confirmation window. Until then, no review is needed. */
   confirmUntilMs: number;
-  attention: AttentionOf<OpeningAttentionCode>[];
+  attention: AttentionOf<ReceivingAccountAttentionCode>[];
   result?: ReceivingAccountResult | undefined;
 }
 
-export function newOpeningRecord(startedAtMs: number): OpeningRecord {
+export function newReceivingAccountRecord(startedAtMs: number): ReceivingAccountRecord {
   return {
     phase: 'CHECKING',
     startedAtMs,
@@ -55,7 +55,6 @@ const MAX_UNSENT_PAUSE_MS = HOUR_MS;
 
 /** Failures in a row that set the attention flag, and those that lead to a review (after about half a day). */
 const UNSENT_BEFORE_FLAG = 3;
-
 const UNSENT_BEFORE_REVIEW = 24;
 
 /** What to do after the `unsent`-th failure to send in a row. */
@@ -66,15 +65,18 @@ export function unsentBackoff(unsent: number): { pauseMs: number; flag: boolean 
 }
 
 /** Accounts that appeared since the first send: each may be the one whose opening was not answered. */
-export function candidateAccounts({ before = [], listed = [] }: OpeningRecord): string[] {
+export function candidateAccounts({ before = [], listed = [] }: ReceivingAccountRecord): string[] {
   return listed.filter((accountId) => !before.includes(accountId));
 }
 
-export function noteListed(record: OpeningRecord, listed: readonly string[] | null): void {
+export function noteListed(record: ReceivingAccountRecord, listed: readonly string[] | null): void {
   if (listed) record.listed = [...new Set([...(record.listed ?? []), ...listed])];
 }
 
-export function openingState(record: OpeningRecord, requestId: string): ReceivingAccountState {
+export function receivingAccountState(
+  record: ReceivingAccountRecord,
+  requestId: string,
+): ReceivingAccountState {
   const { phase, attention, result, lastAskedAtMs } = record;
   return {
     requestId,
@@ -88,7 +90,7 @@ export function openingState(record: OpeningRecord, requestId: string): Receivin
   };
 }
 
-const STATE_TEXTS: Record<OpeningPhase, (record: OpeningRecord) => StateText> = {
+const STATE_TEXTS: Record<ReceivingAccountPhase, (record: ReceivingAccountRecord) => StateText> = {
   CHECKING: () => ({
     sentence: "Querying the payer's accounts in this currency.",
     nextStep: 'The request for the account is sent next.',
@@ -128,7 +130,6 @@ function describeCandidates(candidates: number): string {
 
 /** Possible names of the record's id. The spec says that it has one, but does not name it. */
 export const ID_FIELDS = ['id', 'account_id', 'accountId'] as const;
-
 const MAX_ID_LENGTH = 64;
 
 export function accountIdOf(record: Record<string, unknown>): string | undefined {
@@ -151,7 +152,7 @@ interface NamedAccount {
 
 /** Why the account cannot be the requested one, or undefined. */
 export function accountMismatch(
-  { payerId, currency }: CheckedOpeningRequest,
+  { payerId, currency }: CheckedReceivingAccountRequest,
   { accountId, record, listed, before }: NamedAccount,
 ): string | undefined {
   const field = (...names: string[]) =>

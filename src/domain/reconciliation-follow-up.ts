@@ -1,13 +1,12 @@
 /** What a follow-up knows about an ended payout, what it finds, and when it checks. No I/O. */
 
-import type { AttentionOf, FollowUpAttentionCode } from '../contract/attention-codes.ts';
 import type { EventType } from '../contract/codes.ts';
 import { formatMoney, totalsByCurrency } from '../contract/money.ts';
 import type { Split } from '../contract/payout.ts';
 import type { TradeDetail } from '../contract/provider-records.ts';
 import type {
-  Attention,
   Difference,
+  FollowUpAttention,
   FollowUpRequest,
   FollowUpResult,
   ReturnedPayment,
@@ -114,16 +113,16 @@ export function differencesSince(
   known: readonly Difference[],
   nowMs: number,
 ): Difference[] {
-  const seenBefore = ({ code, message }: Attention) =>
+  const seenBefore = ({ code, message }: FollowUpAttention) =>
     known.find((one) => one.code === code && one.message === message)?.seenAt;
   return differences(request, detail).map((one) => ({ ...one, seenAt: seenBefore(one) ?? isoTime(nowMs) }));
 }
 
-function differences(request: FollowUpRequest, detail: TradeDetail | null): Attention[] {
+function differences(request: FollowUpRequest, detail: TradeDetail | null): FollowUpAttention[] {
   if (request.outcome === 'NOT_CREATED') return detail ? [orderExists(detail)] : [];
   if (!detail) return [{ code: 'ORDER_NOT_FOUND', message: 'the provider no longer knows the order' }];
   const { outcome } = request;
-  const found: Attention[] = [];
+  const found: FollowUpAttention[] = [];
   if (detail.status !== outcome)
     found.push({
       code: 'OUTCOME_CHANGED',
@@ -134,7 +133,7 @@ function differences(request: FollowUpRequest, detail: TradeDetail | null): Atte
   return found;
 }
 
-function orderExists({ orderId, status }: TradeDetail): Attention {
+function orderExists({ orderId, status }: TradeDetail): FollowUpAttention {
   const message = `the payout reported NOT_CREATED, but the provider has order ${orderId} with status ${status}`;
   return { code: 'ORDER_EXISTS', message };
 }
@@ -173,7 +172,7 @@ export function followUpReasons({
   returnedSums,
   differences,
   notChecked,
-}: FollowUpResult): AttentionOf<FollowUpAttentionCode>[] {
+}: FollowUpResult): FollowUpAttention[] {
   const returned = returnedSums.map((sum) => ({
     code: 'MONEY_RETURNED' as const,
     message: `${formatMoney(sum)} was returned`,

@@ -45,7 +45,6 @@ export const MAX_UNRESOLVED = 1_000;
 
 /** After this many stops in a row, a restart is delayed. */
 const STOPS_WITHOUT_DELAY = 3;
-
 const MAX_RESTART_DELAY_MS = 6 * HOUR_MS;
 
 /** The delay before the restart after the `stops`-th stop: none at first, then exponential up to six hours. */
@@ -85,7 +84,6 @@ const MAX_CHANGES = 1_000;
  * history event.
  */
 const MAX_APPS_BYTES = 600_000;
-
 const MAX_CHANGES_BYTES = 400_000;
 
 export function emptyReportPart(): ReportPart {

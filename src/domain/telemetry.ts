@@ -1,4 +1,4 @@
-/** What workflows and activities record of payouts: metrics, log events and traces. */
+/** What workflows and activities record: metrics and log events. */
 import type { Metric, WORKER_METRICS } from './metrics.ts';
 
 type Table = typeof WORKER_METRICS;

@@ -7,7 +7,6 @@ export function isoTime(ms: number): string {
 }
 
 export const HOUR_MS = 3_600_000;
-
 export const DAY_MS = 24 * HOUR_MS;
 
 /**
@@ -76,7 +75,6 @@ export function lockBudget(lockLeftMs: number, callTimeoutMs: number): LockBudge
 
 /** Temporal's default timeout of a workflow task. */
 const WORKFLOW_TASK_MS = 10_000;
-
 const MIN_SEND_MS = 50;
 
 /**

@@ -52,9 +52,7 @@ const EXPIRES_SOON_FRACTION = 1 / 6;
  * After this many rejected tokens in a row, renewals pause, so that a provider that accepts no token is not flooded.
  */
 const REJECTED_BEFORE_PAUSE = 2;
-
 const PAUSE_FRACTION = 0.02;
-
 const MAX_REJECTION_PAUSE_MS = 30_000;
 
 /** Until this time, a rejected token is not replaced, because the tokens before it were rejected too. */

@@ -9,7 +9,7 @@ import type {
   Quote,
   QuoteRequest,
   ReceivingAccountBalance,
-  ReceivingAccountRequest,
+  ReceivingAccountBody,
   TradeDetail,
   TradeKey,
   TradeResult,
@@ -111,7 +111,7 @@ export class PaymentsClient {
   }
 
   /** Opens a receiving account (spec: Apply for a receiving account). Throws `AmbiguousError` if the answer is lost. */
-  async openReceivingAccount(request: ReceivingAccountRequest, call?: CallOptions): Promise<OpaqueRecord> {
+  async openReceivingAccount(request: ReceivingAccountBody, call?: CallOptions): Promise<OpaqueRecord> {
     const operation = 'openReceivingAccount';
     const body = requests.snakeKeys(checked(operation, requests.receivingAccountRequest, request));
     const path = '/v1/accounts/receiving-account';

@@ -12,7 +12,7 @@ import type { BatchFilter, BatchPage, PageRequest, PayoutFilter, PayoutPage } fr
 import { type Pausable, Pauses } from '../client/pauses.ts';
 import { type PayoutSnapshot, type PayoutStart, Payouts, type StartedPayout } from '../client/payouts.ts';
 import { ProviderReads } from '../client/reads.ts';
-import { ReceivingAccounts, type StartedOpening } from '../client/receiving-accounts.ts';
+import { ReceivingAccounts, type StartedReceivingAccount } from '../client/receiving-accounts.ts';
 import { ReadSlots } from '../client/shared-reads.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import type { Caller, Verb } from '../config/callers.ts';
@@ -21,7 +21,7 @@ import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../contract/provider-records.ts';
 import type {
-  CheckedOpeningRequest,
+  CheckedReceivingAccountRequest,
   ReceivingAccountResult,
   ReceivingAccountState,
 } from '../contract/receiving-account.ts';
@@ -29,8 +29,8 @@ import type {
   ApprovalDecision,
   CancelRequest,
   Decision,
-  OpeningResolution,
   QuotedPayout,
+  ReceivingAccountResolution,
   Resolution,
 } from '../contract/workflows.ts';
 import { isScoped, starterName } from '../domain/permissions.ts';
@@ -294,7 +294,10 @@ export class Service {
     return known;
   }
 
-  async openReceivingAccount(caller: Caller, request: CheckedOpeningRequest): Promise<StartedOpening> {
+  async openReceivingAccount(
+    caller: Caller,
+    request: CheckedReceivingAccountRequest,
+  ): Promise<StartedReceivingAccount> {
     require(caller, 'open', request.app);
     requireOpeningScope(caller, request);
     const startedBy = starterName(caller);
@@ -315,7 +318,7 @@ export class Service {
   async resolveReceivingAccount(
     caller: Caller,
     id: OpeningId,
-    resolution: ByCaller<OpeningResolution>,
+    resolution: ByCaller<ReceivingAccountResolution>,
   ): Promise<ReceivingAccountState> {
     require(caller, 'resolve', id.app);
     if (isScoped(caller)) await this.requireOwnOpening(caller, id);

@@ -8,8 +8,8 @@ import proto from '@temporalio/proto';
 import {
   ENDPOINT_ATTENTION,
   FOLLOW_UP_ATTENTION,
-  OPENING_ATTENTION,
   PAYOUT_ATTENTION,
+  RECEIVING_ACCOUNT_ATTENTION,
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
 } from '../contract/attention-codes.ts';
@@ -32,7 +32,7 @@ const CODES = [
   ...new Set(
     [
       PAYOUT_ATTENTION,
-      OPENING_ATTENTION,
+      RECEIVING_ACCOUNT_ATTENTION,
       TOKEN_ATTENTION,
       FOLLOW_UP_ATTENTION,
       WORKFLOW_ATTENTION,

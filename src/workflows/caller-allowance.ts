@@ -20,8 +20,8 @@ import {
   type AllowanceRecord,
   type AllowanceState,
   allowanceQuery,
-  type ReserveAnswer,
   type ReserveRequest,
+  type ReserveResult,
   reserveUpdate,
 } from '../contract/workflows.ts';
 import { Allowance, reserveProblem } from '../domain/daily-limits.ts';
@@ -38,7 +38,7 @@ export async function callerAllowance(key: AllowanceKey, carried?: AllowanceReco
   const firstDay = allowance.day;
   // A run per day, so that no run keeps its encryption key for long.
   const isOver = () => updates >= MAX_UPDATES || characters >= MAX_CHARACTERS || allowance.day !== firstDay;
-  const reserve = (request: ReserveRequest): ReserveAnswer => {
+  const reserve = (request: ReserveRequest): ReserveResult => {
     updates += 1;
     for (const { payouts } of request.reservations)
       for (const { keys, hundredths } of payouts) characters += keys.length + hundredths.length;

@@ -1,8 +1,12 @@
 /** The types of problems (RFC 9457), their pages, and the codes in the OpenAPI document. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { standInClient } from '../../fuzz/temporal.ts';
-import { codesOf, OPENING_ATTENTION, PAYOUT_ATTENTION } from '../../src/contract/attention-codes.ts';
-import { OPENING_REASON_CODES, REASON_CODES } from '../../src/contract/codes.ts';
+import {
+  codesOf,
+  PAYOUT_ATTENTION,
+  RECEIVING_ACCOUNT_ATTENTION,
+} from '../../src/contract/attention-codes.ts';
+import { REASON_CODES, RECEIVING_ACCOUNT_REASON_CODES } from '../../src/contract/codes.ts';
 import { PROBLEM_KINDS, PROBLEMS } from '../../src/contract/problems.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
@@ -80,9 +84,9 @@ describe('type of a problem', () => {
 describe('the OpenAPI document', () => {
   test.each([
     ['ReasonCode', REASON_CODES],
-    ['OpeningReasonCode', OPENING_REASON_CODES],
+    ['ReceivingAccountReasonCode', RECEIVING_ACCOUNT_REASON_CODES],
     ['PayoutAttentionCode', codesOf(PAYOUT_ATTENTION)],
-    ['OpeningAttentionCode', codesOf(OPENING_ATTENTION)],
+    ['ReceivingAccountAttentionCode', codesOf(RECEIVING_ACCOUNT_ATTENTION)],
   ])('lists every %s', async (name, codes) => {
     const { body } = await get(`${service.url}/openapi.json`);
     expect(body).toMatchObject({ components: { schemas: { [name]: { examples: codes } } } });

@@ -6,6 +6,7 @@ import { emptyTally } from '../../src/domain/batch.ts';
 import { progressLine } from '../../src/starters/cli/batches.ts';
 import { debitsByRow, manyRows, rowsOf } from '../support/batches.ts';
 import { cli } from '../support/cli.ts';
+import { sheetOf } from '../support/spreadsheets.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';
 
 let world: VirtualWorld;
@@ -63,6 +64,32 @@ describe('batch', () => {
       },
     });
     expect((await run('status', good?.partnerOrderId ?? '')).code).toBe(3);
+  });
+
+  test.each([
+    ['NDJSON', (rows: object[]) => rows.map((row) => JSON.stringify(row)).join('\n'), 2],
+    ['CSV', sheetOf, 3],
+  ])('H220 refuses a target currency that the provider does not take, in %s', async (name, write, line) => {
+    const [paid, other] = rowsOf('success', 'success');
+    if (!paid || !other) throw new Error('two rows');
+    const inEuros = {
+      ...other,
+      targetCurrency: 'EUR',
+      instructedAmount: { currency: 'EUR', amount: '10.00' },
+      receiver: { ...other.receiver, bankAccountCurrency: 'EUR' },
+    };
+    const answer = await run('batch', file(`euros.${name}`, write([paid, inEuros])), '--json');
+    expect(answer.code).toBe(2);
+    expect(answer.json()).toMatchObject({
+      error: { code: 'INVALID_PAYOUT_REQUEST', fields: [{ path: '1.targetCurrency', line }] },
+    });
+    const single = await run('start', file('euro.json', JSON.stringify(inEuros)), '--json');
+    expect(single.code).toBe(2);
+    expect(single.json()).toMatchObject({
+      error: { code: 'INVALID_PAYOUT_REQUEST', fields: [{ path: 'targetCurrency' }] },
+    });
+    for (const { partnerOrderId } of [paid, other])
+      expect((await run('status', partnerOrderId)).code).toBe(3);
   });
 
   test('rejects other rows under the same batchId, and exits 4', async () => {

@@ -2,7 +2,7 @@
 
 import { request } from 'undici';
 import type { FaultInput } from '../../simulator/index.ts';
-import { type OpeningRef, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
+import { type ReceivingAccountRef, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import type { ReceivingAccountState } from '../../src/contract/receiving-account.ts';
@@ -79,7 +79,7 @@ async function accounts(
   faults: FaultInput[],
 ): Promise<() => Promise<void>> {
   const starter = new ReceivingAccounts({ client, environment: 'test' });
-  const begun: OpeningRef[] = [];
+  const begun: ReceivingAccountRef[] = [];
   for (const operation of ['receivingAccountBalance', 'receivingAccountCreate'] as const)
     for (const fault of faults) {
       simulator.control.addFault({ operation, times: 1, fault });

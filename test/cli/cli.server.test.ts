@@ -114,8 +114,11 @@ describe('approve, cancel, resolve, notify, poll', () => {
     const nameless = await run('approve', id);
     expect(nameless.code).toBe(2);
     expect(nameless.stderr).toContain('--by');
-    expect((await run('approve', id, '--by', 'olga', '--note', 'fine')).code).toBe(0);
-    expect((await run('result', id)).code).toBe(0);
+    const given = ['--by', 'olga', '--note', 'fine', '--tolerance', '0.5'];
+    expect((await run('approve', id, ...given)).code).toBe(0);
+    const result = await run('result', id, '--json');
+    expect(result.code).toBe(0);
+    expect(result.json()).toMatchObject({ decisions: [{ by: 'olga', note: 'fine', tolerance: '0.5' }] });
   });
 
   test('cancel ends a payout that waits; cancel after the create is rejected with the reason', async () => {

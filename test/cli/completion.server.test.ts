@@ -51,9 +51,9 @@ function completions(...words: string[]): string[] {
 describe('bash completes', () => {
   test.each([
     ['verbs', ['st'], ['start', 'status']],
-    ['verbs after an option of the program', ['--profile', 'start', 'wat'], ['watch']],
     ['verbs below a verb', ['account', 'o'], ['open']],
     ['options of a verb', ['start', '--by', 'batch', '--d'], ['--dry-run']],
+    ['values of an option of a verb below a verb', ['account', 'resolve', '--not-created', 'r'], ['retry']],
     ['options of a verb below a verb', ['batch', 'list', '--op'], ['--open']],
     ['values of an option', ['list', '--phase', ''], PHASES],
     ['no value that it does not know', ['status', '--app', ''], []],

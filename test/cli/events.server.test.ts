@@ -79,9 +79,12 @@ describe('payouts events', () => {
     [['resend'], 'give either --payout ID, or --endpoint NAME and --since TIME'],
     [['resend', '--endpoint', 'shop'], 'give either --payout ID'],
     [['resend', '--payout', 'p-1', '--endpoint', 'shop'], 'give either --payout ID'],
-    [['resend', '--endpoint', 'shop', '--since', 'yesterday'], '--since must be a time'],
+    [
+      ['resend', '--endpoint', 'shop', '--since', 'yesterday'],
+      "--since <time>' argument 'yesterday' is invalid. It must be a time",
+    ],
     [['list', '--payout', 'p-1', '--endpoint', 'shop'], 'give either --payout or --endpoint'],
-    [['list', '--endpoint', 'Shop'], '--endpoint must be'],
+    [['list', '--endpoint', 'Shop'], "--endpoint <name>' argument 'Shop' is invalid. It must be"],
     [['test'], '--endpoint'],
     [['enable', '--endpoint', 'shop'], '--by'],
   ])('refuses %j', async (args, problem) => {

@@ -17,12 +17,15 @@ function packagesOf(file: string, seen = new Set<string>()): string[] {
 }
 
 test('help and bad arguments load neither the Temporal client nor schemas', () => {
-  // lossless-json reads files, and is small.
-  expect([...new Set(packagesOf(MAIN))]).toEqual(['commander', 'lossless-json']);
+  expect([...new Set(packagesOf(MAIN))].sort()).toEqual([
+    '@commander-js/extra-typings',
+    'cli-table3',
+    'picocolors',
+  ]);
 });
 
 test('a bad file is reported by the schemas alone', () => {
-  const check = join(dirname(MAIN), 'payout-file.ts');
-  expect([...new Set(packagesOf(check))]).toEqual(['zod']);
+  const check = join(dirname(MAIN), 'files.ts');
+  expect([...new Set(packagesOf(check))].sort()).toEqual(['lossless-json', 'zod']);
   expect([...new Set(packagesOf(join(dirname(MAIN), '../../client/checked-batch.ts')))]).toEqual(['zod']);
 });

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SharedSettingsOf } from '../../src/client/shared-settings.ts';
-import { checkSharedSettings } from '../../src/starters/cli/doctor/shared-settings.ts';
+import { checkSharedSettings } from '../../src/starters/cli/doctor/workers.ts';
 import { temporaryFolder } from '../setup/fakes.ts';
 import { cli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
@@ -18,10 +18,8 @@ const inForce = () =>
     const [one] = await new SharedSettingsOf(world.client, 'test').list();
     return (one?.inForce ?? 0) === one?.shared?.version || undefined;
   });
-const doctor = () => {
-  const withDeadline = <T>(call: () => Promise<T>) => call();
-  return checkSharedSettings({ client: world.client, withDeadline }, 'test', 'default');
-};
+const doctor = () =>
+  checkSharedSettings({ sharedSettings: new SharedSettingsOf(world.client, 'test') }, 'default');
 
 beforeAll(async () => {
   world = await VirtualWorld.start({ approvals: null });

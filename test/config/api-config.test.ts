@@ -78,7 +78,8 @@ describe('the desk', () => {
   test('is off unless PAYOUTS_DESK=on, and has no link to the Temporal UI by default', () => {
     expect(settings()).toMatchObject({ PAYOUTS_DESK: 'off' });
     expect(settings().PAYOUTS_DESK_TEMPORAL_UI).toBeUndefined();
-    expect(settings({ PAYOUTS_DESK: 'on' }).PAYOUTS_DESK).toBe('on');
+    const keys = newKey('s1');
+    expect(settings({ PAYOUTS_DESK: 'on', PAYOUTS_DESK_SESSION_KEYS: keys }).PAYOUTS_DESK).toBe('on');
     expect(problems({ ...accept, PAYOUTS_DESK: 'yes' })[0]).toMatch(/^PAYOUTS_DESK: /);
     expect(
       settings({ PAYOUTS_DESK_TEMPORAL_UI: 'https://ui.example/temporal/' }).PAYOUTS_DESK_TEMPORAL_UI,
@@ -86,6 +87,15 @@ describe('the desk', () => {
     expect(problems({ ...accept, PAYOUTS_DESK_TEMPORAL_UI: 'javascript:alert(1)' })[0]).toMatch(
       /^PAYOUTS_DESK_TEMPORAL_UI: must be an http or https URL/,
     );
+  });
+
+  test('needs session keys, which are random, outside a test', () => {
+    const on = { ...accept, PAYOUTS_DESK: 'on' };
+    const name = 'PAYOUTS_DESK_SESSION_KEYS';
+    expect(problems(on)).toEqual([`${name}: is missing: it encrypts the sessions of the desk`]);
+    const zeros = `s1:${Buffer.alloc(32).toString('base64')}`;
+    expect(problems({ ...on, [name]: zeros })[0]).toMatch(/^PAYOUTS_DESK_SESSION_KEYS: is not random/);
+    expect(problems({ ...on, [name]: 's1:short' })[0]).toMatch(/^PAYOUTS_DESK_SESSION_KEYS: must be keyId:/);
   });
 
   test('takes a user from a header only with the proxies that set it', () => {

@@ -9,7 +9,6 @@ import {
   PROCESSES,
   SECTIONS,
 } from '../../scripts/configuration/sections.ts';
-import { anchorsOf } from '../../scripts/markdown.ts';
 import { nodeSettings, uiSettings } from '../../scripts/topology/settings.ts';
 import { CONFIGURATION_PAGE, configurationPage } from '../../scripts/write-configuration.ts';
 import { applicationsFile } from '../../src/config/applications.ts';
@@ -129,12 +128,5 @@ describe('docs/configuration.md', () => {
     expect(Object.keys(applicationsFile.parse(JSON.parse(APPLICATIONS_EXAMPLE)))).toEqual(['east', 'west']);
     expect(Object.keys(approvalsFile.parse(JSON.parse(APPROVALS_EXAMPLE)).callers)).toEqual(['shop']);
     expect(callersFile.parse(JSON.parse(CALLERS_EXAMPLE)).map(({ name }) => name)).toEqual(['shop']);
-  });
-
-  test('links to existing headings and files', () => {
-    for (const [, file = '', heading] of page.matchAll(/\]\((?!https:)([^)#]*)(?:#([^)]+))?\)/g)) {
-      const target = readFileSync(file === '' ? CONFIGURATION_PAGE : join(ROOT, 'docs', file), 'utf8');
-      if (heading !== undefined) expect(anchorsOf(target)).toContain(heading);
-    }
   });
 });

@@ -28,7 +28,8 @@ interface Case {
   read: (environment: Environment) => unknown;
 }
 
-const [PAYLOAD_KEYS, TOKEN_KEYS, AUTHORIZATION_KEYS] = [newKey('k1'), newKey('t1'), newKey('a1')];
+const [PAYLOAD_KEYS, TOKEN_KEYS] = [newKey('k1'), newKey('t1')];
+const [AUTHORIZATION_KEYS, SESSION_KEYS] = [newKey('a1'), newKey('s1')];
 
 /** Every secret that a process reads, by variable. */
 const CASES: Readonly<Record<string, Case>> = {
@@ -51,6 +52,10 @@ const CASES: Readonly<Record<string, Case>> = {
   PAYOUTS_AUTHORIZATION_KEYS: {
     secret: AUTHORIZATION_KEYS,
     read: (own) => apiConfig({ ...TEST, ...own }).keys.authorizations?.ids,
+  },
+  PAYOUTS_DESK_SESSION_KEYS: {
+    secret: SESSION_KEYS,
+    read: (own) => apiConfig({ ...TEST, ...own }).PAYOUTS_DESK_SESSION_KEYS,
   },
   PAYMENTS_APP_SECRET: {
     secret: 'canary-app-secret',

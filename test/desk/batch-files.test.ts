@@ -4,7 +4,7 @@ import { checkedBatch } from '../../src/client/checked-batch.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { BatchFile } from '../../src/starters/batch-file/batch-file.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
-import { DeskBrowser, startDesk } from '../support/desk.ts';
+import { type DeskAnswer, DeskBrowser, startDesk, startFields, upload } from '../support/desk.ts';
 import { encoded } from '../support/encodings.ts';
 import { eventually } from '../support/eventually.ts';
 import type { TestApiServer } from '../support/http.ts';
@@ -58,14 +58,14 @@ describe('a file', () => {
     expect((await sent('x'.repeat(4 * 1024 * 1024 + 1))).status).toBe(413);
   });
 
-  test('is kept for its session only', async () => {
-    const preview = await sent('clientId\n1');
-    const path = String(preview.path);
+  test('starts from the preview of its own session only', async () => {
+    const id = newPartnerOrderId();
+    const { html } = await sent(JSON.stringify(payoutRequest(id)));
+    const fields = startFields(html);
+    expect(fields).toMatchObject({ formToken: expect.any(String), file: expect.stringMatching(/^[\w-]+$/) });
     const other = new DeskBrowser(server.url);
     await other.signIn('key-of-desk');
-    expect((await other.get(path)).status).toBe(404);
-    const start = { upload: new URL(path, server.url).searchParams.get('upload') ?? '' };
-    expect((await other.post('/desk/batches/start', start)).status).toBe(404);
+    expect((await other.post('/desk/batches/start', fields)).status).toBe(403);
   });
 });
 
@@ -104,6 +104,17 @@ describe('a preview', () => {
     expect(cells).toMatch(/2\s+receiver\.bankAccountNumber\s+is in scientific notation/);
     expect(cells).toMatch(/2\s+receiver\.idCardNumber\s+is in scientific notation/);
     expect(cells).toMatch(/3\s+receiver\.bankAccountNumber\s+must not be a formula/);
+    expect(html).not.toContain('<button>Start');
+  });
+
+  test('H220 of a target currency that the provider does not take names the line and the field', async () => {
+    const inEuros = {
+      ...body('eur-1', { bankAccountCurrency: 'EUR' }),
+      targetCurrency: 'EUR',
+      instructedAmount: { currency: 'EUR', amount: '10.00' },
+    };
+    const { html } = await sent(sheetOf([body('cny-1'), inEuros]));
+    expect(html.replaceAll(/<[^>]*>/g, ' ')).toMatch(/3\s+targetCurrency\s+must be/);
     expect(html).not.toContain('<button>Start');
   });
 
@@ -149,22 +160,9 @@ describe('a preview', () => {
   });
 });
 
-/** The answer to the upload, or the preview to which it leads. */
-async function sent(content: string | Buffer): Promise<{ status: number; html: string; path?: unknown }> {
+/** The response to the upload. */
+async function sent(content: string | Buffer): Promise<DeskAnswer> {
   const browser = new DeskBrowser(server.url);
   await browser.signIn('key-of-desk');
-  await browser.get('/desk/batches');
-  const form = new FormData();
-  form.set('formToken', browser.formToken);
-  form.set('batchId', `b-${newPartnerOrderId()}`);
-  form.set('file', new Blob([Buffer.from(content)]), 'payouts.csv');
-  const multipart = new Response(form);
-  const answer = await browser.send(
-    'POST',
-    '/desk/batches/preview',
-    { 'content-type': multipart.headers.get('content-type') ?? '', origin: server.url },
-    new Uint8Array(await multipart.arrayBuffer()),
-  );
-  const path = answer.headers['location'];
-  return answer.status === 303 ? { ...(await browser.get(String(path))), path } : answer;
+  return upload(browser, server.url, content, 'payouts.csv');
 }

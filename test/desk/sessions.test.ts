@@ -68,7 +68,7 @@ describe('the desk', () => {
     const browser = await signedIn(await desk());
     for (const path of ['/desk/sign-in', PAGE, '/desk/no-such-page', '/desk/desk.css']) {
       const { headers } = await browser.get(path);
-      const policy = String(headers['content-security-policy']);
+      const policy = String(headers['content-security-policy']).replaceAll(/;(?=\S)/g, '; ');
       expect(policy).toContain("default-src 'none'; style-src 'self'; form-action 'self'");
       expect(policy).not.toContain('unsafe');
       expect(headers).toMatchObject({
@@ -85,7 +85,7 @@ describe('the desk', () => {
 });
 
 describe('a session', () => {
-  test('starts with the key of a caller; its cookie holds a random id that only this desk gets', async () => {
+  test('starts with the key of a caller; its cookie is encrypted, and only this desk gets it', async () => {
     const url = await desk();
     const browser = new DeskBrowser(url);
     const sent = await browser.get('/desk/payouts?phase=DONE');
@@ -101,7 +101,7 @@ describe('a session', () => {
     expect([begun.status, begun.headers['location']]).toEqual([303, '/desk/payouts?phase=DONE']);
     expect(browser.setCookies).toEqual([
       expect.stringMatching(
-        /^payouts_desk=[\w-]{43}; Max-Age=28800; Path=\/desk; HttpOnly; SameSite=Strict$/,
+        /^payouts_desk=[\w%]{200,}; Max-Age=28800; Path=\/desk; HttpOnly; SameSite=Strict$/,
       ),
     ]);
     expect((await browser.get(PAGE)).html).toContain('Sign out');
@@ -126,6 +126,7 @@ describe('a session', () => {
       PAYMENTS_ENVIRONMENT: 'sandbox',
       PAYMENTS_BASE_URL: '',
       PAYOUTS_ENCRYPTION_KEYS: newKey('k1'),
+      PAYOUTS_DESK_SESSION_KEYS: newKey('s1'),
     });
     const plain = new DeskBrowser(sandbox);
     await plain.signIn('key-of-desk');
@@ -174,6 +175,40 @@ describe('a session', () => {
     expect([limited.status, limited.headers['retry-after']]).toEqual([429, '6']);
     await clock.advance(6_000);
     expect((await browser.signIn('key-of-desk')).status).toBe(303);
+  });
+});
+
+describe('two API servers with the same session keys', () => {
+  /** The browser of `one`, whose next requests a load balancer sends to `url`. */
+  const movedTo = (url: string, { cookies, formToken }: DeskBrowser) => {
+    const moved = new DeskBrowser(url);
+    for (const [name, value] of cookies) moved.cookies.set(name, value);
+    return Object.assign(moved, { formToken });
+  };
+
+  test('share sessions and forms: a browser may change between them at any time', async () => {
+    const shared = { PAYOUTS_DESK_SESSION_KEYS: newKey('s1') };
+    const [first, second] = [await desk(shared), await desk(shared)];
+    const visitor = new DeskBrowser(first);
+    await visitor.get('/desk/sign-in');
+    const begun = movedTo(second, visitor);
+    expect((await begun.post('/desk/sign-in', { key: 'key-of-desk' })).status).toBe(303);
+    await begun.get(PAGE);
+    const back = movedTo(first, begun);
+    expect((await back.get(PAGE)).status).toBe(404);
+    expect((await movedTo(second, back).post('/desk/sign-out')).status).toBe(303);
+    const stranger = movedTo(await desk({ PAYOUTS_DESK_SESSION_KEYS: newKey('s1') }), back);
+    expect((await stranger.get(PAGE)).status).toBe(303);
+  });
+
+  test('keep the sessions while the key is replaced, and end those of a key that is removed', async () => {
+    const [old, next] = [newKey('s1'), newKey('s2')];
+    const before = await signedIn(await desk({ PAYOUTS_DESK_SESSION_KEYS: old }));
+    const during = movedTo(await desk({ PAYOUTS_DESK_SESSION_KEYS: `${next},${old}` }), before);
+    expect((await during.get(PAGE)).status).toBe(404);
+    const after = await desk({ PAYOUTS_DESK_SESSION_KEYS: next });
+    expect((await movedTo(after, during).get(PAGE)).status).toBe(404);
+    expect((await movedTo(after, before).get(PAGE)).status).toBe(303);
   });
 });
 

@@ -3,7 +3,6 @@
  * processes, a Temporal dev server and the simulator as the provider. What is printed is what the page shows.
  */
 import {
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -17,7 +16,6 @@ import { dirname, join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
-import { anchorsOf } from '../../scripts/markdown.ts';
 import { findTemporalCli } from '../../scripts/setup/temporal-cli.mjs';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import type { Environment } from '../../src/config/environment.ts';
@@ -271,15 +269,5 @@ describe('docs/quickstart.md', () => {
     const examples = [...readme.matchAll(/^```console\n([\s\S]*?)^```$/gm)].map(([, text]) => text);
     expect(examples.length).toBeGreaterThan(0);
     for (const example of examples) expect(markdown).toContain(example);
-  });
-
-  test.each([PAGE, README])('%s links to files and headings that are there', (page) => {
-    const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https:)([^)#]*)(?:#([^)]+))?\)/g)];
-    expect(links.length).toBeGreaterThan(10);
-    for (const [link, file = '', heading] of links) {
-      const target = join(dirname(page), file);
-      expect(existsSync(target), link).toBe(true);
-      if (heading !== undefined) expect(anchorsOf(readFileSync(target, 'utf8')), link).toContain(heading);
-    }
   });
 });

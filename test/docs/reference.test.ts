@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as temporal from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
-import { anchorsOf } from '../../scripts/markdown.ts';
 import {
   CLI_ERRORS,
   CLIENT_CODES,
@@ -16,8 +15,8 @@ import * as client from '../../src/client/index.ts';
 import {
   ENDPOINT_ATTENTION,
   FOLLOW_UP_ATTENTION,
-  OPENING_ATTENTION,
   PAYOUT_ATTENTION,
+  RECEIVING_ACCOUNT_ATTENTION,
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
 } from '../../src/contract/attention-codes.ts';
@@ -89,7 +88,7 @@ describe('attention codes', () => {
 
   test.each([
     ...named(PAYOUT_ATTENTION).map((code) => [code, 'payout'] as const),
-    ...named(OPENING_ATTENTION).map((code) => [code, 'receiving-account'] as const),
+    ...named(RECEIVING_ACCOUNT_ATTENTION).map((code) => [code, 'receiving-account'] as const),
     ...named(TOKEN_ATTENTION).map((code) => [code, 'tokens'] as const),
     ...named(ENDPOINT_ATTENTION).map((code) => [code, 'events'] as const),
     ...[...named(FOLLOW_UP_ATTENTION), ...named(WORKFLOW_ATTENTION)].map(
@@ -201,31 +200,6 @@ describe('metrics', () => {
 test('log events: the code logs each of them', () => {
   const all = source('src/workflows', 'src/workers', 'src/starters/api');
   expect(named(BUSINESS_EVENTS).filter((name) => !all.includes(`'${name}'`))).toEqual([]);
-});
-
-describe('links', () => {
-  test('no two headings have the same anchor', () => {
-    expect(new Set(anchorsOf(page)).size).toBe([...page.matchAll(/^#+ .+$/gm)].length);
-  });
-
-  test('within the page and to headings of other pages', () => {
-    const links = [...page.matchAll(/\]\(([\w.-]*)#([\w-]+)\)/g)];
-    expect(links.length).toBeGreaterThan(10);
-    const dead = links.filter(
-      ([, file, anchor = '']) => !anchorsOf(file ? read(`docs/${file}`) : page).includes(anchor),
-    );
-    expect(dead.map(([link]) => link)).toEqual([]);
-  });
-
-  test('from other pages to headings of this one', () => {
-    const pages = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)];
-    const anchors = anchorsOf(page);
-    const links = pages
-      .filter((name) => name.endsWith('.md'))
-      .flatMap((name) => found(read(name), /reference\.md#([\w-]+)\)/g));
-    expect(links.length).toBeGreaterThan(3);
-    expect(links.filter((anchor) => !anchors.includes(anchor))).toEqual([]);
-  });
 });
 
 test('every command on the page is a verb of the command line', () => {

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { anchorsOf } from '../../scripts/markdown.ts';
 import { SAVED_FILTERS } from '../../scripts/screenshots/saved-filters.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -19,16 +18,6 @@ describe.each(['docs/operations.md', 'docs/alerts.md'])('%s', (path) => {
     const typed = [...read(path).matchAll(/npm run payouts -- ([a-z]+)/g)].map(([, verb]) => verb);
     expect(typed.length).toBeGreaterThan(10);
     expect(typed.filter((verb) => !verbs.has(verb))).toEqual([]);
-  });
-
-  test('every link to a heading leads to one', () => {
-    const links = [...read(path).matchAll(/\]\(([\w./-]*)#([\w-]+)\)/g)];
-    expect(links.length).toBeGreaterThan(10);
-    const dead = links.filter(([, file, anchor = '']) => {
-      const target = file ? join('docs', file) : path;
-      return !anchorsOf(read(target)).includes(anchor);
-    });
-    expect(dead.map(([link]) => link)).toEqual([]);
   });
 
   test('no command or query names an environment', () => {

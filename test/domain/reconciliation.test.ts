@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { OPENING_PHASES, OUTCOMES, PHASES, ROW_OUTCOMES } from '../../src/contract/codes.ts';
+import { OUTCOMES, PHASES, RECEIVING_ACCOUNT_PHASES, ROW_OUTCOMES } from '../../src/contract/codes.ts';
 import type { Money } from '../../src/contract/money.ts';
 import { payoutResultSchema, type Split } from '../../src/contract/payout.ts';
 import { receivingAccountStateSchema } from '../../src/contract/receiving-account.ts';
@@ -22,8 +22,8 @@ import {
   accountIdOf,
   accountMismatch,
   candidateAccounts,
-  newOpeningRecord,
-  openingState,
+  newReceivingAccountRecord,
+  receivingAccountState,
   unsentBackoff,
 } from '../../src/domain/receiving-account.ts';
 import {
@@ -276,19 +276,25 @@ describe('H57 no answer of the provider makes an opening throw', () => {
 
   test('has a state in every phase', () => {
     fc.assert(
-      fc.property(fc.constantFrom(...OPENING_PHASES), lists, lists, times, (phase, listed, before, atMs) => {
-        const record = {
-          ...newOpeningRecord(0),
-          phase,
-          listed,
-          before,
-          lastAskedAtMs: atMs,
-          confirmUntilMs: atMs,
-        };
-        const state = openingState(record, 'r');
-        expect(receivingAccountStateSchema.parse(JSON.parse(JSON.stringify(state)))).toBeTruthy();
-        expect(candidateAccounts(record).every((id) => !before?.includes(id))).toBe(true);
-      }),
+      fc.property(
+        fc.constantFrom(...RECEIVING_ACCOUNT_PHASES),
+        lists,
+        lists,
+        times,
+        (phase, listed, before, atMs) => {
+          const record = {
+            ...newReceivingAccountRecord(0),
+            phase,
+            listed,
+            before,
+            lastAskedAtMs: atMs,
+            confirmUntilMs: atMs,
+          };
+          const state = receivingAccountState(record, 'r');
+          expect(receivingAccountStateSchema.parse(JSON.parse(JSON.stringify(state)))).toBeTruthy();
+          expect(candidateAccounts(record).every((id) => !before?.includes(id))).toBe(true);
+        },
+      ),
     );
   });
 });

@@ -1,8 +1,8 @@
 /** A workflow of another team, in its own namespace, that requests a payout. */
 import { createNexusServiceClient } from '@temporalio/workflow';
-import { type PayoutRequestInput, type PayoutResult, payoutsService } from 'durable-payouts/nexus';
+import { type PayoutRequest, type PayoutResult, payoutsService } from 'durable-payouts/nexus';
 
-export async function payInvoice(endpoint: string, request: PayoutRequestInput): Promise<PayoutResult> {
+export async function payInvoice(endpoint: string, request: PayoutRequest): Promise<PayoutResult> {
   const payouts = createNexusServiceClient({ endpoint, service: payoutsService });
   return payouts.executeOperation('pay', request, { scheduleToCloseTimeout: '1 day' });
 }

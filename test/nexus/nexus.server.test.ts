@@ -133,6 +133,22 @@ test('rejects bad input with every bad field named, and starts nothing', async (
   await expect(world.payouts.state(request)).rejects.toThrow();
 });
 
+test('H220 rejects a target currency that the provider does not take, with the field', async () => {
+  const body = payoutRequest(newPartnerOrderId());
+  const request = {
+    ...body,
+    targetCurrency: 'USD',
+    instructedAmount: { currency: 'USD', amount: '1.00' },
+    receiver: { ...body.receiver, bankAccountCurrency: 'USD' },
+  };
+  const { type, details } = await refusal(invoices(request));
+  expect([type, details]).toEqual([
+    'InvalidPayoutRequest',
+    [[expect.objectContaining({ path: 'targetCurrency' })]],
+  ]);
+  await expect(world.payouts.state(request)).rejects.toThrow();
+});
+
 const IN_EUROS = {
   targetCurrency: 'EUR',
   instructedAmount: { currency: 'EUR', amount: '1.00' },

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OpenAnswer } from '../../src/activities/receiving-account/receiving-account-activities.ts';
 import type { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
-import type { OpeningRequest } from '../../src/contract/receiving-account.ts';
+import type { ReceivingAccountRequest } from '../../src/contract/receiving-account.ts';
 import { unsentBackoff } from '../../src/domain/receiving-account.ts';
 import { accountsOf, openingRequest, untilOpening } from '../support/openings.ts';
 import { type Script, type ScriptedProvider, scriptedProvider } from '../support/scripted-openings.ts';
@@ -43,13 +43,13 @@ const inTurn =
     return typeof answer === 'function' ? answer() : answer;
   };
 
-async function begin(script: Script): Promise<OpeningRequest> {
+async function begin(script: Script): Promise<ReceivingAccountRequest> {
   const request = openingRequest();
   provider.follow(request.payerId, script);
   await accounts.open(request);
   return request;
 }
-const reviewed = (request: OpeningRequest) =>
+const reviewed = (request: ReceivingAccountRequest) =>
   untilOpening(accounts, request, ({ phase }) => phase === 'NEEDS_REVIEW');
 
 describe.concurrent('H115 a later send says nothing about the previous one', () => {

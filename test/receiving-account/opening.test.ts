@@ -5,7 +5,7 @@ import {
   ReceivingAccountConflictError,
   type ReceivingAccounts,
 } from '../../src/client/receiving-accounts.ts';
-import type { OpeningRequest } from '../../src/contract/receiving-account.ts';
+import type { ReceivingAccountRequest } from '../../src/contract/receiving-account.ts';
 import { eventually } from '../support/eventually.ts';
 import { record, replays } from '../support/histories.ts';
 import { accountsOf, openedFor, openingRequest, untilOpening } from '../support/openings.ts';
@@ -56,7 +56,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 /** Applies `fault` to the next send, and returns once it was applied. */
-async function begin(request: OpeningRequest, fault: FaultInput): Promise<void> {
+async function begin(request: ReceivingAccountRequest, fault: FaultInput): Promise<void> {
   injectFault(fault);
   await accounts.open(request);
   await eventually(async () => {

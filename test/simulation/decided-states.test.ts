@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { PayoutWorld, partnerOrderIdOf } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import type { FaultInput } from '../../simulator/index.ts';
-import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 
 const MINUTE = 60_000;
 const by = 'olga';
@@ -14,7 +14,7 @@ beforeAll(async () => {
   workflows = await loadWorkflows(inject('workflowBundle'));
 });
 
-async function scene(more: Partial<PayoutRequestInput> = {}, fault?: FaultInput) {
+async function scene(more: Partial<PayoutRequest> = {}, fault?: FaultInput) {
   const system = new PayoutWorld({ workflows, seed: 1, env: { PAYOUTS_CONFIRMATION_WINDOW: '1s' } });
   const { world, payouts, provider } = system;
   if (fault) provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault });

@@ -4,7 +4,7 @@ import { PayoutWorld, partnerOrderIdOf } from '../../simulation/payouts/payout-w
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { activityTimeoutMs } from '../../src/domain/time.ts';
 
 const SECOND = 1_000;
@@ -30,7 +30,7 @@ interface Scene {
   fault?: FaultInput;
   /** Of every create. */
   always?: FaultInput;
-  more?: Partial<PayoutRequestInput>;
+  more?: Partial<PayoutRequest>;
 }
 
 /** One payout with the default settings. */

@@ -21,7 +21,7 @@ import type { Run } from '../../simulation/temporal/run.ts';
 import { SimulatedWorker } from '../../simulation/temporal/worker.ts';
 import type { FaultRuleInput } from '../../simulator/index.ts';
 import { reconciliationId } from '../../src/contract/ids.ts';
-import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
+import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { replays } from '../support/histories.ts';
 
 const NO_FAULTS = { evicted: 0, lost: 0, failed: 0 };
@@ -77,7 +77,7 @@ async function untilReview(system: PayoutWorld) {
   return stateNow;
 }
 
-async function paid(system: PayoutWorld, more: Partial<PayoutRequestInput> = {}): Promise<Run> {
+async function paid(system: PayoutWorld, more: Partial<PayoutRequest> = {}): Promise<Run> {
   const { world, server, payouts } = system;
   await world.finish(system.start(1, more));
   expect(await world.finish(payouts.result({ partnerOrderId }), HOUR_MS)).toMatchObject({

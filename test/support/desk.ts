@@ -86,24 +86,39 @@ export class DeskBrowser {
   }
 }
 
-/** Uploads rows as a batch, and returns the preview. `start` starts it. */
+/** Uploads rows as a batch, and returns the preview. `start` sends its form. */
 export async function uploadBatch(
   browser: DeskBrowser,
   origin: string,
   rows: readonly object[],
 ): Promise<{ preview: string; start(): Promise<DeskAnswer> }> {
+  const text = rows.map((row) => JSON.stringify(row)).join('\n');
+  const { html } = await upload(browser, origin, text, 'payouts.ndjson');
+  return { preview: html, start: () => browser.post('/desk/batches/start', startFields(html)) };
+}
+
+export async function upload(
+  browser: DeskBrowser,
+  origin: string,
+  file: string | Buffer,
+  name: string,
+): Promise<DeskAnswer> {
   await browser.get('/desk/batches');
   const form = new FormData();
   form.set('formToken', browser.formToken);
   form.set('batchId', newPartnerOrderId());
-  form.set('file', new Blob([rows.map((row) => JSON.stringify(row)).join('\n')]), 'payouts.ndjson');
+  form.set('file', new Blob([Buffer.from(file)]), name);
   const encoded = new Response(form);
   const headers = { 'content-type': encoded.headers.get('content-type') ?? '', origin };
-  const uploaded = await browser.send('POST', '/desk/batches/preview', headers, await encoded.text());
-  const location = String(uploaded.headers['location']);
-  const { html } = await browser.get(location);
-  const upload = new URL(location, origin).searchParams.get('upload') ?? '';
-  return { preview: html, start: () => browser.post('/desk/batches/start', { upload }) };
+  const body = new Uint8Array(await encoded.arrayBuffer());
+  return browser.send('POST', '/desk/batches/preview', headers, body);
+}
+
+/** The hidden fields of the form that starts a batch. */
+export function startFields(preview: string): Record<string, string> {
+  const [, form = ''] = preview.split('action="/desk/batches/start"');
+  const fields = form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
+  return Object.fromEntries([...fields].map(([, field = '', value = '']) => [field, value]));
 }
 
 /** A world with a desk and a browser. Its callers are `desk`, `shop`, and `scoped`, which is limited to `client-2`. */

@@ -1,14 +1,14 @@
 /** Receiving accounts for tests: requests, and the simulator's record of the opened accounts. */
 
 import { ProviderReads } from '../../src/client/reads.ts';
-import { type OpeningRef, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
-import type { OpeningRequest, ReceivingAccountState } from '../../src/contract/receiving-account.ts';
+import { type ReceivingAccountRef, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
+import type { ReceivingAccountRequest, ReceivingAccountState } from '../../src/contract/receiving-account.ts';
 import { eventually } from './eventually.ts';
 
 import { newPartnerOrderId, type TestWorld } from './test-world.ts';
 
 /** Each has its own payer, so that no list contains another's account. */
-export function openingRequest(over: Partial<OpeningRequest> = {}): OpeningRequest {
+export function openingRequest(over: Partial<ReceivingAccountRequest> = {}): ReceivingAccountRequest {
   const number = newPartnerOrderId();
   return { requestId: `r-${number}`, payerId: number, currency: 'USD', usages: ['a-market'], ...over };
 }
@@ -18,7 +18,10 @@ export function accountsOf(world: TestWorld): ReceivingAccounts {
 }
 
 /** The payer's accounts according to the provider. */
-export async function openedFor(world: TestWorld, { payerId, currency }: OpeningRequest): Promise<string[]> {
+export async function openedFor(
+  world: TestWorld,
+  { payerId, currency }: ReceivingAccountRequest,
+): Promise<string[]> {
   const { accountIds } = await new ProviderReads(world.client).receivingBalance('default', payerId, currency);
   return accountIds;
 }
@@ -30,7 +33,7 @@ export function sendsSeen(world: TestWorld): number {
 
 export async function untilOpening(
   accounts: ReceivingAccounts,
-  ref: OpeningRef,
+  ref: ReceivingAccountRef,
   wanted: (state: ReceivingAccountState) => boolean,
 ): Promise<ReceivingAccountState> {
   return eventually(async () => {

@@ -1,6 +1,6 @@
 /** Opens a receiving account: sends at most once if in doubt, and searches the list of accounts. */
 import { activityInfo } from '@temporalio/activity';
-import type { OpaqueRecord, ReceivingAccountRequest } from '../../contract/provider-records.ts';
+import type { OpaqueRecord, ReceivingAccountBody } from '../../contract/provider-records.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';
 import {
   IllegalParameterError,
@@ -31,7 +31,7 @@ import type { CallerOptions } from '../shared/execution.ts';
 import { asFailure, nullOn } from '../shared/failures.ts';
 
 export interface OpenAccount extends SendGuard {
-  request: ReceivingAccountRequest;
+  request: ReceivingAccountBody;
 }
 
 /** The result of an opening. If the activity fails instead, the outcome is unknown. */

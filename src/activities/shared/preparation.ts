@@ -7,10 +7,9 @@ import type { EventType } from '../../contract/codes.ts';
 import type { FieldError } from '../../contract/failures.ts';
 import { appName, type CheckResult, checkBody } from '../../contract/fields.ts';
 import { apiTaskQueue, payoutWorkflowId, receivingAccountWorkflowId } from '../../contract/ids.ts';
-import { storedResultSchema } from '../../contract/payout.ts';
 import { type CheckedPayoutRequest, checkPayoutRequest } from '../../contract/payout-request.ts';
 import { checkReceivingAccount } from '../../contract/receiving-account.ts';
-import type { FollowUpRequest } from '../../contract/reconciliation.ts';
+import { followUpRequestSchema } from '../../contract/reconciliation.ts';
 import type { WorkerDescription } from '../../contract/workflows.ts';
 import type { PayoutSettings } from '../../domain/payout-record.ts';
 import { requiresApproval } from '../../domain/permissions.ts';
@@ -23,26 +22,9 @@ import { onlyHere, type Principal, type StartFacts, wrongWorker } from './execut
 import { invalid, NOT_CONFIGURED, notHere, otherId, refuse, userMissing } from './failures.ts';
 import type { LeaseLooks } from './lease-looks.ts';
 
-/** 31 December 9999. */
-const MAX_TIME_MS = 253_402_300_799_999;
 const MAX_HINT_PAUSE_MS = 60_000;
 
 const ownerSchema = z.object({ environment: z.string(), app: appName });
-
-/** All that the workflow reads, because it does not check the request again. */
-const followUpSchema = z.object({
-  environment: z.string().optional(),
-  app: appName,
-  openId: z.string().optional(),
-  clientId: z.string().min(1),
-  partnerOrderId: z.string().min(1),
-  payerId: z.string().min(1),
-  orderId: z.string().optional(),
-  outcome: storedResultSchema.shape.outcome,
-  splits: storedResultSchema.shape.splits,
-  endedAtMs: z.number().min(0).max(MAX_TIME_MS),
-  metadata: storedResultSchema.shape.metadata,
-}) satisfies z.ZodType<FollowUpRequest>;
 
 export interface Prepared<Request> {
   request: Request;
@@ -172,7 +154,7 @@ function readPlan({ env, applications }: WorkerConfig, app: unknown): ReadPlan {
 
 function followUpPlan(config: WorkerConfig, request: unknown): FollowUpPlan {
   const { env } = config;
-  const parsed = checkBody(followUpSchema, request);
+  const parsed = checkBody(followUpRequestSchema, request);
   if (!parsed.ok) throw invalid(parsed.errors);
   const { app } = parsed.value;
   refuse(notHere(config, app, parsed.value.environment));

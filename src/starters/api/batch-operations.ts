@@ -1,26 +1,12 @@
 /** Starts and reads batches. */
 import { z } from 'zod';
 import type { NewBatch } from '../../client/checked-batch.ts';
-import { batchId } from '../../contract/batch.ts';
-import { LISTED_OUTCOMES, PHASES, ROW_OUTCOMES } from '../../contract/codes.ts';
-import { appName } from '../../contract/fields.ts';
+import { batchId, batchStateSchema } from '../../contract/batch.ts';
+import { appName, stored } from '../../contract/fields.ts';
 import type { Service } from '../../service/service.ts';
 import { appQuery, empty, fileForm, noBody, type Operation, operation, wait } from './operation.ts';
 
-const count = z.int().min(0);
-
-const batchState = z.object({
-  ...{ app: z.string(), batchId: z.string(), count },
-  phase: z.enum(['RECEIVING', 'PAYING', 'DONE']),
-  ...{ sentence: z.string(), nextStep: z.string(), canceled: z.boolean() },
-  ...{ added: count, started: count, joined: count, done: count, rejected: count, needingAttention: count },
-  missing: z.array(z.object({ offset: count, count })),
-  phases: z.partialRecord(z.enum(PHASES), count),
-  outcomes: z.record(z.enum(ROW_OUTCOMES), count),
-  rows: z.record(z.enum(LISTED_OUTCOMES), z.array(count)),
-});
-
-export const stateBody = z.object({ state: batchState });
+export const stateBody = z.object({ state: stored(batchStateSchema) });
 
 const identity = { app: appName.default('default'), batchId };
 const batchBody = z

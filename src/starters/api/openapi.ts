@@ -1,15 +1,20 @@
 /** The OpenAPI document, generated from the schemas that validate requests. */
 import { z } from 'zod';
-import { codesOf, OPENING_ATTENTION, PAYOUT_ATTENTION } from '../../contract/attention-codes.ts';
-import { EVENT_TYPES, type EventType, OPENING_REASON_CODES, REASON_CODES } from '../../contract/codes.ts';
+import { codesOf, PAYOUT_ATTENTION, RECEIVING_ACCOUNT_ATTENTION } from '../../contract/attention-codes.ts';
+import {
+  EVENT_TYPES,
+  type EventType,
+  REASON_CODES,
+  RECEIVING_ACCOUNT_REASON_CODES,
+} from '../../contract/codes.ts';
 import { eventSchema, meaningOf } from '../../contract/events.ts';
 import { descriptionOf, jsonSchema } from '../../contract/json-schema.ts';
 import { payoutResultSchema, payoutStateSchema } from '../../contract/payout.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
 import { PROBLEM_KINDS, PROBLEMS, problemSchema, problemType } from '../../contract/problems.ts';
 import {
+  receivingAccountRequestSchema,
   receivingAccountResultSchema,
-  receivingAccountSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
 import { type Content, OPEN_ROUTES, type OpenRoute } from './open-routes.ts';
@@ -19,16 +24,16 @@ const NAMED = {
   PayoutRequest: payoutRequestSchema,
   PayoutState: payoutStateSchema,
   PayoutResult: payoutResultSchema,
-  ReceivingAccountRequest: receivingAccountSchema,
+  ReceivingAccountRequest: receivingAccountRequestSchema,
   ReceivingAccountState: receivingAccountStateSchema,
   ReceivingAccountResult: receivingAccountResultSchema,
   Problem: problemSchema,
   ...{
     ReasonCode: codes(REASON_CODES, 'why a payout has no payment: `reason.code` of a result'),
-    OpeningReasonCode: codes(OPENING_REASON_CODES, 'why no receiving account was opened'),
+    ReceivingAccountReasonCode: codes(RECEIVING_ACCOUNT_REASON_CODES, 'why no receiving account was opened'),
     PayoutAttentionCode: codes(codesOf(PAYOUT_ATTENTION), 'why a payout needs attention: `reasons[].code`'),
-    OpeningAttentionCode: codes(
-      codesOf(OPENING_ATTENTION),
+    ReceivingAccountAttentionCode: codes(
+      codesOf(RECEIVING_ACCOUNT_ATTENTION),
       'why a receiving account request needs attention',
     ),
   },

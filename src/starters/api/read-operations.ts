@@ -1,7 +1,7 @@
 /** Quotes, accounts and receiving accounts: a worker reads them from the provider, and no money moves. */
 import { z } from 'zod';
 import { REASON_CODES } from '../../contract/codes.ts';
-import { appName, balanceAnswer, currency, identifier, moneyAnswer, text } from '../../contract/fields.ts';
+import { appName, balanceSchema, currency, identifier, moneySchema, text } from '../../contract/fields.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
 import { accountId, payer } from '../../contract/receiving-account.ts';
 import type { Service } from '../../service/service.ts';
@@ -10,11 +10,11 @@ import { empty, noBody, type Operation, operation } from './operation.ts';
 const quoted = z.strictObject({
   quote: z.strictObject({
     lockRateId: z.string(),
-    available: balanceAnswer.exactOptional(),
+    available: balanceSchema.exactOptional(),
     exchangeRate: z.string(),
     originCurrency: z.string(),
     targetCurrency: z.string(),
-    ...{ pay: moneyAnswer, target: moneyAnswer, fee: moneyAnswer },
+    ...{ pay: moneySchema, target: moneySchema, fee: moneySchema },
   }),
   problem: z
     .strictObject({ code: z.enum(REASON_CODES), message: z.string() })
@@ -27,7 +27,7 @@ const accounts = z.strictObject({
   accounts: z.array(
     z.strictObject({
       ...{ accountType: z.string(), currency: z.string(), status: z.string() },
-      ...{ available: balanceAnswer.exactOptional(), frozen: balanceAnswer.exactOptional() },
+      ...{ available: balanceSchema.exactOptional(), frozen: balanceSchema.exactOptional() },
     }),
   ),
   unread: z
@@ -36,7 +36,7 @@ const accounts = z.strictObject({
     .describe("Rows of the provider's answer that could not be read"),
 });
 
-const balance = z.strictObject({ balance: balanceAnswer.exactOptional(), accountIds: z.array(z.string()) });
+const balance = z.strictObject({ balance: balanceSchema.exactOptional(), accountIds: z.array(z.string()) });
 
 const detail = z
   .record(z.string(), z.unknown())

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { ownId } from '../../contract/fields.ts';
 import {
   accountId,
+  receivingAccountRequestSchema,
   receivingAccountResultSchema,
-  receivingAccountSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
 import type { Service } from '../../service/service.ts';
@@ -41,7 +41,7 @@ export function receivingAccountOperations(service: Service): Operation[] {
         response: { status: 202, description: 'The request is started, or was already', schema: started },
         problems: { 409: 'requestId belongs to a request with another body' },
       },
-      { params: empty, query: empty, body: receivingAccountSchema },
+      { params: empty, query: empty, body: receivingAccountRequestSchema },
       ({ caller, body }) => service.openReceivingAccount(caller, body),
     ),
     snapshotOperation(REQUEST, (caller, id, waiting) => service.receivingAccount(caller, id, waiting)),

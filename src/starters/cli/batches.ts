@@ -1,85 +1,135 @@
 /**
- * `batch FILE`: starts a batch. The same command again continues it, or shows its progress. `batch list`, `status` and
- * `cancel`: existing batches.
+ * `batch FILE` starts a batch. The same command again continues it, or shows its progress. `batch list`, `status` and
+ * `cancel` are for existing batches.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Batches } from '../../client/batches.ts';
+import type { Command } from '@commander-js/extra-typings';
+import type { Batches } from '../../client/batches.ts';
 import type { BatchRef, CheckedBatch } from '../../client/checked-batch.ts';
 import type { BatchFilter } from '../../client/lists.ts';
-import { type BatchResult, type BatchState, rowsDigest } from '../../contract/batch.ts';
+import type { BatchResult, BatchState } from '../../contract/batch.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../contract/codes.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
-import { changeDetector } from '../../temporal/queries.ts';
-import { type Answer, EXIT } from './answer.ts';
-import type { Page } from './options.ts';
-import { collect, listAnswer } from './pages.ts';
-import { showProgress } from './progress.ts';
+import { APP, confirmed, ID, long, quick, STARTED_BY, YES } from './command.ts';
+import { collect, listOutput, type Page, paged } from './lists.ts';
+import { EXIT, type Output } from './output.ts';
 import type { Session } from './session.ts';
 import { colors, facts, grid } from './text.ts';
 
 const WATCH_INTERVAL_MS = 1_000;
 
-export interface BatchOptions {
-  app: string;
-  batchId?: string;
-  watch?: true;
-  by?: string;
+export function batchCommands(program: Command): void {
+  const batch = program
+    .command('batch')
+    .description(
+      'pay all rows of FILE: CSV, NDJSON or a JSON array; its subcommands are for existing batches',
+    )
+    .argument('<file>')
+    .addOption(APP)
+    .addOption(YES)
+    .option('--batch-id <id>', 'the id of the batch; by default derived from the rows')
+    .addOption(STARTED_BY)
+    .option('--watch', 'show the progress and wait for the end')
+    .action(
+      long(async (file, options) => {
+        const { checkedBatch } = await import('../../client/checked-batch.ts');
+        const { paymentText, withPayouts } = await import('./files.ts');
+        const checked = await withPayouts(file, (payouts) =>
+          checkedBatch({ app: options.app, batchId: 'unnamed', payouts, lines: payouts.lines }),
+        );
+        return confirmed(options, paymentText(checked.rows), (session) => pay(session, checked, options));
+      }),
+    );
+  batch
+    .command('status')
+    .description('show the state of a batch')
+    .addArgument(ID)
+    .addOption(APP)
+    .action(
+      quick((batchId, { app }) => async ({ batches }) => {
+        const ref = { app, batchId };
+        return batchOutput(ref, await batches.state(ref));
+      }),
+    );
+  batch
+    .command('cancel')
+    .description('stop starting rows of a batch; payouts that were already started continue')
+    .addArgument(ID)
+    .addOption(APP)
+    .addOption(YES)
+    .action(
+      long((batchId, { app, yes }) =>
+        confirmed({ yes }, `cancel batch ${batchId}`, async ({ batches }) => {
+          const ref = { app, batchId };
+          return batchOutput(ref, await batches.cancelOpen(ref));
+        }),
+      ),
+    );
+  paged(batch.command('list'))
+    .description('list batches')
+    .option('--open', 'only open batches')
+    .action(
+      long(
+        ({ limit, cursor, ...filter }) =>
+          (session) =>
+            list(session, filter, { limit, cursor }),
+      ),
+    );
 }
 
-export async function batch(
-  session: Session,
+interface BatchOptions {
+  app: string;
+  batchId?: string | undefined;
+  watch?: true | undefined;
+  by?: string | undefined;
+}
+
+async function pay(
+  { batches, withDeadline }: Session,
   checked: Pick<CheckedBatch, 'rows' | 'lines'>,
   options: BatchOptions,
-): Promise<Answer> {
+): Promise<Output> {
+  const { showProgress } = await import('./progress.ts');
   const { rows } = checked;
-  const ref = { app: options.app, batchId: options.batchId ?? idOf(rows) };
-  const batches = batchesOf(session);
+  const ref = { app: options.app, batchId: options.batchId ?? (await idOf(rows)) };
   const bar = showProgress(progressLine);
   try {
     const state = await batches.start({ ...ref, payouts: rows, startedBy: options.by }, bar.show);
-    if (!options.watch) return answer(ref, state, checked);
-    await watch(session, batches, ref, bar.show);
+    if (!options.watch) return batchOutput(ref, state, checked);
+    await watch(batches, ref, bar.show, withDeadline);
   } finally {
     bar.end();
   }
   const result = await batches.result(ref);
   const isPaid = result.outcomes.SUCCESS === result.count;
-  return { ...answer(ref, result, checked), exitCode: isPaid ? EXIT.ok : EXIT.notPaid };
+  return { ...batchOutput(ref, result, checked), exitCode: isPaid ? EXIT.ok : EXIT.notPaid };
 }
 
-export async function list(session: Session, filter: BatchFilter, page: Page): Promise<Answer> {
-  const { rows, nextCursor } = await collect(page, async (request) => {
-    const found = await session.withDeadline(() => batchesOf(session).listPage(filter, request));
-    const { batches, ...rest } = found;
-    return { rows: batches, ...rest };
+async function list({ batches, withDeadline }: Session, filter: BatchFilter, page: Page): Promise<Output> {
+  const found = await collect(page, async (request) => {
+    const next = await withDeadline(() => batches.listPage(filter, request));
+    return { rows: next.batches, nextCursor: next.nextCursor };
   });
-  const cells = rows.map((row) => [row.batchId, row.app, row.startedAt, row.endedAt ?? '', row.workflow]);
+  const cells = found.rows.map((row) => [
+    row.batchId,
+    row.app,
+    row.startedAt,
+    row.endedAt ?? '',
+    row.workflow,
+  ]);
   const text =
-    rows.length === 0 ? 'no batches' : grid(['batch', 'app', 'started', 'ended', 'workflow'], cells);
-  return listAnswer('batches', page, rows, text, nextCursor);
-}
-
-export async function status(session: Session, ref: BatchRef): Promise<Answer> {
-  const { withDeadline } = session;
-  return answer(ref, await withDeadline(() => batchesOf(session).state(ref)));
-}
-
-/** Stops starting rows. Refused if the batch has ended. */
-export async function cancel(session: Session, ref: BatchRef): Promise<Answer> {
-  return answer(ref, await batchesOf(session).cancelOpen(ref));
-}
-
-function batchesOf({ client, environment, targetCurrencies, withDeadline }: Session): Batches {
-  return new Batches({ client, environment, targetCurrencies, withDeadline });
+    cells.length === 0 ? 'no batches' : grid(['batch', 'app', 'started', 'ended', 'workflow'], cells);
+  return listOutput('batches', page, found, text);
 }
 
 async function watch(
-  { withDeadline }: Session,
   batches: Batches,
   ref: BatchRef,
   show: (state: BatchState) => void,
+  withDeadline: Session['withDeadline'],
 ): Promise<void> {
+  const { changeDetector } = await import('../../temporal/queries.ts');
   const hasChanged = changeDetector(batches.handle(ref));
   for (; ; await sleep(WATCH_INTERVAL_MS)) {
     if (!(await withDeadline(hasChanged))) continue;
@@ -90,15 +140,16 @@ async function watch(
 }
 
 /** Derived from the rows, so that the same file is the same batch. */
-function idOf(rows: readonly CheckedPayoutRequest[]): string {
+async function idOf(rows: readonly CheckedPayoutRequest[]): Promise<string> {
+  const { rowsDigest } = await import('../../contract/batch.ts');
   return createHash('sha256').update(rowsDigest(rows)).digest('hex').slice(0, 16);
 }
 
-function answer(
+function batchOutput(
   ref: BatchRef,
   result: BatchResult & Partial<BatchState>,
   { rows, lines = [] }: Pick<CheckedBatch, 'rows' | 'lines'> = { rows: [] },
-): Answer {
+): Output {
   const counts = ROW_OUTCOMES.flatMap((outcome): [string, string][] =>
     result.outcomes[outcome] > 0 ? [[outcome, String(result.outcomes[outcome])]] : [],
   );

@@ -1,29 +1,22 @@
-/** `completion bash|zsh`: a script that completes verbs, options and files. It starts no process for each completion. */
-import { Argument, type Command, Option } from 'commander';
-import { OUTCOMES, PHASES } from '../../contract/codes.ts';
+/** `completion bash|zsh`: a script that completes commands, options and files. It starts no process for each completion. */
+import { Argument, type Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 
-/** Options with values to choose from. */
-const VALUES: Readonly<Record<string, readonly string[]>> = {
-  '--phase': PHASES,
-  '--outcome': OUTCOMES,
-  '--not-created': ['end', 'retry'],
-};
 /** What each shell needs first. bash's script also runs in zsh. */
 const PRELUDES: Readonly<Record<string, string>> = {
   bash: '',
   zsh: 'autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n',
 };
 
-/** A verb with those above it, such as `account open`; empty for the program. */
+/** A name with those above it, such as `account open`; empty for the program. */
 interface Words {
-  verb: string;
+  name: string;
   /** Its subcommands, or the values of its argument. */
   words: string[];
   options: string[];
   takesFile: boolean;
 }
 
-export function completionVerb(program: Command): void {
+export function completionCommand(program: Command): void {
   program
     .command('completion')
     .description('print the completion script of a shell: source <(payouts completion bash)')
@@ -33,33 +26,37 @@ export function completionVerb(program: Command): void {
 
 function script(program: Command): string {
   const all = wordsOf(program, '');
-  const verbs = all.filter(({ verb }) => verb !== '').map(({ verb }) => `'${verb}'`);
-  const files = all.filter(({ takesFile }) => takesFile).map(({ verb }) => `'${verb}':*`);
-  const withValue = optionsWithValue(program);
-  const free = withValue.filter((name) => !(name in VALUES));
-  const values = Object.entries(VALUES).map(([name, known]) => `    ${name}) words='${known.join(' ')}' ;;`);
+  const verbs = all.filter(({ name }) => name !== '').map(({ name }) => `'${name}'`);
+  const files = all.filter(({ takesFile }) => takesFile).map(({ name }) => `'${name}':*`);
+  const options = optionsOf(program).filter(({ required, optional }) => required || optional);
+  const withValue = [...new Set(options.flatMap(({ long }) => long ?? []))];
+  const chosen = new Map(
+    options.flatMap(({ long, argChoices }) => (long && argChoices ? [[long, argChoices]] : [])),
+  );
+  const free = withValue.filter((name) => !chosen.has(name));
+  const values = Array.from(chosen, ([name, known]) => `    ${name}) words='${known.join(' ')}' ;;`);
   const words = all.map(
-    (one) => `    '${one.verb}') words='${one.words.join(' ')}' options='${one.options.join(' ')}' ;;`,
+    (one) => `    '${one.name}') words='${one.words.join(' ')}' options='${one.options.join(' ')}' ;;`,
   );
   return `_payouts() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
-  local verb='' words='' options='' i
+  local name='' words='' options='' i
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "\${COMP_WORDS[i]}" in
       ${withValue.join('|')}) ((i += 1)); continue ;;
     esac
-    case "\${verb:+$verb }\${COMP_WORDS[i]}" in
-      ${verbs.join('|')}) verb="\${verb:+$verb }\${COMP_WORDS[i]}" ;;
+    case "\${name:+$name }\${COMP_WORDS[i]}" in
+      ${verbs.join('|')}) name="\${name:+$name }\${COMP_WORDS[i]}" ;;
     esac
   done
-  case "$verb" in
+  case "$name" in
 ${words.join('\n')}
   esac
   case "$previous" in
 ${values.join('\n')}
     ${free.join('|')}) words='' ;;
     *)
-      case "$verb:$current" in
+      case "$name:$current" in
         *:-*) words="$options" ;;
         ${files.join('|')})
           COMPREPLY=($(compgen -W "$words" -- "$current"))
@@ -75,24 +72,21 @@ complete -F _payouts payouts
 `;
 }
 
-function wordsOf(command: Command, verb: string): Words[] {
+function wordsOf(command: CommandUnknownOpts, name: string): Words[] {
   const { commands, registeredArguments } = command;
   const names = commands.map((one) => one.name());
   const choices = registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
   return [
     {
-      verb,
+      name,
       words: names.length > 0 ? names : choices,
       options: [...command.options, new Option('--help')].flatMap(({ long }) => long ?? []),
       takesFile: registeredArguments.some((argument) => argument.name() === 'file'),
     },
-    ...commands.flatMap((one) => wordsOf(one, verb === '' ? one.name() : `${verb} ${one.name()}`)),
+    ...commands.flatMap((one) => wordsOf(one, name === '' ? one.name() : `${name} ${one.name()}`)),
   ];
 }
 
-function optionsWithValue(command: Command): string[] {
-  const own = command.options.flatMap(({ long, required, optional }) =>
-    required || optional ? (long ?? []) : [],
-  );
-  return [...new Set([...own, ...command.commands.flatMap(optionsWithValue)])];
+function optionsOf(command: CommandUnknownOpts): Option[] {
+  return [...command.options, ...command.commands.flatMap(optionsOf)];
 }

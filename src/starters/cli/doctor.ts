@@ -2,15 +2,21 @@
  * `doctor`: checks everything that payouts need, and which open points of the specification hold. Each check says what it
  * found and what to do. What this machine cannot determine is `unknown`.
  */
-import { ConfigError, type Environment } from '../../config/environment.ts';
+import { ConfigError } from '../../config/environment.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../contract/open-points.ts';
 import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
 import { messageOf } from '../../temporal/client-errors.ts';
-import { type Answer, EXIT } from './answer.ts';
-import { type Check, type ClockOffsets, compareClocks, problem, type Verdict } from './doctor/check.ts';
-import { CannotGoOn, Checks, TEMPORAL } from './doctor/checks.ts';
+import {
+  CannotGoOn,
+  type Check,
+  Checks,
+  type ClockOffsets,
+  compareClocks,
+  problem,
+  TEMPORAL,
+  type Verdict,
+} from './doctor/checks.ts';
 import { checkKeys } from './doctor/keys.ts';
-import { checkPriorities } from './doctor/priorities.ts';
 import {
   checkProvider,
   checkTokens,
@@ -18,20 +24,29 @@ import {
   providerNotChecked,
   rateLimitUsedUp,
 } from './doctor/provider.ts';
-import { checkSharedSettings } from './doctor/shared-settings.ts';
-import { checkNamespace, checkSearchAttributes, checkVersion } from './doctor/temporal.ts';
-import { checkVersions } from './doctor/versions.ts';
-import { checkLease, checkPause, checkTaskQueues } from './doctor/workers.ts';
-import { checkReconciliation, checkWorkflowTasks } from './doctor/workflows.ts';
-import type { Session } from './session.ts';
+import {
+  checkNamespace,
+  checkPriorities,
+  checkReconciliation,
+  checkSearchAttributes,
+  checkVersion,
+  checkWorkflowTasks,
+} from './doctor/temporal.ts';
+import {
+  checkLease,
+  checkPause,
+  checkSharedSettings,
+  checkTaskQueues,
+  checkVersions,
+} from './doctor/workers.ts';
+import { EXIT, type Output } from './output.ts';
+import { Session } from './session.ts';
 import { colors, grid, wrap } from './text.ts';
 
 export interface DoctorOptions {
   app: string;
   target: ProbeTarget;
   openId?: string | undefined;
-  /** Prints nothing before the end. */
-  json: boolean;
 }
 
 const SECONDS = 1_000;
@@ -50,13 +65,14 @@ const PROVIDER = {
     'the provider may not answer (docs/alerts.md, PayoutsProviderUnreachable), or the call may wait for its turn under the rate limit (PayoutsCallsWait)',
 };
 
-export async function doctor(session: Session, options: DoctorOptions): Promise<Answer> {
-  const show = (check: Check) => void (options.json || process.stdout.write(`${line(check)}\n`));
-  const checks = new Checks(session, show);
+export async function doctor({ json, ...given }: Session, options: DoctorOptions): Promise<Output> {
+  const environment = given.environment ?? 'test';
+  const show = (check: Check) => void (json || process.stdout.write(`${line(check)}\n`));
+  const checks = new Checks(new Session({ ...given, environment }), show);
   const clocks: ClockOffsets = {};
   let probe: ProbeResult | undefined;
   try {
-    await examine(session.environment ?? 'test', options.app, checks, clocks);
+    await examine(environment, options.app, checks, clocks);
     probe = await examineProvider(options, checks);
   } catch (error) {
     if (!(error instanceof CannotGoOn)) throw error;
@@ -64,18 +80,18 @@ export async function doctor(session: Session, options: DoctorOptions): Promise<
       checks.add(providerNotChecked(error.message));
   }
   checks.add(compareClocks({ ...clocks, provider: probe?.clock }));
-  const answer = report(checks.all, probe);
-  if (options.json) return answer;
+  const output = report(checks.all, probe);
+  if (json) return output;
   const rest = table(probe?.findings ?? []);
   if (rest !== '') process.stdout.write(`\n${rest}\n`);
-  return { ...answer, isPrinted: true };
+  return { ...output, isPrinted: true };
 }
 
-/** The answer if there is no connection to Temporal. */
-export function connectionReport(error: unknown, variables: Environment): Answer {
+/** The output if there is no connection to Temporal. */
+export function connectionReport(error: unknown): Output {
   if (error instanceof ConfigError)
     return report([problem('encryption keys', error.message, 'docs/operations.md, Encryption keys')]);
-  const address = variables['TEMPORAL_ADDRESS'] || 'the default address';
+  const address = process.env['TEMPORAL_ADDRESS'] || 'the default address';
   const advice = 'start Temporal, or correct TEMPORAL_ADDRESS (or TEMPORAL_PROFILE)';
   return report([problem('Temporal', `no response from ${address}: ${messageOf(error)}`, advice)]);
 }
@@ -122,12 +138,8 @@ async function examineWorkers(
   checks.add(
     await checks.run('rate-limit lease', WORKER, (session) => checkLease(session, environment, app)),
   );
-  checks.add(
-    await checks.run('shared settings', WORKER, (session) => checkSharedSettings(session, environment, app)),
-  );
-  checks.add(
-    await checks.run('create calls', TEMPORAL_ONLY, (session) => checkPause(session, environment, app)),
-  );
+  checks.add(await checks.run('shared settings', WORKER, (session) => checkSharedSettings(session, app)));
+  checks.add(await checks.run('create calls', TEMPORAL_ONLY, (session) => checkPause(session, app)));
   checks.add(
     await checks.run('reconciliation', TEMPORAL_ONLY, (session) => checkReconciliation(session, environment)),
   );
@@ -148,7 +160,7 @@ async function examineProvider(
   return probe;
 }
 
-function report(checks: readonly Check[], probe?: ProbeResult): Answer {
+function report(checks: readonly Check[], probe?: ProbeResult): Output {
   const findings = probe?.findings ?? [];
   const healthy =
     !checks.some(({ verdict }) => verdict === 'problem') &&

@@ -1,13 +1,93 @@
-/** The verbs below `events`. */
-import { type EndpointRef, Events, type ListedEndpoint, type Resent } from '../../client/events.ts';
-import type { PayoutRef } from '../../client/payouts.ts';
+/** `events`: lists events and endpoints, sends events again, tests and enables endpoints. */
+import { type Command, Option } from '@commander-js/extra-typings';
+import type { ListedEndpoint, PublishedEvent, Resent } from '../../client/events.ts';
 import type { EndpointState } from '../../contract/events.ts';
-import { type Answer, EXIT, UsageError } from './answer.ts';
-import type { Session } from './session.ts';
+import { APP, confirmed, DECIDED_BY, long, matching, ownId, quick, time, YES } from './command.ts';
+import { EXIT, type Output, UsageError } from './output.ts';
 import { attentionText, colors, facts, grid } from './text.ts';
 
-export async function endpoints(session: Session, app: string): Promise<Answer> {
-  const found = await session.withDeadline(() => eventsOf(session).endpoints(app));
+const endpointName = matching(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lowercase letters, digits and hyphens');
+const PAYOUT = new Option('--payout <id>', 'the events of this payout').argParser(ownId);
+const ENDPOINT = new Option('--endpoint <name>', 'the name of the endpoint').argParser(endpointName);
+const ONE_ENDPOINT = ['--endpoint <name>', 'the name of the endpoint', endpointName] as const;
+
+export function eventCommands(program: Command): void {
+  const events = program
+    .command('events')
+    .description('list, send again and test the events that endpoints get');
+  events
+    .command('list', { isDefault: true })
+    .description('list the endpoints, the events of a payout, or what waits for one endpoint')
+    .addOption(APP)
+    .addOption(PAYOUT)
+    .addOption(ENDPOINT)
+    .action(
+      quick(({ app, payout: partnerOrderId, endpoint }) => {
+        if (partnerOrderId !== undefined && endpoint !== undefined)
+          throw new UsageError('give either --payout or --endpoint');
+        return async ({ events: known }) => {
+          if (partnerOrderId !== undefined)
+            return publishedOutput(await known.ofPayout({ app, partnerOrderId }));
+          if (endpoint !== undefined) return endpointOutput(await known.endpoint({ app, endpoint }));
+          return endpointsOutput(await known.endpoints(app));
+        };
+      }),
+    );
+  events
+    .command('resend')
+    .description('send events again, under the same ids: of a payout, or all since a time to one endpoint')
+    .addOption(APP)
+    .addOption(YES)
+    .addOption(PAYOUT)
+    .addOption(ENDPOINT)
+    .option('--since <time>', 'events of this time or day (UTC) or later', time)
+    .action(
+      long(({ app, yes, payout: partnerOrderId, endpoint, since }) => {
+        if (partnerOrderId !== undefined && endpoint === undefined && since === undefined)
+          return confirmed({ yes }, `send the events of payout ${partnerOrderId} again`, async (session) =>
+            resentOutput(
+              await session.withDeadline(() => session.events.resendPayout({ app, partnerOrderId })),
+            ),
+          );
+        if (partnerOrderId !== undefined || endpoint === undefined || since === undefined)
+          throw new UsageError('give either --payout ID, or --endpoint NAME and --since TIME');
+        return confirmed({ yes }, `send all events since ${since} to ${endpoint} again`, async (session) =>
+          resentOutput(await session.events.resendSince({ app, endpoint }, since)),
+        );
+      }),
+    );
+  events
+    .command('test')
+    .description('send a test event to an endpoint now')
+    .addOption(APP)
+    .requiredOption(...ONE_ENDPOINT)
+    .action(
+      quick(({ app, endpoint }) => async ({ events: known }) => {
+        const outcome = await known.test({ app, endpoint });
+        if (outcome.kind === 'delivered')
+          return { json: outcome, text: `${endpoint} accepted ${outcome.id}` };
+        const reason =
+          outcome.kind === 'gone' ? 'HTTP_410' : 'reason' in outcome ? outcome.reason : outcome.kind;
+        return { json: outcome, text: `${endpoint} failed: ${reason}`, exitCode: EXIT.refused };
+      }),
+    );
+  events
+    .command('enable')
+    .description('let a disabled endpoint get events again, and send what waits')
+    .addOption(APP)
+    .addOption(YES)
+    .requiredOption(...ONE_ENDPOINT)
+    .addOption(DECIDED_BY)
+    .action(
+      quick(({ app, yes, endpoint, by }) =>
+        confirmed({ yes }, `enable endpoint ${endpoint}`, async ({ events: known }) =>
+          endpointOutput(await known.enable({ app, endpoint }, by)),
+        ),
+      ),
+    );
+}
+
+function endpointsOutput(found: readonly ListedEndpoint[]): Output {
   const head = ['endpoint', 'waiting', 'delivered', 'last delivered', 'last failure', 'state'];
   return { json: found, text: found.length === 0 ? 'no endpoints' : grid(head, found.map(row)) };
 }
@@ -20,11 +100,7 @@ function row(listed: ListedEndpoint): string[] {
   return [endpoint, `${waiting}`, `${delivered}`, lastDeliveredAt, failure, state];
 }
 
-export async function endpoint(session: Session, ref: EndpointRef): Promise<Answer> {
-  return endpointAnswer(await session.withDeadline(() => eventsOf(session).endpoint(ref)));
-}
-
-function endpointAnswer(state: EndpointState): Answer {
+function endpointOutput(state: EndpointState): Output {
   const { endpoint: name, sentence, waiting, delivered, lost, lastDeliveredAt, lastFailure, next } = state;
   const lines = facts([
     ['endpoint', name],
@@ -41,42 +117,12 @@ function endpointAnswer(state: EndpointState): Answer {
   return { json: state, text: [lines, ...state.reasons.map(attentionText), ...table].join('\n') };
 }
 
-export async function ofPayout(session: Session, ref: PayoutRef): Promise<Answer> {
-  const found = await session.withDeadline(() => eventsOf(session).ofPayout(ref));
+function publishedOutput(found: readonly PublishedEvent[]): Output {
   const rows = found.map(({ id, type, timestamp }) => [timestamp, type, id]);
   return { json: found, text: rows.length === 0 ? 'no events' : grid(['published', 'type', 'event'], rows) };
 }
 
-export async function resendPayout(session: Session, ref: PayoutRef): Promise<Answer> {
-  return resentAnswer(await session.withDeadline(() => eventsOf(session).resendPayout(ref)));
-}
-
-/** Reads many workflows, so it has no deadline. */
-export async function resendSince(session: Session, ref: EndpointRef, since: string): Promise<Answer> {
-  return resentAnswer(await eventsOf(session).resendSince(ref, since));
-}
-
-function resentAnswer(resent: Resent): Answer {
+function resentOutput(resent: Resent): Output {
   const { events, endpoints: names } = resent;
   return { json: resent, text: `${events} events are sent again to ${names.join(', ') || 'no endpoint'}` };
-}
-
-export async function test(session: Session, ref: EndpointRef): Promise<Answer> {
-  const outcome = await session.withDeadline(() => eventsOf(session).test(ref));
-  const isDelivered = outcome.kind === 'delivered';
-  const reason = outcome.kind === 'gone' ? 'HTTP_410' : 'reason' in outcome ? outcome.reason : outcome.kind;
-  return {
-    json: outcome,
-    text: isDelivered ? `${ref.endpoint} accepted ${outcome.id}` : `${ref.endpoint} failed: ${reason}`,
-    exitCode: isDelivered ? EXIT.ok : EXIT.refused,
-  };
-}
-
-export async function enable(session: Session, ref: EndpointRef, by: string): Promise<Answer> {
-  return endpointAnswer(await session.withDeadline(() => eventsOf(session).enable(ref, by)));
-}
-
-function eventsOf({ client, environment }: Session): Events {
-  if (environment === undefined) throw new UsageError('PAYMENTS_ENVIRONMENT is missing');
-  return new Events({ client, environment });
 }

@@ -1,4 +1,4 @@
-/** Maps errors of the client library and of Temporal's client to failures of a verb. */
+/** Maps errors of the client library and of Temporal's client to failures of a command. */
 import {
   ServiceError,
   WorkflowFailedError,
@@ -17,7 +17,7 @@ import {
 } from '../../temporal/client-errors.ts';
 import { TemporalSetupError } from '../../temporal/connection.ts';
 import { WorkflowStuckError } from '../../temporal/queries.ts';
-import { EXIT, type Failure, invalidInput, NotConfirmedError } from './answer.ts';
+import { EXIT, type Failure, invalidInput, NotConfirmedError } from './output.ts';
 
 const OTHER_KEYS =
   'this machine cannot decrypt what the workers encrypt: set PAYOUTS_ENCRYPTION_KEYS to their keys';

@@ -1,12 +1,21 @@
-/** Reads the files of arguments. Everything in a file is validated before anything is done. */
+/** Reads the files of arguments: payouts, the request of a receiving account, a policy of approvals. Everything in a file is validated before anything is done. */
 import { readFileSync } from 'node:fs';
+import { InvalidPayoutRequestError, requireValid } from '../../client/invalid-request.ts';
+import { type ApprovalsFile, readApprovals } from '../../config/cli-config.ts';
+import { checkBody } from '../../contract/fields.ts';
+import { totalsByCurrency } from '../../contract/money.ts';
+import { type CheckedPayoutRequest, payoutRequestSchema } from '../../contract/payout-request.ts';
+import {
+  type CheckedReceivingAccountRequest,
+  checkReceivingAccount,
+} from '../../contract/receiving-account.ts';
 import { NotJsonError, readPlainJson } from '../../payments/exact-json.ts';
 import { BatchFile } from '../batch-file/batch-file.ts';
 import { BatchFileError } from '../batch-file/rows.ts';
-import { UsageError } from './answer.ts';
+import { UsageError } from './output.ts';
 
 /** `-` is standard input. */
-export function readBytes(file: string): Buffer {
+function readBytes(file: string): Buffer {
   try {
     return readFileSync(file === '-' ? 0 : file);
   } catch {
@@ -36,4 +45,47 @@ export async function withPayouts<T>(
     if (error instanceof BatchFileError) throw new UsageError(`${file}: ${error.message}`);
     throw error;
   }
+}
+
+/** Throws `InvalidPayoutRequestError` for the first invalid payout. */
+export async function checkedRequests(payouts: BatchFile): Promise<CheckedPayoutRequest[]> {
+  const bodies: unknown[] = [];
+  for await (const body of payouts) bodies.push(body);
+  return bodies.map((body, row) => {
+    const checked = checkBody(payoutRequestSchema, body);
+    if (checked.ok) return checked.value;
+    const { [row]: line } = payouts.lines;
+    throw new InvalidPayoutRequestError(
+      bodies.length === 1
+        ? checked.errors
+        : checked.errors.map(({ path, message }) => ({
+            path: `${row}.${path}`,
+            message,
+            ...(line !== undefined && { line }),
+          })),
+    );
+  });
+}
+
+/** The payouts of a JSON file: one, or a list. */
+export async function requestsOf(file: string): Promise<CheckedPayoutRequest[]> {
+  return withPayouts(file, checkedRequests, 'json');
+}
+
+export function openingOf(file: string): CheckedReceivingAccountRequest {
+  return requireValid(checkReceivingAccount(readJson(file)));
+}
+
+/** The policy of `settings --approvals`. */
+export function approvalsOf(path: string): ApprovalsFile {
+  const file = readApprovals(path);
+  if (!file.ok) throw new UsageError(file.problems.join('\n'));
+  return file.value;
+}
+
+/** `pay 3 payouts (4800.00 CNY, 20.00 USD)`. */
+export function paymentText(requests: readonly CheckedPayoutRequest[]): string {
+  const totals = totalsByCurrency(requests.map(({ instructedAmount }) => instructedAmount));
+  const sums = totals.map(({ amount, currency }) => `${amount} ${currency}`).join(', ');
+  return `pay ${requests.length} ${requests.length === 1 ? 'payout' : 'payouts'} (${sums})`;
 }

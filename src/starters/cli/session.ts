@@ -1,84 +1,170 @@
-/** Runs one verb: connects to Temporal, runs it, prints its answer or its failure, and disconnects. */
+/** Runs a command: connects to Temporal, asks a person where needed, prints the output or the failure, and disconnects. */
+import { createInterface } from 'node:readline/promises';
 import type { Client } from '@temporalio/client';
-import { Payouts } from '../../client/payouts.ts';
+import { followUpResultOf } from '../../client/acknowledgements.ts';
+import { Allowances } from '../../client/allowances.ts';
+import { Batches } from '../../client/batches.ts';
+import { Events } from '../../client/events.ts';
+import { Pauses } from '../../client/pauses.ts';
+import { type PayoutRef, Payouts } from '../../client/payouts.ts';
+import { RateLimits } from '../../client/rate-limits.ts';
 import { ProviderReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
-import { withProfile } from '../../config/cli-config.ts';
+import { SharedSettingsOf } from '../../client/shared-settings.ts';
+import { Tokens } from '../../client/tokens.ts';
 import { clientConfig } from '../../config/client-config.ts';
-import type { Environment } from '../../config/environment.ts';
 import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
 import { boundedCalls, connectClient } from '../../temporal/connection.ts';
-import { type Answer, print, UsageError } from './answer.ts';
-import { printFailure } from './print-failure.ts';
+import type { Change, Work } from './command.ts';
+import { NotConfirmedError, type Output, print, printFailure, UsageError } from './output.ts';
 
 /** Long enough for a worker that has to call the provider. */
 const TIMEOUT_MS = 30_000;
 /** A wait for a result consists of calls that Temporal answers after about twenty seconds if nothing has happened. */
 const LONGEST_CALL_MS = 60_000;
+/** Every other environment, and none, may be production. */
+const HARMLESS: readonly (string | undefined)[] = ['test', 'sandbox'];
+const { clock } = PROCESS_SURROUNDINGS;
 
-export interface Session {
+interface Target {
   client: Client;
   namespace: string;
   address: string;
-  environment: string | undefined;
-  targetCurrencies: readonly string[];
-  /** The variables of this process or of the profile. */
-  variables: Environment;
-  payouts: Payouts;
-  reads: ProviderReads;
-  receivingAccounts: ReceivingAccounts;
-  /** For every call except the wait for a result. */
-  withDeadline<T>(call: () => Promise<T>): Promise<T>;
+  environment?: string | undefined;
+  targetCurrencies?: readonly string[] | undefined;
+  json?: boolean;
 }
 
-export interface SessionOptions {
+export class Session {
+  readonly client: Client;
+  readonly namespace: string;
+  readonly address: string;
+  readonly environment: string | undefined;
+  /** The output is JSON. */
+  readonly json: boolean;
+  readonly #targetCurrencies: readonly string[] | undefined;
+
+  constructor({ client, namespace, address, environment, targetCurrencies, json = false }: Target) {
+    this.client = client;
+    this.namespace = namespace;
+    this.address = address;
+    this.environment = environment;
+    this.json = json;
+    this.#targetCurrencies = targetCurrencies;
+  }
+
+  /** Gives a call its own half minute, in a command that makes many. */
+  readonly withDeadline = <T>(call: () => Promise<T>): Promise<T> =>
+    this.client.withDeadline(Date.now() + TIMEOUT_MS, call);
+
+  get payouts(): Payouts {
+    return new Payouts(this.#starter);
+  }
+
+  get batches(): Batches {
+    return new Batches({ ...this.#starter, withDeadline: this.withDeadline });
+  }
+
+  get receivingAccounts(): ReceivingAccounts {
+    return new ReceivingAccounts(this.#starter);
+  }
+
+  get reads(): ProviderReads {
+    return new ProviderReads(this.client);
+  }
+
+  get tokens(): Tokens {
+    return new Tokens(this.client);
+  }
+
+  get events(): Events {
+    return new Events(this.#named);
+  }
+
+  get pauses(): Pauses {
+    return new Pauses(this.#named);
+  }
+
+  get rateLimits(): RateLimits {
+    return new RateLimits(this.client, this.#named.environment);
+  }
+
+  get allowances(): Allowances {
+    return new Allowances(this.client, this.#named.environment, clock);
+  }
+
+  get sharedSettings(): SharedSettingsOf {
+    return new SharedSettingsOf(this.client, this.#named.environment);
+  }
+
+  /** The result of the follow-up so far. Undefined if the payout has none, or Temporal no longer keeps it. */
+  followUpOf({ app = 'default', partnerOrderId }: PayoutRef) {
+    return this.withDeadline(() => followUpResultOf(this.client, { app, partnerOrderId }));
+  }
+
+  get #starter() {
+    const { client, environment } = this;
+    return { client, environment, targetCurrencies: this.#targetCurrencies };
+  }
+
+  get #named() {
+    const { client, environment } = this;
+    if (environment === undefined) throw new UsageError('PAYMENTS_ENVIRONMENT is missing');
+    return { client, environment };
+  }
+}
+
+export type OnConnectionFailure = (error: unknown) => Output | Promise<Output>;
+
+interface SessionOptions {
   json: boolean;
-  profile: string | undefined;
+  /** The work has half a minute. */
+  isQuick?: boolean;
+  /** Answers if there is no connection, for a command that diagnoses it. */
+  onConnectionFailure?: OnConnectionFailure | undefined;
 }
 
-export type OnConnectionFailure = (error: unknown, variables: Environment) => Answer;
-
-/** `onConnectionFailure` answers if there is no connection, for a verb that diagnoses it. */
 export async function inSession(
-  { json, profile }: SessionOptions,
-  verb: (session: Session) => Promise<Answer>,
-  onConnectionFailure?: OnConnectionFailure,
+  step: Work | Change,
+  { json, isQuick, onConnectionFailure }: SessionOptions,
 ): Promise<void> {
-  let variables: Environment | undefined;
   let close: (() => Promise<void>) | undefined;
   try {
-    variables = variablesOf(profile);
-    const config = clientConfig(variables);
-    const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = config;
-    const { connection, client, namespace, address } = await connectClient({
-      environment: variables,
-      connection: { interceptors: [boundedCalls(PROCESS_SURROUNDINGS.clock, LONGEST_CALL_MS)] },
+    const { PAYMENTS_ENVIRONMENT, PAYMENTS_TARGET_CURRENCIES } = clientConfig(process.env);
+    const { connection, ...connected } = await connectClient({
+      connection: { interceptors: [boundedCalls(clock, LONGEST_CALL_MS)] },
     });
     close = () => connection.close();
-    const session: Session = {
-      client,
-      namespace,
-      address,
-      environment,
-      targetCurrencies,
-      variables,
-      payouts: new Payouts({ client, environment, targetCurrencies }),
-      reads: new ProviderReads(client),
-      receivingAccounts: new ReceivingAccounts({ client, environment }),
-      withDeadline: (call) => connection.withDeadline(Date.now() + TIMEOUT_MS, call),
-    };
-    print(await verb(session), json);
+    const session = new Session({
+      ...connected,
+      environment: PAYMENTS_ENVIRONMENT,
+      targetCurrencies: PAYMENTS_TARGET_CURRENCIES,
+      json,
+    });
+    const { change, work } = typeof step === 'function' ? { work: step } : step;
+    if (change !== undefined) await confirm(session, change);
+    print(await (isQuick ? session.withDeadline(() => work(session)) : work(session)), json);
   } catch (error) {
-    if (onConnectionFailure && variables && close === undefined)
-      print(onConnectionFailure(error, variables), json);
+    if (onConnectionFailure && close === undefined) print(await onConnectionFailure(error), json);
     else await printFailure(error, json);
   } finally {
     await close?.();
   }
 }
 
-function variablesOf(profile: string | undefined): Environment {
-  const read = withProfile(process.env, profile);
-  if (read.ok) return read.value;
-  throw new UsageError(read.problems.join('\n'));
+/** Throws `UsageError` if there is no terminal to ask on, and `NotConfirmedError` unless the answer is yes. */
+async function confirm({ environment, address, namespace }: Session, change: string): Promise<void> {
+  if (HARMLESS.includes(environment)) return;
+  const where = environment ?? 'an environment that PAYMENTS_ENVIRONMENT does not name';
+  const about = `About to ${change} in ${where}, through ${namespace} at ${address}.`;
+  if (!process.stdin.isTTY || !process.stderr.isTTY)
+    throw new UsageError(`${about} There is no terminal to confirm this on: add --yes`);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
+  try {
+    const answer = await Promise.race([terminal.question(`${about}\nContinue? [y/N] `), closed]);
+    if (!/^y(es)?$/i.test(answer.trim())) throw new NotConfirmedError('not confirmed; nothing was done');
+  } finally {
+    terminal.close();
+  }
 }

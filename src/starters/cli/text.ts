@@ -1,5 +1,4 @@
-/** Formats answers as text. */
-
+/** Formats outputs as text. */
 import Table from 'cli-table3';
 import pc from 'picocolors';
 import type { Pausable } from '../../client/pauses.ts';

@@ -12,11 +12,15 @@ import {
   setHandler,
 } from '@temporalio/workflow';
 import type {
-  OpeningRequest,
+  ReceivingAccountRequest,
   ReceivingAccountResult,
   ReceivingAccountState,
 } from '../../contract/receiving-account.ts';
-import { type OpeningResolution, openingStateQuery, resolveOpeningUpdate } from '../../contract/workflows.ts';
+import {
+  type ReceivingAccountResolution,
+  receivingAccountStateQuery,
+  resolveReceivingAccountUpdate,
+} from '../../contract/workflows.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import { accountMismatch, candidateAccounts } from '../../domain/receiving-account.ts';
 import { asked, checks, findEarlierSend, orBadInput } from '../shared/calls.ts';
@@ -33,7 +37,9 @@ import { runFacts, startFacts } from '../shared/run-facts.ts';
 import { OpeningRun } from './opening-run.ts';
 import { confirmOpening, earlierSend, listBefore, send } from './send.ts';
 
-export async function openReceivingAccount(request: OpeningRequest): Promise<ReceivingAccountResult> {
+export async function openReceivingAccount(
+  request: ReceivingAccountRequest,
+): Promise<ReceivingAccountResult> {
   const run = new OpeningRun();
   installOpeningHandlers(run);
   run.prepared = await CancellationScope.nonCancellable(() =>
@@ -91,11 +97,14 @@ async function open(run: OpeningRun): Promise<ReceivingAccountResult> {
 }
 
 function installOpeningHandlers(run: OpeningRun): void {
-  setHandler(openingStateQuery, () => run.state);
-  onUpdate(run, resolveOpeningUpdate, shielded(resolve), resolveProblem);
+  setHandler(receivingAccountStateQuery, () => run.state);
+  onUpdate(run, resolveReceivingAccountUpdate, shielded(resolve), resolveProblem);
 }
 
-async function resolve(run: OpeningRun, decision: OpeningResolution): Promise<ReceivingAccountState> {
+async function resolve(
+  run: OpeningRun,
+  decision: ReceivingAccountResolution,
+): Promise<ReceivingAccountState> {
   run.isResolving = true;
   try {
     run.resolution = decision.created
@@ -111,7 +120,7 @@ async function resolve(run: OpeningRun, decision: OpeningResolution): Promise<Re
   return run.state;
 }
 
-function resolveProblem(run: OpeningRun, decision: OpeningResolution): string | undefined {
+function resolveProblem(run: OpeningRun, decision: ReceivingAccountResolution): string | undefined {
   const problem = deciderProblem(decision);
   if (problem) return problem;
   const { phase } = run.record;
@@ -124,7 +133,7 @@ function resolveProblem(run: OpeningRun, decision: OpeningResolution): string | 
   );
 }
 
-function candidatesProblem(decision: OpeningResolution, current: string[]): string | undefined {
+function candidatesProblem(decision: ReceivingAccountResolution, current: string[]): string | undefined {
   if (decision.created || decision.candidates === undefined) return undefined;
   return isSameSet(decision.candidates, current)
     ? undefined

@@ -1,25 +1,29 @@
 /** The state of one opening, shared by its steps. */
 import { CancellationScope, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
-import type { OpeningAttentionCode } from '../../contract/attention-codes.ts';
-import type { OpeningPhase } from '../../contract/codes.ts';
+import type { ReceivingAccountAttentionCode } from '../../contract/attention-codes.ts';
+import type { ReceivingAccountPhase } from '../../contract/codes.ts';
 import { ownIdOf } from '../../contract/ids.ts';
 import type {
-  CheckedOpeningRequest,
-  OpeningReason,
+  CheckedReceivingAccountRequest,
+  ReceivingAccountReason,
   ReceivingAccountResult,
   ReceivingAccountState,
 } from '../../contract/receiving-account.ts';
-import type { OpeningResolution } from '../../contract/workflows.ts';
-import { accountIdOf, newOpeningRecord, openingState } from '../../domain/receiving-account.ts';
+import type { ReceivingAccountResolution } from '../../contract/workflows.ts';
+import {
+  accountIdOf,
+  newReceivingAccountRecord,
+  receivingAccountState,
+} from '../../domain/receiving-account.ts';
 import { flagLines, showAttention } from '../shared/attention.ts';
 import type { CallSettings } from '../shared/calls.ts';
 import { RequestRun } from '../shared/run-facts.ts';
 
-export class OpeningRun extends RequestRun<CheckedOpeningRequest, OpeningAttentionCode> {
-  readonly record = newOpeningRecord(workflowInfo().startTime.getTime());
+export class OpeningRun extends RequestRun<CheckedReceivingAccountRequest, ReceivingAccountAttentionCode> {
+  readonly record = newReceivingAccountRecord(workflowInfo().startTime.getTime());
   /** A person's decision in review and the account that was checked, until the review acts on it. */
   resolution:
-    | { decision: OpeningResolution; account?: Record<string, unknown>; voidedBy?: string }
+    | { decision: ReceivingAccountResolution; account?: Record<string, unknown>; voidedBy?: string }
     | undefined;
   /** A `resolve` update is checking the account that a person named. */
   isResolving = false;
@@ -34,10 +38,13 @@ export class OpeningRun extends RequestRun<CheckedOpeningRequest, OpeningAttenti
   }
 
   get state(): ReceivingAccountState {
-    return openingState(this.record, this.prepared?.request.requestId ?? ownIdOf(workflowInfo().workflowId));
+    return receivingAccountState(
+      this.record,
+      this.prepared?.request.requestId ?? ownIdOf(workflowInfo().workflowId),
+    );
   }
 
-  enter(phase: OpeningPhase): void {
+  enter(phase: ReceivingAccountPhase): void {
     this.record.phase = phase;
     this.show();
   }
@@ -71,7 +78,7 @@ export class OpeningRun extends RequestRun<CheckedOpeningRequest, OpeningAttenti
     return { ...this.ended('OPENED'), ...(accountId !== undefined && { accountId }), account, learnedBy };
   }
 
-  notOpened(reason: OpeningReason): ReceivingAccountResult {
+  notOpened(reason: ReceivingAccountReason): ReceivingAccountResult {
     return { ...this.ended('NOT_OPENED'), reason };
   }
 

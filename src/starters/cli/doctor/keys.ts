@@ -1,16 +1,22 @@
-/** Whether this machine and the workers can decrypt each other's payloads. */
+/**
+ * Whether this machine and the workers can decrypt each other's payloads. Each run of `workerProbe` tells which workers took
+ * its tasks, and what they made of the payloads.
+ */
+import { randomUUID } from 'node:crypto';
+import type { WorkflowHandle } from '@temporalio/client';
+import type { Payload } from '@temporalio/common';
 import { tsToMs } from '@temporalio/common/lib/time.js';
-import type { Environment } from '../../../config/environment.ts';
 import { encryptionKeys } from '../../../config/keys.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
-import type { WorkerDescription } from '../../../contract/workflows.ts';
+import type { ClockOffset, WorkerDescription, WorkflowSignatures } from '../../../contract/workflows.ts';
+import { clockOffset } from '../../../domain/time.ts';
+import { UnknownKeyError } from '../../../encryption/key-ring.ts';
+import { keyIdOf } from '../../../encryption/payload-codec.ts';
+import { isUnserved } from '../../../temporal/client-errors.ts';
 import type { Session } from '../session.ts';
-import { type Check, type CheckWithClock, ok, problem } from './check.ts';
-import { type KeyProbe, probeKeys } from './key-probe.ts';
+import { type Check, type CheckWithClock, ok, problem, until, WORKFLOW_TASKS } from './checks.ts';
 
 const CHECK = 'encryption keys';
-/** `TASK_QUEUE_TYPE_WORKFLOW` */
-const WORKFLOW_TASKS = 1;
 /** A poll lasts up to a minute. Temporal lists a worker for minutes after its last one. */
 const POLLS_MS = 70_000;
 /** After the first probe. Temporal chooses the worker of each probe, so there is no certainty to ask every worker. */
@@ -42,7 +48,7 @@ export async function checkKeys(session: Session): Promise<CheckWithClock> {
     for (const one of ended)
       if (one.status === 'fulfilled' && one.value.kind !== 'unanswered') probes.push(one.value);
   }
-  return verdictOf(probes, unasked(workers, probes).length, session.variables);
+  return verdictOf(probes, unasked(workers, probes).length);
 }
 
 function unasked(workers: readonly string[], probes: readonly KeyProbe[]): string[] {
@@ -50,9 +56,9 @@ function unasked(workers: readonly string[], probes: readonly KeyProbe[]): strin
 }
 
 /** The identities of the workers that poll for workflows. */
-async function pollingWorkers({ client, namespace, withDeadline }: Session): Promise<string[]> {
+async function pollingWorkers({ client, namespace }: Session): Promise<string[]> {
   const request = { namespace, taskQueue: { name: PAYOUTS_TASK_QUEUE }, taskQueueType: WORKFLOW_TASKS };
-  const { pollers } = await withDeadline(() => client.workflowService.describeTaskQueue(request));
+  const { pollers } = await client.workflowService.describeTaskQueue(request);
   const seen = (pollers ?? []).map(({ identity, lastAccessTime }) => ({
     identity: identity ?? '',
     atMs: lastAccessTime ? tsToMs(lastAccessTime) : 0,
@@ -64,7 +70,6 @@ async function pollingWorkers({ client, namespace, withDeadline }: Session): Pro
 function verdictOf(
   probes: readonly Exclude<KeyProbe, { kind: 'unanswered' }>[],
   notAsked: number,
-  variables: Environment,
 ): CheckWithClock {
   const described = probes.filter((probe) => probe.kind === 'described');
   const faults = probes.filter((probe) => probe.kind !== 'described');
@@ -73,8 +78,8 @@ function verdictOf(
   const clock = described[0]?.clock;
   const check =
     faults.length === 0
-      ? ok(CHECK, `${matchText(good, variables)}${unaskedText(notAsked)}`)
-      : faultCheck({ faults, bad: [...bad], good: namesOf(good), notAsked, variables });
+      ? ok(CHECK, `${matchText(good)}${unaskedText(notAsked)}`)
+      : faultCheck({ faults, bad: [...bad], good: namesOf(good), notAsked });
   return { check, ...(clock !== undefined && { clock }) };
 }
 
@@ -83,11 +88,10 @@ interface Faults {
   bad: readonly string[];
   good: readonly string[];
   notAsked: number;
-  variables: Environment;
 }
 
-function faultCheck({ faults, bad, good, notAsked, variables }: Faults): Check {
-  const texts = [...new Set(faults.map((fault) => faultText(fault, variables)))];
+function faultCheck({ faults, bad, good, notAsked }: Faults): Check {
+  const texts = [...new Set(faults.map((fault) => faultText(fault)))];
   const others = good.length === 0 ? '' : `; ${workersText(good)}: no fault`;
   const logs = `the log of ${workersText(bad)} names the cause, usually a missing key`;
   const advice =
@@ -97,9 +101,9 @@ function faultCheck({ faults, bad, good, notAsked, variables }: Faults): Check {
   return problem(CHECK, `${texts.join('; ')}${others}${unaskedText(notAsked)}`, advice);
 }
 
-function faultText(fault: Fault, variables: Environment): string {
+function faultText(fault: Fault): string {
   const { worker } = fault;
-  const own = ownKeys(variables);
+  const own = ownKeys();
   if (fault.kind === 'unreadable')
     return fault.lacks === undefined
       ? `this machine (${own}) cannot decrypt what worker ${worker} encrypts: it has no key, or another key with the same id`
@@ -111,7 +115,7 @@ function faultText(fault: Fault, variables: Environment): string {
 }
 
 /** Workers with the same keys share a text. */
-function matchText(described: readonly Described[], variables: Environment): string {
+function matchText(described: readonly Described[]): string {
   if (described.every(({ description }) => description.payloadKeys.length === 0))
     return 'payloads are not encrypted: a test on loopback';
   const workersOf = new Map<string, Described[]>();
@@ -120,7 +124,7 @@ function matchText(described: readonly Described[], variables: Environment): str
     workersOf.set(keys, [...(workersOf.get(keys) ?? []), one]);
   }
   const texts = [...workersOf].map(([keys, workers]) => `${workersText(namesOf(workers))}: ${keys}`);
-  return [`match; this machine: ${ownKeys(variables)}`, ...texts].join('; ');
+  return [`match; this machine: ${ownKeys()}`, ...texts].join('; ');
 }
 
 function keysText({ payloadKeys, tokenKeys, authorizationKeys }: WorkerDescription): string {
@@ -142,6 +146,109 @@ function unaskedText(count: number): string {
   return `; ${count === 1 ? 'one more worker was' : `${count} more workers were`} not asked`;
 }
 
-function ownKeys(variables: Environment): string {
-  return encryptionKeys(variables).payloads?.ids.join(', ') ?? 'no key';
+function ownKeys(): string {
+  return encryptionKeys(process.env).payloads?.ids.join(', ') ?? 'no key';
+}
+
+const POLL_INTERVAL_MS = 200;
+const TIMEOUT_MS = 30_000;
+/** `WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE`: also of a payload that cannot be decrypted. */
+const UNHANDLED_FAILURE = 14;
+const KEY_ID = /^[\w.-]{1,64}$/;
+
+type Handle = WorkflowHandle<WorkflowSignatures['workerProbe']>;
+type Events = NonNullable<Awaited<ReturnType<Handle['fetchHistory']>>['events']>;
+
+/** Workers by their Temporal identity. */
+type KeyProbe =
+  | { kind: 'described'; worker: string; description: WorkerDescription; clock: ClockOffset }
+  /**
+   * A worker cannot process what this machine or, if `from` names one, another worker encrypted. `uses`: the key that it
+   * encrypts with itself.
+   */
+  | { kind: 'failed'; worker: string; from: string | undefined; uses: string | undefined }
+  /** This machine cannot decrypt what the worker encrypted. */
+  | { kind: 'unreadable'; worker: string; lacks: string | undefined }
+  | { kind: 'unanswered' };
+
+/** Starts `workerProbe`, whose argument and result are encrypted like a payout's: this proves the keys both ways. */
+async function probeKeys({ client }: Session): Promise<KeyProbe> {
+  const probe: Handle = await client.workflow.start<WorkflowSignatures['workerProbe']>('workerProbe', {
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowId: `worker-probe:${randomUUID()}`,
+    workflowExecutionTimeout: '1 minute',
+    args: ['doctor'],
+  });
+  const found = await until(() => look(probe), POLL_INTERVAL_MS, TIMEOUT_MS);
+  if (found === undefined || found.kind === 'failed')
+    await probe.terminate('no longer needed').catch(() => undefined);
+  return found ?? { kind: 'unanswered' };
+}
+
+/** A worker that cannot decrypt a payload fails its task, again and again. Undefined if no worker has done anything yet. */
+async function look(probe: Handle): Promise<KeyProbe | undefined> {
+  const { events } = await probe.fetchHistory();
+  const all = events ?? [];
+  const failed = all.findLast(
+    ({ workflowTaskFailedEventAttributes: task }) => task?.cause === UNHANDLED_FAILURE,
+  );
+  if (failed) {
+    const { identity, failure } = failed.workflowTaskFailedEventAttributes ?? {};
+    return failureOf(identity, activityWorker(all), failure);
+  }
+  if (all.some((event) => event.workflowExecutionCompletedEventAttributes)) return read(probe, all);
+  return all.some((event) => event.activityTaskScheduledEventAttributes)
+    ? failedActivity(probe, all)
+    : undefined;
+}
+
+/** Failed attempts of an activity are not in the history. */
+async function failedActivity(probe: Handle, events: Events): Promise<KeyProbe | undefined> {
+  const { raw } = await probe.describe();
+  const [activity] = raw.pendingActivities ?? [];
+  const failure = activity?.lastFailure;
+  // A worker that is frozen, or shuts down, is asked again, or another one.
+  if (!failure || failure.timeoutFailureInfo || failure.canceledFailureInfo) return undefined;
+  return failureOf(activity.lastWorkerIdentity, workflowWorker(events), failure);
+}
+
+/** The worker encrypts the message of its failure. */
+function failureOf(
+  worker: string | null | undefined,
+  from: string | undefined,
+  failure: { encodedAttributes?: Payload | null } | null | undefined,
+): KeyProbe {
+  const uses = failure?.encodedAttributes ? keyIdOf(failure.encodedAttributes) : undefined;
+  const isId = uses !== undefined && KEY_ID.test(uses);
+  return { kind: 'failed', worker: worker || 'unknown', from, uses: isId ? uses : undefined };
+}
+
+/** Of a probe that has completed. */
+async function read(probe: Handle, events: Events): Promise<KeyProbe> {
+  const last = workflowWorker(events) ?? 'unknown';
+  const { startTime, closeTime } = await probe.describe();
+  try {
+    const description = await probe.result();
+    const clock = clockOffset(description.nowMs, startTime.getTime(), (closeTime ?? new Date()).getTime());
+    return { kind: 'described', worker: activityWorker(events) ?? last, description, clock };
+  } catch (error) {
+    if (isUnserved(error)) throw error;
+    return {
+      kind: 'unreadable',
+      worker: last,
+      lacks: error instanceof UnknownKeyError ? error.keyId : undefined,
+    };
+  }
+}
+
+/** The worker that described itself. */
+function activityWorker(events: Events): string | undefined {
+  const completed = events.findLast((event) => event.activityTaskCompletedEventAttributes);
+  return completed?.activityTaskCompletedEventAttributes?.identity ?? undefined;
+}
+
+/** The worker that did the last workflow task. */
+function workflowWorker(events: Events): string | undefined {
+  const completed = events.findLast((event) => event.workflowTaskCompletedEventAttributes);
+  return completed?.workflowTaskCompletedEventAttributes?.identity ?? undefined;
 }

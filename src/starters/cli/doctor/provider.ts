@@ -1,11 +1,11 @@
 /** The provider and the tokens for it. Only workers call the provider, so a worker checks it. */
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
-import { type ListedToken, Tokens, type UnreadToken } from '../../../client/tokens.ts';
+import type { ListedToken, UnreadToken } from '../../../client/tokens.ts';
 import { tokenWorkflowId } from '../../../contract/ids.ts';
 import type { ProbeResult, ProbeTarget } from '../../../contract/workflows.ts';
 import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
 import type { Session } from '../session.ts';
-import { type Check, ok, problem, unknown, until } from './check.ts';
+import { type Check, ok, problem, unknown, until } from './checks.ts';
 
 export const PROVIDER_CHECK = 'provider';
 const MAX_TOKENS = 100;
@@ -23,13 +23,13 @@ const POLL_INTERVAL_MS = 500;
 const NO_TOKEN = ['TOKEN_EXPIRED', 'NO_TOKEN', 'REFUSED'];
 
 export async function checkProvider(
-  { reads, withDeadline }: Session,
+  { reads }: Session,
   app: string,
   target: ProbeTarget,
   openId?: string,
 ): Promise<{ check: Check; probe?: ProbeResult }> {
   try {
-    const probe = await withDeadline(() => reads.probe(app, target, openId));
+    const probe = await reads.probe(app, target, openId);
     const { ok: isReached, detail } = probe.reached;
     const advice = probe.limited ? RATE_LIMITED : UNREACHABLE;
     return {
@@ -81,9 +81,9 @@ export async function checkTokens(
 }
 
 /** Undefined if the application's first token has not come. */
-function fetchedTokens({ client, withDeadline }: Session, app: string): Promise<ListedToken[] | undefined> {
+function fetchedTokens({ tokens: known }: Session, app: string): Promise<ListedToken[] | undefined> {
   const look = async () => {
-    const tokens = await withDeadline(() => new Tokens(client).list(app, MAX_TOKENS));
+    const tokens = await known.list(app, MAX_TOKENS);
     return tokens.some(isBeingFetched) ? undefined : tokens;
   };
   return until(look, POLL_INTERVAL_MS, FIRST_TOKEN_MS);
@@ -95,8 +95,8 @@ function isBeingFetched(token: ListedToken): boolean {
 }
 
 /** The renewal flags a failure only after a minute of retries. Temporal has the last failure before that. */
-async function whyNotFetched({ client, withDeadline }: Session, app: string): Promise<string> {
-  const { raw } = await withDeadline(() => client.workflow.getHandle(tokenWorkflowId(app)).describe());
+async function whyNotFetched({ client }: Session, app: string): Promise<string> {
+  const { raw } = await client.workflow.getHandle(tokenWorkflowId(app)).describe();
   const failed = raw.pendingActivities?.find(({ lastFailure }) => lastFailure);
   const { loadedDataConverter } = client.options;
   const error = await decodeOptionalFailureToOptionalError(loadedDataConverter, failed?.lastFailure);

@@ -1,36 +1,55 @@
-/** Temporal: its version, the namespace and its retention, the search attributes. */
-import { isGrpcServiceError } from '@temporalio/client';
+/**
+ * Temporal: its version, the namespace and its retention, the search attributes, priorities, stuck workflows, and the
+ * schedule of the reconciliation.
+ */
+import { randomUUID } from 'node:crypto';
+import { isGrpcServiceError, ScheduleNotFoundError } from '@temporalio/client';
 import { followUpsMs } from '../../../config/client-config.ts';
-import { DAY_MS, HOUR_MS } from '../../../domain/time.ts';
-import { isUnserved } from '../../../temporal/client-errors.ts';
+import { reconciliationId } from '../../../contract/ids.ts';
+import { describeFailingWorkflow } from '../../../domain/reconciliation.ts';
+import { clockOffset, DAY_MS, HOUR_MS } from '../../../domain/time.ts';
+import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
+import { findFailingWorkflows, knownFailingWorkflows } from '../../../temporal/failing-workflows.ts';
 import {
   missingSearchAttributes,
   namespaceCommand,
   registrationCommand,
 } from '../../../temporal/namespace.ts';
 import type { Session } from '../session.ts';
-import { type Check, checkOrUnknown, ok, problem, unknown } from './check.ts';
-import { TEMPORAL } from './checks.ts';
+import {
+  type Check,
+  type CheckWithClock,
+  checkOrUnknown,
+  ok,
+  problem,
+  TEMPORAL,
+  unknown,
+  until,
+  WORKFLOW_TASKS,
+} from './checks.ts';
 
 /** gRPC status code. */
 const NOT_FOUND = 5;
 /** A follow-up needs the history of the payout until its last check is done. */
 const MARGIN_MS = DAY_MS;
 
-export async function checkVersion({ client, address, withDeadline }: Session): Promise<Check> {
-  const { serverVersion } = await withDeadline(() => client.workflowService.getSystemInfo({}));
+export async function checkVersion({ client, address }: Session): Promise<Check> {
+  const { serverVersion } = await client.workflowService.getSystemInfo({});
   return ok(TEMPORAL, `${address}, server ${serverVersion || 'version unknown'}`);
 }
 
 /** `missing`: the namespace does not exist, so nothing else can be checked. */
 export async function checkNamespace(
-  { client, namespace, variables, withDeadline }: Session,
+  { client, namespace }: Session,
   environment: string,
 ): Promise<{ check: Check; missing: boolean }> {
   try {
-    const { config } = await withDeadline(() => client.workflowService.describeNamespace({ namespace }));
+    const { config } = await client.workflowService.describeNamespace({ namespace });
     const retentionMs = Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0) * 1_000;
-    return { check: retention(namespace, retentionMs, environment, followUpsMs(variables)), missing: false };
+    return {
+      check: retention(namespace, retentionMs, environment, followUpsMs(process.env)),
+      missing: false,
+    };
   } catch (error) {
     if (!isGrpcServiceError(error) || isUnserved(error)) throw error;
     const missing = error.code === NOT_FOUND;
@@ -72,12 +91,116 @@ function days(ms: number): string {
   return ms < 2 * DAY_MS ? `${Math.round(ms / HOUR_MS)} hours` : `${Math.round(ms / DAY_MS)} days`;
 }
 
-export async function checkSearchAttributes({ client, namespace, withDeadline }: Session): Promise<Check> {
+export async function checkSearchAttributes({ client, namespace }: Session): Promise<Check> {
   const check = 'search attributes';
   const advice = 'start a worker: it registers missing ones, or prints the command and exits';
   return checkOrUnknown(check, advice, async () => {
-    const missing = await withDeadline(() => missingSearchAttributes(client.connection, namespace));
+    const missing = await missingSearchAttributes(client.connection, namespace);
     if (missing.length === 0) return ok(check, 'all registered');
     return problem(check, `missing: ${missing.join(', ')}`, registrationCommand(missing, namespace));
+  });
+}
+
+const PRIORITIES = 'priorities';
+const HIGHEST = 1;
+const PRIORITY_POLL_MS = 100;
+const PRIORITY_TIMEOUT_MS = 15_000;
+const WITHOUT = 'without priorities nothing is lost, but in a backlog locks expire (docs/how-it-works.md)';
+
+/**
+ * Whether Temporal serves tasks by priority. The version does not tell, because priorities can be disabled. So this check
+ * leaves one task of the highest priority on a queue without workers, and reads under which priority Temporal keeps it.
+ * `clock`: the offset of Temporal's clock from this machine's.
+ */
+export async function checkPriorities(session: Session): Promise<CheckWithClock> {
+  const { client } = session;
+  const queue = `priority-probe:${randomUUID()}`;
+  const sentMs = Date.now();
+  try {
+    const handle = await client.workflow.start('priorityProbe', {
+      taskQueue: queue,
+      workflowId: queue,
+      workflowExecutionTimeout: '1 minute',
+      priority: { priorityKey: HIGHEST },
+    });
+    const answeredMs = Date.now();
+    try {
+      const check = priorityCheck(await reportedPriority(session, queue));
+      const { startTime } = await handle.describe();
+      return { check, clock: clockOffset(startTime.getTime(), sentMs, answeredMs) };
+    } finally {
+      await handle.terminate('no longer needed').catch(() => undefined);
+    }
+  } catch (error) {
+    if (isUnserved(error)) throw error;
+    return { check: unknown(PRIORITIES, `the test failed: ${messageOf(error)}`, WITHOUT) };
+  }
+}
+
+/** The priority under which the task is queued; undefined if Temporal reports none. */
+async function reportedPriority(session: Session, queue: string): Promise<number | undefined> {
+  const { client, namespace } = session;
+  const taskQueue = { name: queue };
+  const request = { namespace, taskQueue, taskQueueType: WORKFLOW_TASKS, reportStats: true };
+  return until(
+    async () => {
+      const { statsByPriorityKey } = await client.workflowService.describeTaskQueue(request);
+      const queued = Object.entries(statsByPriorityKey ?? {}).find(
+        ([, stats]) => Number(stats.approximateBacklogCount ?? 0) > 0,
+      );
+      return queued && Number(queued[0]);
+    },
+    PRIORITY_POLL_MS,
+    PRIORITY_TIMEOUT_MS,
+  );
+}
+
+function priorityCheck(priority: number | undefined): Check {
+  if (priority === HIGHEST) return ok(PRIORITIES, 'Temporal serves urgent tasks first');
+  if (priority === undefined) return unknown(PRIORITIES, 'Temporal does not report them', WITHOUT);
+  return problem(
+    PRIORITIES,
+    'Temporal ignores them: it serves all tasks in order of arrival',
+    'set matching.useNewMatcher to true in its dynamic configuration (deploy/temporal/dynamicconfig/payouts.yaml)',
+  );
+}
+
+const MAX_NAMED = 5;
+
+/** Checks the workflows that were reported as stuck, and the newest open workflows. */
+export async function checkWorkflowTasks({ client }: Session, environment: string): Promise<Check> {
+  const check = 'workflow tasks';
+  return checkOrUnknown(check, 'payouts list --attention', async () => {
+    const known = (await knownFailingWorkflows(client, environment)) ?? [];
+    const ids = known.map(({ workflowId }) => workflowId);
+    const { failing } = await findFailingWorkflows(client, ids);
+    if (failing.length === 0) return ok(check, 'no workflow is stuck');
+    const named = failing
+      .slice(0, MAX_NAMED)
+      .map((one) => `${one.workflowId}: ${describeFailingWorkflow(one)}`);
+    const more = failing.length > MAX_NAMED ? `; and ${failing.length - MAX_NAMED} more` : '';
+    return problem(check, named.join('; ') + more, 'see docs/operations.md, Stuck workflows');
+  });
+}
+
+export async function checkReconciliation({ client }: Session, environment: string): Promise<Check> {
+  const check = 'reconciliation';
+  const id = reconciliationId(environment);
+  return checkOrUnknown(check, `temporal schedule describe --schedule-id ${id}`, async () => {
+    try {
+      const { state, info } = await client.schedule.getHandle(id).describe();
+      if (state.paused)
+        return problem(
+          check,
+          `the schedule is paused, so stopped payouts are not started again${state.note ? ` (${state.note})` : ''}`,
+          `temporal schedule toggle --unpause --schedule-id ${id}`,
+        );
+      const next = info.nextActionTimes[0];
+      return ok(check, next ? `next run at ${next.toISOString()}` : 'is scheduled');
+    } catch (error) {
+      if (!(error instanceof ScheduleNotFoundError)) throw error;
+      const advice = "workers create it when they start: read a worker's log";
+      return problem(check, 'the schedule does not exist', advice);
+    }
   });
 }

@@ -1,17 +1,23 @@
-/** The workers: whether they poll the task queues, and whether one owns the rate-limit lease. */
+/** The workers: whether they poll the task queues, their versions, the rate-limit lease, the pause and the shared settings. */
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { Pauses } from '../../../client/pauses.ts';
-import { RateLimits } from '../../../client/rate-limits.ts';
+import type { ListedSettings } from '../../../client/shared-settings.ts';
 import { apiTaskQueue, leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
 import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
 import { WorkflowStuckError } from '../../../temporal/queries.ts';
+import { type WorkerVersion, workerVersions } from '../../../temporal/worker-versions.ts';
 import type { Session } from '../session.ts';
+import { FAILED_OVER, MISSING } from '../settings.ts';
 import { pausedText } from '../text.ts';
-import { type Check, checkOrUnknown, ok, problem, unknown, until } from './check.ts';
-
-/** `TASK_QUEUE_TYPE_WORKFLOW`, `TASK_QUEUE_TYPE_ACTIVITY` */
-const WORKFLOW_TASKS = 1;
-const ACTIVITY_TASKS = 2;
+import {
+  ACTIVITY_TASKS,
+  type Check,
+  checkOrUnknown,
+  ok,
+  problem,
+  unknown,
+  until,
+  WORKFLOW_TASKS,
+} from './checks.ts';
 
 const START_WORKER = 'start a worker: npm run worker (with the same PAYMENTS_ENVIRONMENT and application)';
 /** The lease may be moving to another worker. */
@@ -28,7 +34,7 @@ export async function checkTaskQueues(session: Session, environment: string, app
 }
 
 async function checkTaskQueue(
-  { client, namespace, withDeadline }: Session,
+  { client, namespace }: Session,
   queue: string,
   taskQueueType: typeof WORKFLOW_TASKS | typeof ACTIVITY_TASKS,
   check: string,
@@ -37,7 +43,7 @@ async function checkTaskQueue(
   const request = { namespace, taskQueue: { name: queue }, taskQueueType };
   const isPolled = await until(
     async () => {
-      const { pollers } = await withDeadline(() => client.workflowService.describeTaskQueue(request));
+      const { pollers } = await client.workflowService.describeTaskQueue(request);
       return (pollers ?? []).length > 0 || undefined;
     },
     POLL_INTERVAL_MS,
@@ -48,18 +54,13 @@ async function checkTaskQueue(
 }
 
 /** Without a lease owner, calls to the provider wait. */
-export async function checkLease(
-  { client, withDeadline }: Session,
-  environment: string,
-  app: string,
-): Promise<Check> {
+export async function checkLease({ rateLimits }: Session, environment: string, app: string): Promise<Check> {
   const check = 'rate-limit lease';
-  const rateLimits = new RateLimits(client, environment);
   const advice = `read the worker's log, and run: temporal workflow describe --workflow-id ${leaseWorkflowId(environment, 'APP_ID')}`;
   try {
     const owned = await until(
       async () => {
-        const { owner, callsPerSecond, inForce } = await withDeadline(() => rateLimits.state(app));
+        const { owner, callsPerSecond, inForce } = await rateLimits.state(app);
         return owner === null ? undefined : { owner, callsPerSecond, inForce };
       },
       POLL_INTERVAL_MS,
@@ -83,17 +84,104 @@ export async function checkLease(
   }
 }
 
-export async function checkPause(
-  { client, withDeadline }: Session,
-  environment: string,
-  app: string,
-): Promise<Check> {
+export async function checkPause({ pauses }: Session, app: string): Promise<Check> {
   const check = 'create calls';
-  const pauses = new Pauses({ client, environment });
   return checkOrUnknown(check, 'fix the problems above, and run doctor again', async () => {
-    const paused = pausedText(await withDeadline(() => pauses.state(app)));
+    const paused = pausedText(await pauses.state(app));
     return paused === undefined
       ? ok(check, 'not paused')
       : problem(check, paused, `payouts resume --app ${app} --by NAME ends the pause`);
   });
+}
+
+const VERSIONS = 'worker versions';
+
+export async function checkVersions({ client }: Session): Promise<Check> {
+  return checkOrUnknown(VERSIONS, 'temporal worker deployment list', async () => {
+    const { versions, isVersioned, hasUnversionedWorker } = await workerVersions(client);
+    if (versions.length === 0) return ok(VERSIONS, 'the workers have none');
+    const detail = versions.map(versionText).join('; ');
+    const orphan = versions.find(({ hasWorker, openPayouts }) => !hasWorker && openPayouts > 0);
+    if (orphan) return problem(VERSIONS, detail, adviceForOrphan(orphan));
+    if (!isVersioned && !hasUnversionedWorker)
+      return problem(
+        VERSIONS,
+        `${detail}; no version is current, so nothing starts on the task queue ${PAYOUTS_TASK_QUEUE}`,
+        setCurrent(versions.at(-1)),
+      );
+    return ok(VERSIONS, detail);
+  });
+}
+
+function versionText({ deployment, buildId, role, hasWorker, openPayouts }: WorkerVersion): string {
+  const payouts = openPayouts === 1 ? '1 open payout' : `${openPayouts} open payouts`;
+  const open = `${deployment}:${buildId} (${role}): ${payouts}`;
+  if (role !== 'old') return open;
+  if (openPayouts > 0) return hasWorker ? `${open}, keep its workers` : `${open} and no worker`;
+  return `${open}, its workers may stop`;
+}
+
+function adviceForOrphan({ deployment, buildId }: WorkerVersion): string {
+  return `start a worker with PAYOUTS_DEPLOYMENT=${deployment} PAYOUTS_BUILD_ID=${buildId} and the code of that version (docs/operations.md, Deployments)`;
+}
+
+function setCurrent(version: WorkerVersion | undefined): string {
+  return `temporal worker deployment set-current-version --deployment-name ${version?.deployment} --build-id ${version?.buildId}`;
+}
+
+const SETTINGS = 'shared settings';
+/** The lease may be moving to another worker. */
+const SETTINGS_HANDOVER_MS = 10_000;
+
+export async function checkSharedSettings(
+  { sharedSettings }: Pick<Session, 'sharedSettings'>,
+  app: string,
+): Promise<Check> {
+  return checkOrUnknown(SETTINGS, 'payouts settings', async () => {
+    const settled = async () => {
+      const found = await sharedSettings.list();
+      const own = found.filter((one) => one.app === app);
+      return own.length === 0 || own.some(isCurrent) || own.some(isUseless) ? found : undefined;
+    };
+    const settledInTime = await until(settled, POLL_INTERVAL_MS, SETTINGS_HANDOVER_MS);
+    const found = settledInTime ?? (await sharedSettings.list());
+    return settingsCheck(
+      found.filter((one) => one.app === app),
+      found,
+    );
+  });
+}
+
+/** The lease owner works with what was set last. */
+function isCurrent({ shared, inForce }: ListedSettings): boolean {
+  return shared !== null && inForce === shared.version;
+}
+
+function isUseless({ shared, hasFailedOver }: ListedSettings): boolean {
+  return !shared || hasFailedOver;
+}
+
+/** An earlier `app_id` of the application has its own lease, which no process may own. */
+function settingsCheck(own: readonly ListedSettings[], all: readonly ListedSettings[]): Check {
+  const [missing] = own.filter(({ shared }) => !shared);
+  if (missing || own.length === 0) return problem(SETTINGS, 'nobody has set them', MISSING);
+  if (own.some(({ hasFailedOver }) => hasFailedOver))
+    return problem(SETTINGS, 'the namespace has failed over since they were set', FAILED_OVER);
+  const [current] = own.filter(isCurrent);
+  const [stored] = own;
+  if (!current)
+    return problem(
+      SETTINGS,
+      `version ${stored?.shared?.version} is set, and the lease owner reports ${stored?.inForce ?? 'none'}`,
+      "a worker of another version may own the lease: read the workers' logs",
+    );
+  const times = new Map(all.map(({ app, shared }) => [app, shared?.recoveredAt ?? 'never']));
+  if (new Set(times.values()).size > 1) {
+    const texts = [...times].map(([app, time]) => `${app}: ${time}`).join(', ');
+    const advice =
+      'a restore concerns every application: settings --recovered-at TIME --by NAME --reason TEXT';
+    return problem(SETTINGS, `the applications differ in when Temporal recovered (${texts})`, advice);
+  }
+  const { version, by, at, recoveredAt } = current.shared ?? {};
+  return ok(SETTINGS, `version ${version}, by ${by}, ${at}; Temporal recovered: ${recoveredAt ?? 'never'}`);
 }

@@ -1,12 +1,12 @@
 /** `report`: the payouts of a day by outcome, their changes after the end, and the open payouts. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dailyReport, reportWorkflowId } from '../../client/reads.ts';
+import type { Command } from '@commander-js/extra-typings';
 import { OUTCOMES } from '../../contract/codes.ts';
 import type { Money } from '../../contract/money.ts';
 import type { DailyReport } from '../../contract/reconciliation.ts';
-import { isFailing } from '../../temporal/failing-workflows.ts';
-import { WorkflowStuckError } from '../../temporal/queries.ts';
-import type { Answer } from './answer.ts';
+import { dayBounds } from '../../domain/reconciliation.ts';
+import { invalid, long } from './command.ts';
+import type { Output } from './output.ts';
 import type { Session } from './session.ts';
 import { grid, money } from './text.ts';
 
@@ -14,14 +14,33 @@ const LOOK_EVERY_MS = 2_000;
 /** As many looks in a row: a healthy worker may take over from one that fails. */
 const LOOKS_TO_BE_STUCK = 10;
 
-export async function report(session: Session, day: string): Promise<Answer> {
-  const environment = session.environment ?? 'test';
+/** Covers all applications, so it has no --app. */
+export function reportCommand(program: Command): void {
+  program
+    .command('report')
+    .description('report the payouts of a day by outcome, their changes after the end, and the open payouts')
+    .option('--day <YYYY-MM-DD>', 'the day (UTC); default: today', checkedDay)
+    .action(
+      long(
+        ({ day = new Date().toISOString().slice(0, 10) }) =>
+          (session) =>
+            report(session, day),
+      ),
+    );
+}
+
+function checkedDay(day: string): string {
+  if (dayBounds(day)) return day;
+  throw invalid('must be a date such as 2026-01-31');
+}
+
+async function report(session: Session, day: string): Promise<Output> {
+  const { client, environment = 'test' } = session;
+  const { dailyReport, reportWorkflowId } = await import('../../client/reads.ts');
   const ended = new AbortController();
   const isStuck = untilStuck(session, reportWorkflowId(environment, day), ended.signal);
   try {
-    const making = session.client.withAbortSignal(ended.signal, () =>
-      dailyReport(session.client, environment, day),
-    );
+    const making = client.withAbortSignal(ended.signal, () => dailyReport(client, environment, day));
     const made = await Promise.race([making, isStuck]);
     return { json: made, text: textOf(made) };
   } finally {
@@ -35,12 +54,14 @@ async function untilStuck(
   workflowId: string,
   signal: AbortSignal,
 ): Promise<never> {
+  const { isFailing } = await import('../../temporal/failing-workflows.ts');
   for (let failing = 0; failing < LOOKS_TO_BE_STUCK; ) {
     await sleep(LOOK_EVERY_MS, undefined, { signal });
     // The report itself fails if Temporal serves no requests.
     const isFailingNow = await withDeadline(() => isFailing(client, workflowId)).catch(() => false);
     failing = isFailingNow ? failing + 1 : 0;
   }
+  const { WorkflowStuckError } = await import('../../temporal/queries.ts');
   throw new WorkflowStuckError(workflowId);
 }
 
@@ -51,9 +72,12 @@ function textOf(made: DailyReport): string {
   const ended = grid(
     ['app', ...OUTCOMES, 'flagged', 'received', 'failed', 'returned', 'changed', 'not checked'],
     apps.map((one) => [
-      ...[one.app, ...OUTCOMES.map((outcome) => one.outcomes[outcome]), one.endedFlagged].map(String),
+      one.app,
+      ...OUTCOMES.map((outcome) => `${one.outcomes[outcome]}`),
+      `${one.endedFlagged}`,
       ...[one.received, one.failed, one.returned].map(sums),
-      ...[one.changed, one.notChecked].map(String),
+      `${one.changed}`,
+      `${one.notChecked}`,
     ]),
   );
   const open = grid(

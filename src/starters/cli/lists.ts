@@ -1,9 +1,8 @@
-/** `list`: finds payouts by phase, outcome, application or attention flag, and shows the reasons of flags. */
-
-import { followUpResultOf } from '../../client/acknowledgements.ts';
-import type { ListedPayout, PayoutFilter } from '../../client/lists.ts';
-import { Pauses } from '../../client/pauses.ts';
+/** `list`: payouts by phase, outcome, application or attention flag, with the reasons of flags. And pages of any list. */
+import { type Command, Option } from '@commander-js/extra-typings';
+import type { ListedPayout, PageRequest, PayoutFilter } from '../../client/lists.ts';
 import type { AttentionCode, AttentionOf } from '../../contract/attention-codes.ts';
+import { OUTCOMES, PHASES } from '../../contract/codes.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
 import {
   describeFailingWorkflow,
@@ -12,16 +11,82 @@ import {
 } from '../../domain/reconciliation.ts';
 import { followUpReasons } from '../../domain/reconciliation-follow-up.ts';
 import { inParallel } from '../../runtime/runtime.ts';
-import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
-import { WorkflowStuckError } from '../../temporal/queries.ts';
-import type { Answer } from './answer.ts';
-import type { Page } from './options.ts';
-import { collect, listAnswer } from './pages.ts';
+import { ANY_APP, LIMIT, long, time } from './command.ts';
+import type { Output } from './output.ts';
 import type { Session } from './session.ts';
 import { colors, grid, pausedText, wrap } from './text.ts';
 
 const HEAD = ['payout', 'app', 'phase', 'outcome', 'attention', 'order', 'started', 'workflow'];
 const MAX_CONCURRENT_QUERIES = 20;
+const MAX_PAGE_SIZE = 100;
+
+export function listCommand(program: Command): void {
+  paged(program.command('list'))
+    .description('list payouts by phase, outcome, attention flag or time')
+    .addOption(new Option('--phase <phase>', 'such as PROCESSING').choices(PHASES))
+    .addOption(new Option('--outcome <outcome>', 'such as FAILED').choices(OUTCOMES))
+    .option('--attention', 'only payouts with the attention flag')
+    .option('--client-id <id>', 'only payouts of this client')
+    .action(
+      long(
+        ({ limit, cursor, ...filter }) =>
+          (session) =>
+            list(session, filter, { limit, cursor }),
+      ),
+    );
+}
+
+/** Adds the options that every list has. */
+export function paged(command: Command) {
+  return command
+    .addOption(ANY_APP)
+    .option('--created-from <time>', 'created at this time or day (UTC) or later', time)
+    .option('--created-to <time>', 'created before this time or day (UTC)', time)
+    .addOption(LIMIT)
+    .option('--cursor [cursor]', 'the next page after this cursor; without a cursor, the first page');
+}
+
+/** Which rows of a list to show. */
+export interface Page {
+  limit: number;
+  /** True: the first page. If set, JSON has the cursor of the next page. */
+  cursor?: string | true | undefined;
+}
+
+interface Rows<Row> {
+  rows: Row[];
+  nextCursor?: string | undefined;
+}
+
+/** The rows of `page`, which may need several requests. */
+export async function collect<Row>(
+  { limit, cursor }: Page,
+  request: (page: PageRequest) => Promise<Rows<Row>>,
+): Promise<Rows<Row>> {
+  const rows: Row[] = [];
+  for (let from = cursor === true ? undefined : cursor; ; ) {
+    const next = await request({ limit: Math.min(limit - rows.length, MAX_PAGE_SIZE), cursor: from });
+    rows.push(...next.rows);
+    from = next.nextCursor;
+    if (from === undefined) return { rows };
+    if (rows.length >= limit) return { rows, nextCursor: from };
+  }
+}
+
+/** `name`: the key of the rows in JSON, as in the responses of the API server. */
+export function listOutput(
+  name: string,
+  { cursor }: Page,
+  { rows, nextCursor }: Rows<object>,
+  text: string,
+): Output {
+  const page = { [name]: rows, ...(nextCursor !== undefined && { nextCursor }) };
+  return {
+    json: cursor === undefined ? rows : page,
+    text,
+    hint: nextCursor && `more: repeat the command with --cursor ${nextCursor}`,
+  };
+}
 
 /** `reasons` is undefined if no worker responds. */
 interface FlaggedRow {
@@ -29,17 +94,17 @@ interface FlaggedRow {
   reasons: AttentionOf<AttentionCode>[] | undefined;
 }
 
-export async function list(session: Session, filter: PayoutFilter, page: Page): Promise<Answer> {
+async function list(session: Session, filter: PayoutFilter, page: Page): Promise<Output> {
   const { rows, nextCursor } = await collect(page, async (request) => {
-    const { payouts, ...rest } = await session.withDeadline(() => session.payouts.listPage(filter, request));
-    return { rows: payouts, ...rest };
+    const found = await session.withDeadline(() => session.payouts.listPage(filter, request));
+    return { rows: found.payouts, nextCursor: found.nextCursor };
   });
   const pauses = await pauseLines(session, filter.app);
-  const answer = (json: readonly object[], text: string) =>
-    listAnswer('payouts', page, json, [text, ...pauses].join('\n'), nextCursor);
-  if (!filter.attention) return answer(rows, table(HEAD, rows.map(cells)));
-  const flagged = await flaggedRows(session, rows, filter, page.cursor === undefined);
-  return answer(
+  const output = (shown: object[], text: string) =>
+    listOutput('payouts', page, { rows: shown, nextCursor }, [text, ...pauses].join('\n'));
+  if (!filter.attention) return output(rows, table(HEAD, rows.map(cells)));
+  const flagged = await flaggedRows(session, rows, filter, typeof page.cursor !== 'string');
+  return output(
     flagged.map(({ row, reasons }) => ({ ...row, reasons: reasons ?? null })),
     table(
       [...HEAD, 'reasons'],
@@ -49,9 +114,9 @@ export async function list(session: Session, filter: PayoutFilter, page: Page): 
 }
 
 /** Why payouts wait, below the list. */
-async function pauseLines({ client, environment, withDeadline }: Session, app: string | undefined) {
+async function pauseLines(session: Session, app: string | undefined): Promise<string[]> {
   try {
-    const known = await withDeadline(() => new Pauses({ client, environment }).list());
+    const known = await session.withDeadline(() => session.pauses.list());
     return known
       .filter((one) => app === undefined || one.app === app)
       .flatMap((one) => pausedText(one) ?? [])
@@ -66,11 +131,8 @@ function table(head: readonly string[], rows: readonly string[][]): string {
 }
 
 function cells(row: ListedPayout): string[] {
-  const attention = row.needsAttention ? 'yes' : '';
-  return [
-    ...[row.partnerOrderId, row.app, row.phase, row.outcome, attention],
-    ...[row.orderId, row.startedAt, row.workflow],
-  ];
+  const { partnerOrderId, app, phase, outcome, needsAttention, orderId, startedAt, workflow } = row;
+  return [partnerOrderId, app, phase, outcome, needsAttention ? 'yes' : '', orderId, startedAt, workflow];
 }
 
 function reasonsText({ reasons }: FlaggedRow): string {
@@ -106,9 +168,10 @@ async function reasonsOf(session: Session, row: ListedPayout): Promise<FlaggedRo
   try {
     if (row.phase !== 'FOLLOW_UP')
       return (await session.withDeadline(() => session.payouts.state(row))).reasons;
-    const followUp = await session.withDeadline(() => followUpResultOf(session.client, row));
+    const followUp = await session.followUpOf(row);
     return followUp && followUpReasons(followUp);
   } catch (error) {
+    const { WorkflowStuckError } = await import('../../temporal/queries.ts');
     if (error instanceof WorkflowStuckError) return [{ code: WORKFLOW_TASK_FAILS, message: error.message }];
     return undefined;
   }
@@ -116,10 +179,11 @@ async function reasonsOf(session: Session, row: ListedPayout): Promise<FlaggedRo
 
 /** The stuck workflows of `app`, or of all applications, and those that belong to no payout. */
 async function stuckRows(
-  { client, environment, withDeadline }: Session,
+  { client, environment = 'test', withDeadline }: Session,
   app: string | undefined,
 ): Promise<FlaggedRow[]> {
-  const failing = await withDeadline(() => knownFailingWorkflows(client, environment ?? 'test'));
+  const { knownFailingWorkflows } = await import('../../temporal/failing-workflows.ts');
+  const failing = await withDeadline(() => knownFailingWorkflows(client, environment));
   const rows = (failing ?? []).map(stuckRow);
   return rows.filter(({ row }) => app === undefined || row.app === '' || row.app === app);
 }

@@ -1,0 +1,132 @@
+/** What commands share: options, the parsers of their values, and how a command runs. Loads neither Temporal's client nor schemas. */
+import { Argument, Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { APP_NAME, OWN_ID, OWN_ID_RULE } from '../../contract/ids.ts';
+import { MAX_REASON_LENGTH } from '../../domain/rate-limit.ts';
+import { type Output, UsageError } from './output.ts';
+import type { OnConnectionFailure, Session } from './session.ts';
+
+/** What a command does after it is connected. */
+export type Work = (session: Session) => Promise<Output>;
+
+/** Work that a person confirms first in production. */
+export interface Change {
+  /** Completes `About to …`. */
+  change: string;
+  work: Work;
+}
+
+const REASON_TEXT = new RegExp(`^[^]{1,${MAX_REASON_LENGTH}}$`);
+
+type Reader<Given extends unknown[]> = (...given: Given) => Work | Change | Promise<Work | Change>;
+
+/**
+ * The action of a command whose calls to Temporal take at most half a minute together. `read` validates the input, before
+ * Temporal's client is loaded: that takes half a second.
+ */
+export function quick<Given extends unknown[]>(read: Reader<Given>) {
+  return (...given: Given) => perform(given, read, { isQuick: true });
+}
+
+/** The action of a command that waits or makes many calls. `onConnectionFailure` answers if there is no connection. */
+export function long<Given extends unknown[]>(
+  read: Reader<Given>,
+  onConnectionFailure?: OnConnectionFailure,
+) {
+  return (...given: Given) => perform(given, read, { onConnectionFailure });
+}
+
+async function perform<Given extends unknown[]>(
+  given: Given,
+  read: Reader<Given>,
+  options: { isQuick?: boolean; onConnectionFailure?: OnConnectionFailure | undefined },
+): Promise<void> {
+  const step = await read(...given);
+  const { inSession } = await import('./session.ts');
+  await inSession(step, { json: isJson(given), ...options });
+}
+
+/** The last argument of an action is its command. */
+function isJson(given: readonly unknown[]): boolean {
+  const command = given.at(-1);
+  return command instanceof Command && 'json' in command.opts();
+}
+
+/** Asks before `work` changes something in production, unless there is `--yes`. */
+export function confirmed({ yes }: { yes?: true | undefined }, change: string, work: Work): Work | Change {
+  return yes ? work : { change, work };
+}
+
+/** The parser of a value that matches `pattern`. `rule` begins with `must`. */
+export function matching(pattern: RegExp, rule: string) {
+  return (text: string): string => {
+    if (pattern.test(text)) return text;
+    throw invalid(rule);
+  };
+}
+
+/** A `partnerOrderId`, a `requestId` or a `batchId`. */
+export const ownId = matching(OWN_ID, OWN_ID_RULE);
+
+const appName = matching(APP_NAME, 'must be 1 to 32 lowercase letters, digits and hyphens');
+const reason = matching(REASON_TEXT, `must have 1 to ${MAX_REASON_LENGTH} characters`);
+
+export function countOf(least: number, most: number) {
+  return (text: string): number => {
+    const count = Number(text);
+    if (/^\d+$/.test(text) && count >= least && count <= most) return count;
+    throw invalid(`must be an integer from ${least} to ${most}`);
+  };
+}
+
+const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
+
+/** ISO 8601. A day starts at midnight (UTC). */
+export function time(text: string): string {
+  if (TIME.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
+  throw invalid('must be a time such as 2026-01-31T12:00:00Z, or a day such as 2026-01-31');
+}
+
+export function invalid(rule: string): InvalidArgumentError {
+  return new InvalidArgumentError(`It ${rule}.`);
+}
+
+/** Of a payout, of a request for a receiving account or of a batch. */
+export const ID = new Argument('<id>').argParser(ownId);
+export const JSON_OUTPUT = new Option('--json', 'print one JSON document');
+export const APP = new Option('--app <name>', 'the application').argParser(appName).default('default');
+/** A filter without a default. */
+export const ANY_APP = new Option('--app <name>', 'only this application').argParser(appName);
+export const YES = new Option('--yes', 'do not ask before a change in production');
+export const DECIDED_BY = new Option('--by <name>', 'who decides').makeOptionMandatory();
+export const STARTED_BY = new Option('--by <name>', 'who starts it; this name cannot approve it');
+export const REASON = new Option('--reason <text>', 'the reason').argParser(reason);
+export const LIMIT = new Option('--limit <count>', 'the maximum number of rows')
+  .argParser(countOf(1, 1_000_000))
+  .default(50);
+export const OPEN_ID = new Option('--open-id <id>', 'the user, if user tokens are used');
+export const NOT_CREATED = new Option('--not-created <then>', 'it does not exist: end, or retry')
+  .choices(['end', 'retry'])
+  .conflicts('created');
+export const SENDS = new Option(
+  '--sends <count>',
+  'the sends that you have seen: does not count after another send',
+)
+  .argParser(countOf(0, 999_999_999))
+  .conflicts('created');
+
+export interface ResolutionOptions {
+  created?: string | undefined;
+  notCreated?: 'end' | 'retry' | undefined;
+  sends?: number | undefined;
+}
+
+/** The decision of `resolve`. Its id is one of `idName`. */
+export function resolutionOf({ created, notCreated, sends }: ResolutionOptions, idName: string) {
+  if (created !== undefined) return { created: true, id: created } as const;
+  if (notCreated === undefined)
+    throw new UsageError(`give either --created ${idName} or --not-created end|retry`);
+  return { created: false, then: notCreated, ...(sends !== undefined && { sends }) } as const;
+}
+
+/** For an option that is given once for each value. */
+export const repeatable = (value: string, others: string[] = []) => [...others, value];

@@ -1,0 +1,292 @@
+/** The commands that start, steer and read payouts. */
+import type { Command } from '@commander-js/extra-typings';
+import type { PayoutRef, StartedPayout } from '../../client/payouts.ts';
+import { DURATION_RULE, durationMs } from '../../config/durations.ts';
+import { payoutWorkflowId } from '../../contract/ids.ts';
+import type { PayoutResult, PayoutState } from '../../contract/payout.ts';
+import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
+import type { Notification } from '../../contract/workflows.ts';
+import { followUpReasons } from '../../domain/reconciliation-follow-up.ts';
+import { APP, confirmed, ID, invalid, long, quick, STARTED_BY, YES } from './command.ts';
+import { EXIT, type Output, UsageError } from './output.ts';
+import type { Session } from './session.ts';
+import { attentionText, colors, facts, grid, money, quoteText, resultText, stateText, wrap } from './text.ts';
+
+const files = () => import('./files.ts');
+const progress = () => import('./progress.ts');
+/** A timer of Node has 31 bits of milliseconds. */
+const MAX_TIMEOUT_MS = 24 * 86_400_000;
+
+const ref = (partnerOrderId: string, { app }: { app: string }) => ({ app, partnerOrderId });
+
+export function payoutCommands(program: Command): void {
+  program
+    .command('start')
+    .description('start or join the payouts in FILE (one, or a list; - for standard input)')
+    .argument('<file>')
+    .addOption(APP)
+    .addOption(YES)
+    .option('--dry-run', 'show quotes; create nothing')
+    .option('--wait', 'wait for the results')
+    .addOption(STARTED_BY)
+    .action(
+      long(async (file, options) => {
+        const { paymentText, requestsOf } = await files();
+        const requests = await requestsOf(file);
+        if (options.dryRun) return (session) => quote(session, requests);
+        return confirmed(options, paymentText(requests), (session) => start(session, requests, options));
+      }),
+    );
+  program
+    .command('quote')
+    .description('quote the payouts in FILE')
+    .argument('<file>')
+    .addOption(APP)
+    .action(
+      long(async (file) => {
+        const requests = await (await files()).requestsOf(file);
+        return (session) => quote(session, requests);
+      }),
+    );
+  readCommands(program);
+}
+
+function readCommands(program: Command): void {
+  program
+    .command('status')
+    .description('show the state of a payout')
+    .addArgument(ID)
+    .addOption(APP)
+    .option('--wait', 'wait for the end first')
+    .option('--timeout <duration>', 'wait at most so long, such as 30s or 10m', timeoutMs)
+    .action(
+      long((id, options) => {
+        if (options.timeout !== undefined && !options.wait) throw new UsageError('--timeout requires --wait');
+        return (session) => status(session, ref(id, options), options);
+      }),
+    );
+  program
+    .command('watch')
+    .description('show each change of a payout up to its end; with --json, one line each')
+    .addArgument(ID)
+    .addOption(APP)
+    .action(long((id, options) => (session) => watch(session, ref(id, options))));
+  program
+    .command('result')
+    .description('wait for the end of a payout and show its result')
+    .addArgument(ID)
+    .addOption(APP)
+    .action(
+      long((id, options) => async (session) => {
+        const payout = ref(id, options);
+        const { untilEndOf } = await progress();
+        return resultOutput(await untilEndOf(session, payout, session.payouts.result(payout)));
+      }),
+    );
+  program
+    .command('notify')
+    .description('send a notification; the payout then queries the provider')
+    .addArgument(ID)
+    .addOption(APP)
+    .option('--order-id <orderId>', "the provider's order id")
+    .option('--status <status>', 'the status in the notification')
+    .action(
+      quick(
+        (id, { app, ...content }) =>
+          (session) =>
+            notify(session, ref(id, { app }), content),
+      ),
+    );
+}
+
+function timeoutMs(text: string): number {
+  const ms = durationMs(text);
+  if (ms === undefined) throw invalid(DURATION_RULE);
+  if (ms > MAX_TIMEOUT_MS) throw invalid('must be at most 24d');
+  return ms;
+}
+
+/** A row of a list that was not started, or whose result could not be read. Rows count from 0. */
+interface FailedRow {
+  row: number;
+  partnerOrderId: string;
+  app: string;
+  error: { code: string; message: string };
+  exitCode: number;
+}
+
+type Row<T extends object> = T | FailedRow;
+
+/** Of a list, a row that is refused does not keep the others from starting. Of a single payout, throws its error. */
+async function start(
+  session: Session,
+  requests: readonly CheckedPayoutRequest[],
+  { wait, by: startedBy }: { wait?: true | undefined; by?: string | undefined },
+): Promise<Output> {
+  const begin = (request: CheckedPayoutRequest) =>
+    session.withDeadline(() => session.payouts.start(request, { startedBy }));
+  const [single, ...more] = requests;
+  const rows: Row<StartedPayout>[] = [];
+  if (single && more.length === 0) rows.push(await begin(single));
+  else
+    for (const [row, request] of requests.entries()) {
+      const before = rows.filter(isFailed).find(({ exitCode }) => exitCode !== EXIT.refused);
+      if (before) rows.push(notTried(row, request, before));
+      else rows.push(await begin(request).catch((error: unknown) => failedRow(row, request, error)));
+    }
+  if (wait) {
+    const ended = await resultsOf(session, rows);
+    const results = ended.filter((row): row is PayoutResult => !isFailed(row));
+    return rowsOutput(ended, results.map(resultText), exitOf(results));
+  }
+  const started = rows.filter((row): row is StartedPayout => !isFailed(row));
+  const table = grid(
+    ['payout', 'app', 'workflow', 'run'],
+    started.map((one) => [one.partnerOrderId, one.app, one.workflowId, one.runId]),
+  );
+  return rowsOutput(rows, started.length > 0 ? [table] : [], EXIT.ok);
+}
+
+async function resultsOf(
+  session: Session,
+  rows: readonly Row<StartedPayout>[],
+): Promise<Row<PayoutResult>[]> {
+  const { untilEndOf, untilEnds } = await progress();
+  const [single, ...more] = rows;
+  if (single && more.length === 0 && !isFailed(single))
+    return [await untilEndOf(session, single, session.payouts.result(single))];
+  return untilEnds(
+    rows.map(async (one, row) =>
+      isFailed(one) ? one : session.payouts.result(one).catch((error: unknown) => failedRow(row, one, error)),
+    ),
+  );
+}
+
+function rowsOutput(rows: readonly object[], texts: readonly string[], exitCode: number): Output {
+  const failed = rows.filter(isFailed);
+  const cells = failed.map(({ row, partnerOrderId, error }) => [
+    `${row}`,
+    partnerOrderId,
+    wrap(`${error.code}: ${error.message}`),
+  ]);
+  const table = failed.length > 0 ? [grid(['row', 'payout', 'error'], cells)] : [];
+  const [worst = exitCode] = failed.map((one) => one.exitCode).sort((left, right) => left - right);
+  return {
+    json: rows.map((row) => (isFailed(row) ? { ...row, exitCode: undefined } : row)),
+    text: [...texts, ...table].join('\n\n'),
+    exitCode: worst,
+  };
+}
+
+function isFailed(row: object): row is FailedRow {
+  return 'error' in row;
+}
+
+async function failedRow(
+  row: number,
+  { partnerOrderId, app }: Pick<StartedPayout, 'partnerOrderId' | 'app'>,
+  error: unknown,
+): Promise<FailedRow> {
+  const { failureOf } = await import('./failures.ts');
+  const { code, message, exitCode } = failureOf(error);
+  return { row, partnerOrderId, app, error: { code, message }, exitCode };
+}
+
+function notTried(row: number, { partnerOrderId, app }: CheckedPayoutRequest, before: FailedRow): FailedRow {
+  const message = `not tried after the error in row ${before.row}`;
+  return { row, partnerOrderId, app, error: { code: 'NOT_TRIED', message }, exitCode: before.exitCode };
+}
+
+/** Gets quotes, and checks whether the payouts would accept them. Creates nothing. */
+async function quote({ reads }: Session, requests: readonly CheckedPayoutRequest[]): Promise<Output> {
+  const rows = await Promise.all(
+    requests.map(async (request) => {
+      const { quote: quoted, problem } = await reads.quote(request);
+      const { partnerOrderId } = request;
+      return { partnerOrderId, quote: quoted, accepted: problem === undefined, ...(problem && { problem }) };
+    }),
+  );
+  const texts = rows.map(({ partnerOrderId, quote: quoted, problem }) =>
+    facts([
+      ['payout', partnerOrderId],
+      ['quote', quoteText(quoted)],
+      ['available', money(quoted.available)],
+      ['accepted', problem ? `no: ${problem.code}: ${problem.message}` : 'yes'],
+    ]),
+  );
+  return { json: rows, text: texts.join('\n\n') };
+}
+
+/** Without `wait`, the exit code does not depend on the outcome. */
+async function status(
+  session: Session,
+  payout: PayoutRef,
+  { wait, timeout }: { wait?: true | undefined; timeout?: number | undefined },
+): Promise<Output> {
+  const { payouts, withDeadline } = session;
+  if (wait) {
+    const { untilEndOf } = await progress();
+    const end =
+      timeout === undefined ? payouts.result(payout) : payouts.untilEnd(payout, { timeoutMs: timeout });
+    await untilEndOf<unknown>(session, payout, end);
+  }
+  const state = await withDeadline(() => payouts.state(payout));
+  const exitCode = wait ? exitOf([state]) : EXIT.ok;
+  const followUp = state.phase === 'DONE' ? await session.followUpOf(payout) : undefined;
+  if (!followUp) return { ...stateOutput(state), exitCode };
+  const lines = [stateText(state), ...followUpReasons(followUp).map(attentionText)];
+  if (followUp.lastCheckedAt) lines.push(facts([['last follow-up', followUp.lastCheckedAt]]));
+  return { json: { ...state, followUp }, text: lines.join('\n'), exitCode };
+}
+
+/** Prints the state now and after each change. In JSON, each is one line. */
+async function watch(session: Session, payout: PayoutRef): Promise<Output> {
+  const { statesOf } = await progress();
+  const { json } = session;
+  let shown = '';
+  for await (const state of statesOf(session, payout)) {
+    const { phase, sentence, reasons } = state;
+    const text = [`${phase}  ${sentence}`, ...reasons.map(attentionText)].join('\n');
+    const line = json ? JSON.stringify(state) : text;
+    const now = new Date().toISOString();
+    if (line !== shown) process.stdout.write(json ? `${line}\n` : `${colors.dim(now)}  ${text}\n`);
+    shown = line;
+  }
+  return { ...resultOutput(await session.payouts.result(payout)), isPrinted: json };
+}
+
+async function notify(
+  { client, payouts }: Session,
+  payout: Required<Pick<PayoutRef, 'partnerOrderId'>> & { app: string },
+  content: Pick<Notification, 'orderId' | 'status'>,
+): Promise<Output> {
+  const { app, partnerOrderId } = payout;
+  const notification = { receivedAt: new Date().toISOString(), partnerOrderId, ...content };
+  const json = { notified: true };
+  // Reads the memo: a message that the workers cannot decrypt would leave the payout stuck.
+  await payouts.handle(payout).describe();
+  try {
+    await payouts.notify(payout, notification);
+  } catch (error) {
+    const { isGone } = await import('../../temporal/client-errors.ts');
+    if (!isGone(error)) throw error;
+    const { endedPayout, notifyFollowUp } = await import('../../client/follow-ups.ts');
+    const ended = await endedPayout(client, payoutWorkflowId(app, partnerOrderId));
+    if (!ended) throw error;
+    await notifyFollowUp(client, ended, notification);
+    return { json, text: 'notified: the payout has ended; its follow-up checks again' };
+  }
+  return { json, text: 'notified: the payout queries the provider' };
+}
+
+function stateOutput(state: PayoutState): Output {
+  return { json: state, text: stateText(state) };
+}
+
+function resultOutput(ended: PayoutResult): Output {
+  return { json: ended, text: resultText(ended), exitCode: exitOf([ended]) };
+}
+
+function exitOf(results: readonly Pick<PayoutState, 'outcome'>[]): number {
+  return results.every(({ outcome }) => outcome === 'SUCCESS') ? EXIT.ok : EXIT.notPaid;
+}
