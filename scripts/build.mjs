@@ -13,10 +13,8 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { lastLines, run } from './setup/child.mjs';
-import { runMain, SetupError } from './setup/console.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
-import { projectRoot } from './setup/paths.mjs';
+import { lastLines, projectRoot, run, runMain, SetupError } from './setup/process.mjs';
 
 const STEP_LIMIT_MS = 15 * 60_000;
 /** Runs TypeScript, which the folder does not contain. */

@@ -1,7 +1,7 @@
 /** `npm run demo`: installs what is missing in a clean clone, then runs the demo. */
-import { runMain } from './setup/console.mjs';
+
 import { ensureDependencies } from './setup/dependencies.mjs';
-import { runProgram } from './setup/program.mjs';
+import { runMain, runProgram } from './setup/process.mjs';
 import { findTemporalCli } from './setup/temporal-cli.mjs';
 
 await runMain(async () => {

@@ -10,7 +10,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/namespace.ts';
 import { endProcess, hasEnded, stopProcess } from './child-process.ts';
-import { existingServer } from './dev-server/existing.ts';
 import { freePorts, loopback } from './dev-server/ports.ts';
 import { untilReady } from './dev-server/readiness.ts';
 import { killWithParent } from './dev-server/watchdog.ts';
@@ -67,6 +66,7 @@ export const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
 };
 const READY_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 10_000;
+const UI_PORT_OFFSET = 1000;
 /** Another process may take a free port before the server does. */
 const MAX_TRIES = 5;
 
@@ -226,4 +226,26 @@ function serverArguments(
 /** The CLI also reads these variables, which are meant for clients. */
 function withoutTemporalVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
+}
+
+/** The server that TEMPORAL_ADDRESS names, if any. It stays as it is. */
+function existingServer(env: Readonly<Record<string, string | undefined>>): DevServer | undefined {
+  const address = env['TEMPORAL_ADDRESS'];
+  if (!address) return undefined;
+  return {
+    address,
+    uiUrl: assumedUiUrl(address),
+    namespace: env['TEMPORAL_NAMESPACE'] || 'default',
+    logFile: undefined,
+    pid: undefined,
+    stop: async () => {},
+    kill: () => Promise.reject(new Error('this Temporal server was started elsewhere')),
+    restart: () => Promise.reject(new Error('this Temporal server was started elsewhere')),
+  };
+}
+
+/** Dev servers and the compose file serve the UI 1,000 ports above the frontend. */
+function assumedUiUrl(address: string): string {
+  const [, host = 'localhost', port = '7233'] = /^(?:\w+:\/\/)?(.*?)(?::(\d+))?$/.exec(address) ?? [];
+  return `http://${host}:${Number(port) + UI_PORT_OFFSET}`;
 }

@@ -1,8 +1,8 @@
 /** What an operator does before the first worker of an application may create anything. */
 import type { Client } from '@temporalio/client';
 import { SharedSettingsOf } from '../src/client/shared-settings.ts';
-import { readApplications } from '../src/config/applications.ts';
-import type { Environment } from '../src/config/environment.ts';
+import { type Application, readApplications } from '../src/config/applications.ts';
+import { ConfigError, type Environment } from '../src/config/environment.ts';
 import type { ApprovalPolicy } from '../src/contract/rate-limit.ts';
 import { NO_APPROVAL_POLICY } from '../src/domain/permissions.ts';
 
@@ -12,10 +12,18 @@ export async function setFirstSettings(
   env: Environment,
   approvals: ApprovalPolicy = NO_APPROVAL_POLICY,
 ): Promise<void> {
-  const applications = readApplications(env);
-  if (!applications.ok) return;
+  const applications = applicationsOf(env);
   const settings = new SharedSettingsOf(client, env['PAYMENTS_ENVIRONMENT'] ?? 'test');
   const change = { by: 'operator', reason: 'the first settings', recoveredAt: null, approvals };
-  for (const { name, appId } of applications.value.values())
-    await settings.changeOne(name, appId, change, true);
+  for (const { name, appId } of applications) await settings.changeOne(name, appId, change, true);
+}
+
+/** None if they are not usable: the worker says why. */
+function applicationsOf(env: Environment): Iterable<Application> {
+  try {
+    return readApplications(env).values();
+  } catch (error) {
+    if (error instanceof ConfigError) return [];
+    throw error;
+  }
 }

@@ -6,9 +6,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
-import { lastLines, run } from './setup/child.mjs';
-import { runMain, SetupError, say } from './setup/console.mjs';
-import { projectRoot, tsc } from './setup/paths.mjs';
+import { lastLines, projectRoot, run, runMain, SetupError, say, tsc } from './setup/process.mjs';
 
 /** The exports: `durable-payouts/NAME`. */
 const ENTRIES = { client: 'client/index', nexus: 'client/nexus' };

@@ -1,7 +1,7 @@
 /** `node scripts/run.mjs PROGRAM.ts [ARGUMENT…]`: installs missing npm packages, then runs the program. */
-import { runMain, SetupError } from './setup/console.mjs';
+
 import { ensureDependencies } from './setup/dependencies.mjs';
-import { runProgram } from './setup/program.mjs';
+import { runMain, runProgram, SetupError } from './setup/process.mjs';
 
 await runMain(async () => {
   const [program, ...args] = process.argv.slice(2);

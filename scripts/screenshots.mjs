@@ -1,13 +1,13 @@
 /** `npm run screenshots`: takes the screenshots in `docs/ui` again, with a real browser. */
-import { runMain } from './setup/console.mjs';
+
 import { ensureDependencies } from './setup/dependencies.mjs';
-import { runProgram } from './setup/program.mjs';
+import { runMain, runProgram } from './setup/process.mjs';
 import { findTemporalCli } from './setup/temporal-cli.mjs';
 
 await runMain(async () => {
   await ensureDependencies();
   const cli = process.env['TEMPORAL_CLI_PATH'] ?? (await findTemporalCli());
-  return runProgram('scripts/screenshots/main.ts', process.argv.slice(2), {
+  return runProgram('demo/screenshots/main.ts', process.argv.slice(2), {
     ...process.env,
     // Never show a server with real payouts.
     TEMPORAL_ADDRESS: '',

@@ -3,12 +3,10 @@
  * `N passed, N failed`. `npm run test:fast`, `test:changed` and `test:full` run a part; `check` runs no test.
  */
 import { findBrowser } from './setup/browser.mjs';
-import { changedFiles } from './setup/changed-files.mjs';
-import { closingLine, runChecks, runVitest, sum } from './setup/checks.mjs';
-import { runMain, SetupError, say } from './setup/console.mjs';
+import { changedFiles, closingLine, runChecks, runVitest, sum } from './setup/checks.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { buildExamples } from './setup/examples.mjs';
-import { projectRoot } from './setup/paths.mjs';
+import { projectRoot, runMain, SetupError, say } from './setup/process.mjs';
 import { findTemporalCli } from './setup/temporal-cli.mjs';
 
 const FAST = ['--project', 'fast', '--maxWorkers', '150%'];

@@ -16,7 +16,7 @@ import { clientInterceptors } from '../src/temporal/queries.ts';
 import { freePorts, loopback } from './dev-server/ports.ts';
 import { setFirstSettings } from './first-settings.ts';
 import { bundledWorkflows, compilePrograms } from './programs.ts';
-import { findTemporalServer, findTemporalUi } from './setup/temporal-server.mjs';
+import { findTemporalServer, findTemporalUi } from './setup/go-programs.mjs';
 import { PORT_VARIABLES, type Role } from './temporal-server/environment.ts';
 import { untilNamespace } from './temporal-server/namespace.ts';
 import { lowPorts } from './temporal-server/ports.ts';

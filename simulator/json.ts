@@ -16,6 +16,14 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
 }
 
+/** A repeated field counts as absent. */
+export function textFields(fields: unknown): Record<string, string> {
+  if (!isJsonObject(fields)) return {};
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
+  );
+}
+
 /** RFC 7396: `null` removes a field, objects merge, everything else replaces. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) return patch;

@@ -6,7 +6,6 @@
 import { createHmac } from 'node:crypto';
 import { Agent, request } from 'undici';
 import { writeJson } from './json.ts';
-import type { Order } from './orders/order.ts';
 import { isoTime, type Runtime, sleep } from './runtime.ts';
 import type { Settings } from './settings.ts';
 import { RingLog } from './state/ledger.ts';
@@ -48,12 +47,6 @@ export class Notifier {
 
   constructor(parts: NotifierParts) {
     this.#parts = parts;
-  }
-
-  /** A true notification about `order`. Before its end, it contains the planned status. */
-  truth(order: Order): Notification {
-    const status = order.finalAtMs === undefined ? (order.plan.outcome ?? 'SUCCESS') : order.status;
-    return { appId: order.appId, orderId: order.orderId, partnerOrderId: order.outOrderId, status };
   }
 
   lose(notification: Notification): void {

@@ -80,7 +80,7 @@ function keysFile(folder: string, keys: Keys): string {
     largestAmount: { CNY: '100.00' },
     ...more,
   });
-  const unlimited = { requestsPerSecond: 10_000, requestBurst: 100_000 };
+  const unlimited = { requestsPerSecond: 10_000 };
   const callers = [
     caller('shop', { verbs: ['start', 'read'], ...unlimited }),
     caller('junk', { verbs: ['start'] }),

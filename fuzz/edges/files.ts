@@ -9,6 +9,7 @@ import { checkedBatch } from '../../src/client/checked-batch.ts';
 import { InvalidPayoutRequestError } from '../../src/client/invalid-request.ts';
 import { readApplications } from '../../src/config/applications.ts';
 import { readCallers, VERBS } from '../../src/config/callers.ts';
+import { ConfigError } from '../../src/config/environment.ts';
 import { normalizeAmount } from '../../src/contract/money.ts';
 import { type CheckedPayoutRequest, checkPayoutRequest } from '../../src/contract/payout-request.ts';
 import { checkReceivingAccount } from '../../src/contract/receiving-account.ts';
@@ -74,10 +75,7 @@ function drawCaller(random: Random, name: string): unknown {
     applications: ['default'],
     verbs: VERBS.slice(0, whole(random, 1, VERBS.length)),
     largestAmount: { CNY: '100.00', USD: pick(random, ['5', '9999999999999999.99']) },
-    ...pick(random, [
-      {},
-      { requestsPerSecond: whole(random, 1, 10_000), requestBurst: whole(random, 1, 100) },
-    ]),
+    ...pick(random, [{}, { requestsPerSecond: whole(random, 1, 10_000) }]),
   };
 }
 
@@ -210,8 +208,17 @@ function judgeOpening(file: string, content: Buffer): Verdict {
 
 const SECRET = 'fuzz-secret-of-an-application';
 
+function attempt<T>(read: () => T): { ok: true; value: T } | { ok: false; problems: string[] } {
+  try {
+    return { ok: true, value: read() };
+  } catch (error) {
+    if (error instanceof ConfigError) return { ok: false, problems: error.problems };
+    throw error;
+  }
+}
+
 function judgeApplications(file: string, content: Buffer): Verdict {
-  const read = readApplications({ PAYOUTS_APPS_FILE: file, FUZZ_SECRET: SECRET });
+  const read = attempt(() => readApplications({ PAYOUTS_APPS_FILE: file, FUZZ_SECRET: SECRET }));
   if (!read.ok) return problemsNamed(read.problems, 'PAYOUTS_APPS_FILE', SECRET);
   demand(read.value.size > 0, 'accepted a file without applications');
   for (const [name, { appSecret }] of read.value) {
@@ -227,7 +234,7 @@ function judgeApplications(file: string, content: Buffer): Verdict {
 }
 
 function judgeCallers(file: string, content: Buffer): Verdict {
-  const read = readCallers({ PAYOUTS_API_KEYS_FILE: file }, undefined);
+  const read = attempt(() => readCallers({ PAYOUTS_API_KEYS_FILE: file }, undefined));
   if (!read.ok) return problemsNamed(read.problems, 'PAYOUTS_API_KEYS_FILE', SECRET);
   demand(read.value.keys.length > 0, 'accepted a file without keys, which would allow every caller');
   for (const { hash, caller } of read.value.keys) {

@@ -3,8 +3,7 @@
 import { simulatorShape } from '../../simulator/settings.ts';
 import { apiShape } from '../../src/config/api-config.ts';
 import { applicationEntry, applicationShape } from '../../src/config/applications.ts';
-import { callerSchema, nexusEntry, nexusShape } from '../../src/config/callers.ts';
-import { approvalsFile } from '../../src/config/cli-config.ts';
+import { approvalsFile, callerSchema, nexusEntry, nexusShape } from '../../src/config/callers.ts';
 import { clientShape, cliShape } from '../../src/config/client-config.ts';
 import { codecShape } from '../../src/config/codec-config.ts';
 import { workerShape } from '../../src/config/config.ts';

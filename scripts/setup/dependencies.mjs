@@ -4,10 +4,8 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lastLines, run } from './child.mjs';
-import { SetupError, say } from './console.mjs';
 import { withLock } from './lock.mjs';
-import { projectRoot } from './paths.mjs';
+import { lastLines, projectRoot, run, SetupError, say } from './process.mjs';
 
 const OLDEST_NODE = [20, 19];
 

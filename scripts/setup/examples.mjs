@@ -5,17 +5,12 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { lastLines, run } from './child.mjs';
-import { SetupError, say as sayToStderr } from './console.mjs';
-import { GO } from './languages/go.mjs';
-import { JAVA } from './languages/java.mjs';
-import { PYTHON } from './languages/python.mjs';
 import { withLock } from './lock.mjs';
-import { cacheFolder, projectRoot } from './paths.mjs';
+import { cacheFolder, lastLines, projectRoot, run, SetupError, say as sayToStderr } from './process.mjs';
 
 /**
- * @typedef {import('./console.mjs').Say} Say
- * @typedef {import('./paths.mjs').Env} Env
+ * @typedef {import('./process.mjs').Say} Say
+ * @typedef {import('./process.mjs').Env} Env
  *
  * @typedef {object} Language
  * @property {string} folder       the folder of its sources, in the project
@@ -28,6 +23,65 @@ import { cacheFolder, projectRoot } from './paths.mjs';
  * @property {(source: string, target: string) => string[][]} build   the commands to run in `source`, in order
  * @property {(source: string, target: string) => string[]} program   the built program's command line, without arguments
  */
+
+const IS_NEW_ENOUGH =
+  'import ensurepip, sys, venv; print(sys.version, sys.executable); sys.exit(sys.version_info < (3, 10))';
+
+/**
+ * A virtual environment with the packages of its `requirements.txt`.
+ * @type {Language}
+ */
+export const PYTHON = {
+  folder: 'examples/python',
+  needs: 'Python 3.10 or newer with its venv module, as `python3` on PATH',
+  probe: ['python3', '-c', IS_NEW_ENOUGH],
+  versioned: true,
+  // The program itself is not built: it runs from its source folder.
+  sources: ['requirements.txt'],
+  takes: '30 MB, about 10 s',
+  build: (_source, target) => [
+    ['python3', '-m', 'venv', target],
+    [join(target, 'bin', 'pip'), 'install', '--quiet', '--requirement', 'requirements.txt'],
+  ],
+  program: (source, target) => [join(target, 'bin', 'python'), join(source, 'pay.py')],
+};
+
+/**
+ * One binary. Go keeps the packages in its own caches.
+ * @type {Language}
+ */
+const GO = {
+  folder: 'examples/go',
+  needs: 'Go 1.26 or newer, as `go` on PATH',
+  // Runs in the example's folder, where `go.mod` names the required version: an older Go downloads it, or fails.
+  probe: ['go', 'version'],
+  sources: ['codec.go', 'go.mod', 'go.sum', 'main.go'],
+  takes: '20 MB, about 1 min',
+  build: (_source, target) => [['go', 'build', '-o', join(target, 'pay'), '.']],
+  program: (_source, target) => [join(target, 'pay')],
+};
+
+/**
+ * A jar and its dependencies, built with Maven, which keeps downloads in its own folder.
+ * @type {Language}
+ */
+const JAVA = {
+  folder: 'examples/java',
+  needs: 'a JDK 17 or newer and Maven, as `java`, `javac` and `mvn` on PATH',
+  probe: ['sh', '-c', 'mvn --version && java --version && javac --version'],
+  isNewEnough: (output) => Number(/^javac (\d+)/m.exec(output)?.[1]) >= 17,
+  sources: ['pom.xml', 'src/main/java/payouts/EncryptionCodec.java', 'src/main/java/payouts/Pay.java'],
+  takes: '80 MB, about 1 min',
+  build: (_source, target) => [['mvn', '-q', '-B', '-ntp', 'package', `-Dfolder=${target}`]],
+  // A short-lived process needs neither the second compiler nor a parallel garbage collector.
+  program: (_source, target) => [
+    'java',
+    '-XX:TieredStopAtLevel=1',
+    '-XX:+UseSerialGC',
+    '-jar',
+    join(target, 'pay.jar'),
+  ],
+};
 
 /** @type {Readonly<Record<'python' | 'go' | 'java', Language>>} */
 export const LANGUAGES = { python: PYTHON, go: GO, java: JAVA };

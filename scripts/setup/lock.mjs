@@ -1,7 +1,16 @@
-/** A file lock between processes. */
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+/** A file lock between processes, and what they put into the cache folder under it. */
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const REFRESH_MS = 2_000;
@@ -36,6 +45,33 @@ export async function withLock(file, { onWait, pollMs = 200 }, action) {
     clearInterval(refresh);
     if (holderOf(file) === mine) rmSync(file, { force: true });
   }
+}
+
+/**
+ * Puts a file or a folder into the cache, once, even if several commands want it at the same time.
+ * @param {string} target
+ * @param {{ isReady: () => Promise<boolean>, say: (line: string) => void }} options
+ * @param {(folder: string) => Promise<string | undefined>} make
+ *   makes it in a folder of its own and returns its path; undefined, after a message, if that is not possible
+ * @returns {Promise<boolean>} whether `target` is ready
+ */
+export async function intoCache(target, { isReady, say }, make) {
+  if (await isReady()) return true;
+  const onWait = () => say(`another command is getting ${basename(target)}; waiting for it`);
+  return withLock(`${target}.lock`, { onWait }, async () => {
+    if (await isReady()) return true;
+    // On the same file system as the target, so that the move is atomic.
+    const folder = mkdtempSync(join(dirname(target), '.new-'));
+    try {
+      const made = await make(folder);
+      if (made === undefined) return false;
+      rmSync(target, { recursive: true, force: true });
+      renameSync(made, target);
+      return await isReady();
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 }
 
 /**

@@ -2,15 +2,21 @@
  * Finds the Temporal CLI, which contains the dev server, or installs it. The order is part of the public contract:
  * TEMPORAL_CLI_PATH, PATH, the project's cache folder, the SDK's own download, `go install`.
  */
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { lastLines, run } from './child.mjs';
-import { SetupError, say as sayToStderr } from './console.mjs';
-import { goInstall } from './go-install.mjs';
-import { withLock } from './lock.mjs';
-import { allOnPath, cacheFolder, isExecutable } from './paths.mjs';
+import { goInstall } from './go-programs.mjs';
+import { intoCache } from './lock.mjs';
+import {
+  allOnPath,
+  cacheFolder,
+  isExecutable,
+  lastLines,
+  run,
+  SetupError,
+  say as sayToStderr,
+} from './process.mjs';
 
 /** The newest tag that `go install` accepts: later tags have replace directives. */
 export const GO_PACKAGE = 'github.com/temporalio/cli/cmd/temporal@v1.5.1';
@@ -25,8 +31,8 @@ const DOWNLOAD_LIMIT_MS = 90_000;
 const FILE = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
 
 /**
- * @typedef {import('./console.mjs').Say} Say
- * @typedef {import('./paths.mjs').Env} Env
+ * @typedef {import('./process.mjs').Say} Say
+ * @typedef {import('./process.mjs').Env} Env
  * @typedef {(folder: string, options: { env: Env, say: Say }) => Promise<string | undefined>} Source
  *   puts the binary under `folder` and returns its path, or says why not and returns undefined
  */
@@ -40,15 +46,21 @@ export async function findTemporalCli(options = {}) {
   const { env = process.env, say = sayToStderr, sources = [download, build] } = options;
   const ready = await findInstalled(env, say);
   if (ready !== undefined) return ready;
-  const cache = cacheFolder(env);
-  const onWait = () => say('another command is getting the Temporal CLI; waiting for it');
-  return withLock(join(cache, 'temporal-cli.lock'), { onWait }, async () => {
-    const target = join(cache, 'bin', FILE);
-    if ((await problemOf(target, env)) === undefined) return target;
+  const target = join(cacheFolder(env), 'bin', FILE);
+  const isReady = async () => (await problemOf(target, env)) === undefined;
+  const made = await intoCache(target, { isReady, say }, async (folder) => {
     say('no Temporal CLI is installed; getting one, once');
-    for (const source of sources) if (await obtain(source, target, env, say)) return target;
-    throw new SetupError(remedies(env));
+    for (const source of sources) {
+      const path = await source(folder, { env, say });
+      const problem = path && (await problemOf(path, env));
+      if (problem !== undefined) say(`the result cannot be used: ${problem}`);
+      else if (path !== undefined) return path;
+    }
+    return undefined;
   });
+  if (!made) throw new SetupError(remedies(env));
+  say(`the Temporal CLI is at ${shown(target)}`);
+  return target;
 }
 
 /**
@@ -87,33 +99,6 @@ async function problemOf(path, env) {
   const isNew =
     Number(major) > oldestMajor || (Number(major) === oldestMajor && Number(minor) >= oldestMinor);
   return isNew ? undefined : `its server ${major}.${minor} is older than ${OLDEST_SERVER.join('.')}`;
-}
-
-/**
- * @param {Source} source
- * @param {string} target
- * @param {Env} env
- * @param {Say} say
- */
-async function obtain(source, target, env, say) {
-  const bin = join(target, '..');
-  mkdirSync(bin, { recursive: true });
-  // On the same file system as the target, so that the move is atomic.
-  const folder = mkdtempSync(join(bin, '.new-'));
-  try {
-    const made = await source(folder, { env, say });
-    if (made === undefined) return false;
-    const problem = await problemOf(made, env);
-    if (problem !== undefined) {
-      say(`the result cannot be used: ${problem}`);
-      return false;
-    }
-    renameSync(made, target);
-    say(`the Temporal CLI is at ${shown(target)}`);
-    return true;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
 }
 
 /** @type {Source} */

@@ -5,8 +5,7 @@
  *   npm run temporal-server -- npx vitest run test/process/queries.full.test.ts
  */
 import { once } from 'node:events';
-import { SetupError } from '../setup/console.mjs';
-import { runAttached } from '../setup/program.mjs';
+import { runAttached, SetupError } from '../setup/process.mjs';
 import { startTemporalServer } from '../temporal-server.ts';
 
 try {

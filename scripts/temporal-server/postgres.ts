@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endProcess, hasEnded } from '../child-process.ts';
 import { killWithParent } from '../dev-server/watchdog.ts';
-import { SetupError } from '../setup/console.mjs';
+import { SetupError } from '../setup/process.mjs';
 
 export const USER = 'temporal';
 const READY_LIMIT_MS = 60_000;

@@ -2,8 +2,7 @@
  * `npm run test:production [-- ARGUMENT OF VITEST…]`: the tests whose outcome depends on the Temporal server, on the production
  * server with PostgreSQL instead of the dev server.
  */
-import { SetupError } from '../setup/console.mjs';
-import { runAttached } from '../setup/program.mjs';
+import { runAttached, SetupError } from '../setup/process.mjs';
 import { startTemporalServer } from '../temporal-server.ts';
 
 /** By what they use of the server. */

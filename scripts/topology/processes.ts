@@ -124,8 +124,6 @@ export function codecCommand(places: Places): Command {
     ...codecSettings(join(places.keysFolder, 'codec-server')),
     PAYOUTS_CODEC_LISTEN: loopback(places.codecPort),
     PAYOUTS_CODEC_ORIGINS: `http://${loopback(places.uiPort)}`,
-    // Without TLS, on loopback.
-    PAYOUTS_CODEC_SECURE_COOKIE: 'false',
   });
 }
 

@@ -5,7 +5,7 @@ import { isJsonObject } from '../json.ts';
 import { parseMinor } from '../money.ts';
 import type { Notification } from '../notifier.ts';
 import { plantOrder, SCENARIO_PREFIX } from '../orders/create.ts';
-import { FINAL_STATUSES, type Order, type Receiver } from '../orders/order.ts';
+import { FINAL_STATUSES, type Order, type Receiver, truthOf } from '../orders/order.ts';
 import { parseScenario } from '../orders/scenario.ts';
 import {
   type AppChange,
@@ -180,7 +180,7 @@ export class Control implements SimulatorControl {
     const { partnerOrderId, overrides, signature } = input;
     const [order] = this.world.orders.byPartnerOrderId(partnerOrderId);
     const [firstApp = ''] = this.world.apps.keys();
-    const truth = order && this.world.notifier.truth(order);
+    const truth = order && truthOf(order);
     const orderId = overrides.orderId === undefined ? truth?.orderId : overrides.orderId;
     const named = overrides.partnerOrderId === undefined ? partnerOrderId : overrides.partnerOrderId;
     return {

@@ -18,7 +18,7 @@ import {
 import type { JsonObject } from '../json.ts';
 import { amountOnWire, type Money, moneyOnWire } from '../money.ts';
 import { type CreateRequest, createOrder, draftOrder } from '../orders/create.ts';
-import type { Order } from '../orders/order.ts';
+import { type Order, truthOf } from '../orders/order.ts';
 import { patched, payoutOrderView, tradeDetailView, tradeResultView } from '../orders/views.ts';
 import { sleep } from '../runtime.ts';
 import { type Lock, priceAt, rateOf } from '../state/quotes.ts';
@@ -87,7 +87,7 @@ function outcomeOf(world: World, order: Order): Outcome {
 }
 
 async function notifyEarly(world: World, order: Order): Promise<void> {
-  const sent = world.notifier.send(world.notifier.truth(order), 'early');
+  const sent = world.notifier.send(truthOf(order), 'early');
   await Promise.race([sent, sleep(world.clock, EARLY_AT_MOST_MS)]);
   await sleep(world.clock, EARLY_HEAD_START_MS);
 }

@@ -7,8 +7,8 @@ import {
   readAuthorizationRequest,
   redirectTarget,
 } from '../authorization.ts';
+import { textFields } from '../json.ts';
 import type { World } from '../world.ts';
-import { textFields } from './server.ts';
 
 export function addAuthorizationPage(server: FastifyInstance, world: World): void {
   server.get(AUTHORIZATION_PATH, async (request, reply) => {

@@ -1,20 +1,15 @@
-/**
- * Serves a call: records it, counts it against the rate limit, then lets a fault hit it or handles it. A request takes effect at
- * most once, if its token and signature authorize it.
- */
+/** A call of an operation: its effect, at most once, if its token and signature authorize it, and its answer. */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { injectFault } from '../faults/inject.ts';
-import { isJsonObject } from '../json.ts';
 import type { Order } from '../orders/order.ts';
 import { sleep } from '../runtime.ts';
 import type { Settings } from '../settings.ts';
 import type { CallRecord, CreateRecord } from '../state/ledger.ts';
 import type { AccessToken, TokenState } from '../state/tokens.ts';
 import type { World } from '../world.ts';
-import { type Answer, encoded, failure, Refusal, rateLimited, success, unauthorized } from './envelope.ts';
-import { type Operation, type Outcome, parsedOrNothing, type Received } from './operation.ts';
+import { type Answer, encoded, failure, Refusal, success, unauthorized } from './envelope.ts';
+import type { Operation, Outcome, Received } from './operation.ts';
 
 /** A request, over HTTP or in process. */
 export interface Incoming {
@@ -217,71 +212,4 @@ function signedContent(operation: Operation, received: Received, settings: Setti
   if (settings.signatureContent === 'body') return received.rawBody;
   const timestamp = String(received.headers['x-timestamp']);
   return [operation.method, operation.path, timestamp, received.rawBody].join('\n');
-}
-
-export async function serve(
-  world: World,
-  operation: Operation,
-  incoming: Incoming,
-  sink: AnswerSink,
-): Promise<void> {
-  const { arrivedAtMs, isOnUsedConnection, ...rest } = incoming;
-  const received: Received = { ...rest, world, app: undefined, token: undefined };
-  const body = parsedOrNothing(received.rawBody);
-  const credential = credentialOf(world, received.headers.authorization);
-  const call = world.ledger.call(operation.name);
-  call.appId = credential.record?.appId ?? received.query['app_id'] ?? textIn(body, 'app_id');
-  call.partnerOrderId = partnerOrderIdOf(world, operation, received, body);
-  if (operation.auth !== 'none') call.token = credential.state;
-  const create =
-    operation.name === 'createCnyOrder'
-      ? world.ledger.create(received.rawBody, call.partnerOrderId)
-      : undefined;
-  const exchange = new Exchange({ operation, received, credential, sink, call, create });
-
-  if (isOnUsedConnection && world.settings.usedConnections === 'reset') {
-    call.fault = 'reset-connection';
-    return exchange.drop();
-  }
-  const { callsPerSecond, rejectedCallsCount, arrivesAfterMs, answersAfterMs } = world.settings;
-  const isDelayed = await delay(world, arrivesAfterMs);
-  if (
-    !world.rateLimit.admit(
-      call.appId ?? '',
-      isDelayed ? world.clock.nowMs() : arrivedAtMs,
-      callsPerSecond,
-      rejectedCallsCount,
-    )
-  ) {
-    if (create) create.effect = 'refused';
-    return exchange.send(rateLimited(world.settings));
-  }
-  await delay(world, answersAfterMs);
-  const injected = world.faults.faultFor(operation.name, call.partnerOrderId);
-  if (!injected) return exchange.send(await exchange.perform());
-  call.fault = injected.fault.kind;
-  return injectFault(exchange, injected);
-}
-
-/** Returns whether it waited. */
-async function delay({ clock, random }: World, [min, max]: readonly [number, number]): Promise<boolean> {
-  if (max === 0) return false;
-  await sleep(clock, min + random.number() * (max - min));
-  return true;
-}
-
-function partnerOrderIdOf(
-  world: World,
-  operation: Operation,
-  received: Received,
-  body: unknown,
-): string | null {
-  if (operation.name === 'queryDetail')
-    return world.orders.byOrderId(received.params['orderId'] ?? '')?.outOrderId ?? null;
-  return textIn(body, 'partner_order_id') ?? textIn(body, 'outOrderId');
-}
-
-function textIn(body: unknown, field: string): string | null {
-  const value = isJsonObject(body) ? body[field] : undefined;
-  return typeof value === 'string' ? value : null;
 }

@@ -3,11 +3,12 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Control } from '../control/control.ts';
 import { addControlRoutes } from '../control/routes.ts';
 import { operations } from '../endpoints/index.ts';
-import { isJsonObject } from '../json.ts';
+import { textFields } from '../json.ts';
 import type { World } from '../world.ts';
 import { addAuthorizationPage } from './authorization-page.ts';
 import { type Answer, noSuchEndpoint } from './envelope.ts';
-import { type AnswerSink, type HalfSent, type Incoming, serve } from './exchange.ts';
+import type { AnswerSink, HalfSent, Incoming } from './exchange.ts';
+import { serve } from './serve.ts';
 
 const BODY_LIMIT_BYTES = 1_048_576;
 
@@ -54,14 +55,6 @@ export function incomingFrom(request: FastifyRequest, arrivedAtMs: number): Inco
     rawBody: typeof request.body === 'string' ? request.body : '',
     arrivedAtMs,
   };
-}
-
-/** A repeated field counts as absent. */
-export function textFields(fields: unknown): Record<string, string> {
-  if (!isJsonObject(fields)) return {};
-  return Object.fromEntries(
-    Object.entries(fields).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
-  );
 }
 
 export class ReplySink implements AnswerSink {

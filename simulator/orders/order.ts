@@ -165,7 +165,7 @@ export class OrderLife {
   #notify(order: Order): void {
     const { notifier, timers, runtime } = this.#parts;
     const { mode, delayMs } = order.plan.notify;
-    const truth = notifier.truth(order);
+    const truth = truthOf(order);
     const send = (afterMs: number, notification: Notification) =>
       timers.after(afterMs, () => void notifier.send(notification, mode));
     if (mode === 'none' || mode === 'early') return;
@@ -181,7 +181,7 @@ export class OrderLife {
     if (mode !== 'forged') return;
     const { notifier, timers } = this.#parts;
     timers.after(delayMs, () => {
-      void notifier.send({ ...notifier.truth(order), status: 'SUCCESS', signature: 'forged' }, mode);
+      void notifier.send({ ...truthOf(order), status: 'SUCCESS', signature: 'forged' }, mode);
     });
   }
 }
@@ -228,4 +228,10 @@ function newSplit(target: Money, failed: boolean, { clock, random }: Runtime): S
     ...(failed ? { errorMsg: BANK_REFUSED } : {}),
     refundFlag: false,
   };
+}
+
+/** A true notification about `order`. Before its end, it contains the planned status. */
+export function truthOf(order: Order): Notification {
+  const status = order.finalAtMs === undefined ? (order.plan.outcome ?? 'SUCCESS') : order.status;
+  return { appId: order.appId, orderId: order.orderId, partnerOrderId: order.outOrderId, status };
 }

@@ -4,15 +4,8 @@ import { z } from 'zod';
 import { isPlainText } from '../domain/provider-text.ts';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
 import { type Callers, callersShape, MAX_REQUESTS_PER_SECOND, readCallers } from './callers.ts';
-import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
-import {
-  type Keys,
-  keyMap,
-  keyProblems,
-  mayRunWithoutKeys,
-  publishedProblems,
-  readKeysExcept,
-} from './keys.ts';
+import { type Environment, Parts, readVariables } from './environment.ts';
+import { type Keys, keyMap, keyProblems, keysExcept, mayRunWithoutKeys, publishedProblems } from './keys.ts';
 import {
   addressProblems,
   allowedHostsShape,
@@ -184,20 +177,20 @@ export type ApiConfig = z.output<typeof schema> & {
 
 /** Throws `ConfigError`, with every invalid variable. */
 export function apiConfig(environment: Environment): ApiConfig {
-  const own = readVariables(schema, environment);
-  const keys = readKeysExcept(environment, ['PAYOUTS_TOKEN_KEYS'], 'the API server');
-  const callers = readCallers(environment, own.ok ? own.value : undefined);
-  const secrets = own.ok ? own.value.PAYMENTS_NOTIFICATION_SECRETS : [];
-  const problems = [
-    ...problemsOf(own, keys, callers),
-    ...addressProblems(environment),
-    ...publishedProblems(environment, 'PAYMENTS_NOTIFICATION_SECRETS', secrets),
-    ...(own.ok ? verifierProblems(own.value) : []),
-    ...(own.ok ? deskProblems(own.value, environment) : []),
-  ];
-  if (!own.ok || !keys.ok || !callers.ok || problems.length > 0) throw new ConfigError(problems);
-  const authorizesUsers = keys.value.authorizations !== undefined || mayRunWithoutKeys(environment);
-  return { ...own.value, keys: keys.value, authorizesUsers, callers: callers.value };
+  const parts = new Parts();
+  const own = parts.read(() => readVariables(schema, environment));
+  const keys = parts.read(() => keysExcept(environment, ['PAYOUTS_TOKEN_KEYS'], 'the API server'));
+  const callers = parts.read(() => readCallers(environment, own));
+  parts.report(addressProblems(environment));
+  if (own) {
+    const { PAYMENTS_NOTIFICATION_SECRETS: secrets } = own;
+    parts.report(publishedProblems(environment, 'PAYMENTS_NOTIFICATION_SECRETS', secrets));
+    parts.report(verifierProblems(own));
+    parts.report(deskProblems(own, environment));
+  }
+  const read = parts.complete({ own, keys, callers });
+  const authorizesUsers = read.keys.authorizations !== undefined || mayRunWithoutKeys(environment);
+  return { ...read.own, keys: read.keys, authorizesUsers, callers: read.callers };
 }
 
 /** Unverified notifications let strangers cause work, so production accepts them only by explicit choice. */

@@ -1,8 +1,8 @@
 /** The applications of a worker: one from the environment, or several from a file. */
 import { z } from 'zod';
 import { appName } from '../contract/fields.ts';
-import { type Environment, type Read, readVariables } from './environment.ts';
-import { readJsonFile } from './json-file.ts';
+import { ConfigError, type Environment, Parts, readVariables } from './environment.ts';
+import { jsonFile } from './json-file.ts';
 import { publishedProblems } from './keys.ts';
 import { httpUrl, optionalText, readReference, referenceToSecret, secret } from './values.ts';
 
@@ -35,6 +35,7 @@ export type Application = z.output<typeof applicationEntry> & { name: string };
 
 export const applicationsFile = z.record(appName, applicationEntry);
 
+const FILE = 'PAYOUTS_APPS_FILE';
 const UNLESS_FILE = 'unless `PAYOUTS_APPS_FILE` is set';
 
 const oneApplication = {
@@ -71,39 +72,33 @@ const schema = z.object({
   PAYMENTS_REDIRECT_URI: oneApplication.PAYMENTS_REDIRECT_URI,
 });
 
-export function readApplications(environment: Environment): Read<ReadonlyMap<string, Application>> {
+/** By name. Throws `ConfigError`. */
+export function readApplications(environment: Environment): ReadonlyMap<string, Application> {
   const { PAYOUTS_APPS_FILE: file } = environment;
   return file ? fromFile(file, environment) : fromEnvironment(environment);
 }
 
-function fromEnvironment(environment: Environment): Read<ReadonlyMap<string, Application>> {
+function fromEnvironment(environment: Environment): ReadonlyMap<string, Application> {
   const own = readVariables(schema, environment);
-  if (!own.ok) return own;
-  const { PAYMENTS_APP_ID, PAYMENTS_APP_SECRET: appSecret, PAYMENTS_REDIRECT_URI: redirectUri } = own.value;
+  const { PAYMENTS_APP_ID, PAYMENTS_APP_SECRET: appSecret, PAYMENTS_REDIRECT_URI: redirectUri } = own;
   const problems = publishedProblems(environment, 'PAYMENTS_APP_SECRET', [appSecret]);
-  if (problems.length > 0) return { ok: false, problems };
-  const application = { name: 'default', appId: PAYMENTS_APP_ID, appSecret, redirectUri };
-  return { ok: true, value: new Map([[application.name, application]]) };
+  if (problems.length > 0) throw new ConfigError(problems);
+  return new Map([['default', { name: 'default', appId: PAYMENTS_APP_ID, appSecret, redirectUri }]]);
 }
 
-function fromFile(path: string, environment: Environment): Read<ReadonlyMap<string, Application>> {
-  const file = readJsonFile('PAYOUTS_APPS_FILE', path, applicationsFile);
-  if (!file.ok) return file;
-  const problems = repeatedAppIds(file.value);
+function fromFile(path: string, environment: Environment): ReadonlyMap<string, Application> {
+  const file = jsonFile(FILE, path, applicationsFile);
+  const parts = new Parts();
+  parts.report(repeatedAppIds(file));
   const applications = new Map<string, Application>();
-  for (const [name, entry] of Object.entries(file.value)) {
-    const appSecret = readReference(entry.appSecret, environment);
-    const field = `PAYOUTS_APPS_FILE: ${name}.appSecret`;
-    if (!appSecret.ok) {
-      problems.push(...appSecret.problems.map((why) => `${field} ${why}`));
-      continue;
-    }
-    problems.push(...publishedProblems(environment, field, [appSecret.value]));
-    applications.set(name, { ...entry, name, appSecret: appSecret.value });
+  for (const [name, entry] of Object.entries(file)) {
+    const field = `${FILE}: ${name}.appSecret`;
+    const appSecret = parts.read(() => readReference(field, entry.appSecret, environment)) ?? '';
+    parts.report(publishedProblems(environment, field, [appSecret]));
+    applications.set(name, { ...entry, name, appSecret });
   }
-  if (applications.size === 0 && problems.length === 0)
-    problems.push('PAYOUTS_APPS_FILE: names no application');
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: applications };
+  if (applications.size === 0) parts.report([`${FILE}: names no application`]);
+  return parts.complete({ applications }).applications;
 }
 
 /**

@@ -1,13 +1,13 @@
 /**
- * Who may start payouts, and what they may pay: the callers of the API server, from `PAYOUTS_API_KEYS_FILE`, and of the Nexus
- * operation `pay`, from `PAYOUTS_NEXUS_FILE`.
+ * Who may start payouts, and what they may pay: the callers of the API server, from `PAYOUTS_API_KEYS_FILE`; those of the
+ * Nexus operation `pay`, from `PAYOUTS_NEXUS_FILE`; and which payouts require an approval.
  */
 import { z } from 'zod';
 import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/fields.ts';
 import { MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
 import type { Permissions } from '../domain/permissions.ts';
-import { type Environment, isLoopback, type Read } from './environment.ts';
-import { readJsonFile } from './json-file.ts';
+import { ConfigError, type Environment, isLoopback } from './environment.ts';
+import { jsonFile } from './json-file.ts';
 import { type HashedKey, publishedProblems } from './keys.ts';
 import { hostInUrl, type Listen, optionalText } from './values.ts';
 
@@ -36,9 +36,8 @@ export interface Caller extends Permissions {
   name: string;
   applications: readonly string[] | 'any';
   verbs: readonly Verb[];
-  /** The request limit. Default: the setting; a burst of two seconds. `any`: only for a test without keys. */
+  /** The request limit. Default: the setting. `any`: only for a test without keys. */
   requestsPerSecond?: number | 'any' | undefined;
-  requestBurst?: number | undefined;
   /** The people who act as this caller on the desk, behind a proxy that names them. */
   users?: readonly string[] | undefined;
   /** On the desk, where `name` is that of a person: the caller whose daily limits count. */
@@ -50,8 +49,8 @@ export interface Caller extends Permissions {
 export interface Callers {
   /** Empty: every caller is `test`. */
   readonly keys: readonly (HashedKey & { caller: Caller })[];
-  /** The file that they are from, and how to read it again. */
-  readonly file?: { path: string; read(): Read<Callers> };
+  /** The file that they are from, and how to read it again, which throws `ConfigError`. */
+  readonly file?: { path: string; read(): Callers };
 }
 
 export const TEST_CALLER: Caller = {
@@ -139,11 +138,7 @@ export const callerSchema = z.strictObject({
   ...permissionShape,
   requestsPerSecond: z.int().min(1).max(MAX_REQUESTS_PER_SECOND).optional().meta({
     description:
-      "The caller's sustained limit of requests per second to one API server. Default: `PAYOUTS_API_REQUESTS_PER_SECOND`.",
-    valueType: 'integer',
-  }),
-  requestBurst: z.int().min(1).max(100_000).optional().meta({
-    description: 'How many requests the caller may send in a burst. Default: those of two seconds.',
+      "The caller's sustained limit of requests per second to one API server. A burst of two seconds is allowed. Default: `PAYOUTS_API_REQUESTS_PER_SECOND`.",
     valueType: 'integer',
   }),
   users: z
@@ -197,34 +192,29 @@ interface ApiServer {
   PAYOUTS_API_LISTEN: Listen;
 }
 
-/** Without a file, only a test that no other machine can reach may serve payouts. */
-export function readCallers(environment: Environment, service: ApiServer | undefined): Read<Callers> {
+/** Without a file, only a test that no other machine can reach may serve payouts. Throws `ConfigError`. */
+export function readCallers(environment: Environment, service: ApiServer | undefined): Callers {
   const file = environment[KEYS_FILE];
   if (file) return fromFile(file, environment);
-  if (service === undefined || isOptional(service)) return { ok: true, value: { keys: [] } };
-  return {
-    ok: false,
-    problems: [
-      `${KEYS_FILE}: is missing: only PAYMENTS_ENVIRONMENT=test that listens on loopback may run without it`,
-    ],
-  };
+  if (service === undefined || isOptional(service)) return { keys: [] };
+  throw new ConfigError([
+    `${KEYS_FILE}: is missing: only PAYMENTS_ENVIRONMENT=test that listens on loopback may run without it`,
+  ]);
 }
 
 function isOptional({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: { host } }: ApiServer): boolean {
   return PAYMENTS_ENVIRONMENT === 'test' && isLoopback(`http://${hostInUrl(host)}`);
 }
 
-function fromFile(path: string, environment: Environment): Read<Callers> {
-  const file = readJsonFile(KEYS_FILE, path, callersFile);
-  if (!file.ok) return file;
-  const keys = file.value.flatMap(({ keySha256, ...caller }) =>
+function fromFile(path: string, environment: Environment): Callers {
+  const keys = jsonFile(KEYS_FILE, path, callersFile).flatMap(({ keySha256, ...caller }) =>
     keySha256.map((hex) => ({ hash: Buffer.from(hex, 'hex'), caller })),
   );
   const problems = keys.flatMap(({ hash, caller }) =>
     publishedProblems(environment, `${KEYS_FILE}: the key of ${caller.name}`, [{ hash }]),
   );
-  if (problems.length > 0) return { ok: false, problems };
-  return { ok: true, value: { keys, file: { path, read: () => fromFile(path, environment) } } };
+  if (problems.length > 0) throw new ConfigError(problems);
+  return { keys, file: { path, read: () => fromFile(path, environment) } };
 }
 
 const NEXUS_FILE = 'PAYOUTS_NEXUS_FILE';
@@ -239,17 +229,38 @@ export const nexusShape = {
 export const nexusEntry = z.strictObject(permissionShape);
 export const nexusFile = z.record(appName, nexusEntry);
 
-/** Refuses names that no application of this worker has: they are typing errors. */
+/** By application. Refuses names that no application of this worker has: they are typing errors. Throws `ConfigError`. */
 export function readNexus(
   environment: Environment,
   applications: ReadonlyMap<string, unknown> | undefined,
-): Read<ReadonlyMap<string, Permissions>> {
+): ReadonlyMap<string, Permissions> {
   const { [NEXUS_FILE]: path } = environment;
-  if (!path) return { ok: true, value: new Map() };
-  const file = readJsonFile(NEXUS_FILE, path, nexusFile);
-  if (!file.ok) return file;
-  const unknown = Object.keys(file.value).filter((name) => applications?.has(name) === false);
-  return unknown.length > 0
-    ? { ok: false, problems: unknown.map((name) => `${NEXUS_FILE}: ${name} is not configured`) }
-    : { ok: true, value: new Map(Object.entries(file.value)) };
+  const file = path ? jsonFile(NEXUS_FILE, path, nexusFile) : {};
+  const unknown = Object.keys(file).filter((name) => applications?.has(name) === false);
+  if (unknown.length > 0)
+    throw new ConfigError(unknown.map((name) => `${NEXUS_FILE}: ${name} is not configured`));
+  return new Map(Object.entries(file));
+}
+
+const amounts = z.record(currency(), amount);
+const callerName = z.string().min(1).max(128);
+
+export const approvalsFile = z.strictObject({
+  applications: z.record(appName, amounts).default({}).meta({
+    description:
+      "By the name of the application: the largest `instructedAmount` without an approval, by its currency. A currency that isn't listed always requires one. An application that isn't listed requires none.",
+    valueType: 'object: application to object: currency to amount',
+  }),
+  callers: z.record(callerName, amounts).default({}).meta({
+    description:
+      'The same, by the name of the caller who starts the payout: `name` in `PAYOUTS_API_KEYS_FILE`, or `--by` on the command line.',
+    valueType: 'object: caller to object: currency to amount',
+  }),
+});
+
+export type ApprovalsFile = z.output<typeof approvalsFile>;
+
+/** The file of `payouts settings --approvals`: workers enforce it, whoever starts a payout. Throws `ConfigError`. */
+export function readApprovals(path: string): ApprovalsFile {
+  return jsonFile('--approvals', path, approvalsFile);
 }

@@ -1,6 +1,6 @@
 /** Variables of the programs that start and steer payouts: the client library and the CLI. */
 import { z } from 'zod';
-import { ConfigError, type Environment, problemsOf, readVariables, withoutEmpty } from './environment.ts';
+import { type Environment, Parts, readVariables, withoutEmpty } from './environment.ts';
 import {
   addressProblems,
   allowedHostsShape,
@@ -39,10 +39,10 @@ const schema = z.object(clientShape);
 
 /** Throws `ConfigError`. */
 export function clientConfig(environment: Environment): z.output<typeof schema> {
-  const own = readVariables(schema, environment);
-  const problems = [...problemsOf(own), ...addressProblems(environment)];
-  if (!own.ok || problems.length > 0) throw new ConfigError(problems);
-  return own.value;
+  const parts = new Parts();
+  const own = parts.read(() => readVariables(schema, environment));
+  parts.report(addressProblems(environment));
+  return parts.complete({ own }).own;
 }
 
 /** Milliseconds after the end of a payout. Undefined if no worker would start with this list. */

@@ -1,12 +1,11 @@
 /** Variables of the codec server. It gets the payload keys and never the token keys. */
 import { z } from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
-import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
-import { type HashedKey, keyHash, mayRunWithoutKeys, publishedProblems, readKeysExcept } from './keys.ts';
+import { type Environment, isTest, Parts, readVariables } from './environment.ts';
+import { type HashedKey, keyHash, keysExcept, mayRunWithoutKeys, publishedProblems } from './keys.ts';
 import {
   addressProblems,
   allowedHostsShape,
-  choice,
   drainShape,
   type Listen,
   listenAddress,
@@ -53,10 +52,6 @@ export const codecShape = {
     requiredWhen:
       'unless `PAYMENTS_ENVIRONMENT=test`, and both the server and `PAYMENTS_BASE_URL` are on loopback',
   }),
-  PAYOUTS_CODEC_SECURE_COOKIE: choice(
-    ['true', 'false'],
-    'Whether the cookie of a session is `Secure`, so that browsers send it over HTTPS only; most of them also send it over HTTP to `localhost`. `false` is accepted only with `PAYMENTS_ENVIRONMENT=test` and a server on loopback.',
-  ),
   PAYOUTS_CODEC_PROXIES: proxies('Failed sign-ins are'),
   PAYOUTS_CODEC_ORIGINS: origins.default([]).meta({
     description:
@@ -66,7 +61,7 @@ export const codecShape = {
   PAYMENTS_ENVIRONMENT: paymentsEnvironment
     .optional()
     .describe(
-      'Whether this is a test, which may start on loopback without `PAYOUTS_CODEC_KEYS` and without a `Secure` cookie.',
+      'Whether this is a test, which may start on loopback without `PAYOUTS_CODEC_KEYS`, and whose cookie browsers then also send over HTTP.',
     ),
   PAYMENTS_BASE_URL: testBaseUrl,
   ...allowedHostsShape,
@@ -84,6 +79,7 @@ export interface CodecConfig {
   listen: Listen;
   /** Each of them is valid. Empty only in a test on loopback, which requires none. */
   keys: readonly CodecKey[];
+  /** Browsers send the cookie of a session over HTTPS only, except in a test on loopback. */
   secureCookie: boolean;
   /** IP addresses and networks of trusted proxies. */
   proxies: readonly string[];
@@ -96,39 +92,27 @@ export interface CodecConfig {
 
 /** Throws `ConfigError`. */
 export function codecConfig(environment: Environment): CodecConfig {
-  const own = readVariables(schema, environment);
-  const keys = readKeysExcept(
-    environment,
-    ['PAYOUTS_TOKEN_KEYS', 'PAYOUTS_AUTHORIZATION_KEYS'],
-    'the codec server',
+  const parts = new Parts();
+  const own = parts.read(() => readVariables(schema, environment));
+  const keys = parts.read(() =>
+    keysExcept(environment, ['PAYOUTS_TOKEN_KEYS', 'PAYOUTS_AUTHORIZATION_KEYS'], 'the codec server'),
   );
-  const ring = keys.ok ? keys.value.payloads : undefined;
-  const problems = [...problemsOf(own, keys), ...addressProblems(environment)];
-  if (keys.ok && !ring) problems.push('PAYOUTS_ENCRYPTION_KEYS: is missing: it decodes payloads');
-  if (own.ok)
-    problems.push(
-      ...accessProblems(own.value, environment),
-      ...publishedProblems(environment, 'PAYOUTS_CODEC_KEYS', own.value.PAYOUTS_CODEC_KEYS),
-    );
-  if (!own.ok || !ring || problems.length > 0) throw new ConfigError(problems);
+  const ring = keys?.payloads;
+  parts.report(addressProblems(environment));
+  if (keys && !ring) parts.report(['PAYOUTS_ENCRYPTION_KEYS: is missing: it decodes payloads']);
+  const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(own?.PAYOUTS_CODEC_LISTEN.host ?? '');
+  if (own?.PAYOUTS_CODEC_KEYS.length === 0 && !(isLocal && mayRunWithoutKeys(environment)))
+    parts.report(['PAYOUTS_CODEC_KEYS: is missing: only a test on loopback may run without it']);
+  parts.report(publishedProblems(environment, 'PAYOUTS_CODEC_KEYS', own?.PAYOUTS_CODEC_KEYS ?? []));
+  const read = parts.complete({ own, ring });
   return {
-    listen: own.value.PAYOUTS_CODEC_LISTEN,
-    keys: own.value.PAYOUTS_CODEC_KEYS,
-    secureCookie: own.value.PAYOUTS_CODEC_SECURE_COOKIE === 'true',
-    proxies: own.value.PAYOUTS_CODEC_PROXIES,
-    origins: own.value.PAYOUTS_CODEC_ORIGINS,
-    drainMs: own.value.PAYOUTS_DRAIN,
-    logFormat: own.value.PAYOUTS_LOG_FORMAT,
-    ring,
+    listen: read.own.PAYOUTS_CODEC_LISTEN,
+    keys: read.own.PAYOUTS_CODEC_KEYS,
+    secureCookie: !(isLocal && isTest(environment)),
+    proxies: read.own.PAYOUTS_CODEC_PROXIES,
+    origins: read.own.PAYOUTS_CODEC_ORIGINS,
+    drainMs: read.own.PAYOUTS_DRAIN,
+    logFormat: read.own.PAYOUTS_LOG_FORMAT,
+    ring: read.ring,
   };
-}
-
-function accessProblems(env: z.output<typeof schema>, environment: Environment): string[] {
-  const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(env.PAYOUTS_CODEC_LISTEN.host);
-  const problems: string[] = [];
-  if (env.PAYOUTS_CODEC_KEYS.length === 0 && !(isLocal && mayRunWithoutKeys(environment)))
-    problems.push('PAYOUTS_CODEC_KEYS: is missing: only a test on loopback may run without it');
-  if (env.PAYOUTS_CODEC_SECURE_COOKIE === 'false' && !(isLocal && env.PAYMENTS_ENVIRONMENT === 'test'))
-    problems.push('PAYOUTS_CODEC_SECURE_COOKIE: must be true: only a test on loopback may set false');
-  return problems;
 }

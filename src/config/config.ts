@@ -8,9 +8,9 @@ import { ECHOES } from '../domain/provider-text.ts';
 import { activityTimeoutMs } from '../domain/time.ts';
 import { type Application, readApplications } from './applications.ts';
 import { readNexus } from './callers.ts';
-import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
+import { type Environment, Parts, readVariables } from './environment.ts';
 import { type EventEndpoints, readEvents } from './events.ts';
-import { type Keys, publishedProblems, readKeys } from './keys.ts';
+import { encryptionKeys, type Keys, publishedProblems } from './keys.ts';
 import * as value from './values.ts';
 import { addressProblems, allowedHostsShape } from './values.ts';
 
@@ -129,7 +129,7 @@ export const workerShape = {
   ),
   PAYMENTS_CREATE_CODES: createCodes.prefault('429:busy').meta({
     description:
-      "What the provider states that its codes for a create call mean ([what follows](how-it-works.md#the-create)). `refused`, `lock-expired`, `insufficient`: no order was created. `busy`: the call wasn't served, which is no proof. `duplicate`: the `outOrderId` was used. `http:401:busy` lists an HTTP status from 400 to 499; it applies to a response whose body has no code of its own. Any other code is an unknown outcome. Spec: Errors.",
+      "What the provider states that its codes for a create call mean ([what follows](how-it-works.md#the-create-call)). `refused`, `lock-expired`, `insufficient`: no order was created. `busy`: the call wasn't served, which is no proof. `duplicate`: the `outOrderId` was used. `http:401:busy` lists an HTTP status from 400 to 499; it applies to a response whose body has no code of its own. Any other code is an unknown outcome. Spec: Errors.",
     valueType: '`code:meaning[,…]`',
   }),
   PAYMENTS_QUOTE_CODES: quoteCodes.prefault('900002:refused').meta({
@@ -235,28 +235,24 @@ export interface WorkerConfig {
 
 /** Throws `ConfigError`, with every invalid variable. */
 export function workerConfig(environment: Environment): WorkerConfig {
-  const env = readVariables(workerSchema, environment);
-  const applications = readApplications(environment);
-  const nexus = readNexus(environment, applications.ok ? applications.value : undefined);
-  const events = readEvents(environment, applications.ok ? applications.value : undefined);
-  const authorizesUsers =
-    applications.ok && [...applications.value.values()].some(({ redirectUri }) => redirectUri !== undefined);
-  const keys = readKeys(environment, [
-    ...(['PAYOUTS_ENCRYPTION_KEYS', 'PAYOUTS_TOKEN_KEYS'] as const),
-    ...(authorizesUsers ? (['PAYOUTS_AUTHORIZATION_KEYS'] as const) : []),
-  ]);
-  const signingKey = env.ok ? env.value.PAYMENTS_SIGNING_KEY : undefined;
-  const problems = [
-    ...problemsOf(env, applications, nexus, events, keys),
-    ...addressProblems(environment, ['PAYMENTS_BASE_URL', 'PAYMENTS_AUTH_URL']),
-    ...publishedProblems(environment, 'PAYMENTS_SIGNING_KEY', signingKey === undefined ? [] : [signingKey]),
-  ];
-  if (!env.ok || !applications.ok || !nexus.ok || !events.ok || !keys.ok || problems.length > 0)
-    throw new ConfigError(problems);
-  return {
-    ...{ env: env.value, keys: keys.value },
-    ...{ applications: applications.value, nexus: nexus.value, events: events.value },
-  };
+  const parts = new Parts();
+  const env = parts.read(() => readVariables(workerSchema, environment));
+  const applications = parts.read(() => readApplications(environment));
+  const nexus = parts.read(() => readNexus(environment, applications));
+  const events = parts.read(() => readEvents(environment, applications));
+  const authorizesUsers = [...(applications?.values() ?? [])].some(({ redirectUri }) => redirectUri);
+  const keys = parts.read(() =>
+    encryptionKeys(environment, [
+      'PAYOUTS_ENCRYPTION_KEYS',
+      'PAYOUTS_TOKEN_KEYS',
+      ...(authorizesUsers ? (['PAYOUTS_AUTHORIZATION_KEYS'] as const) : []),
+    ]),
+  );
+  parts.report(addressProblems(environment, ['PAYMENTS_BASE_URL', 'PAYMENTS_AUTH_URL']));
+  parts.report(
+    publishedProblems(environment, 'PAYMENTS_SIGNING_KEY', [env?.PAYMENTS_SIGNING_KEY ?? []].flat()),
+  );
+  return parts.complete({ env, applications, nexus, events, keys });
 }
 
 /** The settings that a payout keeps for its whole life. */

@@ -15,24 +15,38 @@ export class ConfigError extends Error {
   }
 }
 
-/** A part of the configuration, or its problems. All parts are read before any problem is thrown. */
-export type Read<T> = { ok: true; value: T } | { ok: false; problems: string[] };
-
-export function readVariables<T>(schema: z.ZodType<T>, environment: Environment): Read<T> {
-  const checked = checkBody(schema, withoutEmpty(environment));
-  if (checked.ok) return checked;
-  return { ok: false, problems: checked.errors.map(({ path, message }) => `${path}: ${message}`) };
-}
-
-/** The problems of all parts, each once. */
-export function problemsOf(...parts: readonly Read<unknown>[]): string[] {
-  return [...new Set(parts.flatMap((part) => (part.ok ? [] : part.problems)))];
-}
-
 /** Throws `ConfigError`. */
-export function orThrow<T>(part: Read<T>): T {
-  if (part.ok) return part.value;
-  throw new ConfigError(part.problems);
+export function readVariables<T>(schema: z.ZodType<T>, environment: Environment): T {
+  const checked = checkBody(schema, withoutEmpty(environment));
+  if (checked.ok) return checked.value;
+  throw new ConfigError(checked.errors.map(({ path, message }) => `${path}: ${message}`));
+}
+
+/** Reads the parts of a configuration. All of them are read before the problems of any are thrown. */
+export class Parts {
+  readonly #problems = new Set<string>();
+
+  /** Undefined if the part has problems. */
+  read<T>(part: () => T): T | undefined {
+    try {
+      return part();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      this.report(error.problems);
+      return undefined;
+    }
+  }
+
+  report(problems: readonly string[]): void {
+    for (const problem of problems) this.#problems.add(problem);
+  }
+
+  /** The parts that were read. Throws `ConfigError` with the problems of all, each once. */
+  complete<T extends object>(parts: T): { [Name in keyof T]: Exclude<T[Name], undefined> };
+  complete(parts: object): object {
+    if (this.#problems.size > 0) throw new ConfigError([...this.#problems]);
+    return parts;
+  }
 }
 
 /** Treats an empty variable as absent, because shells and compose files write it so. */

@@ -4,8 +4,8 @@ import { EVENT_TYPES, type EventType } from '../contract/codes.ts';
 import { appName } from '../contract/fields.ts';
 import { isRefusedHost } from '../webhooks/event-transport.ts';
 import { readSigningKey, type SigningKey } from '../webhooks/sign-event.ts';
-import { type Environment, isTest, type Read } from './environment.ts';
-import { readJsonFile } from './json-file.ts';
+import { ConfigError, type Environment, isTest, Parts } from './environment.ts';
+import { jsonFile } from './json-file.ts';
 import { publishedProblems } from './keys.ts';
 import { optionalText, readSecret } from './values.ts';
 
@@ -74,27 +74,25 @@ export interface EventEndpoint {
 /** By the name of the application. */
 export type EventEndpoints = ReadonlyMap<string, readonly EventEndpoint[]>;
 
-/** Refuses applications that no worker serves: they are typing errors. A problem names the field and never the secret. */
+/** Refuses applications that no worker serves: they are typing errors. Throws `ConfigError`, without a secret. */
 export function readEvents(
   environment: Environment,
   applications: ReadonlyMap<string, unknown> | undefined,
-): Read<EventEndpoints> {
+): EventEndpoints {
   const { [FILE]: path } = environment;
-  if (!path) return { ok: true, value: new Map() };
-  const file = readJsonFile(FILE, path, endpointsFile);
-  if (!file.ok) return file;
-  const problems: string[] = [];
+  const file = path ? jsonFile(FILE, path, endpointsFile) : [];
+  const parts = new Parts();
   const endpoints = new Map<string, EventEndpoint[]>();
-  for (const [at, { application, secrets, ...entry }] of file.value.entries()) {
+  for (const [at, { application, secrets, ...entry }] of file.entries()) {
     const here = `${FILE}: ${at}`;
-    if (applications?.has(application) === false) problems.push(`${here}.application is not configured`);
-    problems.push(...urlProblems(environment, entry).map((problem) => `${here}.url ${problem}`));
-    const keys = secrets.map((secret, of) => readKey(environment, `${here}.secrets.${of}`, secret));
-    problems.push(...keys.flatMap((key) => (key.ok ? [] : key.problems)));
-    const endpoint = { ...entry, keys: keys.flatMap((key) => (key.ok ? [key.value] : [])) };
-    endpoints.set(application, [...(endpoints.get(application) ?? []), endpoint]);
+    if (applications?.has(application) === false) parts.report([`${here}.application is not configured`]);
+    parts.report(urlProblems(environment, entry).map((problem) => `${here}.url ${problem}`));
+    const keys = secrets.flatMap(
+      (secret, of) => parts.read(() => readKey(environment, `${here}.secrets.${of}`, secret)) ?? [],
+    );
+    endpoints.set(application, [...(endpoints.get(application) ?? []), { ...entry, keys }]);
   }
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: endpoints };
+  return parts.complete({ endpoints }).endpoints;
 }
 
 function urlProblems(
@@ -108,13 +106,13 @@ function urlProblems(
   return [`has an address that is not allowed${allowPrivateAddress ? '' : ': see allowPrivateAddress'}`];
 }
 
-function readKey(environment: Environment, name: string, reference: string): Read<SigningKey> {
-  const secret = readSecret(reference);
-  if (!secret.ok) return { ok: false, problems: secret.problems.map((problem) => `${name} ${problem}`) };
-  const published = publishedProblems(environment, name, [secret.value]);
-  if (published.length > 0) return { ok: false, problems: published };
-  const key = readSigningKey(secret.value);
-  return 'problem' in key ? { ok: false, problems: [`${name} ${key.problem}`] } : { ok: true, value: key };
+function readKey(environment: Environment, name: string, reference: string): SigningKey {
+  const secret = readSecret(name, reference);
+  const key = readSigningKey(secret);
+  const problems = publishedProblems(environment, name, [secret]);
+  if ('problem' in key) problems.push(`${name} ${key.problem}`);
+  if ('problem' in key || problems.length > 0) throw new ConfigError(problems);
+  return key;
 }
 
 /** The types that an endpoint of the application wants; undefined if it has no endpoint. */

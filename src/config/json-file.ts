@@ -3,18 +3,18 @@ import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import { checkBody } from '../contract/fields.ts';
 import { NotJsonError, readPlainJson } from '../payments/exact-json.ts';
-import type { Read } from './environment.ts';
+import { ConfigError } from './environment.ts';
 
-/** The content of the JSON file at `path`, which `variable` names. */
-export function readJsonFile<T>(variable: string, path: string, schema: z.ZodType<T>): Read<T> {
+/** The content of the JSON file at `path`, which the variable `name` names. Throws `ConfigError`. */
+export function jsonFile<T>(name: string, path: string, schema: z.ZodType<T>): T {
   let content: unknown;
   try {
     content = readPlainJson(readFileSync(path));
   } catch (error) {
     const why = error instanceof NotJsonError ? `: ${error.message}` : '';
-    return { ok: false, problems: [`${variable}: ${path} cannot be read as JSON${why}`] };
+    throw new ConfigError([`${name}: ${path} cannot be read as JSON${why}`]);
   }
   const checked = checkBody(schema, content);
-  if (checked.ok) return checked;
-  return { ok: false, problems: checked.errors.map((e) => `${variable}: ${e.path} ${e.message}`) };
+  if (checked.ok) return checked.value;
+  throw new ConfigError(checked.errors.map((e) => `${name}: ${e.path} ${e.message}`));
 }

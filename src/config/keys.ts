@@ -6,15 +6,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { KeyRing } from '../encryption/key-ring.ts';
-import {
-  type Environment,
-  isLoopback,
-  isTest,
-  orThrow,
-  problemsOf,
-  type Read,
-  readVariables,
-} from './environment.ts';
+import { type Environment, isLoopback, isTest, Parts, readVariables } from './environment.ts';
 import { secret } from './values.ts';
 
 const KEY_BYTES = 32;
@@ -77,31 +69,25 @@ export interface Keys {
   authorizations: KeyRing | undefined;
 }
 
-/** Throws `ConfigError` if the keys are invalid, or missing where they are required. */
-export function encryptionKeys(environment: Environment): Keys {
-  return orThrow(readKeys(environment));
-}
-
-/** Without the `needed` keys, the process does not start, except in a test against loopback. */
-export function readKeys(
+/**
+ * Without the `needed` keys, the process does not start, except in a test against loopback. Throws `ConfigError` if keys
+ * are invalid or missing.
+ */
+export function encryptionKeys(
   environment: Environment,
   needed: readonly (keyof typeof MISSING)[] = ['PAYOUTS_ENCRYPTION_KEYS'],
-): Read<Keys> {
-  const keys = readVariables(schema, environment);
+): Keys {
+  const parts = new Parts();
+  const keys = parts.read(() => readVariables(schema, environment));
   const missing = mayRunWithoutKeys(environment) ? [] : needed.filter((name) => !environment[name]);
-  const problems = [...problemsOf(keys), ...missing.map((name) => `${name}: ${MISSING[name]}`)];
-  if (!keys.ok) return { ok: false, problems };
-  for (const [name, own] of Object.entries(keys.value))
-    if (own) problems.push(...keyProblems(environment, name, own.values()));
-  if (problems.length > 0) return { ok: false, problems };
-  const {
-    PAYOUTS_ENCRYPTION_KEYS: payloads,
-    PAYOUTS_TOKEN_KEYS: tokens,
-    PAYOUTS_AUTHORIZATION_KEYS: authorizations,
-  } = keys.value;
+  parts.report(missing.map((name) => `${name}: ${MISSING[name]}`));
+  for (const [name, own] of Object.entries(keys ?? {}))
+    if (own) parts.report(keyProblems(environment, name, own.values()));
+  const { rings } = parts.complete({ rings: keys });
   return {
-    ok: true,
-    value: { payloads: ringOf(payloads), tokens: ringOf(tokens), authorizations: ringOf(authorizations) },
+    payloads: ringOf(rings.PAYOUTS_ENCRYPTION_KEYS),
+    tokens: ringOf(rings.PAYOUTS_TOKEN_KEYS),
+    authorizations: ringOf(rings.PAYOUTS_AUTHORIZATION_KEYS),
   };
 }
 
@@ -110,24 +96,20 @@ function ringOf(keys: ReadonlyMap<string, Buffer> | undefined): KeyRing | undefi
 }
 
 /**
- * For a process that does not need these keys, and so could only leak them: reads the others, and reports each of these
- * that it was given. `what`: such as `the API server`.
+ * For a process that does not need the `foreign` keys, and so could only leak them: reads the others, and refuses to have
+ * been given these. `what`: such as `the API server`. Throws `ConfigError`.
  */
-export function readKeysExcept(
+export function keysExcept(
   environment: Environment,
   foreign: readonly (keyof typeof MISSING)[],
   what: string,
-): Read<Keys> {
-  const own = Object.fromEntries(
-    Object.entries(environment).filter(([name]) => !foreign.some((one) => one === name)),
-  );
+): Keys {
+  const parts = new Parts();
+  const without = Object.fromEntries(foreign.map((name) => [name, undefined]));
+  const keys = parts.read(() => encryptionKeys({ ...environment, ...without }));
   const given = foreign.filter((name) => environment[name]);
-  const keys = readKeys(own);
-  if (given.length === 0) return keys;
-  return {
-    ok: false,
-    problems: [...problemsOf(keys), ...given.map((name) => `${name}: must not be given to ${what}`)],
-  };
+  parts.report(given.map((name) => `${name}: must not be given to ${what}`));
+  return parts.complete({ keys }).keys;
 }
 
 /** Only a test that no other machine can reach may leave payloads unencrypted. */

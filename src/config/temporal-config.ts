@@ -1,7 +1,7 @@
 /** Temporal's own variables and profiles, which `@temporalio/envconfig` reads for every process. */
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { z } from 'zod';
-import { type Environment, orThrow, readVariables } from './environment.ts';
+import { type Environment, readVariables } from './environment.ts';
 import { optionalText, secret } from './values.ts';
 
 const path = (description: string) => optionalText(description, 'path');
@@ -44,7 +44,7 @@ const schema = z.object(temporalShape);
 
 /** The options of a connection, and the namespace. Throws `ConfigError`. */
 export function temporalConfig(environment: Environment): ReturnType<typeof loadClientConnectConfig> {
-  const own = orThrow(readVariables(schema, environment));
+  const own = readVariables(schema, environment);
   // The others include `HOME`, where the file of profiles is, and `TEMPORAL_GRPC_META_…`, which may be empty.
   const others = Object.entries(environment).filter(([name]) => !(name in temporalShape));
   const overrideEnvVars: Record<string, string> = {};

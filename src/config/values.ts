@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { DURATION_RULE, durationMs } from './durations.ts';
-import { type Environment, isTest, type Read } from './environment.ts';
+import { ConfigError, type Environment, isTest } from './environment.ts';
 
 /** The provider's environment that a process works in. */
 export const paymentsEnvironment = z.enum(['test', 'sandbox', 'production'], {
@@ -173,24 +173,26 @@ const coded = z.object({ code: z.string().regex(/^[A-Z]{1,32}$/) });
 export const secret = z
   .string()
   .transform((text, context): string => {
-    const read = readSecret(text);
-    if (read.ok) return read.value;
-    for (const message of read.problems) context.addIssue({ code: 'custom', message });
-    return z.NEVER;
+    if (!text.startsWith(FILE)) return text;
+    const fail = (message: string) => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    try {
+      // Editors and `echo` end a file with a line break.
+      const value = readFileSync(text.slice(FILE.length), 'utf8').replace(/[\r\n]+$/, '');
+      return value.trim() === '' ? fail('names a file that is empty') : value;
+    } catch (error) {
+      return fail(`names a file that cannot be read (${errorCodeOf(error)})`);
+    }
   })
   .meta({ valueType: 'secret' });
 
-/** The secret that `text` is or names. Removes the line break with which editors and `echo` end a file. */
-export function readSecret(text: string): Read<string> {
-  if (!text.startsWith(FILE)) return { ok: true, value: text };
-  try {
-    const value = readFileSync(text.slice(FILE.length), 'utf8').replace(/[\r\n]+$/, '');
-    return value.trim() === ''
-      ? { ok: false, problems: ['names a file that is empty'] }
-      : { ok: true, value };
-  } catch (error) {
-    return { ok: false, problems: [`names a file that cannot be read (${errorCodeOf(error)})`] };
-  }
+/** The secret that `text` is or names. `field` names it in problems. Throws `ConfigError`. */
+export function readSecret(field: string, text: string): string {
+  const read = secret.safeParse(text);
+  if (read.success) return read.data;
+  throw new ConfigError(read.error.issues.map(({ message }) => `${field} ${message}`));
 }
 
 /** A secret by reference, for files that must not contain secrets. */
@@ -198,13 +200,14 @@ export const referenceToSecret = z
   .string()
   .regex(/^(env|file):.+/, 'must be a reference: env:NAME or file:PATH');
 
-/** The secret to which `env:NAME` or `file:PATH` refers. */
-export function readReference(reference: string, environment: Environment): Read<string> {
-  if (!reference.startsWith('env:')) return readSecret(reference);
+/** The secret to which `env:NAME` or `file:PATH` refers. Throws `ConfigError`. */
+export function readReference(field: string, reference: string, environment: Environment): string {
+  if (!reference.startsWith('env:')) return readSecret(field, reference);
   const name = reference.slice('env:'.length);
   // Every object inherits properties such as `toString`, which are not variables.
   const text = Object.hasOwn(environment, name) && environment[name];
-  return text ? readSecret(text) : { ok: false, problems: ['cannot be read from its reference'] };
+  if (text) return readSecret(field, text);
+  throw new ConfigError([`${field} cannot be read from its reference`]);
 }
 
 export function errorCodeOf(error: unknown): string {

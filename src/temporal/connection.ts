@@ -16,7 +16,7 @@ import type { DataConverter } from '@temporalio/common';
 import type { Environment } from '../config/environment.ts';
 import { encryptionKeys } from '../config/keys.ts';
 import { temporalConfig } from '../config/temporal-config.ts';
-import { readSecret } from '../config/values.ts';
+import { secret } from '../config/values.ts';
 import { dataConverter as converterOf } from '../encryption/payload-codec.ts';
 import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
 import type { Clock, Random } from '../runtime/runtime.ts';
@@ -125,9 +125,9 @@ export class ApiKeyFile {
 
   /** A file that is missing or empty for a moment changes nothing. */
   private readAgain(changed: (key: string) => void): void {
-    const read = readSecret(this.reference);
-    if (!read.ok || read.value === this.key) return;
-    this.key = read.value;
+    const read = secret.safeParse(this.reference);
+    if (!read.success || read.data === this.key) return;
+    this.key = read.data;
     changed(this.key);
   }
 }

@@ -16,9 +16,9 @@ import { payoutRequest } from '../support/requests.ts';
 
 /** Unknown keys of one address: a burst, then one per 50 ms. */
 const UNKNOWN_KEYS_BURST = 100;
-const SLOW = callerEntry('slow', { requestsPerSecond: 1, requestBurst: 3 });
+const SLOW = callerEntry('slow', { requestsPerSecond: 1 });
 const PLAIN = callerEntry('plain');
-const SCRAPER = callerEntry('scraper', { verbs: ['metrics'], requestsPerSecond: 1, requestBurst: 1 });
+const SCRAPER = callerEntry('scraper', { verbs: ['metrics'], requestsPerSecond: 1 });
 const LIMITED = {
   status: 429,
   headers: { 'retry-after': '1', 'content-type': expect.stringContaining('application/problem+json') },
@@ -68,7 +68,7 @@ const auditLines = (): Record<string, unknown>[] =>
 describe('the request limit of a key', () => {
   test('a burst, then one request per second; other keys are not affected', async () => {
     await start([SLOW, PLAIN]);
-    expect(await statusesOf(5, () => read(as('slow')))).toEqual([...times(3, 404), ...times(2, 429)]);
+    expect(await statusesOf(5, () => read(as('slow')))).toEqual([...times(2, 404), ...times(3, 429)]);
     expect(await read(as('slow'))).toMatchObject(LIMITED);
     expect((await read(as('plain'))).status).toBe(404);
     await clock.advance(999);
@@ -79,7 +79,7 @@ describe('the request limit of a key', () => {
   });
 
   test('holds for every operation, before the verb and the body are looked at', async () => {
-    await start([callerEntry('slow', { verbs: ['read'], requestsPerSecond: 1, requestBurst: 2 })]);
+    await start([callerEntry('slow', { verbs: ['read'], requestsPerSecond: 1 })]);
     expect((await post(`${server.url}/v1/payouts`, payoutRequest('a'), as('slow'))).status).toBe(403);
     expect((await get(`${server.url}/v1/payouts?limit=x`, as('slow'))).status).toBe(400);
     for (const path of ['payouts', 'payout-batches', 'quotes', 'receiving-accounts', 'authorizations'])
@@ -98,7 +98,7 @@ describe('the request limit of a key', () => {
       createHash('sha256').update(key).digest('hex'),
     );
     await start([{ ...SLOW, keySha256 }]);
-    expect(await statusesOf(3, () => read(as('slow')))).toEqual(times(3, 404));
+    expect(await statusesOf(2, () => read(as('slow')))).toEqual(times(2, 404));
     expect((await read(as('next'))).status).toBe(429);
   });
 
@@ -115,13 +115,13 @@ describe('the request limit of a key', () => {
 
   test('a reload of the keys file gives nobody a new burst; a changed limit applies at once', async () => {
     await start([SLOW]);
-    await statusesOf(3, () => read(as('slow')));
+    await statusesOf(2, () => read(as('slow')));
     keysFile([SLOW, PLAIN], file);
     await eventually(async () => ((await read(as('plain'))).status === 404 ? true : undefined));
     expect((await read(as('slow'))).status).toBe(429);
-    keysFile([{ ...SLOW, requestBurst: 5 }, callerEntry('third')], file);
+    keysFile([{ ...SLOW, requestsPerSecond: 2 }, callerEntry('third')], file);
     await eventually(async () => ((await read(as('third'))).status === 404 ? true : undefined));
-    expect(await statusesOf(7, () => read(as('slow')))).toEqual([...times(5, 404), ...times(2, 429)]);
+    expect(await statusesOf(7, () => read(as('slow')))).toEqual([...times(4, 404), ...times(3, 429)]);
   });
 
   test('without keys there is no limit', async () => {
@@ -132,7 +132,7 @@ describe('the request limit of a key', () => {
   test('limited requests are counted in metrics, and leave a few lines and a count in the audit trail', async () => {
     await start([SLOW, SCRAPER]);
     expect(await scrape()).toContain('payouts_http_requests_limited_total{limit="key"} 0');
-    await statusesOf(3 + 40, () => read(as('slow')));
+    await statusesOf(2 + 40, () => read(as('slow')));
     expect(await scrape()).toContain('payouts_http_requests_limited_total{limit="key"} 40');
     const limited = auditLines().filter(({ status }) => status === 429);
     expect(limited).toHaveLength(10);

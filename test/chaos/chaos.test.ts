@@ -1,7 +1,7 @@
 /** The plans of the fault campaigns, and the judge that evaluates them. */
 import { describe, expect, test } from 'vitest';
-import { discrepancies } from '../../chaos/discrepancies.ts';
 import { chaosPlan } from '../../chaos/plan.ts';
+import { discrepancies } from '../../simulation/discrepancies.ts';
 import type { LedgerOf } from '../../simulator/index.ts';
 import type { PayoutResult } from '../../src/contract/payout.ts';
 

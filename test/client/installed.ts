@@ -4,7 +4,7 @@ import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { packClient } from '../../scripts/pack-client.mjs';
-import { tsc } from '../../scripts/setup/paths.mjs';
+import { tsc } from '../../scripts/setup/process.mjs';
 import { type Installed, installPackage } from '../support/installed-package.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -95,9 +95,13 @@ describe('H47 sessions of the codec server', () => {
     expect((await stage.decode({ cookie: setCookie.split(';')[0] ?? '' })).status).toBe(200);
   });
 
-  test('only a test on loopback may turn Secure off', async () => {
-    const stage = await Stage.start({ PAYMENTS_ENVIRONMENT: 'test', PAYOUTS_CODEC_SECURE_COOKIE: 'false' });
-    expect((await stage.signIn(KEY)).setCookie).not.toContain('Secure');
+  test.each([
+    ['a test on loopback', { PAYMENTS_ENVIRONMENT: 'test' }, false],
+    ['a sandbox on loopback', { PAYMENTS_ENVIRONMENT: 'sandbox' }, true],
+    ['a test on all addresses', { PAYMENTS_ENVIRONMENT: 'test', PAYOUTS_CODEC_LISTEN: '0.0.0.0:8081' }, true],
+  ])('the cookie of %s', async (_where, environment, isSecure) => {
+    const stage = await Stage.start(environment);
+    expect((await stage.signIn(KEY)).setCookie.includes('Secure')).toBe(isSecure);
   });
 
   test('a session ends an hour after its last use', async () => {

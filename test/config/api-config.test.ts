@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { apiConfig } from '../../src/config/api-config.ts';
-import { ConfigError, type Environment } from '../../src/config/environment.ts';
+import type { Environment } from '../../src/config/environment.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
+import { configProblems } from '../support/config-problems.ts';
 import { newKey } from '../support/keys.ts';
 
 const PRODUCTION: Environment = {
@@ -11,13 +12,7 @@ const PRODUCTION: Environment = {
 };
 
 function problems(change: Environment): string[] {
-  try {
-    apiConfig({ ...PRODUCTION, ...change });
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.problems;
-  }
+  return configProblems(() => apiConfig({ ...PRODUCTION, ...change }));
 }
 
 describe('H158 an API server that accepts unverified notifications', () => {

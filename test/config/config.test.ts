@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { workerConfig } from '../../src/config/config.ts';
-import { ConfigError, type Environment } from '../../src/config/environment.ts';
+import type { Environment } from '../../src/config/environment.ts';
 import { versioning } from '../../src/workers/worker.ts';
+import { configProblems } from '../support/config-problems.ts';
 
 const good: Environment = {
   PAYMENTS_ENVIRONMENT: 'test',
@@ -24,13 +25,7 @@ const PROVIDER: Environment = {
 };
 
 function problems(environment: Environment): string[] {
-  try {
-    workerConfig(environment);
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.problems;
-  }
+  return configProblems(() => workerConfig(environment));
 }
 
 function key(id: string): string {

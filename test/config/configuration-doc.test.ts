@@ -12,8 +12,7 @@ import {
 import { nodeSettings, uiSettings } from '../../scripts/topology/settings.ts';
 import { CONFIGURATION_PAGE, configurationPage } from '../../scripts/write-configuration.ts';
 import { applicationsFile } from '../../src/config/applications.ts';
-import { callersFile } from '../../src/config/callers.ts';
-import { approvalsFile } from '../../src/config/cli-config.ts';
+import { approvalsFile, callersFile } from '../../src/config/callers.ts';
 import { OPEN_POINTS } from '../../src/contract/open-points.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { EVENTS_EXAMPLE } from '../../scripts/configuration/sections.ts';
 import { workerConfig } from '../../src/config/config.ts';
-import { ConfigError, type Environment } from '../../src/config/environment.ts';
+import type { Environment } from '../../src/config/environment.ts';
 import { wantedTypes } from '../../src/config/events.ts';
+import { configProblems } from '../support/config-problems.ts';
 import { eventsFile, hmacSecret } from '../support/event-endpoint.ts';
 import { newKey } from '../support/keys.ts';
 import { secretFile } from '../support/secret-file.ts';
@@ -26,13 +27,7 @@ const SANDBOX: Environment = {
 const URL = 'https://shop.example/events';
 
 function problemsOf(environment: Environment, file: string): string[] {
-  try {
-    workerConfig({ ...environment, PAYOUTS_EVENTS_FILE: file });
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
+  return configProblems(() => workerConfig({ ...environment, PAYOUTS_EVENTS_FILE: file }));
 }
 
 const endpoint = (over: Record<string, unknown> = {}) => eventsFile([{ url: URL, ...over }]);

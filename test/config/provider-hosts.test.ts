@@ -3,8 +3,9 @@ import { apiConfig } from '../../src/config/api-config.ts';
 import { clientConfig } from '../../src/config/client-config.ts';
 import { codecConfig } from '../../src/config/codec-config.ts';
 import { workerConfig } from '../../src/config/config.ts';
-import { ConfigError, type Environment } from '../../src/config/environment.ts';
+import type { Environment } from '../../src/config/environment.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
+import { configProblems } from '../support/config-problems.ts';
 import { newKey } from '../support/keys.ts';
 
 const OWN: Environment = {
@@ -35,13 +36,7 @@ const PROCESSES: Readonly<Record<string, (environment: Environment) => unknown>>
 };
 
 function problems(process: string, change: Environment): string[] {
-  try {
-    PROCESSES[process]?.({ ...OWN, ...change });
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.problems;
-  }
+  return configProblems(() => PROCESSES[process]?.({ ...OWN, ...change }));
 }
 
 describe.each(Object.keys(PROCESSES))('H48 %s: hosts of the provider outside a test', (process) => {

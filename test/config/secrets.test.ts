@@ -5,12 +5,13 @@ import { variablesOf } from '../../scripts/configuration/variables.ts';
 import { apiConfig } from '../../src/config/api-config.ts';
 import { codecConfig } from '../../src/config/codec-config.ts';
 import { workerConfig } from '../../src/config/config.ts';
-import { ConfigError, type Environment } from '../../src/config/environment.ts';
+import type { Environment } from '../../src/config/environment.ts';
 import { encryptionKeys } from '../../src/config/keys.ts';
 import { temporalConfig } from '../../src/config/temporal-config.ts';
 import { readSecret } from '../../src/config/values.ts';
 import { createSigner } from '../../src/payments/index.ts';
 import { keysFile } from '../support/callers.ts';
+import { configProblems } from '../support/config-problems.ts';
 import { newKey } from '../support/keys.ts';
 import { secretFile } from '../support/secret-file.ts';
 
@@ -76,13 +77,7 @@ const CASES: Readonly<Record<string, Case>> = {
 };
 
 function problems(read: () => unknown): string {
-  try {
-    read();
-    return '';
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.problems.join('\n');
-  }
+  return configProblems(read).join('\n');
 }
 
 test('every secret of the documentation has a test here', () => {
@@ -130,8 +125,8 @@ describe('a secret in a file', () => {
       publicKeyEncoding: { type: 'spki', format: 'pem' },
       privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
     });
-    expect(readSecret(`file:${secretFile(privateKey)}`)).toEqual({ ok: true, value: privateKey.trimEnd() });
-    expect(readSecret(`file:${secretFile(' a b \n')}`)).toEqual({ ok: true, value: ' a b ' });
+    expect(readSecret('KEY', `file:${secretFile(privateKey)}`)).toBe(privateKey.trimEnd());
+    expect(readSecret('KEY', `file:${secretFile(' a b \n')}`)).toBe(' a b ');
   });
 
   test('can be an RSA key in PEM', async () => {

@@ -29,7 +29,7 @@ const CALLERS = [
   callerEntry('other', { applications: ['shop2'] }),
   callerEntry('scoped', { clientIds: ['client-2'] }),
   callerEntry('finance', { users: ['olga@example.com'] }),
-  callerEntry('slow', { requestsPerSecond: 1, requestBurst: 2 }),
+  callerEntry('slow', { requestsPerSecond: 1 }),
 ];
 const PROXIED: Environment = {
   PAYOUTS_DESK_USER_HEADER: 'X-Forwarded-User',

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { SAVED_FILTERS } from '../../scripts/screenshots/saved-filters.ts';
+import { SAVED_FILTERS } from '../../demo/screenshots/saved-filters.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { SetupError } from '../../scripts/setup/console.mjs';
+import { SetupError } from '../../scripts/setup/process.mjs';
 import { findTemporalCli } from '../../scripts/setup/temporal-cli.mjs';
 import { CLI_VERSION_OUTPUT, fakeProgram, listener, temporaryFolder } from './fakes.ts';
 

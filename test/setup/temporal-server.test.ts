@@ -1,14 +1,14 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { SetupError } from '../../scripts/setup/console.mjs';
-import type { goInstall } from '../../scripts/setup/go-install.mjs';
 import {
   findTemporalServer,
   findTemporalUi,
+  type goInstall,
   SERVER_VERSION,
   UI_VERSION,
-} from '../../scripts/setup/temporal-server.mjs';
+} from '../../scripts/setup/go-programs.mjs';
+import { SetupError } from '../../scripts/setup/process.mjs';
 import { composeFile } from '../compose/compose-file.ts';
 import { fakeProgram, listener, temporaryFolder } from './fakes.ts';
 

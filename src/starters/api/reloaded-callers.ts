@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Callers } from '../../config/callers.ts';
+import { ConfigError } from '../../config/environment.ts';
 import type { RequestLimits } from './request-limits.ts';
 
 const INTERVAL_MS = 1_000;
@@ -42,17 +43,16 @@ export class ReloadedCallers implements Callers {
     const digest = await digestOf(path);
     if (digest === this.digest) return;
     this.digest = digest;
-    const fresh = read();
-    if (fresh.ok) {
-      this.callers = fresh.value;
-      const names = fresh.value.keys.map(({ caller }) => caller.name);
+    try {
+      this.callers = read();
+      const names = this.callers.keys.map(({ caller }) => caller.name);
       this.limits.keepOnly(names);
       this.log.info({ callers: names }, 'callers are loaded');
-    } else
-      this.log.error(
-        { problems: fresh.problems },
-        'the keys file is not usable: the earlier keys stay valid',
-      );
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      const { problems } = error;
+      this.log.error({ problems }, 'the keys file is not usable: the earlier keys stay valid');
+    }
   }
 }
 

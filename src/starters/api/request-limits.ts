@@ -8,7 +8,7 @@ import { Problem, retryAfter, tooManyRequests } from '../../service/problem.ts';
 
 /** Too few to guess even a short key, and enough that a program with a removed key does not block its neighbors. */
 const UNKNOWN_KEYS = { burst: 100, refillMs: 50 };
-/** Without `requestBurst`, a full bucket allows the requests of this many seconds. */
+/** A full bucket allows the requests of this many seconds. */
 const BURST_SECONDS = 2;
 const MAX_USED_KEYS = 10_000;
 
@@ -22,7 +22,7 @@ interface RequestLimitsOptions {
   onLimited(limit: RequestLimit): void;
 }
 
-type LimitedCaller = Pick<Caller, 'name' | 'requestsPerSecond' | 'requestBurst'>;
+type LimitedCaller = Pick<Caller, 'name' | 'requestsPerSecond'>;
 
 export class RequestLimits {
   readonly #options: RequestLimitsOptions;
@@ -74,10 +74,10 @@ export class RequestLimits {
   }
 
   /** Undefined if the caller has no limit. */
-  #bucketOf({ name, requestsPerSecond, requestBurst }: LimitedCaller): TokenBuckets | undefined {
+  #bucketOf({ name, requestsPerSecond }: LimitedCaller): TokenBuckets | undefined {
     const perSecond = requestsPerSecond ?? this.#options.requestsPerSecond;
     if (perSecond === 'any') return undefined;
-    const size = { burst: requestBurst ?? perSecond * BURST_SECONDS, refillMs: 1_000 / perSecond };
+    const size = { burst: perSecond * BURST_SECONDS, refillMs: 1_000 / perSecond };
     const known = this.#callers.get(name);
     if (known && known.burst === size.burst && known.refillMs === size.refillMs) return known.bucket;
     const bucket = new TokenBuckets(size, this.#options.clock);

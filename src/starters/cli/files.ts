@@ -1,7 +1,8 @@
 /** Reads the files of arguments: payouts, the request of a receiving account, a policy of approvals. Everything in a file is validated before anything is done. */
 import { readFileSync } from 'node:fs';
 import { InvalidPayoutRequestError, requireValid } from '../../client/invalid-request.ts';
-import { type ApprovalsFile, readApprovals } from '../../config/cli-config.ts';
+import { type ApprovalsFile, readApprovals } from '../../config/callers.ts';
+import { ConfigError } from '../../config/environment.ts';
 import { checkBody } from '../../contract/fields.ts';
 import { totalsByCurrency } from '../../contract/money.ts';
 import { type CheckedPayoutRequest, payoutRequestSchema } from '../../contract/payout-request.ts';
@@ -78,9 +79,11 @@ export function openingOf(file: string): CheckedReceivingAccountRequest {
 
 /** The policy of `settings --approvals`. */
 export function approvalsOf(path: string): ApprovalsFile {
-  const file = readApprovals(path);
-  if (!file.ok) throw new UsageError(file.problems.join('\n'));
-  return file.value;
+  try {
+    return readApprovals(path);
+  } catch (error) {
+    throw error instanceof ConfigError ? new UsageError(error.problems.join('\n')) : error;
+  }
 }
 
 /** `pay 3 payouts (4800.00 CNY, 20.00 USD)`. */

@@ -1,7 +1,7 @@
 /** `settings`: shows and changes what all processes of an application share. */
 import type { Command } from '@commander-js/extra-typings';
 import type { ListedSettings } from '../../client/shared-settings.ts';
-import type { ApprovalsFile } from '../../config/cli-config.ts';
+import type { ApprovalsFile } from '../../config/callers.ts';
 import type { ApprovalPolicy } from '../../contract/rate-limit.ts';
 import { NO_APPROVAL_POLICY } from '../../domain/permissions.ts';
 import { ANY_APP, confirmed, invalid, quick, REASON, time, YES } from './command.ts';

@@ -1,10 +1,10 @@
 /** Pays a few payouts over HTTP, as a caller does, and compares them with the provider's ledger. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { benchRequest } from '../../bench/pay.ts';
-import { simulatorControl } from '../../simulator/control/client.ts';
-import type { Topology } from '../topology.ts';
-import { callApi } from './call-api.ts';
+import { benchRequest } from '../bench/pay.ts';
+import { callApi } from '../scripts/topology/call-api.ts';
+import type { Topology } from '../scripts/topology.ts';
+import { simulatorControl } from '../simulator/control/client.ts';
 
 const PAYOUTS = 4;
 const LIMIT_MS = 120_000;

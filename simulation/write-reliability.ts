@@ -1,10 +1,9 @@
 /**
  * Writes the figures of the logged campaigns into `docs/reliability.md`:
- * `node --import tsx scripts/write-reliability.ts`.
+ * `node --import tsx simulation/write-reliability.ts`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MUTANTS } from '../simulation/mutants/mutants.ts';
 import {
   type Chaos,
   chaosSchema,
@@ -15,8 +14,9 @@ import {
   type Worlds,
   withoutOverlaps,
   worldsSchema,
-} from './campaign-log.ts';
-import { code, table } from './markdown.ts';
+} from '../scripts/campaign-log.ts';
+import { code, table } from '../scripts/markdown.ts';
+import { MUTANTS } from './mutants/mutants.ts';
 
 const DOCS = join(import.meta.dirname, '../docs');
 export const RELIABILITY_PAGE = join(DOCS, 'reliability.md');

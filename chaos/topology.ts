@@ -7,11 +7,11 @@
  */
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { runKills } from '../../chaos/kills/run-kills.ts';
-import { SetupError } from '../setup/console.mjs';
-import { startTopology } from '../topology.ts';
-import { checkTopology } from './check.ts';
-import { description } from './description.ts';
+import { SetupError } from '../scripts/setup/process.mjs';
+import { description } from '../scripts/topology/description.ts';
+import { startTopology } from '../scripts/topology.ts';
+import { checkTopology } from './check-topology.ts';
+import { runKills } from './kills/run-kills.ts';
 
 const say = (line: string) => console.log(line);
 

@@ -2,18 +2,17 @@
  * `npm run screenshots`: runs invented payouts on real processes and takes the screenshots in `docs/ui` from the real
  * Temporal UI and the desk with a real browser.
  */
-
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { z } from 'zod';
-import { type Stage, startStage } from '../../demo/stage.ts';
+import { launchBrowser } from '../../scripts/browser.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import { encryptionKeys } from '../../src/config/keys.ts';
 import { dataConverter } from '../../src/encryption/payload-codec.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
 import { clientInterceptors } from '../../src/temporal/queries.ts';
-import { launchBrowser } from '../browser.ts';
+import { type Stage, startStage } from '../stage.ts';
 import { type Camera, camera, currentDetails } from './camera.ts';
 import { takeDesk } from './desk.ts';
 import { operatorsStorage } from './operators-storage.ts';
