@@ -5,7 +5,7 @@ import type { ClientAccounts } from '../../contract/provider-records.ts';
 import type { ReceivingAccountState } from '../../contract/receiving-account.ts';
 import type { ReceivingAccountResolution } from '../../contract/workflows.ts';
 import {
-  APP,
+  command,
   confirmed,
   DECIDED_BY,
   ID,
@@ -27,10 +27,11 @@ const CANDIDATE = new Option('--candidate <accountId>', 'a candidate that you ha
   .conflicts('created');
 
 export function accountCommands(program: Command): void {
-  const account = program
-    .command('account')
-    .description("show the client's accounts; its subcommands are for receiving accounts")
-    .addOption(APP)
+  const account = command(
+    program,
+    'account',
+    "show the client's accounts; its subcommands are for receiving accounts",
+  )
     .option('--client-id <id>', 'the client id')
     .addOption(OPEN_ID)
     .action(
@@ -39,11 +40,12 @@ export function accountCommands(program: Command): void {
         return async ({ reads }) => accountsOutput(await reads.accounts(app, clientId, openId));
       }),
     );
-  account
-    .command('open')
-    .description('request the receiving account in FILE (- for standard input), or join the request')
+  command(
+    account,
+    'open',
+    'request the receiving account in FILE (- for standard input), or join the request',
+  )
     .argument('<file>')
-    .addOption(APP)
     .addOption(YES)
     .option('--wait', 'wait for the account')
     .option('--by <name>', 'who requests it')
@@ -60,11 +62,8 @@ export function accountCommands(program: Command): void {
         });
       }),
     );
-  account
-    .command('status')
-    .description('show a request by its requestId')
+  command(account, 'status', 'show a request by its requestId')
     .addArgument(ID)
-    .addOption(APP)
     .action(
       quick(
         (requestId, { app }) =>
@@ -72,11 +71,8 @@ export function accountCommands(program: Command): void {
             requestOutput(await receivingAccounts.state({ app, requestId })),
       ),
     );
-  account
-    .command('resolve')
-    .description('resolve a request in review')
+  command(account, 'resolve', 'resolve a request in review')
     .addArgument(ID)
-    .addOption(APP)
     .addOption(YES)
     .addOption(DECIDED_BY)
     .option('--created <accountId>', 'the account was opened; its detail is compared first')
@@ -95,10 +91,7 @@ export function accountCommands(program: Command): void {
 }
 
 function readCommands(account: CommandUnknownOpts): void {
-  account
-    .command('balance')
-    .description('show what a payer has received in one currency, and the accounts for it')
-    .addOption(APP)
+  command(account, 'balance', 'show what a payer has received in one currency, and the accounts for it')
     .requiredOption('--payer-id <id>', 'the payer id')
     .requiredOption('--currency <code>', 'such as USD')
     .addOption(OPEN_ID)
@@ -112,11 +105,8 @@ function readCommands(account: CommandUnknownOpts): void {
         return { json: found, text };
       }),
     );
-  account
-    .command('detail')
-    .description("show the provider's record of one receiving account")
+  command(account, 'detail', "show the provider's record of one receiving account")
     .argument('<accountId>')
-    .addOption(APP)
     .addOption(OPEN_ID)
     .action(
       long((accountId, { app, openId }) => async ({ reads }) => {

@@ -9,7 +9,7 @@ import type { ListedToken } from '../../client/tokens.ts';
 import { APP_NAME } from '../../contract/ids.ts';
 import { formatMoney } from '../../contract/money.ts';
 import {
-  APP,
+  command,
   confirmed,
   countOf,
   DECIDED_BY,
@@ -34,10 +34,7 @@ const CALLER = new Argument('<caller>', 'its name in PAYOUTS_API_KEYS_FILE, or n
 const rate = countOf(1, 10_000);
 
 export function applicationCommands(program: Command): void {
-  program
-    .command('tokens')
-    .description('show the tokens, and who must authorize')
-    .addOption(APP)
+  command(program, 'tokens', 'show the tokens, and who must authorize')
     .option('--renew <owner>', 'renew now: application, or the openId of a user')
     .addOption(LIMIT)
     .action(
@@ -46,10 +43,7 @@ export function applicationCommands(program: Command): void {
         return tokensOutput([await tokens.renew(app, renew === 'application' ? undefined : renew)]);
       }),
     );
-  program
-    .command('rate-limit')
-    .description('show the calls per second and the lease owner, or change the rate')
-    .addOption(APP)
+  command(program, 'rate-limit', 'show the calls per second and the lease owner, or change the rate')
     .addOption(YES)
     .option('--calls-per-second <count>', 'set the rate without a restart; default resets it', rateOrDefault)
     .option('--by <name>', 'who changes it')
@@ -64,10 +58,7 @@ export function applicationCommands(program: Command): void {
         );
       }),
     );
-  program
-    .command('pause')
-    .description('stop all create calls of an application')
-    .addOption(APP)
+  command(program, 'pause', 'stop all create calls of an application')
     .addOption(YES)
     .addOption(DECIDED_BY)
     .addOption(REASON)
@@ -78,10 +69,7 @@ export function applicationCommands(program: Command): void {
         ),
       ),
     );
-  program
-    .command('resume')
-    .description('end the pause of an application')
-    .addOption(APP)
+  command(program, 'resume', 'end the pause of an application')
     .addOption(YES)
     .addOption(DECIDED_BY)
     .action(
@@ -113,10 +101,7 @@ export function applicationCommands(program: Command): void {
 /** Works without a connection, too. */
 export function doctorCommand(program: Command): void {
   const doctor = () => import('./doctor.ts');
-  program
-    .command('doctor')
-    .description('check Temporal, workers, keys, clocks, tokens and the provider, and advise')
-    .addOption(APP)
+  command(program, 'doctor', 'check Temporal, workers, keys, clocks, tokens and the provider, and advise')
     .option('--client-id <id>', 'a client whose accounts may be read')
     .option('--payer-id <id>', 'a payer for whom a quote may be requested')
     .option('--order <id>', 'the partnerOrderId of an existing payout, to compare field names')

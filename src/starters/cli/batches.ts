@@ -11,7 +11,7 @@ import type { BatchFilter } from '../../client/lists.ts';
 import type { BatchResult, BatchState } from '../../contract/batch.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../contract/codes.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
-import { APP, confirmed, ID, long, quick, STARTED_BY, YES } from './command.ts';
+import { APP, command, confirmed, ID, long, quick, STARTED_BY, YES } from './command.ts';
 import { collect, listOutput, type Page, paged } from './lists.ts';
 import { EXIT, type Output } from './output.ts';
 import type { Session } from './session.ts';
@@ -41,22 +41,16 @@ export function batchCommands(program: Command): void {
         return confirmed(options, paymentText(checked.rows), (session) => pay(session, checked, options));
       }),
     );
-  batch
-    .command('status')
-    .description('show the state of a batch')
+  command(batch, 'status', 'show the state of a batch')
     .addArgument(ID)
-    .addOption(APP)
     .action(
       quick((batchId, { app }) => async ({ batches }) => {
         const ref = { app, batchId };
         return batchOutput(ref, await batches.state(ref));
       }),
     );
-  batch
-    .command('cancel')
-    .description('stop starting rows of a batch; payouts that were already started continue')
+  command(batch, 'cancel', 'stop starting rows of a batch; payouts that were already started continue')
     .addArgument(ID)
-    .addOption(APP)
     .addOption(YES)
     .action(
       long((batchId, { app, yes }) =>

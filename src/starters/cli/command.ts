@@ -1,9 +1,20 @@
 /** What commands share: options, the parsers of their values, and how a command runs. Loads neither Temporal's client nor schemas. */
-import { Argument, Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import {
+  Argument,
+  Command,
+  type CommandUnknownOpts,
+  InvalidArgumentError,
+  Option,
+} from '@commander-js/extra-typings';
 import { APP_NAME, OWN_ID, OWN_ID_RULE } from '../../contract/ids.ts';
 import { MAX_REASON_LENGTH } from '../../domain/rate-limit.ts';
 import { type Output, UsageError } from './output.ts';
 import type { OnConnectionFailure, Session } from './session.ts';
+
+/** Adds a command with `--app` to the program, or below another command. */
+export function command(parent: CommandUnknownOpts, name: string, description: string) {
+  return parent.command(name).description(description).addOption(APP);
+}
 
 /** What a command does after it is connected. */
 export type Work = (session: Session) => Promise<Output>;

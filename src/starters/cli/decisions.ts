@@ -6,6 +6,7 @@ import type { PayoutState } from '../../contract/payout.ts';
 import type { Resolution } from '../../contract/workflows.ts';
 import {
   APP,
+  command,
   confirmed,
   DECIDED_BY,
   ID,
@@ -75,11 +76,8 @@ export function decisionCommands(program: Command): void {
     .action(
       decide('acknowledge the flags of', (payouts, payout, given) => payouts.acknowledge(payout, given)),
     );
-  program
-    .command('poll')
-    .description('poll the provider now')
+  command(program, 'poll', 'poll the provider now')
     .addArgument(ID)
-    .addOption(APP)
     .action(
       quick((partnerOrderId, { app }) =>
         steer({ app, partnerOrderId }, (payouts, payout) => payouts.poll(payout)),

@@ -2,7 +2,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { ListedEndpoint, PublishedEvent, Resent } from '../../client/events.ts';
 import type { EndpointState } from '../../contract/events.ts';
-import { APP, confirmed, DECIDED_BY, long, matching, ownId, quick, time, YES } from './command.ts';
+import { APP, command, confirmed, DECIDED_BY, long, matching, ownId, quick, time, YES } from './command.ts';
 import { EXIT, type Output, UsageError } from './output.ts';
 import { attentionText, colors, facts, grid } from './text.ts';
 
@@ -33,10 +33,11 @@ export function eventCommands(program: Command): void {
         };
       }),
     );
-  events
-    .command('resend')
-    .description('send events again, under the same ids: of a payout, or all since a time to one endpoint')
-    .addOption(APP)
+  command(
+    events,
+    'resend',
+    'send events again, under the same ids: of a payout, or all since a time to one endpoint',
+  )
     .addOption(YES)
     .addOption(PAYOUT)
     .addOption(ENDPOINT)
@@ -56,10 +57,7 @@ export function eventCommands(program: Command): void {
         );
       }),
     );
-  events
-    .command('test')
-    .description('send a test event to an endpoint now')
-    .addOption(APP)
+  command(events, 'test', 'send a test event to an endpoint now')
     .requiredOption(...ONE_ENDPOINT)
     .action(
       quick(({ app, endpoint }) => async ({ events: known }) => {
@@ -71,10 +69,7 @@ export function eventCommands(program: Command): void {
         return { json: outcome, text: `${endpoint} failed: ${reason}`, exitCode: EXIT.refused };
       }),
     );
-  events
-    .command('enable')
-    .description('let a disabled endpoint get events again, and send what waits')
-    .addOption(APP)
+  command(events, 'enable', 'let a disabled endpoint get events again, and send what waits')
     .addOption(YES)
     .requiredOption(...ONE_ENDPOINT)
     .addOption(DECIDED_BY)

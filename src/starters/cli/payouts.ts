@@ -7,7 +7,7 @@ import type { PayoutResult, PayoutState } from '../../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import type { Notification } from '../../contract/workflows.ts';
 import { followUpReasons } from '../../domain/reconciliation-follow-up.ts';
-import { APP, confirmed, ID, invalid, long, quick, STARTED_BY, YES } from './command.ts';
+import { command, confirmed, ID, invalid, long, quick, STARTED_BY, YES } from './command.ts';
 import { EXIT, type Output, UsageError } from './output.ts';
 import type { Session } from './session.ts';
 import { attentionText, colors, facts, grid, money, quoteText, resultText, stateText, wrap } from './text.ts';
@@ -20,11 +20,8 @@ const MAX_TIMEOUT_MS = 24 * 86_400_000;
 const ref = (partnerOrderId: string, { app }: { app: string }) => ({ app, partnerOrderId });
 
 export function payoutCommands(program: Command): void {
-  program
-    .command('start')
-    .description('start or join the payouts in FILE (one, or a list; - for standard input)')
+  command(program, 'start', 'start or join the payouts in FILE (one, or a list; - for standard input)')
     .argument('<file>')
-    .addOption(APP)
     .addOption(YES)
     .option('--dry-run', 'show quotes; create nothing')
     .option('--wait', 'wait for the results')
@@ -37,11 +34,8 @@ export function payoutCommands(program: Command): void {
         return confirmed(options, paymentText(requests), (session) => start(session, requests, options));
       }),
     );
-  program
-    .command('quote')
-    .description('quote the payouts in FILE')
+  command(program, 'quote', 'quote the payouts in FILE')
     .argument('<file>')
-    .addOption(APP)
     .action(
       long(async (file) => {
         const requests = await (await files()).requestsOf(file);
@@ -52,11 +46,8 @@ export function payoutCommands(program: Command): void {
 }
 
 function readCommands(program: Command): void {
-  program
-    .command('status')
-    .description('show the state of a payout')
+  command(program, 'status', 'show the state of a payout')
     .addArgument(ID)
-    .addOption(APP)
     .option('--wait', 'wait for the end first')
     .option('--timeout <duration>', 'wait at most so long, such as 30s or 10m', timeoutMs)
     .action(
@@ -65,17 +56,11 @@ function readCommands(program: Command): void {
         return (session) => status(session, ref(id, options), options);
       }),
     );
-  program
-    .command('watch')
-    .description('show each change of a payout up to its end; with --json, one line each')
+  command(program, 'watch', 'show each change of a payout up to its end; with --json, one line each')
     .addArgument(ID)
-    .addOption(APP)
     .action(long((id, options) => (session) => watch(session, ref(id, options))));
-  program
-    .command('result')
-    .description('wait for the end of a payout and show its result')
+  command(program, 'result', 'wait for the end of a payout and show its result')
     .addArgument(ID)
-    .addOption(APP)
     .action(
       long((id, options) => async (session) => {
         const payout = ref(id, options);
@@ -83,11 +68,8 @@ function readCommands(program: Command): void {
         return resultOutput(await untilEndOf(session, payout, session.payouts.result(payout)));
       }),
     );
-  program
-    .command('notify')
-    .description('send a notification; the payout then queries the provider')
+  command(program, 'notify', 'send a notification; the payout then queries the provider')
     .addArgument(ID)
-    .addOption(APP)
     .option('--order-id <orderId>', "the provider's order id")
     .option('--status <status>', 'the status in the notification')
     .action(
