@@ -118,7 +118,8 @@ class InProcess implements InProcessSimulator {
         Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
       ),
       rawBody: method === 'POST' && body ? body.toString('utf8') : '',
-      ...{ arrivedAtMs, isOnUsedConnection },
+      arrivedAtMs,
+      isOnUsedConnection,
     };
     return serve(this.#world, found.operation, incoming, call);
   }

@@ -306,8 +306,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'token-not-sealed',
     what: 'Histories hold tokens in plain text: a person who may decode payloads can call the provider as the user.',
     file: 'src/encryption/key-ring.ts',
-    find: 'if (!this.ring) return PLAIN + secret;',
-    replace: "if (!this.ring || purpose === 'access') return PLAIN + secret;",
+    find: 'if (!this.#ring) return PLAIN + secret;',
+    replace: "if (!this.#ring || purpose === 'access') return PLAIN + secret;",
   },
   {
     name: 'account-number-in-lists',
@@ -320,8 +320,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'older-key-forgotten',
     what: 'Only the first key decrypts: workflows that were open during a key rotation are stuck.',
     file: 'src/encryption/key-ring.ts',
-    find: 'const key = this.keys.get(keyId);',
-    replace: 'const key = keyId === this.current ? this.keys.get(keyId) : undefined;',
+    find: 'const key = this.#keys.get(keyId);',
+    replace: 'const key = keyId === this.current ? this.#keys.get(keyId) : undefined;',
   },
 
   // ---- people

@@ -1,6 +1,5 @@
 /** Encodes and decodes payloads for the Temporal UI and CLI. Requests need a bearer key, or a session of the sign-in page. */
 import type { Writable } from 'node:stream';
-import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
 import fastify, {
   type FastifyInstance,
@@ -72,7 +71,6 @@ export async function buildCodecServer(
   drain.watch(server);
   const codec = new EncryptionCodec(config.ring, runtime.random);
   const signIn = new SignIn(config, runtime);
-  await server.register(cookie);
   await server.register(cors, {
     origin: [...config.origins],
     credentials: true,
@@ -86,7 +84,7 @@ export async function buildCodecServer(
     if (drain.hasBegun) return reply.code(503).send({ message: 'this codec server is about to end' });
     return { status: 'ok' };
   });
-  signIn.serve(server);
+  await signIn.serve(server);
   server.register(async (scope) => {
     let running = 0;
     // Before the body is read, so that a request without a key costs no memory.

@@ -1,12 +1,12 @@
 /**
  * Authenticates requests by bearer key or by session. The Temporal UI cannot send our header, so an operator enters the
- * key once on the sign-in page, which starts a session and stores its id in a cookie.
+ * key once on the sign-in page, which starts a session in a cookie. The sessions end with the process.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CodecConfig } from '../config/codec-config.ts';
-import { bearerKey, findKey } from '../config/keys.ts';
+import { bearerKey, findKey, keyHash } from '../config/keys.ts';
 import { sendPage } from '../pages/page.ts';
-import { Sessions, SignInLimit } from '../pages/sessions.ts';
+import { CookieSessions, SignInLimit } from '../pages/sessions.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
 const COOKIE = 'payouts_codec';
@@ -26,13 +26,13 @@ export type Identity =
 export class SignIn {
   readonly #keys: CodecConfig['keys'];
   readonly #secureCookie: boolean;
-  readonly #sessions: Sessions<{ keyName: string }>;
+  readonly #sessions: CookieSessions;
   readonly #limit: SignInLimit;
 
   constructor({ keys, secureCookie }: CodecConfig, runtime: Runtime) {
     this.#keys = keys;
     this.#secureCookie = secureCookie;
-    this.#sessions = new Sessions({ maxMs: SESSION_MS, idleMs: HOUR_MS }, runtime);
+    this.#sessions = new CookieSessions({ maxMs: SESSION_MS, idleMs: HOUR_MS }, runtime);
     this.#limit = new SignInLimit(runtime.clock);
   }
 
@@ -45,7 +45,16 @@ export class SignIn {
     return bearer === undefined ? { refused: 'missing' } : this.#identifyKey(bearer, request);
   }
 
-  serve(server: FastifyInstance): void {
+  /** Gives every request of the server its session. */
+  async serve(server: FastifyInstance): Promise<void> {
+    await this.#sessions.serve(server, {
+      name: COOKIE,
+      keys: undefined,
+      path: '/',
+      // Only pages of the same site, such as the Temporal UI beside it, may use the cookie.
+      sameSite: 'strict',
+      isSecure: () => this.#secureCookie,
+    });
     server.register(async (scope) => {
       scope.addContentTypeParser(
         'application/x-www-form-urlencoded',
@@ -70,12 +79,7 @@ export class SignIn {
       return sendPage(reply, status, TITLE, `${message}. ${FORM}`);
     }
     const { keyName } = identity;
-    const old = request.cookies[COOKIE];
-    if (old !== undefined) this.#sessions.end(old);
-    reply.setCookie(COOKIE, this.#sessions.start({ keyName }), {
-      ...this.#cookie,
-      maxAge: SESSION_MS / 1_000,
-    });
+    this.#sessions.start(request, keyHash(key));
     request.log.info({ key: keyName }, 'signed in');
     return sendPage(
       reply,
@@ -88,20 +92,13 @@ export class SignIn {
   #signOut(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const keyName = this.#sessionOf(request);
     if (keyName !== undefined) request.log.info({ key: keyName }, 'signed out');
-    const id = request.cookies[COOKIE];
-    if (id !== undefined) this.#sessions.end(id);
-    reply.clearCookie(COOKIE, this.#cookie);
+    this.#sessions.end(request);
     return sendPage(reply, 200, TITLE, `Signed out. ${FORM}`);
   }
 
-  /** Strict: only pages of the same site, such as the Temporal UI beside it, may use the cookie. */
-  get #cookie() {
-    return { path: '/', httpOnly: true, sameSite: 'strict', secure: this.#secureCookie } as const;
-  }
-
-  #sessionOf({ cookies }: FastifyRequest): string | undefined {
-    const id = cookies[COOKIE];
-    return id === undefined ? undefined : this.#sessions.use(id)?.keyName;
+  #sessionOf(request: FastifyRequest): string | undefined {
+    const used = this.#sessions.use(request);
+    return used && this.#keys.find(({ hash }) => hash.equals(used))?.name;
   }
 
   #identifyKey(key: string, request: FastifyRequest): Identity {

@@ -27,7 +27,7 @@ export class UndecipherableError extends Error {
 
 export class KeyRing {
   /** As key objects, because Node 24 takes six times as long to set up a cipher from the bytes. */
-  private readonly keys: ReadonlyMap<string, KeyObject>;
+  readonly #keys: ReadonlyMap<string, KeyObject>;
   /** The id of the key that encrypts. */
   readonly current: string;
 
@@ -35,25 +35,25 @@ export class KeyRing {
   constructor(keys: ReadonlyMap<string, Buffer>) {
     const [current] = keys.keys();
     if (current === undefined) throw new Error('a key ring needs at least one key');
-    this.keys = new Map([...keys].map(([id, key]) => [id, createSecretKey(key)]));
+    this.#keys = new Map([...keys].map(([id, key]) => [id, createSecretKey(key)]));
     this.current = current;
   }
 
   get ids(): string[] {
-    return [...this.keys.keys()];
+    return [...this.#keys.keys()];
   }
 
   /** Returns nonce, ciphertext and tag. `binding` is authenticated, but not included. */
   encrypt(plain: Uint8Array, random: Random, binding = ''): Buffer {
     const nonce = random.bytes(NONCE_BYTES);
-    const cipher = createCipheriv(ALGORITHM, this.key(this.current), nonce);
+    const cipher = createCipheriv(ALGORITHM, this.#key(this.current), nonce);
     cipher.setAAD(Buffer.from(binding));
     return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
   }
 
   /** Throws `UnknownKeyError` or `UndecipherableError`. */
   decrypt(keyId: string, sealed: Uint8Array, binding = ''): Buffer {
-    const key = this.key(keyId);
+    const key = this.#key(keyId);
     if (sealed.length < NONCE_BYTES + TAG_BYTES) throw new UndecipherableError();
     const end = sealed.length - TAG_BYTES;
     try {
@@ -66,8 +66,8 @@ export class KeyRing {
     }
   }
 
-  private key(keyId: string): KeyObject {
-    const key = this.keys.get(keyId);
+  #key(keyId: string): KeyObject {
+    const key = this.#keys.get(keyId);
     if (!key) throw new UnknownKeyError(keyId);
     return key;
   }
@@ -81,27 +81,27 @@ type Purpose = 'access' | 'refresh' | 'code';
 const PLAIN = 'plain.';
 
 export class TokenSeal {
-  private readonly ring: KeyRing | undefined;
-  private readonly random: Random;
+  readonly #ring: KeyRing | undefined;
+  readonly #random: Random;
 
   constructor(ring: KeyRing | undefined, random: Random) {
-    this.ring = ring;
-    this.random = random;
+    this.#ring = ring;
+    this.#random = random;
   }
 
   seal(secret: string, owner: TokenOwner, purpose: Purpose): Sealed {
-    if (!this.ring) return PLAIN + secret;
-    const sealed = this.ring.encrypt(Buffer.from(secret), this.random, bindingOf(owner, purpose));
-    return `s1.${this.ring.current}.${sealed.toString('base64')}`;
+    if (!this.#ring) return PLAIN + secret;
+    const sealed = this.#ring.encrypt(Buffer.from(secret), this.#random, bindingOf(owner, purpose));
+    return `s1.${this.#ring.current}.${sealed.toString('base64')}`;
   }
 
   /** Throws `UnknownKeyError`, or `UndecipherableError` for a secret of another owner or purpose. */
   open(sealed: Sealed, owner: TokenOwner, purpose: Purpose): string {
-    if (!this.ring && sealed.startsWith(PLAIN)) return sealed.slice(PLAIN.length);
+    if (!this.#ring && sealed.startsWith(PLAIN)) return sealed.slice(PLAIN.length);
     const [version, keyId, base64] = sealed.split('.');
-    if (!this.ring || version !== 's1' || keyId === undefined || base64 === undefined)
+    if (!this.#ring || version !== 's1' || keyId === undefined || base64 === undefined)
       throw new UndecipherableError();
-    return this.ring.decrypt(keyId, Buffer.from(base64, 'base64'), bindingOf(owner, purpose)).toString();
+    return this.#ring.decrypt(keyId, Buffer.from(base64, 'base64'), bindingOf(owner, purpose)).toString();
   }
 }
 

@@ -17,16 +17,16 @@ const KEY_ID = 'encryption-key-id';
 const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 
 export class EncryptionCodec implements PayloadCodec {
-  private readonly ring: KeyRing;
-  private readonly random: Random;
+  readonly #ring: KeyRing;
+  readonly #random: Random;
 
   constructor(ring: KeyRing, random: Random) {
-    this.ring = ring;
-    this.random = random;
+    this.#ring = ring;
+    this.#random = random;
   }
 
   async encode(payloads: Payload[]): Promise<Payload[]> {
-    return payloads.map((payload) => this.encrypted(payload));
+    return payloads.map((payload) => this.#encrypted(payload));
   }
 
   /**
@@ -35,21 +35,21 @@ export class EncryptionCodec implements PayloadCodec {
    * will never be readable: a signal handler replaces it with a marker, anything else fails its task.
    */
   async decode(payloads: Payload[]): Promise<Payload[]> {
-    return payloads.map((payload) => this.decrypted(payload));
+    return payloads.map((payload) => this.#decrypted(payload));
   }
 
-  private encrypted(payload: Payload): Payload {
+  #encrypted(payload: Payload): Payload {
     const plain = PayloadProto.encode(PayloadProto.fromObject(payload)).finish();
     return {
-      metadata: { [ENCODING]: Buffer.from(ENCRYPTED), [KEY_ID]: Buffer.from(this.ring.current) },
-      data: this.ring.encrypt(plain, this.random),
+      metadata: { [ENCODING]: Buffer.from(ENCRYPTED), [KEY_ID]: Buffer.from(this.#ring.current) },
+      data: this.#ring.encrypt(plain, this.#random),
     };
   }
 
-  private decrypted(payload: Payload): Payload {
+  #decrypted(payload: Payload): Payload {
     if (text(payload.metadata?.[ENCODING]) !== ENCRYPTED) return payload;
     try {
-      const plain = this.ring.decrypt(text(payload.metadata?.[KEY_ID]), payload.data ?? new Uint8Array());
+      const plain = this.#ring.decrypt(text(payload.metadata?.[KEY_ID]), payload.data ?? new Uint8Array());
       return decodePayload(plain) ?? payload;
     } catch (error) {
       if (error instanceof UndecipherableError) return payload;

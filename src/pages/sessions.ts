@@ -1,15 +1,32 @@
 /**
- * The sessions of signed-in browsers, and the limit on failed sign-ins. Sessions live in the memory of this process only:
- * a restart ends all of them.
+ * The sessions of signed-in browsers, and the limit on failed sign-ins. A session is in its cookie, encrypted: every process
+ * with the same keys knows it. Only the sessions that have signed out are in memory, and only in that of the process that
+ * ended them.
  */
-import { createHash } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import type { CookieSerializeOptions } from '@fastify/cookie';
+import secureSession from '@fastify/secure-session';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Clock, Runtime } from '../runtime/runtime.ts';
 import { networkOf, TokenBuckets } from '../runtime/token-buckets.ts';
 
-const ID_BYTES = 32;
-const MAX_SESSIONS = 1_000;
-/** So that one key cannot end the sessions of the others. */
-const MAX_SESSIONS_PER_KEY = 20;
+const MAX_ENDED = 10_000;
+const KEY_BYTES = 32;
+
+const signedIn = z.object({
+  id: z.string(),
+  /** SHA-256 in base64 of the key that has signed in, so that a key that is removed ends its sessions. */
+  keyHash: z.string(),
+  startedMs: z.number(),
+  usedMs: z.number(),
+});
+
+declare module '@fastify/secure-session' {
+  interface SessionData {
+    signedIn: z.output<typeof signedIn>;
+  }
+}
 
 interface SessionLimits {
   /** From the start of a session to its end. Milliseconds. */
@@ -18,69 +35,76 @@ interface SessionLimits {
   idleMs: number;
 }
 
-interface Session<Holder> {
-  holder: Holder;
-  startedMs: number;
-  usedMs: number;
+interface SessionCookie extends Pick<CookieSerializeOptions, 'path' | 'sameSite'> {
+  name: string;
+  /** The first encrypts, all decrypt. Undefined: a random key, so that all sessions end with this process. */
+  keys: ReadonlyMap<string, Buffer> | undefined;
+  /** Whether the cookie is sent over HTTPS only. */
+  isSecure(request: FastifyRequest): boolean;
 }
 
-/** `keyName` is the name of the key that started the session. */
-export class Sessions<Holder extends { keyName: string }> {
+export class CookieSessions {
   readonly #limits: SessionLimits;
-  readonly #runtime: Runtime;
-  /** By the SHA-256 of the id, least recently used first. */
-  readonly #sessions = new Map<string, Session<Holder>>();
+  readonly #clock: Clock;
+  readonly #random: Runtime['random'];
+  /** When the sessions that have signed out would have ended anyway, by id. */
+  readonly #ended = new Map<string, number>();
 
-  constructor(limits: SessionLimits, runtime: Runtime) {
+  constructor(limits: SessionLimits, { clock, random }: Runtime) {
     this.#limits = limits;
-    this.#runtime = runtime;
+    this.#clock = clock;
+    this.#random = random;
   }
 
-  /** Returns the id of a new session. If there are too many, the least recently used one ends. */
-  start(holder: Holder): string {
-    const nowMs = this.#nowMs();
-    for (const [hash, session] of this.#sessions)
-      if (this.#isOver(session, nowMs)) this.#sessions.delete(hash);
-    const ofKey = [...this.#sessions].filter(([, session]) => session.holder.keyName === holder.keyName);
-    const [surplus] =
-      ofKey.length >= MAX_SESSIONS_PER_KEY
-        ? ofKey
-        : [...this.#sessions].slice(0, this.#sessions.size - MAX_SESSIONS + 1);
-    if (surplus) this.#sessions.delete(surplus[0]);
-    const id = Buffer.from(this.#runtime.random.bytes(ID_BYTES)).toString('base64url');
-    this.#sessions.set(hashOf(id), { holder, startedMs: nowMs, usedMs: nowMs });
-    return id;
+  /** Gives each request of the scope `request.session`, which may also keep other values. */
+  async serve(scope: FastifyInstance, { name, keys, isSecure, ...options }: SessionCookie): Promise<void> {
+    await scope.register(secureSession, {
+      cookieName: name,
+      cookie: { ...options, httpOnly: true, secure: true, maxAge: this.#limits.maxMs / 1_000 },
+      key: keys ? [...keys.values()] : randomBytes(KEY_BYTES),
+    });
+    scope.addHook('onRequest', async (request) => {
+      request.session.options({ secure: isSecure(request) });
+    });
   }
 
-  /** Undefined if there is no such session, or it has ended. */
-  use(id: string): Holder | undefined {
-    const hash = hashOf(id);
-    const session = this.#sessions.get(hash);
-    if (session === undefined) return undefined;
-    const nowMs = this.#nowMs();
-    this.#sessions.delete(hash);
-    if (this.#isOver(session, nowMs)) return undefined;
-    this.#sessions.set(hash, { ...session, usedMs: nowMs });
-    return session.holder;
+  /** Ends the session of the browser, and starts a new one. */
+  start(request: FastifyRequest, keyHash: Buffer): void {
+    this.#remember(request);
+    const { session } = request;
+    session.regenerate();
+    const nowMs = this.#clock.wallMs();
+    const id = this.#random.uuid();
+    session.set('signedIn', { id, keyHash: keyHash.toString('base64'), startedMs: nowMs, usedMs: nowMs });
   }
 
-  end(id: string): void {
-    this.#sessions.delete(hashOf(id));
+  /** The SHA-256 of the key that has signed in. Undefined if nobody has, or the session has ended. */
+  use({ session }: FastifyRequest): Buffer | undefined {
+    const { data } = signedIn.safeParse(session.get('signedIn'));
+    // The wall clock runs on while the machine is suspended.
+    const nowMs = this.#clock.wallMs();
+    if (!data || this.#ended.has(data.id)) return undefined;
+    if (nowMs - data.startedMs >= this.#limits.maxMs || nowMs - data.usedMs >= this.#limits.idleMs)
+      return undefined;
+    session.set('signedIn', { ...data, usedMs: nowMs });
+    return Buffer.from(data.keyHash, 'base64');
   }
 
-  /** The wall clock runs on while the machine is suspended. */
-  #nowMs(): number {
-    return this.#runtime.clock.wallMs();
+  /** Also for copies of the cookie, as far as they come to this process. */
+  end(request: FastifyRequest): void {
+    this.#remember(request);
+    request.session.delete();
   }
 
-  #isOver({ startedMs, usedMs }: Session<Holder>, nowMs: number): boolean {
-    const { maxMs, idleMs } = this.#limits;
-    return nowMs - startedMs >= maxMs || nowMs - usedMs >= idleMs;
+  #remember({ session }: FastifyRequest): void {
+    const { data } = signedIn.safeParse(session.get('signedIn'));
+    if (!data) return;
+    const nowMs = this.#clock.wallMs();
+    for (const [id, untilMs] of this.#ended) if (untilMs <= nowMs) this.#ended.delete(id);
+    const [oldest] = this.#ended.keys();
+    if (this.#ended.size >= MAX_ENDED && oldest !== undefined) this.#ended.delete(oldest);
+    this.#ended.set(data.id, data.startedMs + this.#limits.maxMs);
   }
-}
-
-function hashOf(id: string): string {
-  return createHash('sha256').update(id).digest('base64');
 }
 
 /** The failed sign-ins of each address. */

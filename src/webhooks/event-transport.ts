@@ -47,8 +47,12 @@ export class HttpEventTransport implements EventTransport {
     try {
       const { statusCode, body: answer } = await (allowPrivateAddress ? this.#private : this.#public).request(
         {
-          ...{ origin: target.origin, path: `${target.pathname}${target.search}`, method: 'POST' },
-          ...{ headers, body, signal },
+          origin: target.origin,
+          path: `${target.pathname}${target.search}`,
+          method: 'POST',
+          headers,
+          body,
+          signal,
         },
       );
       // Closes the connection unless the body is short.
@@ -63,10 +67,14 @@ export class HttpEventTransport implements EventTransport {
 function agent(allowPrivate: boolean, resolve: Resolve | undefined): Agent {
   return new Agent({
     connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(allowPrivate, resolve) },
-    ...{ pipelining: 1, allowH2: false, maxHeaderSize: MAX_HEADER_BYTES },
-    ...{ keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: KEEP_ALIVE_MS },
+    pipelining: 1,
+    allowH2: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
     // The caller's signal is the deadline.
-    ...{ headersTimeout: 0, bodyTimeout: 0 },
+    headersTimeout: 0,
+    bodyTimeout: 0,
   });
 }
 

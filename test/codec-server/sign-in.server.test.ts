@@ -19,7 +19,8 @@ test('H47 the decode log of a real process goes to standard error', async () => 
   });
   const [, url = ''] = /listening on (\S+)/.exec(server.output()) ?? [];
   const headers = {
-    ...{ 'content-type': 'application/json', 'x-namespace': 'n1' },
+    'content-type': 'application/json',
+    'x-namespace': 'n1',
     authorization: `Bearer ${KEY}`,
   };
   const { body } = await request(`${url}/decode`, { method: 'POST', headers, body: '{}' });

@@ -174,10 +174,14 @@ describe('a secret in a file', () => {
 
   test('H160 workers with a redirect URI require authorization keys outside a test on loopback', () => {
     const environment = {
-      ...{ ...TEST, PAYMENTS_ENVIRONMENT: 'sandbox', PAYMENTS_BASE_URL: 'https://api.provider.example' },
-      ...{ PAYMENTS_AUTH_URL: 'https://auth.provider.example', PAYMENTS_APP_SECRET: 'secret-1' },
+      ...TEST,
+      PAYMENTS_ENVIRONMENT: 'sandbox',
+      PAYMENTS_BASE_URL: 'https://api.provider.example',
+      PAYMENTS_AUTH_URL: 'https://auth.provider.example',
+      PAYMENTS_APP_SECRET: 'secret-1',
       PAYMENTS_ALLOWED_HOSTS: 'api.provider.example,auth.provider.example',
-      ...{ PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS, PAYOUTS_TOKEN_KEYS: TOKEN_KEYS },
+      PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS,
+      PAYOUTS_TOKEN_KEYS: TOKEN_KEYS,
     };
     const redirects = { PAYMENTS_REDIRECT_URI: 'https://payouts.example/v1/oauth/default/callback' };
     expect(problems(() => workerConfig(environment))).toBe('');

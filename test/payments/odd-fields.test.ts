@@ -142,7 +142,10 @@ describe('H223 a balance of any sign and scale is read, and an unreadable one hi
       clientId: 'C-1',
       accounts: [
         {
-          ...{ accountType: 'AVAIL_ACCOUNT', ...usd, currency: 'USD', status: 'NORMAL' },
+          accountType: 'AVAIL_ACCOUNT',
+          ...usd,
+          currency: 'USD',
+          status: 'NORMAL',
           frozen: { currency: 'USD', amount: '0.00' },
         },
       ],
