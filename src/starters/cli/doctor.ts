@@ -3,6 +3,7 @@
  * found and what to do. What this machine cannot determine is `unknown`.
  */
 import { ConfigError } from '../../config/environment.ts';
+import { reconciliationId } from '../../contract/ids.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../contract/open-points.ts';
 import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
 import { messageOf } from '../../temporal/client-errors.ts';
@@ -109,10 +110,10 @@ async function examine(
   }));
   checks.add(temporal.version, temporal.namespace.check);
   if (temporal.namespace.missing) throw new CannotGoOn('the namespace does not exist');
-  checks.add(await checks.run('search attributes', TEMPORAL_ONLY, checkSearchAttributes));
-  checks.add(
-    await checks.run('workflow tasks', MANY_CALLS, (session) => checkWorkflowTasks(session, environment)),
-  );
+  const registers = 'start a worker: it registers missing ones, or prints the command and exits';
+  await checks.check('search attributes', { ...TEMPORAL_ONLY, advice: registers }, checkSearchAttributes);
+  const flagged = { ...MANY_CALLS, advice: 'payouts list --attention' };
+  await checks.check('workflow tasks', flagged, (session) => checkWorkflowTasks(session, environment));
   const priorities = await checks.run('priorities', MANY_CALLS, checkPriorities);
   clocks.temporal = priorities.clock;
   checks.add(priorities.check);
@@ -129,7 +130,8 @@ async function examineWorkers(
     checkTaskQueues(session, environment, app),
   );
   checks.add(...queues);
-  checks.add(await checks.run('worker versions', MANY_CALLS, checkVersions));
+  const versions = { ...MANY_CALLS, advice: 'temporal worker deployment list' };
+  await checks.check('worker versions', versions, checkVersions);
   if (queues.some(({ verdict }) => verdict !== 'ok')) throw new CannotGoOn('no worker can call it');
   const keys = await checks.run('encryption keys', KEYS, checkKeys);
   clocks.worker = keys.clock;
@@ -138,11 +140,15 @@ async function examineWorkers(
   checks.add(
     await checks.run('rate-limit lease', WORKER, (session) => checkLease(session, environment, app)),
   );
-  checks.add(await checks.run('shared settings', WORKER, (session) => checkSharedSettings(session, app)));
-  checks.add(await checks.run('create calls', TEMPORAL_ONLY, (session) => checkPause(session, app)));
-  checks.add(
-    await checks.run('reconciliation', TEMPORAL_ONLY, (session) => checkReconciliation(session, environment)),
-  );
+  const settings = { ...WORKER, advice: 'payouts settings' };
+  await checks.check('shared settings', settings, (session) => checkSharedSettings(session, app));
+  const pause = { ...TEMPORAL_ONLY, advice: 'fix the problems above, and run doctor again' };
+  await checks.check('create calls', pause, (session) => checkPause(session, app));
+  const schedule = {
+    ...TEMPORAL_ONLY,
+    advice: `temporal schedule describe --schedule-id ${reconciliationId(environment)}`,
+  };
+  await checks.check('reconciliation', schedule, (session) => checkReconciliation(session, environment));
   const tokens = await checks.run('tokens', WORKER, (session) => checkTokens(session, app));
   checks.add(tokens.check);
   if (!tokens.hasApplicationToken) throw new CannotGoOn('there is no application token');

@@ -36,18 +36,6 @@ export function unknown(check: string, detail: string, advice: string): Check {
   return { check, verdict: 'unknown', detail, advice };
 }
 
-/** The result of `run`, or `unknown` with the message of the error that it throws, unless Temporal did not serve it. */
-export async function checkOrUnknown(
-  check: string,
-  advice: string,
-  run: () => Promise<Check>,
-): Promise<Check> {
-  return run().catch((error: unknown) => {
-    if (isUnserved(error)) throw error;
-    return unknown(check, messageOf(error), advice);
-  });
-}
-
 /** Calls `look` until it resolves with a value. Undefined if it has none within `withinMs`. */
 export async function until<T>(
   look: () => Promise<T | undefined>,
@@ -131,6 +119,21 @@ export class Checks {
       this.all.push(check);
       this.#show(check);
     }
+  }
+
+  /** Adds what `look` finds: `unknown` if it throws, unless Temporal did not serve it. `advice`: what to do then. */
+  async check(
+    check: string,
+    { advice, ...limits }: CheckLimits & { advice: string },
+    look: (session: Session) => Promise<Check>,
+  ): Promise<void> {
+    const found = await this.run(check, limits, (session) =>
+      look(session).catch((error: unknown) => {
+        if (isUnserved(error)) throw error;
+        return unknown(check, messageOf(error), advice);
+      }),
+    );
+    this.add(found);
   }
 
   /**

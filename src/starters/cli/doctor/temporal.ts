@@ -19,7 +19,6 @@ import type { Session } from '../session.ts';
 import {
   type Check,
   type CheckWithClock,
-  checkOrUnknown,
   ok,
   problem,
   TEMPORAL,
@@ -93,12 +92,9 @@ function days(ms: number): string {
 
 export async function checkSearchAttributes({ client, namespace }: Session): Promise<Check> {
   const check = 'search attributes';
-  const advice = 'start a worker: it registers missing ones, or prints the command and exits';
-  return checkOrUnknown(check, advice, async () => {
-    const missing = await missingSearchAttributes(client.connection, namespace);
-    if (missing.length === 0) return ok(check, 'all registered');
-    return problem(check, `missing: ${missing.join(', ')}`, registrationCommand(missing, namespace));
-  });
+  const missing = await missingSearchAttributes(client.connection, namespace);
+  if (missing.length === 0) return ok(check, 'all registered');
+  return problem(check, `missing: ${missing.join(', ')}`, registrationCommand(missing, namespace));
 }
 
 const PRIORITIES = 'priorities';
@@ -170,37 +166,33 @@ const MAX_NAMED = 5;
 /** Checks the workflows that were reported as stuck, and the newest open workflows. */
 export async function checkWorkflowTasks({ client }: Session, environment: string): Promise<Check> {
   const check = 'workflow tasks';
-  return checkOrUnknown(check, 'payouts list --attention', async () => {
-    const known = (await knownFailingWorkflows(client, environment)) ?? [];
-    const ids = known.map(({ workflowId }) => workflowId);
-    const { failing } = await findFailingWorkflows(client, ids);
-    if (failing.length === 0) return ok(check, 'no workflow is stuck');
-    const named = failing
-      .slice(0, MAX_NAMED)
-      .map((one) => `${one.workflowId}: ${describeFailingWorkflow(one)}`);
-    const more = failing.length > MAX_NAMED ? `; and ${failing.length - MAX_NAMED} more` : '';
-    return problem(check, named.join('; ') + more, 'see docs/operations.md, Stuck workflows');
-  });
+  const known = (await knownFailingWorkflows(client, environment)) ?? [];
+  const ids = known.map(({ workflowId }) => workflowId);
+  const { failing } = await findFailingWorkflows(client, ids);
+  if (failing.length === 0) return ok(check, 'no workflow is stuck');
+  const named = failing
+    .slice(0, MAX_NAMED)
+    .map((one) => `${one.workflowId}: ${describeFailingWorkflow(one)}`);
+  const more = failing.length > MAX_NAMED ? `; and ${failing.length - MAX_NAMED} more` : '';
+  return problem(check, named.join('; ') + more, 'see docs/operations.md, Stuck workflows');
 }
 
 export async function checkReconciliation({ client }: Session, environment: string): Promise<Check> {
   const check = 'reconciliation';
   const id = reconciliationId(environment);
-  return checkOrUnknown(check, `temporal schedule describe --schedule-id ${id}`, async () => {
-    try {
-      const { state, info } = await client.schedule.getHandle(id).describe();
-      if (state.paused)
-        return problem(
-          check,
-          `the schedule is paused, so stopped payouts are not started again${state.note ? ` (${state.note})` : ''}`,
-          `temporal schedule toggle --unpause --schedule-id ${id}`,
-        );
-      const next = info.nextActionTimes[0];
-      return ok(check, next ? `next run at ${next.toISOString()}` : 'is scheduled');
-    } catch (error) {
-      if (!(error instanceof ScheduleNotFoundError)) throw error;
-      const advice = "workers create it when they start: read a worker's log";
-      return problem(check, 'the schedule does not exist', advice);
-    }
-  });
+  try {
+    const { state, info } = await client.schedule.getHandle(id).describe();
+    if (state.paused)
+      return problem(
+        check,
+        `the schedule is paused, so stopped payouts are not started again${state.note ? ` (${state.note})` : ''}`,
+        `temporal schedule toggle --unpause --schedule-id ${id}`,
+      );
+    const next = info.nextActionTimes[0];
+    return ok(check, next ? `next run at ${next.toISOString()}` : 'is scheduled');
+  } catch (error) {
+    if (!(error instanceof ScheduleNotFoundError)) throw error;
+    const advice = "workers create it when they start: read a worker's log";
+    return problem(check, 'the schedule does not exist', advice);
+  }
 }

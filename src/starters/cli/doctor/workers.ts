@@ -8,16 +8,7 @@ import { type WorkerVersion, workerVersions } from '../../../temporal/worker-ver
 import type { Session } from '../session.ts';
 import { FAILED_OVER, MISSING } from '../settings.ts';
 import { pausedText } from '../text.ts';
-import {
-  ACTIVITY_TASKS,
-  type Check,
-  checkOrUnknown,
-  ok,
-  problem,
-  unknown,
-  until,
-  WORKFLOW_TASKS,
-} from './checks.ts';
+import { ACTIVITY_TASKS, type Check, ok, problem, unknown, until, WORKFLOW_TASKS } from './checks.ts';
 
 const START_WORKER = 'start a worker: npm run worker (with the same PAYMENTS_ENVIRONMENT and application)';
 /** The lease may be moving to another worker. */
@@ -86,31 +77,27 @@ export async function checkLease({ rateLimits }: Session, environment: string, a
 
 export async function checkPause({ pauses }: Session, app: string): Promise<Check> {
   const check = 'create calls';
-  return checkOrUnknown(check, 'fix the problems above, and run doctor again', async () => {
-    const paused = pausedText(await pauses.state(app));
-    return paused === undefined
-      ? ok(check, 'not paused')
-      : problem(check, paused, `payouts resume --app ${app} --by NAME ends the pause`);
-  });
+  const paused = pausedText(await pauses.state(app));
+  return paused === undefined
+    ? ok(check, 'not paused')
+    : problem(check, paused, `payouts resume --app ${app} --by NAME ends the pause`);
 }
 
 const VERSIONS = 'worker versions';
 
 export async function checkVersions({ client }: Session): Promise<Check> {
-  return checkOrUnknown(VERSIONS, 'temporal worker deployment list', async () => {
-    const { versions, isVersioned, hasUnversionedWorker } = await workerVersions(client);
-    if (versions.length === 0) return ok(VERSIONS, 'the workers have none');
-    const detail = versions.map(versionText).join('; ');
-    const orphan = versions.find(({ hasWorker, openPayouts }) => !hasWorker && openPayouts > 0);
-    if (orphan) return problem(VERSIONS, detail, adviceForOrphan(orphan));
-    if (!isVersioned && !hasUnversionedWorker)
-      return problem(
-        VERSIONS,
-        `${detail}; no version is current, so nothing starts on the task queue ${PAYOUTS_TASK_QUEUE}`,
-        setCurrent(versions.at(-1)),
-      );
-    return ok(VERSIONS, detail);
-  });
+  const { versions, isVersioned, hasUnversionedWorker } = await workerVersions(client);
+  if (versions.length === 0) return ok(VERSIONS, 'the workers have none');
+  const detail = versions.map(versionText).join('; ');
+  const orphan = versions.find(({ hasWorker, openPayouts }) => !hasWorker && openPayouts > 0);
+  if (orphan) return problem(VERSIONS, detail, adviceForOrphan(orphan));
+  if (!isVersioned && !hasUnversionedWorker)
+    return problem(
+      VERSIONS,
+      `${detail}; no version is current, so nothing starts on the task queue ${PAYOUTS_TASK_QUEUE}`,
+      setCurrent(versions.at(-1)),
+    );
+  return ok(VERSIONS, detail);
 }
 
 function versionText({ deployment, buildId, role, hasWorker, openPayouts }: WorkerVersion): string {
@@ -137,19 +124,17 @@ export async function checkSharedSettings(
   { sharedSettings }: Pick<Session, 'sharedSettings'>,
   app: string,
 ): Promise<Check> {
-  return checkOrUnknown(SETTINGS, 'payouts settings', async () => {
-    const settled = async () => {
-      const found = await sharedSettings.list();
-      const own = found.filter((one) => one.app === app);
-      return own.length === 0 || own.some(isCurrent) || own.some(isUseless) ? found : undefined;
-    };
-    const settledInTime = await until(settled, POLL_INTERVAL_MS, SETTINGS_HANDOVER_MS);
-    const found = settledInTime ?? (await sharedSettings.list());
-    return settingsCheck(
-      found.filter((one) => one.app === app),
-      found,
-    );
-  });
+  const settled = async () => {
+    const found = await sharedSettings.list();
+    const own = found.filter((one) => one.app === app);
+    return own.length === 0 || own.some(isCurrent) || own.some(isUseless) ? found : undefined;
+  };
+  const settledInTime = await until(settled, POLL_INTERVAL_MS, SETTINGS_HANDOVER_MS);
+  const found = settledInTime ?? (await sharedSettings.list());
+  return settingsCheck(
+    found.filter((one) => one.app === app),
+    found,
+  );
 }
 
 /** The lease owner works with what was set last. */
