@@ -1,36 +1,38 @@
 /** `/desk/receiving-account`: a request for a receiving account, and its review. */
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
-import { storedReceivingAccountStateSchema } from '../contract/receiving-account.ts';
-import { may } from './acting.ts';
-import { type Desk, type Fields, filledIn, getPage, postForm, redirectWith, takeNotice } from './context.ts';
+import type { z } from 'zod';
+import type { ReceivingAccountState } from '../contract/receiving-account.ts';
+import { may } from '../service/permissions.ts';
+import type { OpeningId } from '../service/service.ts';
+import { resolution } from '../starters/api/receiving-account-operations.ts';
+import {
+  checked,
+  type Desk,
+  type Fields,
+  filledIn,
+  getPage,
+  idIn,
+  openingId,
+  postForm,
+  redirectWith,
+  takeNotice,
+} from './context.ts';
 import { attentionReasons, facts, type Html, hidden, html, label, link, time } from './html.ts';
 import type { Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
 
-const answer = z.object({ state: storedReceivingAccountStateSchema });
-type State = z.output<typeof answer>['state'];
-
-interface RequestId {
-  app: string;
-  requestId: string;
-}
-
 export function accountRoutes(scope: FastifyInstance, desk: Desk): void {
   getPage(scope, desk, '/receiving-account', async (visit, request, reply, query) => {
-    const { app = 'default', requestId = '' } = filledIn(query, 'app', 'requestId');
-    const { state } = answer.parse(
-      await desk.acting.run(visit.caller, 'GET /v1/receiving-accounts/{requestId}', {
-        params: { requestId },
-        query: { app },
-      }),
-    );
+    const id = idIn(openingId, query);
+    const { state } = await desk.service.receivingAccount(visit.caller, id);
     const isReviewed = state.phase === 'NEEDS_REVIEW' && may(visit.caller, 'resolve');
     return sendPage(reply, {
-      ...{ title: `Receiving account request ${requestId}`, visit, notice: takeNotice(request) },
+      title: `Receiving account request ${id.requestId}`,
+      visit,
+      notice: takeNotice(request),
       content: html`<div class="sides"><div>${evidence(state)}</div>${
         isReviewed &&
-        html`<section class="card" aria-labelledby="review"><h2 id="review">Review</h2>${reviewForm(visit, { app, requestId }, state)}</section>`
+        html`<section class="card" aria-labelledby="review"><h2 id="review">Review</h2>${reviewForm(visit, id, state)}</section>`
       }</div>`,
     });
   });
@@ -40,19 +42,15 @@ export function accountRoutes(scope: FastifyInstance, desk: Desk): void {
     desk,
     { path: '/receiving-account/resolve', verb: 'resolve' },
     async (visit, _request, reply, fields) => {
-      const { app = '', requestId = '' } = fields;
-      await desk.acting.run(visit.caller, 'POST /v1/receiving-accounts/{requestId}/resolve', {
-        params: { requestId },
-        query: { app },
-        body: resolution(fields),
-      });
-      const next = link('/desk/receiving-account', { app, requestId });
-      return redirectWith(reply, next, { done: 'resolve', app, id: requestId, kind: 'request' });
+      const id = idIn(openingId, fields);
+      await desk.service.resolveReceivingAccount(visit.caller, id, resolutionIn(fields));
+      const notice = { done: 'resolve', app: id.app, id: id.requestId, kind: 'request' } as const;
+      return redirectWith(reply, link('/desk/receiving-account', { ...id }), notice);
     },
   );
 }
 
-function evidence(state: State): Html {
+function evidence(state: ReceivingAccountState): Html {
   return html`<p>${state.sentence}</p><p class="faint">Next step: ${state.nextStep}</p>
 ${facts([
   ['Phase', label(state.phase)],
@@ -66,7 +64,11 @@ ${facts([
 ])}${state.needsAttention && attentionReasons('opening', state.reasons)}`;
 }
 
-function reviewForm({ formToken }: Visit, id: RequestId, { sends, candidates = [] }: State): Html {
+function reviewForm(
+  { formToken }: Visit,
+  id: OpeningId,
+  { sends, candidates = [] }: ReceivingAccountState,
+): Html {
   const fields = { formToken, ...id, sends: sends?.toString(), candidates: candidates.join(' ') };
   return html`<form method="post" action="/desk/receiving-account/resolve">${hidden(fields)}
 <fieldset><legend>Did the provider open the account?</legend>
@@ -78,15 +80,19 @@ function reviewForm({ formToken }: Visit, id: RequestId, { sends, candidates = [
 </fieldset><div class="buttons"><button>Resolve</button></div></form>`;
 }
 
-function resolution(fields: Fields): object {
+function resolutionIn(fields: Fields): z.output<typeof resolution> {
   const { decision, accountId, sends, candidates } = filledIn(
     fields,
-    ...(['decision', 'accountId', 'sends', 'candidates'] as const),
+    'decision',
+    'accountId',
+    'sends',
+    'candidates',
   );
-  if (decision === 'created') return { created: true, ...(accountId !== undefined && { accountId }) };
-  return {
-    ...{ created: false, then: decision },
-    ...(sends !== undefined && { sends: Number(sends) }),
+  if (decision === 'created') return checked(resolution, { created: true, accountId });
+  return checked(resolution, {
+    created: false,
+    then: decision,
+    sends: sends && Number(sends),
     candidates: candidates === undefined ? [] : candidates.split(' '),
-  };
+  });
 }

@@ -2,21 +2,19 @@
  * Everything that needs attention, in words: flagged payouts, follow-ups, receiving account requests, tokens and endpoints of
  * events; and workflows that cannot continue.
  */
-
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { followUpResultOf } from '../client/acknowledgements.ts';
 import type { ListedPayout } from '../client/lists.ts';
 import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp, reconciliationId } from '../contract/ids.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
-import { endpointStateQuery, tokenStateQuery } from '../contract/workflows.ts';
+import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../domain/reconciliation.ts';
 import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
-import { requireOpeningScope, requirePayoutScope } from '../service/permissions.ts';
+import { applicationsWithin, requireOpeningScope, requirePayoutScope } from '../service/permissions.ts';
 import { knownFailingWorkflows } from '../temporal/failing-workflows.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
-import { applicationsWithin, type Desk, type Finding, PAYOUTS_PER_PAGE } from './context.ts';
+import { type Desk, type Finding, PAYOUTS_PER_PAGE } from './context.ts';
 import {
   type AttentionKind,
   attentionReasons,
@@ -46,7 +44,7 @@ export async function attentionSection(
   visit: Visit,
   cursor: string | undefined,
 ): Promise<{ content: Html; nextCursor?: string | undefined }> {
-  const { payouts, withTemporalDeadline } = desk.clients;
+  const { payouts, withTemporalDeadline } = desk.service;
   const apps = applicationsWithin(visit.caller);
   const page = await withTemporalDeadline(() =>
     payouts.listPage({ attention: true, ...(apps && { apps }) }, { limit: PAYOUTS_PER_PAGE, cursor }),
@@ -94,11 +92,11 @@ function payoutName({ phase, partnerOrderId }: ListedPayout): string {
 }
 
 async function payoutItem(
-  { client, clients }: Desk,
+  { client, service }: Desk,
   visit: Visit,
   one: ListedPayout,
 ): Promise<Item | undefined> {
-  const { payouts, withTemporalDeadline } = clients;
+  const { payouts, withTemporalDeadline } = service;
   const { app, partnerOrderId } = one;
   const id = { app, partnerOrderId };
   const { request } = await withTemporalDeadline(() => payouts.startDetails(id));
@@ -131,7 +129,7 @@ async function otherItems(desk: Desk, visit: Visit): Promise<(Item | string | un
     "ExecutionStatus = 'Running'",
     ...(apps ? [`PayoutApp IN (${quoteIds(apps)})`] : []),
   ].join(' AND ');
-  const { runs } = await desk.clients.withTemporalDeadline(() => listRunPage(desk.client, query, MAX_OTHERS));
+  const { runs } = await desk.service.withTemporalDeadline(() => listRunPage(desk.client, query, MAX_OTHERS));
   return Promise.all(
     runs.map((run) => {
       const { read, nameOf } = OTHERS[run.type] ?? UNKNOWN;
@@ -140,8 +138,8 @@ async function otherItems(desk: Desk, visit: Visit): Promise<(Item | string | un
   );
 }
 
-async function openingItem({ clients }: Desk, visit: Visit, run: ListedRun): Promise<Item | undefined> {
-  const { receivingAccounts, withTemporalDeadline } = clients;
+async function openingItem({ service }: Desk, visit: Visit, run: ListedRun): Promise<Item | undefined> {
+  const { receivingAccounts, withTemporalDeadline } = service;
   const id = { app: String(run.attribute('PayoutApp')), requestId: ownIdOf(run.workflowId) };
   const request = await withTemporalDeadline(() => receivingAccounts.startedRequest(id));
   if (!isAllowed(() => requireOpeningScope(visit.caller, request))) return undefined;
@@ -151,10 +149,10 @@ async function openingItem({ clients }: Desk, visit: Visit, run: ListedRun): Pro
 }
 
 /** Tokens belong to users: a key that is limited to some does not see them. */
-async function tokenItem({ client, clients }: Desk, visit: Visit, run: ListedRun): Promise<Item | undefined> {
+async function tokenItem({ client, service }: Desk, visit: Visit, run: ListedRun): Promise<Item | undefined> {
   if (isScoped(visit.caller)) return undefined;
   const handle = client.workflow.getHandle<WorkflowSignatures['tokenRenewal']>(run.workflowId);
-  const state = await clients.withTemporalDeadline(() => handle.query(tokenStateQuery));
+  const state = await service.withTemporalDeadline(() => handle.query(tokenStateQuery));
   const name = `of ${state.openId === undefined ? `application ${state.app}` : `user ${state.openId}`}`;
   return {
     kind: 'token',
@@ -167,17 +165,20 @@ async function tokenItem({ client, clients }: Desk, visit: Visit, run: ListedRun
 
 /** Endpoints belong to applications: their events are about every client. */
 async function endpointItem(
-  { client, clients }: Desk,
+  { client, service }: Desk,
   visit: Visit,
   run: ListedRun,
 ): Promise<Item | undefined> {
   if (isScoped(visit.caller)) return undefined;
   const handle = client.workflow.getHandle<WorkflowSignatures['eventDelivery']>(run.workflowId);
-  const { app, endpoint, sentence, waiting, reasons } = await clients.withTemporalDeadline(() =>
+  const { app, endpoint, sentence, waiting, reasons } = await service.withTemporalDeadline(() =>
     handle.query(endpointStateQuery),
   );
   return {
-    ...{ kind: 'endpoint', what: 'Endpoint', name: `${endpoint} of application ${app}`, reasons },
+    kind: 'endpoint',
+    what: 'Endpoint',
+    name: `${endpoint} of application ${app}`,
+    reasons,
     sentence: `${sentence} ${waiting} ${waiting === 1 ? 'event waits' : 'events wait'}.`,
   };
 }

@@ -1,5 +1,4 @@
 /** What a person should see before a batch starts, though every row is valid: likely repetitions, and the daily limits. */
-
 import type { Caller } from '../config/callers.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
 import { fromMinorUnits, type Money, toMinorUnits, totalsByCurrency } from '../contract/money.ts';
@@ -34,14 +33,14 @@ function similarRows(rows: Rows): number[][] {
 
 /** Those ids of the first rows that payouts have already, and how many rows were looked up. Visibility lags by some seconds. */
 async function usedIds(
-  { client, clients }: Desk,
+  { client, service }: Desk,
   rows: Rows,
 ): Promise<{ used: ReadonlySet<string>; lookedUp: number }> {
   const ids = rows.slice(0, MAX_IDS).map(({ app, partnerOrderId }) => payoutWorkflowId(app, partnerOrderId));
   const used = new Set<string>();
   for (let from = 0; from < ids.length; from += IDS_PER_QUERY) {
     const query = `WorkflowId IN (${quoteIds(ids.slice(from, from + IDS_PER_QUERY))})`;
-    await clients.withTemporalDeadline(async () => {
+    await service.withTemporalDeadline(async () => {
       for await (const page of listRunPages(client, query, IDS_PER_QUERY))
         for (const { workflowId } of page) used.add(payoutOf(workflowId)?.partnerOrderId ?? workflowId);
     });
@@ -120,8 +119,8 @@ ${table({
 })}`;
 }
 
-async function reservedToday({ clients, clock }: Desk, caller: Caller): Promise<AllowanceState> {
-  const { allowances, withTemporalDeadline } = clients;
+async function reservedToday({ service, clock }: Desk, caller: Caller): Promise<AllowanceState> {
+  const { allowances, withTemporalDeadline } = service;
   const name = caller.actsFor ?? caller.name;
   const state = await unlessGone(() => withTemporalDeadline(() => allowances.state(name)));
   const today = dayOf(clock.wallMs());

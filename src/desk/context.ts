@@ -1,18 +1,18 @@
 /** What the pages of the desk share: how pages and forms are served, the fields of forms, and notices. */
-
 import formbody from '@fastify/formbody';
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Pausable } from '../client/pauses.ts';
-import type { Caller, Verb } from '../config/callers.ts';
+import type { Verb } from '../config/callers.ts';
 import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';
+import { batchId } from '../contract/batch.ts';
+import { appName, checkBody, ownId } from '../contract/fields.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { requireVerb } from '../service/permissions.ts';
-import { Problem } from '../service/problem.ts';
+import { invalidFields, Problem } from '../service/problem.ts';
 import type { Service } from '../service/service.ts';
 import type { AuditLog } from '../starters/api/audit.ts';
-import type { Acting } from './acting.ts';
 import { type Html, html, payoutLink } from './html.ts';
 import { admittedVisit, type Identity, requireOwnOrigin, type Visit } from './identity.ts';
 
@@ -24,8 +24,7 @@ export interface Finding {
 
 export interface Desk {
   client: Client;
-  clients: Service;
-  acting: Acting;
+  service: Service;
   identity: Identity;
   audit: AuditLog;
   clock: Clock;
@@ -39,11 +38,6 @@ export interface Desk {
 
 /** Of a list: each payout costs three calls to Temporal and a query to a worker. */
 export const PAYOUTS_PER_PAGE = 20;
-
-/** Undefined: every application. */
-export function applicationsWithin({ applications }: Caller): string[] | undefined {
-  return applications === 'any' ? undefined : [...applications];
-}
 
 type Handler<T> = (visit: Visit, request: FastifyRequest, reply: FastifyReply, input: T) => Promise<unknown>;
 
@@ -97,6 +91,23 @@ export async function pageVisit({ pauses }: Desk, request: FastifyRequest): Prom
   } catch {
     return visit;
   }
+}
+
+/** Throws a 400 that names every bad field. */
+export function checked<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const read = checkBody(schema, value);
+  if (read.ok) return read.value;
+  throw invalidFields(read.errors);
+}
+
+const app = appName.default('default');
+export const payoutId = z.object({ app, partnerOrderId: ownId() });
+export const batchRef = z.object({ app, batchId });
+export const openingId = z.object({ app, requestId: ownId() });
+
+/** What the fields or the query name. Throws a 400. */
+export function idIn<S extends z.ZodObject>(schema: S, fields: unknown): z.output<S> {
+  return checked(schema, filledIn(fields, ...Object.keys(schema.shape)));
 }
 
 /** The fields of a form by name. */

@@ -1,15 +1,32 @@
 /** The forms with which people decide about a payout, as far as their key has the verbs, and what they do. */
-
 import type { FastifyInstance } from 'fastify';
+import type { z } from 'zod';
 import type { PayoutStart } from '../client/payouts.ts';
-import type { Verb } from '../config/callers.ts';
-import type { Terms } from '../contract/payout.ts';
+import type { Caller } from '../config/callers.ts';
+import type { PayoutState, Terms } from '../contract/payout.ts';
 import { coveredTerms } from '../domain/payout-quote.ts';
 import { coveredText } from '../domain/payout-state.ts';
 import { isStarter } from '../domain/permissions.ts';
+import { type DecisionVerb, may } from '../service/permissions.ts';
 import { invalidFields } from '../service/problem.ts';
-import { may, type ShownState } from './acting.ts';
-import { type Desk, type Fields, filledIn, postForm, redirectWith } from './context.ts';
+import type { Service } from '../service/service.ts';
+import {
+  acknowledgement,
+  approval,
+  cancellation,
+  refusal,
+  resolution,
+} from '../starters/api/payout-operations.ts';
+import {
+  checked,
+  type Desk,
+  type Fields,
+  filledIn,
+  idIn,
+  payoutId,
+  postForm,
+  redirectWith,
+} from './context.ts';
 import { type Html, hidden, html, type PayoutId, payoutLink } from './html.ts';
 import type { Visit } from './identity.ts';
 
@@ -17,7 +34,7 @@ import type { Visit } from './identity.ts';
 export type Origin = 'inbox' | 'story';
 
 interface Decided extends PayoutId, Pick<PayoutStart, 'startedBy'> {
-  state: ShownState;
+  state: PayoutState;
 }
 
 /** The percentages that an approver may choose from. The API accepts others too. */
@@ -58,7 +75,9 @@ function toleranceChoice(id: string, quote: Terms): Html {
 export function reviewForm({ formToken }: Visit, { app, partnerOrderId, state }: Decided): Html {
   const { sends, reviewedOrderIds = [] } = state;
   const fields = {
-    ...{ formToken, app, partnerOrderId },
+    formToken,
+    app,
+    partnerOrderId,
     sends: sends?.toString(),
     ...(reviewedOrderIds.length > 0 && { reviewedOrderIds: JSON.stringify(reviewedOrderIds) }),
   };
@@ -109,41 +128,42 @@ export function otherForms(visit: Visit, { app, partnerOrderId, state }: Decided
 <div class="buttons"><button class="danger">Cancel the payout</button></div></form>`;
 }
 
-const DECISIONS = ['approve', 'refuse', 'cancel', 'resolve', 'acknowledge', 'poll'] as const satisfies Verb[];
-type DecisionVerb = (typeof DECISIONS)[number];
+type Decide = (service: Service, caller: Caller, id: PayoutId, fields: Fields) => Promise<unknown>;
 
-const BODIES: Readonly<Record<DecisionVerb, (fields: Fields) => object | undefined>> = {
-  approve: (fields) => filledIn(fields, 'note', 'lockRateId', 'tolerance'),
-  refuse: (fields) => filledIn(fields, 'note', 'lockRateId'),
-  cancel: (fields) => filledIn(fields, 'reason'),
-  acknowledge: (fields) => filledIn(fields, 'note'),
-  poll: () => undefined,
-  resolve: resolution,
-};
+const DECISIONS = {
+  approve: (service, caller, id, fields) =>
+    service.approve(caller, id, checked(approval, filledIn(fields, 'note', 'lockRateId', 'tolerance'))),
+  refuse: (service, caller, id, fields) =>
+    service.refuse(caller, id, checked(refusal, filledIn(fields, 'note', 'lockRateId'))),
+  cancel: (service, caller, id, fields) =>
+    service.cancel(caller, id, checked(cancellation, filledIn(fields, 'reason'))),
+  resolve: (service, caller, id, fields) => service.resolve(caller, id, resolutionIn(fields)),
+  acknowledge: (service, caller, id, fields) =>
+    service.acknowledge(caller, id, checked(acknowledgement, filledIn(fields, 'note'))),
+  poll: (service, caller, id) => service.poll(caller, id),
+} as const satisfies Record<DecisionVerb, Decide>;
+
+const DECISION_VERBS = ['approve', 'refuse', 'cancel', 'resolve', 'acknowledge', 'poll'] as const;
 
 export function decisionRoutes(scope: FastifyInstance, desk: Desk): void {
-  for (const verb of DECISIONS)
+  for (const verb of DECISION_VERBS)
     postForm(scope, desk, { path: `/payouts/${verb}`, verb }, async ({ caller }, _request, reply, fields) => {
-      const { partnerOrderId = '', app = '' } = fields;
-      await desk.acting.run(caller, `POST /v1/payouts/{partnerOrderId}/${verb}`, {
-        params: { partnerOrderId },
-        query: { app },
-        body: BODIES[verb](fields),
-      });
-      const next = fields['from'] === 'inbox' ? '/desk' : payoutLink({ app, partnerOrderId });
-      return redirectWith(reply, next, { done: verb, app, id: partnerOrderId });
+      const id = idIn(payoutId, fields);
+      await DECISIONS[verb](desk.service, caller, id, fields);
+      const next = fields['from'] === 'inbox' ? '/desk' : payoutLink(id);
+      return redirectWith(reply, next, { done: verb, app: id.app, id: id.partnerOrderId });
     });
 }
 
-function resolution(fields: Fields): object {
+function resolutionIn(fields: Fields): z.output<typeof resolution> {
   const { decision, sends, ...ids } = filledIn(fields, 'decision', 'orderId', 'tradeOrderId', 'sends');
-  if (decision === 'created') return { created: true, ...ids };
-  const reviewedOrderIds = reviewedIn(fields);
-  return {
-    ...{ created: false, then: decision },
-    ...(sends !== undefined && { sends: Number(sends) }),
-    ...(reviewedOrderIds !== undefined && { reviewedOrderIds }),
-  };
+  if (decision === 'created') return checked(resolution, { created: true, ...ids });
+  return checked(resolution, {
+    created: false,
+    then: decision,
+    sends: sends && Number(sends),
+    reviewedOrderIds: reviewedIn(fields),
+  });
 }
 
 /** The orders that the page showed, if the person states that none of them belongs to the payout. */

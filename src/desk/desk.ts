@@ -9,10 +9,8 @@ import type { Service } from '../service/service.ts';
 import type { AuditLog } from '../starters/api/audit.ts';
 import type { ToProblem } from '../starters/api/error-mapping.ts';
 import { cached } from '../starters/api/monitoring-routes.ts';
-import type { Operation } from '../starters/api/operation.ts';
 import type { ReloadedCallers } from '../starters/api/reloaded-callers.ts';
 import { accountRoutes } from './accounts.ts';
-import { Acting } from './acting.ts';
 import { findingsOf } from './attention.ts';
 import { batchRoutes } from './batches.ts';
 import { acceptForms, type Desk } from './context.ts';
@@ -32,29 +30,30 @@ const PAUSES_FRESH_MS = 1_000;
 
 export interface DeskOptions {
   client: Client;
-  clients: Service;
+  service: Service;
   callers: ReloadedCallers;
   config: ApiConfig;
-  operations: readonly Operation[];
   audit: AuditLog;
   runtime: Runtime;
   toProblem: ToProblem;
 }
 
 export function deskRoutes(server: FastifyInstance, options: DeskOptions): void {
-  const { client, clients, audit, callers, config, runtime, toProblem } = options;
+  const { client, service, audit, callers, config, runtime, toProblem } = options;
   const identity = new Identity(callers, config, runtime);
   const desk: Desk = {
-    ...{ client, clients, audit, identity },
-    acting: new Acting(options.operations),
+    client,
+    service,
+    audit,
+    identity,
     clock: runtime.clock,
     findings: cached(
-      () => clients.withTemporalDeadline(() => findingsOf(client, config.PAYMENTS_ENVIRONMENT)),
+      () => service.withTemporalDeadline(() => findingsOf(client, config.PAYMENTS_ENVIRONMENT)),
       () => FINDINGS_FRESH_MS,
       runtime.clock,
     ),
     pauses: cached(
-      () => clients.withTemporalDeadline(() => clients.pauses.list()),
+      () => service.withTemporalDeadline(() => service.pauses.list()),
       () => PAUSES_FRESH_MS,
     ),
     temporalUi: config.PAYOUTS_DESK_TEMPORAL_UI,

@@ -1,16 +1,18 @@
 /** `/desk`: what waits for a person, and the stop switch of each application. */
 import type { FastifyInstance } from 'fastify';
-import type { PayoutPage } from '../client/lists.ts';
+import { z } from 'zod';
 import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller } from '../config/callers.ts';
+import { appName, text } from '../contract/fields.ts';
+import type { PayoutState } from '../contract/payout.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
-import { requirePayoutScope } from '../service/permissions.ts';
+import { applicationsWithin, may } from '../service/permissions.ts';
 import { Problem } from '../service/problem.ts';
-import { may, type ShownState } from './acting.ts';
+import type { Service } from '../service/service.ts';
 import { attentionSection } from './attention.ts';
 import {
-  applicationsWithin,
+  checked,
   type Desk,
   filledIn,
   getPage,
@@ -48,7 +50,10 @@ export function inboxRoutes(scope: FastifyInstance, desk: Desk): void {
     ]);
     const nowMs = desk.clock.wallMs();
     return sendPage(reply, {
-      ...{ title: 'Inbox', visit, section: 'Inbox', notice: takeNotice(request) },
+      title: 'Inbox',
+      visit,
+      section: 'Inbox',
+      notice: takeNotice(request),
       content: html`<section aria-labelledby="approvals"><h2 id="approvals">Awaiting approval</h2>
 ${cards(approvals.payouts, 'No payout awaits approval.', (one) => approvalCard(visit, one, nowMs))}
 ${unread(approvals.unread)}${more('approvals', approvals.nextCursor)}</section>
@@ -123,6 +128,8 @@ export function pauseForms({ caller, formToken, pauses = [] }: Visit): Html | un
   )}</ul></section>`;
 }
 
+const pauseForm = z.object({ app: appName, reason: text(MAX_REASON_LENGTH).optional() });
+
 export function pauseRoutes(scope: FastifyInstance, desk: Desk): void {
   for (const done of ['pause', 'resume'] as const)
     postForm(
@@ -130,18 +137,16 @@ export function pauseRoutes(scope: FastifyInstance, desk: Desk): void {
       desk,
       { path: `/${done}`, verb: 'pause' },
       async ({ caller }, _request, reply, fields) => {
-        const { app = '' } = fields;
-        await desk.acting.run(caller, `POST /v1/applications/{app}/${done}`, {
-          params: { app },
-          body: done === 'pause' ? filledIn(fields, 'reason') : undefined,
-        });
+        const { app, reason } = checked(pauseForm, filledIn(fields, 'app', 'reason'));
+        if (done === 'pause') await desk.service.pause(caller, app, { reason });
+        else await desk.service.resume(caller, app);
         return redirectWith(reply, '/desk', { done, app, id: app, kind: 'application' });
       },
     );
 }
 
 interface ReadPayout extends PayoutId, PayoutStart {
-  state: ShownState;
+  state: PayoutState;
 }
 
 interface ReadPage {
@@ -156,18 +161,17 @@ interface ReadPage {
  * outside the scope of the caller, or no longer in the phase, are left out.
  */
 async function openPayouts(
-  { clients }: Desk,
+  { service }: Desk,
   caller: Caller,
   phase: 'AWAITING_APPROVAL' | 'NEEDS_REVIEW',
   cursor: string | undefined,
 ): Promise<ReadPage> {
-  const { payouts, withTemporalDeadline } = clients;
-  const apps = applicationsWithin(caller);
-  const { payouts: listed, nextCursor }: PayoutPage = await withTemporalDeadline(() =>
-    payouts.listPage({ phase, ...(apps && { apps }) }, { limit: PAYOUTS_PER_PAGE, cursor }),
+  const { payouts, withTemporalDeadline } = service;
+  const { payouts: listed, nextCursor } = await withTemporalDeadline(() =>
+    payouts.listPage({ phase, apps: applicationsWithin(caller) }, { limit: PAYOUTS_PER_PAGE, cursor }),
   );
   const read = await Promise.all(
-    listed.filter(({ workflow }) => workflow === 'RUNNING').map((one) => readPayout(clients, caller, one)),
+    listed.filter(({ workflow }) => workflow === 'RUNNING').map((one) => readPayout(service, caller, one)),
   );
   const known = read.filter((one) => one !== undefined);
   return {
@@ -179,15 +183,14 @@ async function openPayouts(
 
 /** Undefined if the payout is outside the scope. Without `state` if it cannot be read now. */
 async function readPayout(
-  { payouts, withTemporalDeadline }: Desk['clients'],
+  service: Service,
   caller: Caller,
   { app, partnerOrderId }: PayoutId,
 ): Promise<ReadPayout | PayoutId | undefined> {
   const id = { app, partnerOrderId };
   try {
-    const start = await withTemporalDeadline(() => payouts.startDetails(id));
-    requirePayoutScope(caller, start.request);
-    return { ...id, ...start, state: await withTemporalDeadline(() => payouts.state(id)) };
+    const start = await service.payoutStart(caller, id);
+    return { ...id, ...start, state: await service.withTemporalDeadline(() => service.payouts.state(id)) };
   } catch (error) {
     if (error instanceof Problem) return undefined;
     return isScoped(caller) ? undefined : id;

@@ -1,7 +1,7 @@
 /** The frame of every page of the desk, its stylesheet, and the headers with which pages are sent. */
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { may } from './acting.ts';
+import { may } from '../service/permissions.ts';
 import { type Html, hidden, html, time } from './html.ts';
 import type { Visit } from './identity.ts';
 

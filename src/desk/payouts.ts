@@ -1,10 +1,10 @@
 /** `/desk/payouts`: search by id, and the list with its filters. */
 import type { FastifyInstance } from 'fastify';
-import type { z } from 'zod';
+import type { PayoutPage } from '../client/lists.ts';
 import { OUTCOMES, PHASES } from '../contract/codes.ts';
 import { isScoped } from '../domain/permissions.ts';
-import { payoutPageAnswer } from './acting.ts';
-import { type Desk, filledIn, getPage } from './context.ts';
+import { payoutQuery } from '../starters/api/list-operations.ts';
+import { checked, type Desk, filledIn, getPage } from './context.ts';
 import { type Html, html, label, link, payoutLink, table, time } from './html.ts';
 import { sendPage } from './layout.ts';
 
@@ -28,11 +28,8 @@ export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
         content: html`${idForm()}<p class="warning">Your key is limited to clients, payers or users: open payouts by their ids, or in the inbox.</p>`,
       });
     const times = { createdFrom: inUtc(filters.createdFrom), createdTo: inUtc(filters.createdTo) };
-    const page = payoutPageAnswer.parse(
-      await desk.acting.run(visit.caller, 'GET /v1/payouts', {
-        query: defined({ ...filters, ...times, cursor }),
-      }),
-    );
+    const asked = checked(payoutQuery, { ...filters, ...times, cursor });
+    const page = await desk.service.listPayouts(visit.caller, asked);
     return sendPage(reply, {
       ...frame,
       content: html`${idForm()}${filterForm(filters)}${listOf(page)}${
@@ -46,11 +43,6 @@ export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
 /** Browsers send the time of a form without an offset. */
 function inUtc(local: string | undefined): string | undefined {
   return local !== undefined && /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(local) ? `${local}:00Z` : local;
-}
-
-function defined(query: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const known = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return Object.fromEntries(known);
 }
 
 function idForm(): Html {
@@ -81,7 +73,7 @@ function choice(name: string, codes: readonly string[], chosen: string | undefin
   return html`<select id="${name}" name="${name}">${any}${options}</select>`;
 }
 
-function listOf({ payouts }: z.output<typeof payoutPageAnswer>): Html {
+function listOf({ payouts }: PayoutPage): Html {
   if (payouts.length === 0) return html`<p>No payout matches.</p>`;
   return table({
     caption: 'Payouts: open ones first, the newest first',

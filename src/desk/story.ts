@@ -2,11 +2,12 @@
 import type { FastifyInstance } from 'fastify';
 import { openFindings } from '../client/acknowledgements.ts';
 import { REASON_MEANINGS } from '../contract/meanings.ts';
+import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { coveredText } from '../domain/payout-state.ts';
+import { may } from '../service/permissions.ts';
 import { isGone } from '../temporal/client-errors.ts';
-import { may, payoutAnswer, type ShownState } from './acting.ts';
-import { type Desk, filledIn, getPage, takeNotice } from './context.ts';
+import { type Desk, getPage, idIn, payoutId, takeNotice } from './context.ts';
 import { acknowledgementForm, approvalForm, otherForms, reviewForm } from './decisions.ts';
 import {
   attentionReasons,
@@ -29,7 +30,7 @@ import { sendPage } from './layout.ts';
 import { type Step, timelineOf } from './timeline.ts';
 
 interface Story extends PayoutId {
-  state: ShownState;
+  state: PayoutState;
   request: CheckedPayoutRequest;
   startedBy: string | undefined;
   workflow: { workflowId: string; runId: string; startedAt: string };
@@ -41,11 +42,12 @@ interface Story extends PayoutId {
 
 export function storyRoutes(scope: FastifyInstance, desk: Desk): void {
   getPage(scope, desk, '/payout', async (visit, request, reply, query) => {
-    const { app = 'default', partnerOrderId = '' } = filledIn(query, 'app', 'partnerOrderId');
-    const story = await storyOf(desk, visit, { app, partnerOrderId });
+    const story = await storyOf(desk, visit, idIn(payoutId, query));
     const forms = formsOf(visit, story);
     return sendPage(reply, {
-      ...{ title: `Payout ${partnerOrderId}`, visit, notice: takeNotice(request) },
+      title: `Payout ${story.partnerOrderId}`,
+      visit,
+      notice: takeNotice(request),
       content: html`<div class="${forms ? 'sides' : 'whole'}"><div>${overview(visit, story, desk)}${amounts(story)}${timeline(story)}</div>${
         forms &&
         html`<section class="card" aria-labelledby="review"><h2 id="review">${forms.title}</h2>${forms.content}</section>`
@@ -56,12 +58,9 @@ export function storyRoutes(scope: FastifyInstance, desk: Desk): void {
 
 /** The first read requires the scope of the caller. */
 async function storyOf(desk: Desk, visit: Visit, id: PayoutId): Promise<Story> {
-  const { partnerOrderId, app } = id;
-  const { payouts, withTemporalDeadline } = desk.clients;
-  const name = 'GET /v1/payouts/{partnerOrderId}';
-  const read = await desk.acting.run(visit.caller, name, { params: { partnerOrderId }, query: { app } });
-  const { state } = payoutAnswer.parse(read);
-  const start = await withTemporalDeadline(() => payouts.startDetails(id));
+  const { payouts, withTemporalDeadline } = desk.service;
+  const { state } = await desk.service.payout(visit.caller, id);
+  const start = await desk.service.payoutStart(visit.caller, id);
   const { workflowId, runId, startTime, historyLength } = await withTemporalDeadline(() =>
     payouts.handle(id).describe(),
   );
@@ -196,8 +195,11 @@ function amounts({ state }: Story): Html {
       caption: 'Debits',
       head: ['Account', 'Type', 'Amount', 'Fee', 'Without the fee'],
       rows: debits.map((debit) => [
-        ...[debit.accountId, debit.accountType],
-        ...[money(debit.pay), money(debit.fee), money(debit.actual)],
+        debit.accountId,
+        debit.accountType,
+        money(debit.pay),
+        money(debit.fee),
+        money(debit.actual),
       ]),
     })
   }`;

@@ -59,7 +59,7 @@ export interface Figures {
 interface Source {
   client: Client;
   environment: string;
-  clients: Pick<Service, 'withTemporalDeadline'>;
+  service: Pick<Service, 'withTemporalDeadline'>;
 }
 
 /** `apps`: undefined for every application. */
@@ -85,7 +85,11 @@ export async function figuresOf(
   ]);
   const [SUCCESS = 0, PARTIAL_SUCCESS = 0, FAILED = 0, NOT_CREATED = 0] = counts;
   return {
-    ...{ day, open, last, apps: figures, moreApps: known.length > MAX_APPS },
+    day,
+    open,
+    last,
+    apps: figures,
+    moreApps: known.length > MAX_APPS,
     outcomes: { SUCCESS, PARTIAL_SUCCESS, FAILED, NOT_CREATED },
     userTokens: withoutApplicationTokens({ all, needingAttention }, figures),
   };
@@ -105,28 +109,28 @@ export function currencyOf({ result }: EndedPayout): string | undefined {
   return result?.quote?.target.currency ?? result?.received?.currency ?? result?.failed?.currency;
 }
 
-async function countOf({ client, clients }: Source, query: string): Promise<number> {
-  return (await clients.withTemporalDeadline(() => client.workflow.count(query))).count;
+async function countOf({ client, service }: Source, query: string): Promise<number> {
+  return (await service.withTemporalDeadline(() => client.workflow.count(query))).count;
 }
 
 /** The applications that workers serve, by their rate-limit leases. */
-async function servedApps({ client, clients, environment }: Source): Promise<string[]> {
+async function servedApps({ client, service, environment }: Source): Promise<string[]> {
   const query = "WorkflowType = 'rateLimitLease' AND ExecutionStatus = 'Running'";
-  const { runs } = await clients.withTemporalDeadline(() => listRunPage(client, query, MAX_APPS * 10));
+  const { runs } = await service.withTemporalDeadline(() => listRunPage(client, query, MAX_APPS * 10));
   const here = runs.filter(({ workflowId }) => workflowId.startsWith(leaseWorkflowId(environment, '')));
   return [...new Set(here.map((run) => String(run.attribute('PayoutApp') ?? '')))].filter(Boolean).sort();
 }
 
-async function lastEnded({ client, clients }: Source, query: string): Promise<EndedPayout[]> {
-  const { runs } = await clients.withTemporalDeadline(() => listRunPage(client, query, MAX_RESULTS));
-  const read = await inParallel(runs, (run) => endedPayout(client, clients, run), RESULTS_AT_ONCE);
+async function lastEnded({ client, service }: Source, query: string): Promise<EndedPayout[]> {
+  const { runs } = await service.withTemporalDeadline(() => listRunPage(client, query, MAX_RESULTS));
+  const read = await inParallel(runs, (run) => endedPayout(client, service, run), RESULTS_AT_ONCE);
   return read.filter((one) => one !== undefined);
 }
 
 /** Undefined for a payout without an outcome, which is not expected. */
 async function endedPayout(
   client: Client,
-  { withTemporalDeadline }: Source['clients'],
+  { withTemporalDeadline }: Source['service'],
   run: ListedRun,
 ): Promise<EndedPayout | undefined> {
   const { workflowId, runId, startedMs, closedMs = startedMs } = run;
@@ -138,8 +142,8 @@ async function endedPayout(
   return { outcome, tookMs: closedMs - startedMs, result: storedResultSchema.safeParse(read).data };
 }
 
-async function appFigures({ client, environment, clients }: Source, app: string): Promise<AppFigures> {
-  const { withTemporalDeadline } = clients;
+async function appFigures({ client, environment, service }: Source, app: string): Promise<AppFigures> {
+  const { withTemporalDeadline } = service;
   const limits = new RateLimits(client, environment);
   const renewal = client.workflow.getHandle<WorkflowSignatures['tokenRenewal']>(tokenWorkflowId(app));
   const [limit, queue, token] = await Promise.all([
@@ -158,7 +162,9 @@ async function appFigures({ client, environment, clients }: Source, app: string)
   ]);
   const { tasksDispatchRate, approximateBacklogCount } = queue?.stats ?? {};
   return {
-    ...{ app, token, callsPerSecond: limit?.callsPerSecond },
+    app,
+    token,
+    callsPerSecond: limit?.callsPerSecond,
     taken: tasksDispatchRate ?? undefined,
     waiting: approximateBacklogCount == null ? undefined : Number(approximateBacklogCount),
   };

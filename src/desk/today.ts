@@ -2,8 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import { OUTCOMES } from '../contract/codes.ts';
 import { isScoped } from '../domain/permissions.ts';
+import { applicationsWithin } from '../service/permissions.ts';
 import { cached } from '../starters/api/monitoring-routes.ts';
-import { applicationsWithin, type Desk, getPage } from './context.ts';
+import { type Desk, getPage } from './context.ts';
 import { type Html, html, label, money, table, time } from './html.ts';
 import { sendPage } from './layout.ts';
 import { barPlot } from './plots.ts';
@@ -131,7 +132,9 @@ async function limitPlot({ apps, moreApps }: Figures): Promise<Html> {
     caption: 'Calls to the provider by application',
     head: ['Application', 'Calls per second', 'Waiting calls', 'Limit per second'],
     rows: apps.map(({ app, taken, waiting, callsPerSecond }) => [
-      ...[app, taken === undefined ? 'unknown' : rounded(taken), waiting ?? 'unknown'],
+      app,
+      taken === undefined ? 'unknown' : rounded(taken),
+      waiting ?? 'unknown',
       limitText(callsPerSecond),
     ]),
   })}${moreApps && html`<p class="faint">There are more applications.</p>`}
@@ -157,7 +160,9 @@ async function tokenPlot({ apps, userTokens }: Figures): Promise<Html> {
       head: ['Token', 'State', 'Expires'],
       rows: [
         ...apps.map(({ app, token }) => [
-          ...[`Application ${app}`, token?.sentence ?? 'unknown: no worker answers', time(token?.expiresAt)],
+          `Application ${app}`,
+          token?.sentence ?? 'unknown: no worker answers',
+          time(token?.expiresAt),
         ]),
         [
           'Users',

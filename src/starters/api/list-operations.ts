@@ -26,7 +26,7 @@ const listQuery = z.strictObject({
   cursor: z.string().max(4_096).optional().describe('nextCursor of a page with the same filters'),
 });
 
-const payoutQuery = listQuery.extend({
+export const payoutQuery = listQuery.extend({
   phase: z.enum(PHASES).optional(),
   outcome: z.enum(OUTCOMES).optional(),
   attention: flag('true').optional().describe('only payouts with the attention flag, and flagged follow-ups'),
@@ -69,7 +69,7 @@ const payoutPage = z.strictObject({
   nextCursor,
 });
 
-export const batchPage = z.strictObject({
+const batchPage = z.strictObject({
   batches: z
     .array(
       z.strictObject({

@@ -18,13 +18,13 @@ const PAYOUT = {
   ...{ state: payoutStateSchema, result: payoutResultSchema },
 };
 
-const refusal = z.strictObject({
+export const refusal = z.strictObject({
   note: text().optional(),
   lockRateId: text(128)
     .optional()
     .describe('quote.lockRateId of the state that was read: the decision counts for no other quote'),
 });
-const approval = refusal.extend({
+export const approval = refusal.extend({
   tolerance: z
     .string()
     .regex(TOLERANCE, TOLERANCE_RULE)
@@ -33,9 +33,9 @@ const approval = refusal.extend({
       'by how many percent more than in the quote that was read the payer may pay, and the fee may be, in a later quote. Without it, a later quote that is worse is approved again',
     ),
 });
-const cancellation = z.strictObject({ reason: text().optional() }).optional();
-const acknowledgement = z.strictObject({ note: text().optional() }).optional();
-const resolution = z.discriminatedUnion('created', [
+export const cancellation = z.strictObject({ reason: text().optional() }).optional();
+export const acknowledgement = z.strictObject({ note: text().optional() }).optional();
+export const resolution = z.discriminatedUnion('created', [
   z.strictObject({
     created: z.literal(true),
     orderId: text(128),

@@ -12,7 +12,7 @@ import { empty, type Operation, operation, startedFields } from './operation.ts'
 import { decisionOperation, seenSends, snapshotOperation } from './request-operations.ts';
 
 const started = z.strictObject({ ...startedFields, requestId: z.string() });
-const resolution = z.discriminatedUnion('created', [
+export const resolution = z.discriminatedUnion('created', [
   z.strictObject({ created: z.literal(true), accountId: accountId() }),
   z.strictObject({
     created: z.literal(false),

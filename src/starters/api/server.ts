@@ -104,7 +104,7 @@ export async function buildServer(
   serveOperations(server, callers, audit, operations);
   if (config.PAYOUTS_DESK === 'on') {
     const runtime = { ...PROCESS_SURROUNDINGS, clock };
-    deskRoutes(server, { client, clients: service, callers, config, operations, audit, runtime, toProblem });
+    deskRoutes(server, { client, service, callers, config, audit, runtime, toProblem });
   }
   return server;
 }

@@ -8,22 +8,12 @@ import {
 } from '@commander-js/extra-typings';
 import { APP_NAME, OWN_ID, OWN_ID_RULE } from '../../contract/ids.ts';
 import { MAX_REASON_LENGTH } from '../../domain/rate-limit.ts';
-import { type Output, UsageError } from './output.ts';
-import type { OnConnectionFailure, Session } from './session.ts';
+import { UsageError } from './output.ts';
+import type { Change, OnConnectionFailure, Work } from './session.ts';
 
 /** Adds a command with `--app` to the program, or below another command. */
 export function command(parent: CommandUnknownOpts, name: string, description: string) {
   return parent.command(name).description(description).addOption(APP);
-}
-
-/** What a command does after it is connected. */
-export type Work = (session: Session) => Promise<Output>;
-
-/** Work that a person confirms first in production. */
-export interface Change {
-  /** Completes `About to …`. */
-  change: string;
-  work: Work;
 }
 
 const REASON_TEXT = new RegExp(`^[^]{1,${MAX_REASON_LENGTH}}$`);

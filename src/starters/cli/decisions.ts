@@ -18,9 +18,9 @@ import {
   repeatable,
   resolutionOf,
   SENDS,
-  type Work,
   YES,
 } from './command.ts';
+import type { Work } from './session.ts';
 import { stateText } from './text.ts';
 
 const TRADE_ORDER = new Option(

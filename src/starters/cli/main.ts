@@ -8,8 +8,9 @@ import { completionCommand } from './completion.ts';
 import { decisionCommands } from './decisions.ts';
 import { eventCommands } from './events.ts';
 import { listCommand } from './lists.ts';
-import { EXIT, endWithReader, printFailure, UsageError } from './output.ts';
+import { EXIT, endWithReader, UsageError } from './output.ts';
 import { payoutCommands } from './payouts.ts';
+import { printFailure } from './print-failure.ts';
 import { reportCommand } from './report.ts';
 import { settingsCommand } from './settings.ts';
 

@@ -1,6 +1,5 @@
-/** What a command prints: its output, as one JSON document or as text, or why it failed. */
-import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
-import { type FieldError, fieldName } from '../../contract/failures.ts';
+/** What a command prints: its output, as one JSON document or as text. */
+import type { FieldError } from '../../contract/failures.ts';
 
 /** Stable: scripts rely on them. */
 export const EXIT = {
@@ -47,29 +46,8 @@ export function print(output: Output, json: boolean): void {
   if (!json && output.hint !== undefined) process.stderr.write(`${output.hint}\n`);
 }
 
-export async function printFailure(error: unknown, json: boolean): Promise<void> {
-  const { exitCode, ...failure } = inputFailure(error) ?? (await temporalFailure(error));
-  const fields = (failure.fields ?? []).map((field) => `  ${fieldName(field)} ${field.message}\n`);
-  process.exitCode = exitCode;
-  if (json) process.stdout.write(`${JSON.stringify({ error: failure }, null, 2)}\n`);
-  else process.stderr.write(`${failure.message}\n${fields.join('')}`);
-}
-
-function inputFailure(error: unknown): Failure | undefined {
-  if (error instanceof UsageError) return invalidInput('USAGE', error.message);
-  if (error instanceof InvalidPayoutRequestError)
-    return invalidInput('INVALID_PAYOUT_REQUEST', 'the request is invalid', error.fields);
-  return undefined;
-}
-
 export function invalidInput(code: string, message: string, fields: FieldError[] = []): Failure {
   return { code, message, ...(fields.length > 0 && { fields }), exitCode: EXIT.badInput };
-}
-
-/** Loads Temporal's client, which invalid input does not need. */
-async function temporalFailure(error: unknown): Promise<Failure> {
-  const { failureOf } = await import('./failures.ts');
-  return failureOf(error);
 }
 
 /**

@@ -15,8 +15,8 @@ import { Tokens } from '../../client/tokens.ts';
 import { clientConfig } from '../../config/client-config.ts';
 import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
 import { boundedCalls, connectClient } from '../../temporal/connection.ts';
-import type { Change, Work } from './command.ts';
-import { NotConfirmedError, type Output, print, printFailure, UsageError } from './output.ts';
+import { NotConfirmedError, type Output, print, UsageError } from './output.ts';
+import { printFailure } from './print-failure.ts';
 
 /** Long enough for a worker that has to call the provider. */
 const TIMEOUT_MS = 30_000;
@@ -112,6 +112,16 @@ export class Session {
     if (environment === undefined) throw new UsageError('PAYMENTS_ENVIRONMENT is missing');
     return { client, environment };
   }
+}
+
+/** What a command does after it is connected. */
+export type Work = (session: Session) => Promise<Output>;
+
+/** Work that a person confirms first in production. */
+export interface Change {
+  /** Completes `About to …`. */
+  change: string;
+  work: Work;
 }
 
 export type OnConnectionFailure = (error: unknown) => Output | Promise<Output>;
