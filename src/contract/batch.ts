@@ -17,8 +17,12 @@ export const batchId = z
 
 /** The argument of the batch workflow. Its rows follow by `add`. No payout starts before all of them have been added. */
 export const batchRequestSchema = z.strictObject({
-  app: appName,
-  batchId,
+  app: appName.describe(
+    'The application whose credentials the provider sees: 1 to 32 lowercase letters, digits and hyphens',
+  ),
+  batchId: batchId.describe(
+    "The caller's own id of the batch: 1 to 64 letters, digits, dots, hyphens and underscores",
+  ),
   count: z
     .int()
     .min(1, 'must be at least 1')
@@ -37,32 +41,42 @@ export interface AddedRows extends RowRange {
 
 /** Counts of rows by outcome. */
 const tally = z.strictObject({
-  started: count,
-  joined: count,
-  phases: z.partialRecord(z.enum(PHASES), count),
-  needingAttention: count,
-  outcomes: z.record(z.enum(ROW_OUTCOMES), count),
-  rows: z.record(z.enum(LISTED_OUTCOMES), z.array(count)),
+  started: count.describe('The rows whose payout this batch started'),
+  joined: count.describe('The rows whose payout already existed with the same body'),
+  phases: z.partialRecord(z.enum(PHASES), count).describe('The open payouts by phase'),
+  needingAttention: count.describe('The open payouts that a person should look at'),
+  outcomes: z.record(z.enum(ROW_OUTCOMES), count).describe('The ended rows by outcome'),
+  rows: z
+    .record(z.enum(LISTED_OUTCOMES), z.array(count))
+    .describe('The numbers of the rows that a person should look at, by outcome. Rows count from 0'),
 });
 export type BatchTally = z.output<typeof tally>;
 
 const result = z.strictObject({
-  app: z.string(),
-  batchId: z.string(),
-  count,
+  app: z
+    .string()
+    .describe(
+      'The application whose credentials the provider sees: 1 to 32 lowercase letters, digits and hyphens',
+    ),
+  batchId: z
+    .string()
+    .describe("The caller's own id of the batch: 1 to 64 letters, digits, dots, hyphens and underscores"),
+  count: count.describe('The number of rows'),
   ...tally.shape,
-  done: count,
-  rejected: count,
+  done: count.describe('The rows that have ended'),
+  rejected: count.describe('Of these, the rows with a conflict or with bad input'),
 });
 export type BatchResult = z.output<typeof result>;
 
 /** The result of the query `state` and of the update `add`. */
 export const batchStateSchema = z.strictObject({
-  phase: z.enum(['RECEIVING', 'PAYING', 'DONE']),
+  phase: z
+    .enum(['RECEIVING', 'PAYING', 'DONE'])
+    .describe('Where it is on its way; DONE after the end. `docs/reference.md` explains each phase'),
   ...stateText.shape,
-  canceled: z.boolean(),
-  added: count,
-  missing: z.array(rowRange),
+  canceled: z.boolean().describe('Whether the batch was canceled: it starts no further row'),
+  added: count.describe('The rows that were added so far'),
+  missing: z.array(rowRange).describe('The ranges of rows that were not added yet'),
   ...result.shape,
 });
 export type BatchState = z.output<typeof batchStateSchema>;

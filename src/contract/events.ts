@@ -23,12 +23,18 @@ function codeOnly<const Codes extends readonly string[]>(codes: Codes) {
 }
 
 const payoutFacts = z.strictObject({
-  app: z.string(),
-  partnerOrderId: z.string(),
-  clientId: z.string(),
-  payerId: z.string(),
-  orderId: z.string().exactOptional(),
-  metadata: result.metadata,
+  app: z
+    .string()
+    .describe(
+      'The application whose credentials the provider sees: 1 to 32 lowercase letters, digits and hyphens',
+    ),
+  partnerOrderId: z.string().describe("The caller's own id of the payout, unique within its application"),
+  clientId: z.string().describe('The `client_id` of the trade queries. At most 64 characters'),
+  payerId: z.string().describe('The payer at the provider. At most 64 characters'),
+  orderId: z.string().exactOptional().describe("The provider's id of the order. Absent without an order"),
+  metadata: result.metadata.describe(
+    "The caller's own pairs of a key and a text, for people and for the caller's programs. At most 20; a key has 1 to 40 characters, a text at most 500. State and result repeat them; the provider never sees them",
+  ),
 });
 export type PayoutFacts = z.output<typeof payoutFacts>;
 
@@ -40,71 +46,71 @@ const followUp = followUpResultSchema.shape;
 const batch = batchStateSchema.shape;
 
 const EVENT_DATA = {
-  'payout.completed': payoutFacts.extend({
-    phase: z.literal('DONE'),
-    outcome: z.enum(OUTCOMES),
-    reason: codeOnly(REASON_CODES).exactOptional(),
-    quote: result.quote,
-    received: result.received,
-    failed: result.failed,
-    auditStatus: result.auditStatus,
-    debits: result.debits,
-    splits: z.array(result.splits.element.omit({ error: true, refundReason: true })),
-    createdAt: result.createdAt,
-    finishedAt: result.finishedAt,
-    learnedBy: result.learnedBy,
-    reasons: flags,
-  }),
-  'payout.needs_attention': shown.extend({ reasons: flags }),
-  'payout.attention_cleared': shown,
-  'payout.awaiting_approval': payoutFacts.extend({
-    phase: z.literal('AWAITING_APPROVAL'),
-    instructedAmount: moneySchema,
-    quote: result.quote,
-    approvalExpiresAt: time.exactOptional().describe('when the payout ends without an approval'),
-    lockExpiresAt: time.exactOptional().describe('when the lock of the quote expires'),
-  }),
-  'payout.changed_after_end': payoutFacts.extend({
-    outcome: followUp.outcome,
-    changed: z.boolean().describe("whether the provider's answer differs from the reported result now"),
-    returned: z.array(followUp.returned.element.omit({ refundReason: true })),
-    returnedSums: followUp.returnedSums,
-    differences: z.array(followUp.differences.element.omit({ message: true })),
-  }),
-  'batch.completed': z.strictObject({
-    app: batch.app,
-    batchId: batch.batchId,
-    count: batch.count,
-    canceled: batch.canceled,
-    started: batch.started,
-    joined: batch.joined,
-    done: batch.done,
-    rejected: batch.rejected,
-    outcomes: batch.outcomes,
-  }),
-  'token.needs_authorization': z.strictObject({
-    app: z.string(),
-    openId: z.string().describe('the user who must authorize the application'),
-    expiresAt: time.exactOptional().describe('when the current token expires. Absent without a token'),
-    reasons: z.array(codeOnly(codesOf(TOKEN_ATTENTION))),
-  }),
+  'payout.completed': payoutFacts
+    .extend({
+      phase: z.literal('DONE'),
+      outcome: z.enum(OUTCOMES),
+      reason: codeOnly(REASON_CODES).exactOptional(),
+      quote: result.quote,
+      received: result.received,
+      failed: result.failed,
+      auditStatus: result.auditStatus,
+      debits: result.debits,
+      splits: z.array(result.splits.element.omit({ error: true, refundReason: true })),
+      createdAt: result.createdAt,
+      finishedAt: result.finishedAt,
+      learnedBy: result.learnedBy,
+      reasons: flags,
+    })
+    .describe('The payout has ended. The result is final and was verified with the provider'),
+  'payout.needs_attention': shown
+    .extend({ reasons: flags })
+    .describe('A person should look at the payout: it got an attention flag, or one with another code'),
+  'payout.attention_cleared': shown.describe('The payout has no attention flag anymore'),
+  'payout.awaiting_approval': payoutFacts
+    .extend({
+      phase: z.literal('AWAITING_APPROVAL'),
+      instructedAmount: moneySchema,
+      quote: result.quote,
+      approvalExpiresAt: time.exactOptional().describe('when the payout ends without an approval'),
+      lockExpiresAt: time.exactOptional().describe('when the lock of the quote expires'),
+    })
+    .describe('The payout waits for an approval of this quote'),
+  'payout.changed_after_end': payoutFacts
+    .extend({
+      outcome: followUp.outcome,
+      changed: z.boolean().describe("whether the provider's answer differs from the reported result now"),
+      returned: z.array(followUp.returned.element.omit({ refundReason: true })),
+      returnedSums: followUp.returnedSums,
+      differences: z.array(followUp.differences.element.omit({ message: true })),
+    })
+    .describe(
+      'A check after the end found that money came back, or that the provider says something else than the result',
+    ),
+  'batch.completed': z
+    .strictObject({
+      app: batch.app,
+      batchId: batch.batchId,
+      count: batch.count,
+      canceled: batch.canceled,
+      started: batch.started,
+      joined: batch.joined,
+      done: batch.done,
+      rejected: batch.rejected,
+      outcomes: batch.outcomes,
+    })
+    .describe('Every row of the batch has ended. Read the batch for the rows that a person should look at'),
+  'token.needs_authorization': z
+    .strictObject({
+      app: z.string(),
+      openId: z.string().describe('the user who must authorize the application'),
+      expiresAt: time.exactOptional().describe('when the current token expires. Absent without a token'),
+      reasons: z.array(codeOnly(codesOf(TOKEN_ATTENTION))),
+    })
+    .describe('The user must authorize the application again, or for the first time'),
 } satisfies Record<EventType, z.ZodType>;
 
 export type EventData = { [Type in EventType]: z.output<(typeof EVENT_DATA)[Type]> };
-
-/** What each type says: the description of its schema. */
-const MEANINGS: Readonly<Record<EventType, string>> = {
-  'payout.completed': 'The payout has ended. The result is final and was verified with the provider',
-  'payout.needs_attention':
-    'A person should look at the payout: it got an attention flag, or one with another code',
-  'payout.attention_cleared': 'The payout has no attention flag anymore',
-  'payout.awaiting_approval': 'The payout waits for an approval of this quote',
-  'payout.changed_after_end':
-    'A check after the end found that money came back, or that the provider says something else than the result',
-  'batch.completed':
-    'Every row of the batch has ended. Read the batch for the rows that a person should look at',
-  'token.needs_authorization': 'The user must authorize the application again, or for the first time',
-};
 
 export function eventSchema(type: EventType) {
   return z
@@ -115,7 +121,7 @@ export function eventSchema(type: EventType) {
         'ids, amounts and codes as of the event, and the metadata of a payout; no beneficiary and no texts of people',
       ),
     })
-    .describe(MEANINGS[type]);
+    .describe(meaningOf(type));
 }
 
 /** The body of every event that an endpoint may get. */
@@ -123,14 +129,17 @@ export const anyEventSchema = z.discriminatedUnion('type', [
   eventSchema('payout.completed'),
   ...EVENT_TYPES.filter((type) => type !== 'payout.completed').map(eventSchema),
   z.strictObject({
-    type: z.literal(TEST_EVENT_TYPE),
+    type: z
+      .literal(TEST_EVENT_TYPE)
+      .describe('The kind of problem: a URI reference, relative to the API server'),
     timestamp: time,
     data: z.strictObject({ app: z.string(), endpoint: z.string() }),
   }),
 ]);
 
+/** What the type says: the description of its data. */
 export function meaningOf(type: EventType): string {
-  return MEANINGS[type];
+  return EVENT_DATA[type].description ?? '';
 }
 
 export interface RecordedEvent {

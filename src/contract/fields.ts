@@ -190,7 +190,7 @@ export const appName = z.string().regex(APP_NAME, 'must be 1 to 32 lowercase let
 
 /** An amount as state and result have it. */
 export const moneySchema = z.strictObject({
-  currency: z.string(),
+  currency: z.string().describe('ISO 4217 code: three uppercase letters'),
   amount: z
     .string()
     .regex(/^\d+\.\d{2}$/)
@@ -199,7 +199,7 @@ export const moneySchema = z.strictObject({
 
 /** A balance as the provider states it. */
 export const balanceSchema = z.strictObject({
-  currency: z.string(),
+  currency: z.string().describe('ISO 4217 code: three uppercase letters'),
   amount: z
     .string()
     .regex(/^-?\d+\.\d{2,}$/)
@@ -222,13 +222,19 @@ export function attention<Code extends string>(table: Readonly<Record<Code, unkn
   return reasonOf(codesOf(table));
 }
 
-export const stateText = z.strictObject({ sentence: z.string(), nextStep: z.string() });
+export const stateText = z.strictObject({
+  sentence: z.string().describe('The state in words'),
+  nextStep: z.string().describe('What happens next, or what a person should do, in words'),
+});
 /** The state in words. */
 export type StateText = z.output<typeof stateText>;
 
 /** What every state says: the words, and why a person should look. */
 export function flagged<Flag extends z.ZodType>(flag: Flag) {
-  return stateText.extend({ needsAttention: z.boolean(), reasons: z.array(flag) });
+  return stateText.extend({
+    needsAttention: z.boolean().describe('Whether a person should look at it'),
+    reasons: z.array(flag).describe('Why a person should look at it. Empty unless needsAttention is true'),
+  });
 }
 
 /** Fields whose values never grow in 1.x. */

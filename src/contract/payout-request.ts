@@ -30,17 +30,23 @@ const rate = z
   .regex(/^\d{1,9}(\.\d{1,12})?$/, 'must be a decimal number, such as "7.1234"');
 
 const receiver = z.strictObject({
-  bankCountry: nameText(64),
-  bankName: nameText(),
-  bankAccountCurrency: currency(),
-  bankAccountNumber: accountNumber(),
-  bankAccountName: nameText(),
-  bankCode: bankCode().optional(),
-  bankBranchName: nameText().optional(),
-  province: nameText().optional(),
-  city: nameText().optional(),
-  idCardNumber: idCardNumber(),
-  cardHoldType: text(32),
+  bankCountry: nameText(64).describe('Country or area code of the bank'),
+  bankName: nameText().describe('Name of the bank'),
+  bankAccountCurrency: currency().describe(
+    'ISO 4217 code of the currency of the account: the target currency',
+  ),
+  bankAccountNumber: accountNumber().describe(
+    'Number of the account or card: digits, and letters or hyphens',
+  ),
+  bankAccountName: nameText().describe('Name on the account or card'),
+  bankCode: bankCode().optional().describe('Code of the bank: letters, digits and hyphens'),
+  bankBranchName: nameText().optional().describe('Branch or address of the bank'),
+  province: nameText().optional().describe('Province of the bank'),
+  city: nameText().optional().describe('City of the bank'),
+  idCardNumber: idCardNumber().describe(
+    'Identity number of the holder: digits, and letters, hyphens, slashes or parentheses',
+  ),
+  cardHoldType: text(32).describe('Type of the holder, such as Personal'),
 });
 /** The beneficiary's bank account: `receiver` in the spec's "Payout creation request". */
 export type Receiver = z.output<typeof receiver>;
@@ -73,32 +79,57 @@ function inOrder(pairs: Readonly<Record<string, string>>): Record<string, string
 }
 
 const limits = z.strictObject({
-  maxFee: money.optional(),
-  minRate: rate.optional(),
-  maxPay: positiveMoney.optional(),
+  maxFee: money.optional().describe('The highest fee'),
+  minRate: rate
+    .optional()
+    .describe(
+      'The least that the beneficiary receives per unit that the payer pays, fee included, as decimal text',
+    ),
+  maxPay: positiveMoney.optional().describe('The highest amount that the payer pays, in the origin currency'),
 });
 /** A quote outside of these limits is not accepted. */
 export type QuoteLimits = z.output<typeof limits>;
 
 const fields = z.strictObject({
-  app: appName.default('default'),
-  openId: text(128).optional(),
-  clientId: identifier(),
-  payerId: identifier(),
+  app: appName
+    .default('default')
+    .describe(
+      'The application whose credentials the provider sees: 1 to 32 lowercase letters, digits and hyphens',
+    ),
+  openId: text(128).optional().describe('The user for whom the application acts, if user tokens are used'),
+  clientId: identifier().describe('The `client_id` of the trade queries. At most 64 characters'),
+  payerId: identifier().describe('The payer at the provider. At most 64 characters'),
   partnerOrderId: ownId().describe(
     'your own id for this payout; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, without spaces at the ends, and not "." or ".."',
   ),
-  type: z.enum(PAYOUT_TYPES),
-  instructedAmount: positiveMoney,
-  originCurrency: currency(),
-  targetCurrency: currency(),
-  remittancePurposeCode: text(64),
-  platform: text().optional(),
-  receiver,
-  limits: limits.optional(),
-  approval: z.enum(['none', 'required']).default('none'),
-  notBefore: timeWithOffset().optional(),
-  metadata: metadata.optional(),
+  type: z.enum(PAYOUT_TYPES).describe('WITHDRAW: to an account of the seller. SUPPLIER: to a supplier'),
+  instructedAmount: positiveMoney.describe(
+    'The amount to be received, in the target currency. More than zero',
+  ),
+  originCurrency: currency().describe('ISO 4217 code of the currency that the payer pays in'),
+  targetCurrency: currency().describe(
+    'ISO 4217 code of the currency of the beneficiary account: CNY, unless PAYMENTS_TARGET_CURRENCIES lists others',
+  ),
+  remittancePurposeCode: text(64).describe("The provider's code for the purpose of the payment"),
+  platform: text().optional().describe('The sales platform, as the provider names it'),
+  receiver: receiver.describe('The bank account of the beneficiary'),
+  limits: limits
+    .optional()
+    .describe(
+      'A quote outside these limits is not accepted: the payout ends as NOT_CREATED with QUOTE_OUT_OF_LIMITS',
+    ),
+  approval: z
+    .enum(['none', 'required'])
+    .default('none')
+    .describe('required: another caller must approve the quote before the create is sent'),
+  notBefore: timeWithOffset()
+    .optional()
+    .describe('ISO 8601 with an offset: nothing is sent to the provider before this time'),
+  metadata: metadata
+    .optional()
+    .describe(
+      "The caller's own pairs of a key and a text, for people and for the caller's programs. At most 20; a key has 1 to 40 characters, a text at most 500. State and result repeat them; the provider never sees them",
+    ),
 });
 
 /** A validated request: defaults filled in, amounts with two decimals. */

@@ -1,16 +1,7 @@
 /** The rate-limit lease of one `app_id`, and the settings that operators change for all processes at once. All times are
  * durations, so that clocks of two processes are never compared. */
 import { z } from 'zod';
-
-/** The largest amount without an approval, by currency. A currency that is not listed always requires one. */
-export type ApprovalAbove = Readonly<Record<string, string>>;
-
-export interface ApprovalPolicy {
-  /** Absent: the application requires none. */
-  above?: ApprovalAbove | undefined;
-  /** By the name of the caller who started the payout. */
-  callers: Readonly<Record<string, ApprovalAbove>>;
-}
+import { time } from './fields.ts';
 
 /** The identity of a lease. The provider limits an `app_id`, so the application's name is not part of it. */
 export interface LeaseKey {
@@ -48,45 +39,56 @@ export interface ReleasedLease extends LeaseHandover {
 export type PreviousOwner = 'none' | 'unknown' | ReleasedLease;
 
 /** Who stopped all create calls of an application, and when. */
-export interface Pause {
-  by: string;
-  /** ISO 8601. */
-  at: string;
-  reason?: string | undefined;
-}
+export const pauseSchema = z.object({
+  by: z.string().describe('The name of the person, or of the key'),
+  at: z.string().describe('when the application was paused. ISO 8601'),
+  reason: z.string().optional().describe('Why there is no payment, or no account. Absent otherwise'),
+});
+export type Pause = z.output<typeof pauseSchema>;
+
+/** The largest amount without an approval, by currency. A currency that is not listed always requires one. */
+const above = z.record(z.string(), z.string());
+export type ApprovalAbove = z.output<typeof above>;
+
+const approvals = z.object({
+  above: above.optional().describe('absent: the application requires none'),
+  callers: z.record(z.string(), above).describe('by the name of the caller who started the payout'),
+});
+export type ApprovalPolicy = z.output<typeof approvals>;
+
+/**
+ * What decides whether a create call may be sent, for all processes of an application. Nobody knows a value by default: a
+ * person sets it, also for a new application.
+ */
+export const sharedSettingsSchema = z.object({
+  version: z.number().describe('one more with each change'),
+  by: z.string().describe('The name of the person, or of the key'),
+  at: time,
+  reason: z.string().describe('Why there is no payment, or no account. Absent otherwise'),
+  recoveredAt: z.iso
+    .datetime()
+    .nullable()
+    .describe('when Temporal last lost something: a restore, or a failover to another region. Null: never'),
+  approvals,
+  failoverVersion: z
+    .string()
+    .describe(
+      'of the namespace when they were set. After a failover they no longer count: sends may be lost',
+    ),
+});
+export type SharedSettings = z.output<typeof sharedSettingsSchema>;
 
 /**
  * What operators set for all processes at once. An owner gets it with its term and never learns of a change: every change
  * ends the term. So a process that may send knows the current values.
  */
-export interface LeaseSettings {
-  /** If absent, each process uses its own configuration. */
-  callsPerSecond?: number | undefined;
-  /** Who set `callsPerSecond` last. */
-  changedBy?: string | undefined;
-  /** While it is set, the owner sends no call that creates something at the provider. */
-  paused?: Pause | undefined;
-  /** While it is missing, the owner sends no such call either. */
-  shared?: SharedSettings | undefined;
-}
-
-/**
- * What decides whether a create may be sent, for all processes of an application. Nobody knows a value by default: a
- * person sets it, also for a new application.
- */
-export interface SharedSettings {
-  /** One more with each change. */
-  version: number;
-  by: string;
-  /** ISO 8601. */
-  at: string;
-  reason: string;
-  /** When Temporal last lost something: a restore, or a failover to another region. ISO 8601. Null: never. */
-  recoveredAt: string | null;
-  approvals: ApprovalPolicy;
-  /** Of the namespace when the settings were set. After a failover they no longer count: Temporal may have lost sends. */
-  failoverVersion: string;
-}
+export const leaseSettingsSchema = z.object({
+  callsPerSecond: z.number().optional().describe('if absent, each process uses its own configuration'),
+  changedBy: z.string().optional().describe('who set `callsPerSecond` last'),
+  paused: pauseSchema.optional().describe('while it is set, no call is sent that creates something'),
+  shared: sharedSettingsSchema.optional().describe('while it is missing, no such call is sent either'),
+});
+export type LeaseSettings = z.output<typeof leaseSettingsSchema>;
 
 /** What an owner needs to know. It is also the state of the lease workflow, which survives continue-as-new. */
 export interface LeaseTerm {
@@ -113,31 +115,6 @@ export interface PauseRequest {
   by: string;
   reason?: string | undefined;
 }
-
-export const pauseSchema = z.object({
-  by: z.string(),
-  at: z.string().describe('when the application was paused. ISO 8601'),
-  reason: z.string().exactOptional(),
-});
-
-const above = z.record(z.string(), z.string());
-
-export const sharedSettingsSchema = z.object({
-  version: z.number(),
-  by: z.string(),
-  at: z.string(),
-  reason: z.string(),
-  recoveredAt: z.iso.datetime().nullable(),
-  approvals: z.object({ above: above.optional(), callers: z.record(z.string(), above) }),
-  failoverVersion: z.string(),
-}) satisfies z.ZodType<SharedSettings>;
-
-export const leaseSettingsSchema = z.object({
-  callsPerSecond: z.number().optional(),
-  changedBy: z.string().optional(),
-  paused: pauseSchema.optional(),
-  shared: sharedSettingsSchema.optional(),
-});
 
 /** Throws if they cannot be read: no process may then take the lease, as a pause could be lost. */
 export function settingsIn(memo: Record<string, unknown> | undefined): LeaseSettings {

@@ -33,13 +33,17 @@ export const payer = () =>
 export const accountId = payer;
 
 export const receivingAccountRequestSchema = z.strictObject({
-  app: appName.default('default'),
-  openId: text(128).optional(),
+  app: appName
+    .default('default')
+    .describe(
+      'The application whose credentials the provider sees: 1 to 32 lowercase letters, digits and hyphens',
+    ),
+  openId: text(128).optional().describe('The user for whom the application acts, if user tokens are used'),
   requestId: ownId().describe(
     'your own id for this request; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, without spaces at the ends, and not "." or ".."',
   ),
-  payerId: payer(),
-  currency: currency(),
+  payerId: payer().describe('The payer at the provider. At most 64 characters'),
+  currency: currency().describe('ISO 4217 code: three uppercase letters'),
   bankLocation: z
     .literal('Hong Kong', { error: 'must be absent or "Hong Kong"' })
     .optional()
@@ -75,23 +79,25 @@ const reason = reasonOf(RECEIVING_ACCOUNT_REASON_CODES);
 export type ReceivingAccountReason = z.output<typeof reason>;
 
 export const receivingAccountResultSchema = z.strictObject({
-  requestId: z.string(),
-  outcome: z.enum(RECEIVING_ACCOUNT_OUTCOMES),
-  payerId: z.string(),
-  currency: z.string(),
-  reason: reason.exactOptional(),
-  accountId: z.string().exactOptional(),
+  requestId: z.string().describe("The caller's own id of the request, unique within its application"),
+  outcome: z.enum(RECEIVING_ACCOUNT_OUTCOMES).describe('How it ended. Absent before the end'),
+  payerId: z.string().describe('The payer at the provider. At most 64 characters'),
+  currency: z.string().describe('ISO 4217 code: three uppercase letters'),
+  reason: reason.exactOptional().describe('Why there is no payment, or no account. Absent otherwise'),
+  accountId: z.string().exactOptional().describe("The provider's id of the account"),
   account: z
     .record(z.string(), z.unknown())
     .exactOptional()
     .describe("the provider's record, with numbers as text; its fields depend on the currency"),
-  learnedBy: z.enum(['answer', 'person']).exactOptional(),
+  learnedBy: z.enum(['answer', 'person']).exactOptional().describe('How the end became known'),
 });
 export type ReceivingAccountResult = z.output<typeof receivingAccountResultSchema>;
 
 /** The result of the query `state` and of the update `resolve`. */
 export const receivingAccountStateSchema = z.strictObject({
-  phase: z.enum(RECEIVING_ACCOUNT_PHASES),
+  phase: z
+    .enum(RECEIVING_ACCOUNT_PHASES)
+    .describe('Where it is on its way; DONE after the end. `docs/reference.md` explains each phase'),
   ...flagged(attention(RECEIVING_ACCOUNT_ATTENTION)).shape,
   candidates: z
     .array(z.string())

@@ -1,5 +1,4 @@
 /** `/desk/receiving-account`: a request for a receiving account, and its review. */
-
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import type { ReceivingAccountState } from '../contract/receiving-account.ts';

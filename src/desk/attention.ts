@@ -2,14 +2,12 @@
  * Everything that needs attention, in words: flagged payouts, follow-ups, receiving account requests, tokens and endpoints of
  * events; and workflows that cannot continue.
  */
-
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { followUpResultOf } from '../client/acknowledgements.ts';
 import type { ListedPayout } from '../client/lists.ts';
 import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp, reconciliationId } from '../contract/ids.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
-import { endpointStateQuery, tokenStateQuery } from '../contract/workflows.ts';
+import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../domain/reconciliation.ts';
 import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
@@ -177,7 +175,10 @@ async function endpointItem(
     handle.query(endpointStateQuery),
   );
   return {
-    ...{ kind: 'endpoint', what: 'Endpoint', name: `${endpoint} of application ${app}`, reasons },
+    kind: 'endpoint',
+    what: 'Endpoint',
+    name: `${endpoint} of application ${app}`,
+    reasons,
     sentence: `${sentence} ${waiting} ${waiting === 1 ? 'event waits' : 'events wait'}.`,
   };
 }

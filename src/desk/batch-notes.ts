@@ -1,5 +1,4 @@
 /** What a person should see before a batch starts, though every row is valid: likely repetitions, and the daily limits. */
-
 import type { Caller } from '../config/callers.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
 import { fromMinorUnits, type Money, toMinorUnits, totalsByCurrency } from '../contract/money.ts';

@@ -1,5 +1,4 @@
 /** What the pages of the desk share: how pages and forms are served, the fields of forms, and notices. */
-
 import formbody from '@fastify/formbody';
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

@@ -1,5 +1,4 @@
 /** The forms with which people decide about a payout, as far as their key has the verbs, and what they do. */
-
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import type { PayoutStart } from '../client/payouts.ts';
@@ -8,8 +7,7 @@ import type { PayoutState, Terms } from '../contract/payout.ts';
 import { coveredTerms } from '../domain/payout-quote.ts';
 import { coveredText } from '../domain/payout-state.ts';
 import { isStarter } from '../domain/permissions.ts';
-import type { DecisionVerb } from '../service/permissions.ts';
-import { may } from '../service/permissions.ts';
+import { type DecisionVerb, may } from '../service/permissions.ts';
 import { invalidFields } from '../service/problem.ts';
 import type { Service } from '../service/service.ts';
 import {
@@ -77,7 +75,9 @@ function toleranceChoice(id: string, quote: Terms): Html {
 export function reviewForm({ formToken }: Visit, { app, partnerOrderId, state }: Decided): Html {
   const { sends, reviewedOrderIds = [] } = state;
   const fields = {
-    ...{ formToken, app, partnerOrderId },
+    formToken,
+    app,
+    partnerOrderId,
     sends: sends?.toString(),
     ...(reviewedOrderIds.length > 0 && { reviewedOrderIds: JSON.stringify(reviewedOrderIds) }),
   };

@@ -1,5 +1,4 @@
 /** `/desk`: what waits for a person, and the stop switch of each application. */
-
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { PayoutStart } from '../client/payouts.ts';
@@ -51,7 +50,10 @@ export function inboxRoutes(scope: FastifyInstance, desk: Desk): void {
     ]);
     const nowMs = desk.clock.wallMs();
     return sendPage(reply, {
-      ...{ title: 'Inbox', visit, section: 'Inbox', notice: takeNotice(request) },
+      title: 'Inbox',
+      visit,
+      section: 'Inbox',
+      notice: takeNotice(request),
       content: html`<section aria-labelledby="approvals"><h2 id="approvals">Awaiting approval</h2>
 ${cards(approvals.payouts, 'No payout awaits approval.', (one) => approvalCard(visit, one, nowMs))}
 ${unread(approvals.unread)}${more('approvals', approvals.nextCursor)}</section>

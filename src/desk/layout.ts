@@ -1,5 +1,4 @@
 /** The frame of every page of the desk, its stylesheet, and the headers with which pages are sent. */
-
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { may } from '../service/permissions.ts';

@@ -47,7 +47,11 @@ export async function barPlot({ title, categories, series }: Bars): Promise<Html
         axisTick: { show: false },
       },
       series: series.map(({ name, values }) => ({
-        ...{ name, type: 'bar', stack: 'all', silent: true, barMaxWidth: 20 },
+        name,
+        type: 'bar',
+        stack: 'all',
+        silent: true,
+        barMaxWidth: 20,
         data: [...values],
       })),
     });

@@ -1,5 +1,4 @@
 /** `/desk/payout`: one payout with its amounts, splits, debits and steps, and its review. */
-
 import type { FastifyInstance } from 'fastify';
 import { openFindings } from '../client/acknowledgements.ts';
 import { REASON_MEANINGS } from '../contract/meanings.ts';
@@ -196,8 +195,11 @@ function amounts({ state }: Story): Html {
       caption: 'Debits',
       head: ['Account', 'Type', 'Amount', 'Fee', 'Without the fee'],
       rows: debits.map((debit) => [
-        ...[debit.accountId, debit.accountType],
-        ...[money(debit.pay), money(debit.fee), money(debit.actual)],
+        debit.accountId,
+        debit.accountType,
+        money(debit.pay),
+        money(debit.fee),
+        money(debit.actual),
       ]),
     })
   }`;

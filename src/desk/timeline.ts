@@ -74,38 +74,38 @@ type UpdateOutcome = NonNullable<
 >;
 
 class StepReader {
-  private readonly client: Client;
+  readonly #client: Client;
   /** What scheduled activities do, by event id. */
-  private readonly scheduled = new Map<string, HistoryEvent>();
+  readonly #scheduled = new Map<string, HistoryEvent>();
   /** What became of accepted updates, by the id of the event that accepted them. */
-  private readonly outcomes = new Map<string, UpdateOutcome>();
+  readonly #outcomes = new Map<string, UpdateOutcome>();
 
   constructor(client: Client, events: readonly HistoryEvent[]) {
-    this.client = client;
+    this.#client = client;
     for (const event of events) {
-      if (event.activityTaskScheduledEventAttributes) this.scheduled.set(String(event.eventId), event);
+      if (event.activityTaskScheduledEventAttributes) this.#scheduled.set(String(event.eventId), event);
       const { acceptedEventId, outcome } = event.workflowExecutionUpdateCompletedEventAttributes ?? {};
-      if (outcome) this.outcomes.set(String(acceptedEventId), outcome);
+      if (outcome) this.#outcomes.set(String(acceptedEventId), outcome);
     }
   }
 
   /** Undefined for an event that is no step of the payout. */
   async stepOf(event: HistoryEvent): Promise<Found> {
-    return (await this.activityStep(event)) ?? (await this.messageStep(event)) ?? endOf(event);
+    return (await this.#activityStep(event)) ?? (await this.#messageStep(event)) ?? endOf(event);
   }
 
-  private async activityStep(event: HistoryEvent): Promise<Found> {
+  async #activityStep(event: HistoryEvent): Promise<Found> {
     const completed = event.activityTaskCompletedEventAttributes;
     const failed = event.activityTaskFailedEventAttributes ?? event.activityTaskTimedOutEventAttributes;
-    const scheduled = this.scheduled.get(String((completed ?? failed)?.scheduledEventId));
+    const scheduled = this.#scheduled.get(String((completed ?? failed)?.scheduledEventId));
     if (!scheduled) return undefined;
-    const summary = await this.summaryOf(scheduled);
+    const summary = await this.#summaryOf(scheduled);
     // An activity without a summary does bookkeeping.
     if (summary === undefined) return undefined;
     return { what: sentenceOf(summary), ...(failed && { detail: 'It got no usable answer.' }) };
   }
 
-  private async messageStep(event: HistoryEvent): Promise<Found> {
+  async #messageStep(event: HistoryEvent): Promise<Found> {
     if (event.workflowExecutionStartedEventAttributes?.continuedExecutionRunId)
       return { what: 'Continued from an earlier run.' };
     if (event.workflowExecutionStartedEventAttributes) return { what: 'Started.' };
@@ -113,38 +113,34 @@ class StepReader {
       return { what: 'A notification of the provider arrived.' };
     const input = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
     if (!input) return undefined;
-    const argument = await this.decoded(input.args?.payloads ?? []);
-    const outcome = this.outcomes.get(String(event.eventId));
+    const argument = await this.#decoded(input.args?.payloads ?? []);
+    const outcome = this.#outcomes.get(String(event.eventId));
     return outcome?.success
       ? decisionStep(input.name ?? '', argument)
-      : this.undecidedStep(input.name ?? '', argument, outcome?.failure);
+      : this.#undecidedStep(input.name ?? '', argument, outcome?.failure);
   }
 
   /** An update that is not carried out, or was refused after its acceptance, is no decision. */
-  private async undecidedStep(
-    name: string,
-    argument: unknown,
-    failure: UpdateOutcome['failure'],
-  ): Promise<Found> {
+  async #undecidedStep(name: string, argument: unknown, failure: UpdateOutcome['failure']): Promise<Found> {
     const { by } = decision.safeParse(argument).data ?? {};
     const what = `${label(name)}${by === undefined ? '' : ` by ${by}`}`;
     if (!failure) return { what: `${what}: in progress.` };
-    const { loadedDataConverter } = this.client.options;
+    const { loadedDataConverter } = this.#client.options;
     const why = await decodeOptionalFailureToOptionalError(loadedDataConverter, failure).catch(
       () => undefined,
     );
     return { what: `${what}: not accepted.`, detail: why && sentenceOf(why.message) };
   }
-  private async summaryOf({ userMetadata }: HistoryEvent): Promise<string | undefined> {
+  async #summaryOf({ userMetadata }: HistoryEvent): Promise<string | undefined> {
     const summary = userMetadata?.summary;
-    const text = summary ? await this.decoded([summary]) : undefined;
+    const text = summary ? await this.#decoded([summary]) : undefined;
     return typeof text === 'string' ? text : undefined;
   }
 
   /** The first of them. Undefined if it was encrypted with a key that this server does not have. */
-  private async decoded(payloads: Parameters<typeof decodeArrayFromPayloads>[1]): Promise<unknown> {
+  async #decoded(payloads: Parameters<typeof decodeArrayFromPayloads>[1]): Promise<unknown> {
     try {
-      const [value] = await decodeArrayFromPayloads(this.client.options.loadedDataConverter, payloads);
+      const [value] = await decodeArrayFromPayloads(this.#client.options.loadedDataConverter, payloads);
       return value;
     } catch {
       return undefined;

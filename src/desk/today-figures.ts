@@ -85,7 +85,11 @@ export async function figuresOf(
   ]);
   const [SUCCESS = 0, PARTIAL_SUCCESS = 0, FAILED = 0, NOT_CREATED = 0] = counts;
   return {
-    ...{ day, open, last, apps: figures, moreApps: known.length > MAX_APPS },
+    day,
+    open,
+    last,
+    apps: figures,
+    moreApps: known.length > MAX_APPS,
     outcomes: { SUCCESS, PARTIAL_SUCCESS, FAILED, NOT_CREATED },
     userTokens: withoutApplicationTokens({ all, needingAttention }, figures),
   };
@@ -158,7 +162,9 @@ async function appFigures({ client, environment, service }: Source, app: string)
   ]);
   const { tasksDispatchRate, approximateBacklogCount } = queue?.stats ?? {};
   return {
-    ...{ app, token, callsPerSecond: limit?.callsPerSecond },
+    app,
+    token,
+    callsPerSecond: limit?.callsPerSecond,
     taken: tasksDispatchRate ?? undefined,
     waiting: approximateBacklogCount == null ? undefined : Number(approximateBacklogCount),
   };

@@ -132,7 +132,9 @@ async function limitPlot({ apps, moreApps }: Figures): Promise<Html> {
     caption: 'Calls to the provider by application',
     head: ['Application', 'Calls per second', 'Waiting calls', 'Limit per second'],
     rows: apps.map(({ app, taken, waiting, callsPerSecond }) => [
-      ...[app, taken === undefined ? 'unknown' : rounded(taken), waiting ?? 'unknown'],
+      app,
+      taken === undefined ? 'unknown' : rounded(taken),
+      waiting ?? 'unknown',
       limitText(callsPerSecond),
     ]),
   })}${moreApps && html`<p class="faint">There are more applications.</p>`}
@@ -158,7 +160,9 @@ async function tokenPlot({ apps, userTokens }: Figures): Promise<Html> {
       head: ['Token', 'State', 'Expires'],
       rows: [
         ...apps.map(({ app, token }) => [
-          ...[`Application ${app}`, token?.sentence ?? 'unknown: no worker answers', time(token?.expiresAt)],
+          `Application ${app}`,
+          token?.sentence ?? 'unknown: no worker answers',
+          time(token?.expiresAt),
         ]),
         [
           'Users',

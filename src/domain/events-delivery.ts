@@ -1,4 +1,5 @@
 /** The queue of one endpoint: which events to send next, and what a response means. No I/O. */
+import { compact } from '../contract/compact.ts';
 import type {
   DeliveryLimits,
   DeliveryOutcome,
@@ -210,11 +211,7 @@ function clearFailures(record: DeliveryRecord): void {
 
 function forgetTries(record: DeliveryRecord): void {
   clearFailures(record);
-  record.waiting = record.waiting.map(({ id, source, type, body }) => ({
-    ...{ id, source },
-    ...(type !== undefined && { type }),
-    ...(body !== undefined && { body }),
-  }));
+  record.waiting = record.waiting.map(({ id, source, type, body }) => compact({ id, source, type, body }));
 }
 
 /** Triples with each failure, and is spread by half in either direction. */
@@ -256,17 +253,21 @@ export function endpointState({ app, endpoint }: EndpointKey, record: DeliveryRe
   const { disabled, waiting, delivered, lost } = record;
   const { lastDeliveredMs, lastFailure, attention } = record;
   return {
-    ...{ app, endpoint, sentence: sentenceOf(record), isEnabled: disabled === undefined },
+    app,
+    endpoint,
+    sentence: sentenceOf(record),
+    isEnabled: disabled === undefined,
     ...(disabled && { disabledAt: isoTime(disabled.atMs) }),
-    ...{ waiting: waiting.length, delivered, lost },
+    waiting: waiting.length,
+    delivered,
+    lost,
     ...(lastDeliveredMs !== undefined && { lastDeliveredAt: isoTime(lastDeliveredMs) }),
     ...(lastFailure && { lastFailure: { at: isoTime(lastFailure.atMs), reason: lastFailure.reason } }),
     needsAttention: attention.length > 0,
     reasons: attention,
-    next: waiting.slice(0, MAX_SHOWN).map(({ id, source, type, attempts = 0 }) => ({
-      ...{ id, source, attempts },
-      ...(type !== undefined && { type }),
-    })),
+    next: waiting
+      .slice(0, MAX_SHOWN)
+      .map(({ id, source, type, attempts = 0 }) => compact({ id, source, type, attempts })),
   };
 }
 

@@ -3,6 +3,7 @@
 
 import type { AttentionCode, AttentionOf } from '../contract/attention-codes.ts';
 import type { BatchState } from '../contract/batch.ts';
+import { compact } from '../contract/compact.ts';
 import type { EventData, PayoutFacts, RecordedEvent } from '../contract/events.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
@@ -56,7 +57,7 @@ export function publishPayout(
 ): void {
   const facts = factsOf(request, state);
   const { phase, outcome } = state;
-  const shown = { ...facts, phase, ...(outcome && { outcome }) };
+  const shown = { ...facts, ...compact({ phase, outcome }) };
   const codes = state.reasons.map(({ code }) => code);
   const known = published.codes ?? [];
   if (codes.some((code) => !known.includes(code)))
@@ -68,9 +69,11 @@ export function publishPayout(
   else if (quote && published.approvalOf !== quote.lockRateId) {
     published.approvalOf = quote.lockRateId;
     publish('payout.awaiting_approval', {
-      ...{ ...facts, phase, instructedAmount: request.instructedAmount, quote },
-      ...(approvalExpiresAt !== undefined && { approvalExpiresAt }),
-      ...(lockExpiresAt !== undefined && { lockExpiresAt }),
+      ...facts,
+      phase,
+      instructedAmount: request.instructedAmount,
+      quote,
+      ...compact({ approvalExpiresAt, lockExpiresAt }),
     });
   }
   if (phase !== 'DONE' || !outcome || published.isCompleted) return;
@@ -82,7 +85,7 @@ function factsOf(
   { app, partnerOrderId, clientId, payerId }: CheckedPayoutRequest,
   { orderId }: PayoutState,
 ): PayoutFacts {
-  return { app, partnerOrderId, clientId, payerId, ...(orderId !== undefined && { orderId }) };
+  return compact({ app, partnerOrderId, clientId, payerId, orderId });
 }
 
 function completedOf(
@@ -92,17 +95,13 @@ function completedOf(
 ): EventData['payout.completed'] {
   const { reason, quote, received, failed, auditStatus, createdAt, finishedAt, learnedBy } = state;
   return {
-    ...{ ...facts, phase: 'DONE', outcome },
+    ...facts,
+    ...compact({ quote, received, failed, auditStatus, createdAt, finishedAt, learnedBy }),
+    phase: 'DONE',
+    outcome,
     ...(reason && { reason: { code: reason.code } }),
-    ...(quote && { quote }),
-    ...(received && { received }),
-    ...(failed && { failed }),
-    ...(auditStatus && { auditStatus }),
     debits: state.debits ?? [],
     splits: (state.splits ?? []).map(({ error: _error, refundReason: _reason, ...split }) => split),
-    ...(createdAt !== undefined && { createdAt }),
-    ...(finishedAt !== undefined && { finishedAt }),
-    ...(learnedBy && { learnedBy }),
     reasons: codesOnly(state.reasons),
   };
 }
@@ -120,8 +119,7 @@ export function publishFollowUp(
   if (changes === published.changes || (!changed && published.changes === undefined)) return;
   published.changes = changes;
   publish('payout.changed_after_end', {
-    ...{ app, clientId, payerId, partnerOrderId, outcome, changed, returnedSums },
-    ...(orderId !== undefined && { orderId }),
+    ...compact({ app, clientId, payerId, partnerOrderId, orderId, outcome, changed, returnedSums }),
     returned: returned.map(({ refundReason: _reason, ...one }) => one),
     differences: differences.map(({ code, seenAt }) => ({ code, seenAt })),
   });
@@ -139,8 +137,7 @@ export function publishToken(published: EventLog['published'], state: TokenState
   const isNew = needsAuthorization && !published.needsAuthorization;
   published.needsAuthorization = needsAuthorization;
   if (!isNew || openId === undefined) return;
-  const data = { app, openId, ...(expiresAt !== undefined && { expiresAt }), reasons: codesOnly(reasons) };
-  publish('token.needs_authorization', data);
+  publish('token.needs_authorization', compact({ app, openId, expiresAt, reasons: codesOnly(reasons) }));
 }
 
 function codesOnly<Code extends AttentionCode>(reasons: readonly AttentionOf<Code>[]): { code: Code }[] {

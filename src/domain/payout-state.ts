@@ -1,6 +1,7 @@
 /** The state of a payout as callers and operators see it: a sentence, the next step and the attention reasons. */
 
 import type { PayoutPhase } from '../contract/codes.ts';
+import { compact } from '../contract/compact.ts';
 import type { StateText } from '../contract/fields.ts';
 import { formatMoney } from '../contract/money.ts';
 import type { MadeDecision, PayoutResult, PayoutState, Terms } from '../contract/payout.ts';
@@ -19,7 +20,6 @@ export function payoutState(
   const { result, attention, quote } = record;
   // If a person decided that no order exists, the state shows none of the order's data.
   const { order, trade } = result?.outcome === 'NOT_CREATED' ? {} : record;
-  const audit = auditStatusOf(trade?.auditStatus);
   return {
     partnerOrderId,
     phase: record.phase,
@@ -33,12 +33,15 @@ export function payoutState(
     }),
     ...(pendingQuote && { lockExpiresAt: isoTime(lockEndMs) }),
     ...(record.phase === 'NEEDS_REVIEW' && inReview(record)),
-    ...(quote && { quote }),
-    ...(order && { orderId: order.orderId }),
-    ...(trade && { received: trade.received, failed: trade.failed }),
-    ...(audit && { auditStatus: audit }),
     ...(record.decisions.length > 0 && { decisions: record.decisions }),
-    ...(metadata && { metadata }),
+    ...compact({
+      quote,
+      orderId: order?.orderId,
+      received: trade?.received,
+      failed: trade?.failed,
+      auditStatus: auditStatusOf(trade?.auditStatus),
+      metadata,
+    }),
     ...result,
   };
 }

@@ -1,5 +1,7 @@
 /** What the provider's trade records mean, whether they agree with each other, and the result that they make. No I/O. */
+
 import type { AuditStatus } from '../contract/codes.ts';
+import { compact } from '../contract/compact.ts';
 import {
   addMoney,
   compareMoney,
@@ -227,6 +229,7 @@ interface VerifiedPayout {
 export function verifiedResult(partnerOrderId: string, settled: VerifiedPayout): PayoutResult {
   const { status, trade, detail, learnedBy } = settled;
   const { orderId, quote } = settled.order;
+  const { received, failed, createdAt, finishedAt } = trade;
   const auditStatus = auditStatusOf(trade.auditStatus);
   return {
     partnerOrderId,
@@ -235,15 +238,9 @@ export function verifiedResult(partnerOrderId: string, settled: VerifiedPayout):
       reason: { code: 'PROVIDER_FAILED', message: failureMessage(trade, detail) },
     }),
     orderId,
-    ...(quote && { quote }),
-    received: trade.received,
-    failed: trade.failed,
-    ...(auditStatus && { auditStatus }),
+    ...compact({ quote, received, failed, auditStatus, createdAt, finishedAt, learnedBy }),
     debits: detail.debits,
     splits: detail.splits.flatMap(toSplit),
-    ...(trade.createdAt && { createdAt: trade.createdAt }),
-    ...(trade.finishedAt && { finishedAt: trade.finishedAt }),
-    learnedBy,
   };
 }
 

@@ -5,11 +5,11 @@
  */
 import { createHmac, createPublicKey, createVerify, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
+import { compact } from '../contract/compact.ts';
 import { isPlainText } from '../domain/provider-text.ts';
 import { PaymentsSettingError } from './errors.ts';
 import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from './exact-json.ts';
 import { loadPlugIn, methodOf, rsaKey } from './signing.ts';
-import { compact } from './wire/scalars.ts';
 
 interface NotificationVerdict {
   result: 'verified' | 'unverified-accepted' | 'rejected';

@@ -1,4 +1,6 @@
 /** Sends every call: token, signature, rate limit, last checks, exchange, classification, report. */
+
+import { compact } from '../contract/compact.ts';
 import { abortable } from '../runtime/runtime.ts';
 import {
   type ErrorContext,
@@ -17,7 +19,6 @@ import type { CallEnd, CallOptions, GatedCall, PaymentsClientOptions, TokenKind 
 import { type AnswerRules, type Outcome, outcomeOf } from './outcome.ts';
 import { checkedAddress, pathOf, type Target, urlOf } from './target.ts';
 import type { Exchange, Timeouts, Transport, TransportOptions, WireRequest } from './transport.ts';
-import { compact } from './wire/scalars.ts';
 
 export interface Call<T> extends AnswerRules<T>, Target {
   /** Serialized with `writeExactJson`. */

@@ -1,5 +1,6 @@
 /** The provider's responses, by operation. Each field of ours has its schema and the place in the provider's record. */
 import { z } from 'zod';
+import { compact } from '../../contract/compact.ts';
 import type { Money } from '../../contract/money.ts';
 import type { Debit } from '../../contract/payout.ts';
 import type {
@@ -24,7 +25,6 @@ import {
   at,
   balance,
   balanceMoney,
-  compact,
   currency,
   description,
   entries,

@@ -1,5 +1,6 @@
 /** The scalars of the provider's answers, in every spelling that the spec uses. */
 import { z } from 'zod';
+import { type Compact, compact } from '../../contract/compact.ts';
 import { type Money, normalizeAmount } from '../../contract/money.ts';
 import { isDamaged, isPlainText, plainText } from '../../domain/provider-text.ts';
 import { exactNumberText, isJsonObject } from '../exact-json.ts';
@@ -190,17 +191,6 @@ function movePoint(whole: string, fraction: string, exponent: number): string | 
   const before = digits.slice(0, point).replace(/^0+(?=\d)/, '');
   const after = digits.slice(point).replace(/0+$/, '');
   return after === '' ? before : `${before}.${after}`;
-}
-
-/** With `exactOptionalPropertyTypes`, an optional property must be absent, not undefined. */
-type Compact<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
-};
-
-/** A copy of the record without the keys whose value is undefined. */
-export function compact<T extends object>(record: T): Compact<T>;
-export function compact(record: object): object {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
 }
 
 type Shape = Readonly<Record<string, z.ZodType>>;

@@ -85,11 +85,11 @@ async function pay(
   options: BatchOptions,
 ): Promise<Output> {
   const { showProgress } = await import('./progress.ts');
-  const { rows } = checked;
+  const { rows, lines } = checked;
   const ref = { app: options.app, batchId: options.batchId ?? (await idOf(rows)) };
   const bar = showProgress(progressLine);
   try {
-    const state = await batches.start({ ...ref, payouts: rows, startedBy: options.by }, bar.show);
+    const state = await batches.start({ ...ref, payouts: rows, lines, startedBy: options.by }, bar.show);
     if (!options.watch) return batchOutput(ref, state, checked);
     await watch(batches, ref, bar.show, withDeadline);
   } finally {
