@@ -31,7 +31,7 @@ import {
 import { PROBLEM_KINDS, PROBLEMS, problemType } from '../src/contract/problems.ts';
 import { WORKER_METRICS } from '../src/domain/metrics.ts';
 import { BUSINESS_EVENTS } from '../src/domain/telemetry.ts';
-import { API_METRICS } from '../src/starters/api/metrics.ts';
+import { API_METRICS } from '../src/starters/api/monitoring.ts';
 import { EXIT } from '../src/starters/cli/output.ts';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/namespace.ts';
 import { anchorOf, code, table } from './markdown.ts';

@@ -14,6 +14,7 @@ import {
 } from '../contract/batch.ts';
 import { MAX_ROWS_PER_ADD } from '../contract/codes.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../contract/ids.ts';
+import type { BatchFilter, BatchPage, ListedBatch, PageRequest } from '../contract/lists.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import {
   type AddRows,
@@ -33,14 +34,7 @@ import {
   requireTargets,
 } from './checked-batch.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
-import {
-  type BatchFilter,
-  type BatchPage,
-  batchPage,
-  type ListedBatch,
-  listBatches,
-  type PageRequest,
-} from './lists.ts';
+import { batchPage, listBatches } from './lists.ts';
 import { EndedError, PayoutsError } from './payouts-error.ts';
 import { SharedReads, unlimitedReads } from './shared-reads.ts';
 import { memoOf, type StarterOptions } from './start-once.ts';

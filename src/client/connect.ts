@@ -1,10 +1,10 @@
 /** Connects to Temporal and creates the objects of the client library. */
 import type { Client, ConnectionOptions } from '@temporalio/client';
 import { clientConfig } from '../config/client-config.ts';
+import type { ListedPayout, PayoutFilter } from '../contract/lists.ts';
 import { connectClient } from '../temporal/connection.ts';
 import { Batches } from './batches.ts';
 import { Events } from './events.ts';
-import type { ListedPayout, PayoutFilter } from './lists.ts';
 import { Pauses } from './pauses.ts';
 import { Payouts } from './payouts.ts';
 import { ProviderReads } from './reads.ts';

@@ -17,6 +17,15 @@ export type { DeliveryOutcome, EndpointState, EventData } from '../contract/even
 export type { FieldError } from '../contract/failures.ts';
 export { NOT_ACCEPTED_NOW } from '../contract/failures.ts';
 export type { StateText } from '../contract/fields.ts';
+export type {
+  BatchFilter,
+  BatchPage,
+  ListedBatch,
+  ListedPayout,
+  PageRequest,
+  PayoutFilter,
+  PayoutPage,
+} from '../contract/lists.ts';
 export type { Money } from '../contract/money.ts';
 export type { AgreedQuote, PayoutResult, PayoutState, Reason, Split } from '../contract/payout.ts';
 export type { CheckedPayoutRequest, Metadata, PayoutRequest, Receiver } from '../contract/payout-request.ts';
@@ -40,15 +49,6 @@ export type { BatchRef, NewBatch } from './checked-batch.ts';
 export { connectPayouts, type PayoutsConnection, type PayoutsOptions } from './connect.ts';
 export { type EndpointRef, Events, type ListedEndpoint, type PublishedEvent, type Resent } from './events.ts';
 export { InvalidPayoutRequestError } from './invalid-request.ts';
-export type {
-  BatchFilter,
-  BatchPage,
-  ListedBatch,
-  ListedPayout,
-  PageRequest,
-  PayoutFilter,
-  PayoutPage,
-} from './lists.ts';
 export { type Pausable, Pauses } from './pauses.ts';
 export {
   type Origin,

@@ -2,9 +2,20 @@
 import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
-import { OUTCOMES, PHASES } from '../contract/codes.ts';
-import { appName, checkBody, identifier, timeWithOffset } from '../contract/fields.ts';
+import { checkBody } from '../contract/fields.ts';
 import { ownIdOf } from '../contract/ids.ts';
+import {
+  type BatchFilter,
+  type BatchPage,
+  batchFilterSchema,
+  type ListedBatch,
+  type ListedPayout,
+  type PageRequest,
+  type PayoutFilter,
+  type PayoutPage,
+  pageRequestSchema,
+  payoutFilterSchema,
+} from '../contract/lists.ts';
 import { inParallel } from '../runtime/runtime.ts';
 import { isInvalidArgument, unlessGone } from '../temporal/client-errors.ts';
 import { readStartEvent } from '../temporal/histories.ts';
@@ -12,94 +23,11 @@ import { type ListedRun, listRunPage, quoteIds, type RunPage } from '../temporal
 import { acknowledgedRuns } from './acknowledgements.ts';
 import { InvalidPayoutRequestError, requireValid } from './invalid-request.ts';
 
-const MAX_PAGE_SIZE = 100;
-const DEFAULT_PAGE_SIZE = 50;
-
-const time = timeWithOffset().optional();
-
-const filterSchema = z.strictObject({
-  app: appName.optional(),
-  /** Any of these applications. */
-  apps: z.array(appName).min(1).optional(),
-  /** Created at this time or later. ISO 8601 with an offset. */
-  createdFrom: time,
-  /** Created before this time. ISO 8601 with an offset. */
-  createdTo: time,
-});
-
-const payoutFilterSchema = filterSchema.extend({
-  phase: z.enum(PHASES).optional(),
-  outcome: z.enum(OUTCOMES).optional(),
-  /** Only payouts with the attention flag. */
-  attention: z.boolean().optional(),
-  /** The client of the request. Temporal does not store it readably, so the request of every payout of a page is read. */
-  clientId: identifier().optional(),
-});
-
-const batchFilterSchema = filterSchema.extend({
-  /** Only open batches, or only batches that have ended. */
-  open: z.boolean().optional(),
-});
-
-const pageSchema = z.strictObject({
-  limit: z
-    .int('must be an integer')
-    .min(1, 'must be from 1 to 100')
-    .max(MAX_PAGE_SIZE, 'must be from 1 to 100')
-    .default(DEFAULT_PAGE_SIZE),
-  cursor: z.string().optional(),
-});
-
-export type PayoutFilter = z.input<typeof payoutFilterSchema>;
-export type BatchFilter = z.input<typeof batchFilterSchema>;
-
-/** `limit`: 1 to 100, by default 50. `cursor`: the `nextCursor` of a page with the same filter. */
-export type PageRequest = z.input<typeof pageSchema>;
+const PAGE_SIZE = 100;
 
 /**
- * The fields are as of the last update of the search attributes; empty if never set. The phase of a follow-up is
- * `FOLLOW_UP`.
- */
-export interface ListedPayout {
-  partnerOrderId: string;
-  app: string;
-  phase: string;
-  outcome: string;
-  needsAttention: boolean;
-  orderId: string;
-  auditStatus: string;
-  /** ISO 8601. For a payout that continued as new or was started again: the start of its latest run. */
-  startedAt: string;
-  /** Temporal's status of the workflow: RUNNING, COMPLETED, FAILED, … */
-  workflow: string;
-}
-
-export interface ListedBatch {
-  batchId: string;
-  app: string;
-  /** ISO 8601. For a batch that continued as new or was started again: the start of its latest run. */
-  startedAt: string;
-  /** ISO 8601. Absent while the batch is open. */
-  endedAt?: string;
-  /** Temporal's status of the workflow: RUNNING, COMPLETED, FAILED, … */
-  workflow: string;
-}
-
-/** A page may be empty and still have a `nextCursor`, which is absent on the last page. */
-export interface PayoutPage {
-  payouts: ListedPayout[];
-  nextCursor?: string;
-}
-
-export interface BatchPage {
-  batches: ListedBatch[];
-  nextCursor?: string;
-}
-
-/**
- * One call to Temporal, another one if ended payouts or follow-ups are flagged, and with `clientId` one for each payout of the
- * page. Throws `InvalidPayoutRequestError` for
- * an invalid filter, limit or cursor.
+ * One call to Temporal, another one if ended payouts or follow-ups are flagged, and with `clientId` one for each payout of
+ * the page. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor.
  */
 export async function payoutPage(
   client: Client,
@@ -164,7 +92,7 @@ export async function* listBatches(client: Client, filter: BatchFilter = {}): As
 async function* allPages(client: Client, query: string): AsyncGenerator<ListedRun[]> {
   let next: Uint8Array | undefined;
   do {
-    const page: RunPage = await listRunPage(client, query, MAX_PAGE_SIZE, next);
+    const page: RunPage = await listRunPage(client, query, PAGE_SIZE, next);
     next = page.next;
     yield page.runs;
   } while (next);
@@ -177,7 +105,7 @@ async function runPage(
   page: PageRequest,
   more = '',
 ): Promise<{ runs: ListedRun[]; nextCursor?: string }> {
-  const { limit, cursor } = requireValid(checkBody(pageSchema, page));
+  const { limit, cursor } = requireValid(checkBody(pageRequestSchema, page));
   const key = `${query}\n${more}`;
   const after = cursor === undefined ? undefined : tokenOf(cursor, key);
   try {
@@ -238,7 +166,7 @@ function batchQuery(filter: BatchFilter): string {
   ]);
 }
 
-function sharedConditions({ app, apps, createdFrom, createdTo }: z.output<typeof filterSchema>) {
+function sharedConditions({ app, apps, createdFrom, createdTo }: BatchFilter) {
   return [
     // A workflow that continued as new is listed once, by its latest run.
     "ExecutionStatus != 'ContinuedAsNew'",

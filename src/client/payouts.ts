@@ -3,6 +3,7 @@ import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import { checkBody } from '../contract/fields.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
+import type { ListedPayout, PageRequest, PayoutFilter, PayoutPage } from '../contract/lists.ts';
 import { formatMoney } from '../contract/money.ts';
 import type { MadeDecision, PayoutResult, PayoutState } from '../contract/payout.ts';
 import {
@@ -36,14 +37,7 @@ import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/namespace.ts';
 import { acknowledge, withoutAcknowledged } from './acknowledgements.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 import { requireValid } from './invalid-request.ts';
-import {
-  type ListedPayout,
-  listPayouts,
-  type PageRequest,
-  type PayoutFilter,
-  type PayoutPage,
-  payoutPage,
-} from './lists.ts';
+import { listPayouts, payoutPage } from './lists.ts';
 import { EndedError, PayoutsError } from './payouts-error.ts';
 import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
 import {

@@ -174,3 +174,28 @@ export async function withResult<State extends { phase: string }, Result>(
   const ended = status.name === 'COMPLETED' || (status.name === 'RUNNING' && state.phase === 'DONE');
   return ended ? { state, result: await handle.result() } : { state };
 }
+
+/**
+ * Shares a call among all who ask meanwhile, and its result for `freshMs` after it. A failure is not kept.
+ */
+export function cached<T>(
+  read: () => Promise<T>,
+  freshMs: (result: T) => number,
+  clock: Clock = PROCESS_SURROUNDINGS.clock,
+): () => Promise<T> {
+  let last: { result: Promise<T>; untilMs: number } | undefined;
+  return () => {
+    if (last && clock.nowMs() < last.untilMs) return last.result;
+    const next = { result: read(), untilMs: Number.POSITIVE_INFINITY };
+    last = next;
+    next.result.then(
+      (result) => {
+        next.untilMs = clock.nowMs() + freshMs(result);
+      },
+      () => {
+        next.untilMs = 0;
+      },
+    );
+    return next.result;
+  };
+}

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import type { ReceivingAccountState } from '../contract/receiving-account.ts';
 import { may } from '../service/permissions.ts';
+import { openingResolution } from '../service/requests.ts';
 import type { OpeningId } from '../service/service.ts';
-import { resolution } from '../starters/api/receiving-account-operations.ts';
 import {
   checked,
   type Desk,
@@ -80,7 +80,7 @@ function reviewForm(
 </fieldset><div class="buttons"><button>Resolve</button></div></form>`;
 }
 
-function resolutionIn(fields: Fields): z.output<typeof resolution> {
+function resolutionIn(fields: Fields): z.output<typeof openingResolution> {
   const { decision, accountId, sends, candidates } = filledIn(
     fields,
     'decision',
@@ -88,8 +88,8 @@ function resolutionIn(fields: Fields): z.output<typeof resolution> {
     'sends',
     'candidates',
   );
-  if (decision === 'created') return checked(resolution, { created: true, accountId });
-  return checked(resolution, {
+  if (decision === 'created') return checked(openingResolution, { created: true, accountId });
+  return checked(openingResolution, {
     created: false,
     then: decision,
     sends: sends && Number(sends),

@@ -5,8 +5,8 @@
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { followUpResultOf } from '../client/acknowledgements.ts';
-import type { ListedPayout } from '../client/lists.ts';
 import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp, reconciliationId } from '../contract/ids.ts';
+import type { ListedPayout } from '../contract/lists.ts';
 import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../domain/reconciliation.ts';

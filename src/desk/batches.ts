@@ -1,6 +1,8 @@
 /** `/desk/batches` and `/desk/batch`: the list of batches, the progress of one, and uploads with their preview. */
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { BatchFile } from '../batch-file/batch-file.ts';
+import { BatchFileError } from '../batch-file/rows.ts';
 import { InvalidPayoutRequestError } from '../client/invalid-request.ts';
 import type { BatchState } from '../contract/batch.ts';
 import type { FieldError } from '../contract/failures.ts';
@@ -9,8 +11,6 @@ import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { may, requireApplication, requireRows } from '../service/permissions.ts';
 import { invalidFields, Problem } from '../service/problem.ts';
-import { BatchFile } from '../starters/batch-file/batch-file.ts';
-import { BatchFileError } from '../starters/batch-file/rows.ts';
 import { batchWarnings, dailyUse } from './batch-notes.ts';
 import {
   batchRef,

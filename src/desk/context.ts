@@ -8,11 +8,11 @@ import type { Verb } from '../config/callers.ts';
 import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';
 import { batchId } from '../contract/batch.ts';
 import { appName, checkBody, ownId } from '../contract/fields.ts';
+import type { AuditLog } from '../http/audit.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { requireVerb } from '../service/permissions.ts';
 import { invalidFields, Problem } from '../service/problem.ts';
 import type { Service } from '../service/service.ts';
-import type { AuditLog } from '../starters/api/audit.ts';
 import { type Html, html, payoutLink } from './html.ts';
 import { admittedVisit, type Identity, requireOwnOrigin, type Visit } from './identity.ts';
 

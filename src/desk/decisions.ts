@@ -9,14 +9,8 @@ import { coveredText } from '../domain/payout-state.ts';
 import { isStarter } from '../domain/permissions.ts';
 import { type DecisionVerb, may } from '../service/permissions.ts';
 import { invalidFields } from '../service/problem.ts';
+import { acknowledgement, approval, cancellation, refusal, resolution } from '../service/requests.ts';
 import type { Service } from '../service/service.ts';
-import {
-  acknowledgement,
-  approval,
-  cancellation,
-  refusal,
-  resolution,
-} from '../starters/api/payout-operations.ts';
 import {
   checked,
   type Desk,

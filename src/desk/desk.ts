@@ -1,15 +1,15 @@
 /** `/desk`: pages for people who approve, review and search payouts, and do not use Temporal. */
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { cached } from '../client/shared-reads.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import { PROBLEMS } from '../contract/problems.ts';
+import type { AuditLog } from '../http/audit.ts';
+import type { ReloadedCallers } from '../http/authentication.ts';
+import type { ToProblem } from '../http/problems.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { Problem } from '../service/problem.ts';
 import type { Service } from '../service/service.ts';
-import type { AuditLog } from '../starters/api/audit.ts';
-import type { ToProblem } from '../starters/api/error-mapping.ts';
-import { cached } from '../starters/api/monitoring-routes.ts';
-import type { ReloadedCallers } from '../starters/api/reloaded-callers.ts';
 import { accountRoutes } from './accounts.ts';
 import { findingsOf } from './attention.ts';
 import { batchRoutes } from './batches.ts';

@@ -9,13 +9,12 @@ import type { Pausable } from '../client/pauses.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import { type Caller, type Callers, TEST_CALLER } from '../config/callers.ts';
 import { HOUR_MS } from '../domain/time.ts';
+import type { ReloadedCallers } from '../http/authentication.ts';
+import { authenticate, requireOneHeader, requireUnexpired, withKey } from '../http/authentication.ts';
 import { CookieSessions, SignInLimit } from '../pages/sessions.ts';
 import { isJsonObject } from '../payments/exact-json.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { Problem, tooManyRequests } from '../service/problem.ts';
-import { requireOneHeader } from '../starters/api/bodies.ts';
-import { authenticate, requireUnexpired, withKey } from '../starters/api/callers.ts';
-import type { ReloadedCallers } from '../starters/api/reloaded-callers.ts';
 
 const LIMITS = { maxMs: 8 * HOUR_MS, idleMs: HOUR_MS / 2 };
 

@@ -1,9 +1,9 @@
 /** `/desk/payouts`: search by id, and the list with its filters. */
 import type { FastifyInstance } from 'fastify';
-import type { PayoutPage } from '../client/lists.ts';
 import { OUTCOMES, PHASES } from '../contract/codes.ts';
+import type { PayoutPage } from '../contract/lists.ts';
 import { isScoped } from '../domain/permissions.ts';
-import { payoutQuery } from '../starters/api/list-operations.ts';
+import { payoutQuery } from '../service/requests.ts';
 import { checked, type Desk, filledIn, getPage } from './context.ts';
 import { type Html, html, label, link, payoutLink, table, time } from './html.ts';
 import { sendPage } from './layout.ts';

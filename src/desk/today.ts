@@ -1,9 +1,9 @@
 /** `/desk/today`: the payouts of the day, the use of the rate limit and the tokens, as small plots with tables. */
 import type { FastifyInstance } from 'fastify';
+import { cached } from '../client/shared-reads.ts';
 import { OUTCOMES } from '../contract/codes.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { applicationsWithin } from '../service/permissions.ts';
-import { cached } from '../starters/api/monitoring-routes.ts';
 import { type Desk, getPage } from './context.ts';
 import { type Html, html, label, money, table, time } from './html.ts';
 import { sendPage } from './layout.ts';

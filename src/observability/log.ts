@@ -53,7 +53,8 @@ function errorFields(error: unknown): unknown {
   const { name, message, stack, cause } = error;
   const type: unknown = 'type' in error ? error.type : undefined;
   return {
-    ...{ name, message },
+    name,
+    message,
     ...(typeof type === 'string' && { type }),
     ...(stack !== undefined && { stack }),
     ...(cause !== undefined && { cause: errorFields(cause) }),

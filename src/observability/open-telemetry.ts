@@ -63,7 +63,9 @@ export function openTelemetry(
       start({ name, kind, parent, links = [], attributes = {}, startMs, spanId }: SpanStart): Span {
         ids.next = spanId;
         const options = {
-          ...{ kind: KINDS[kind], attributes, links: links.flatMap(linkTo) },
+          kind: KINDS[kind],
+          attributes,
+          links: links.flatMap(linkTo),
           ...(startMs !== undefined && { startTime: startMs }),
         };
         const span = tracer.startSpan(name, options, contextOf(parent));

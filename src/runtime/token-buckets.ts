@@ -18,58 +18,58 @@ const MAX_BUCKETS = 10_000;
 const MAX_ADDRESS_LENGTH = 64;
 
 export class TokenBuckets {
-  readonly #size: BucketSize;
-  readonly #clock: Clock;
+  private readonly bucketSize: BucketSize;
+  private readonly clock: Clock;
   /** The buckets that are not full, in the order of their last use. */
-  readonly #buckets = new Map<string, Bucket>();
+  private readonly buckets = new Map<string, Bucket>();
 
   constructor(size: BucketSize, clock: Clock) {
-    this.#size = size;
-    this.#clock = clock;
+    this.bucketSize = size;
+    this.clock = clock;
   }
 
   /** Takes a token. Returns false if none is left. */
   take(key = ''): boolean {
-    const bucket = this.#bucket(key);
+    const bucket = this.bucket(key);
     if (bucket.left < 1) return false;
-    this.#buckets.delete(key);
-    this.#buckets.set(key, { ...bucket, left: bucket.left - 1 });
-    this.#forgetOldest(bucket.atMs);
+    this.buckets.delete(key);
+    this.buckets.set(key, { ...bucket, left: bucket.left - 1 });
+    this.forgetOldest(bucket.atMs);
     return true;
   }
 
   /** How long until `take` succeeds, in milliseconds. */
   waitMs(key = ''): number {
-    const { left } = this.#bucket(key);
-    return left >= 1 ? 0 : Math.ceil((1 - left) * this.#size.refillMs);
+    const { left } = this.bucket(key);
+    return left >= 1 ? 0 : Math.ceil((1 - left) * this.bucketSize.refillMs);
   }
 
   /** Returns a token that was taken for nothing. */
   giveBack(key = ''): void {
-    const bucket = this.#bucket(key);
+    const bucket = this.bucket(key);
     const left = bucket.left + 1;
-    if (left >= this.#size.burst) this.#buckets.delete(key);
-    else this.#buckets.set(key, { ...bucket, left });
+    if (left >= this.bucketSize.burst) this.buckets.delete(key);
+    else this.buckets.set(key, { ...bucket, left });
   }
 
   /** The number of buckets in memory. */
   get size(): number {
-    return this.#buckets.size;
+    return this.buckets.size;
   }
 
-  #bucket(key: string): Bucket {
-    const { burst, refillMs } = this.#size;
-    const nowMs = this.#clock.nowMs();
-    const { left, atMs } = this.#buckets.get(key) ?? { left: burst, atMs: nowMs };
+  private bucket(key: string): Bucket {
+    const { burst, refillMs } = this.bucketSize;
+    const nowMs = this.clock.nowMs();
+    const { left, atMs } = this.buckets.get(key) ?? { left: burst, atMs: nowMs };
     return { left: Math.min(burst, left + (nowMs - atMs) / refillMs), atMs: nowMs };
   }
 
   /** Forgets buckets that are full again, and the oldest ones beyond `MAX_BUCKETS`. */
-  #forgetOldest(nowMs: number): void {
-    const fullAfterMs = this.#size.burst * this.#size.refillMs;
-    for (const [oldest, { atMs }] of this.#buckets) {
-      if (this.#buckets.size <= MAX_BUCKETS && atMs + fullAfterMs > nowMs) return;
-      this.#buckets.delete(oldest);
+  private forgetOldest(nowMs: number): void {
+    const fullAfterMs = this.bucketSize.burst * this.bucketSize.refillMs;
+    for (const [oldest, { atMs }] of this.buckets) {
+      if (this.buckets.size <= MAX_BUCKETS && atMs + fullAfterMs > nowMs) return;
+      this.buckets.delete(oldest);
     }
   }
 }

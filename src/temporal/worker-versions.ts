@@ -33,7 +33,9 @@ interface Named {
 export async function workerVersions(client: Client): Promise<WorkerVersions> {
   const { namespace } = client.options;
   const { pollers, versioningInfo } = await client.workflowService.describeTaskQueue({
-    ...{ namespace, taskQueue: { name: PAYOUTS_TASK_QUEUE }, taskQueueType: WORKFLOW_TASKS },
+    namespace,
+    taskQueue: { name: PAYOUTS_TASK_QUEUE },
+    taskQueueType: WORKFLOW_TASKS,
   });
   const versioned = (pollers ?? []).flatMap(({ deploymentOptions }) =>
     deploymentOptions?.workerVersioningMode === VERSIONED ? [keyOf(deploymentOptions)] : [],
@@ -48,7 +50,8 @@ export async function workerVersions(client: Client): Promise<WorkerVersions> {
     (await knownVersions(client)).map(async ({ deployment, buildId }): Promise<WorkerVersion> => {
       const key = keyOf({ deploymentName: deployment, buildId });
       return {
-        ...{ deployment, buildId },
+        deployment,
+        buildId,
         role: roles.get(key) ?? 'old',
         hasWorker: versioned.includes(key),
         openPayouts: await openPayoutsOn(client, key),
@@ -76,7 +79,9 @@ async function knownVersions(client: Client): Promise<{ deployment: string; buil
   let nextPageToken: Uint8Array = new Uint8Array();
   do {
     const page = await client.workflowService.listWorkerDeployments({
-      ...{ namespace, pageSize: DEPLOYMENTS_PER_PAGE, nextPageToken },
+      namespace,
+      pageSize: DEPLOYMENTS_PER_PAGE,
+      nextPageToken,
     });
     // A deployment that is just being registered is listed without its name.
     for (const { name } of page.workerDeployments ?? [])
@@ -89,10 +94,12 @@ async function knownVersions(client: Client): Promise<{ deployment: string; buil
 async function versionsOf(client: Client, deploymentName: string) {
   const { namespace } = client.options;
   const { workerDeploymentInfo } = await client.workflowService.describeWorkerDeployment({
-    ...{ namespace, deploymentName },
+    namespace,
+    deploymentName,
   });
   return (workerDeploymentInfo?.versionSummaries ?? []).map(({ deploymentVersion }) => ({
-    ...{ deployment: deploymentName, buildId: deploymentVersion?.buildId ?? '' },
+    deployment: deploymentName,
+    buildId: deploymentVersion?.buildId ?? '',
   }));
 }
 

@@ -46,7 +46,12 @@ export async function applicationWorker(
   const collector = collection && collectorOf(collection, { app, limiter, tokens });
   const keeper = leaseKeeper(client, key, app, clock);
   const owner = new OwnedQueues({
-    ...{ app, key, limiter, ownership, clock, callsPerSecond },
+    app,
+    key,
+    limiter,
+    ownership,
+    clock,
+    callsPerSecond,
     createWorkers: (term) =>
       Promise.all(
         callQueues(parts, app, callsIn(term), limiter, term.callsPerSecond).map((queue) =>
@@ -101,7 +106,10 @@ async function providerCalls(
   const renewals = new TokenRenewals(client, runtime);
   const tokens = new TokenCache(place, renewals, seal, runtime);
   const provider = await providerClient(config, application, {
-    ...{ tokens, gate, callsPerSecond, runtime },
+    tokens,
+    gate,
+    callsPerSecond,
+    runtime,
     onCall: callObserver(application.name, runtime.clock, meter),
     ...(transport && { transport }),
   });
@@ -111,7 +119,8 @@ async function providerCalls(
   const pairs = temporalClientPairs(client);
   const token = tokenActivities({
     ...common,
-    ...{ seal, codes: new TokenSeal(keys.authorizations, runtime.random) },
+    seal,
+    codes: new TokenSeal(keys.authorizations, runtime.random),
     histories: tokenHistories(client),
     sendWithinMs: sendWithinMs(env.PAYMENTS_CALL_TIMEOUT),
     cache: (owner, accessToken, lifetimeMs) => tokens.put(owner, accessToken, lifetimeMs),

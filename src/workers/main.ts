@@ -38,7 +38,10 @@ async function main(): Promise<void> {
   const { PAYOUTS_HEALTH_LISTEN: listen } = env;
   const stopHealth = listen === undefined ? () => undefined : await serveHealth(listen, parts);
   workers = await createWorkers({
-    ...{ config, client, runtime, meter },
+    config,
+    client,
+    runtime,
+    meter,
     createWorker: (options) => Worker.create({ ...options, ...tracedWorker, connection, namespace }),
     workflowBundle: bundle,
   });

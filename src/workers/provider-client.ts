@@ -65,9 +65,13 @@ export function callObserver(app: string, clock: Clock, meter: Meter | undefined
         count(meter, 'payouts_rate_limited', { app });
     }
     startSpan({
-      ...{ name: `provider ${operation}`, kind: 'client', startMs: clock.wallMs() - durationMs },
+      name: `provider ${operation}`,
+      kind: 'client',
+      startMs: clock.wallMs() - durationMs,
       attributes: {
-        ...{ 'payouts.app': app, 'payouts.request.id': requestId, 'payouts.outcome': outcome },
+        'payouts.app': app,
+        'payouts.request.id': requestId,
+        'payouts.outcome': outcome,
         ...(httpStatus !== undefined && { 'http.response.status_code': httpStatus }),
       },
     })?.end({}, outcome === 'OK' ? undefined : outcome);

@@ -2,17 +2,16 @@
 import { connect } from 'node:net';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Service } from '../../src/service/service.ts';
-import { operationsOf } from '../../src/starters/api/operations.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { get, LOOPBACK, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { operationsOf } from '../support/operations.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
 /** Without the interceptor that tries again. */
 const nowhere = Connection.lazy({ address: '127.0.0.1:9', interceptors: [] });
 const client = new Client({ connection: nowhere });
-const OPERATIONS = operationsOf(new Service(client, LOOPBACK));
+const OPERATIONS = await operationsOf(client);
 let service: TestApiServer;
 
 beforeAll(async () => {

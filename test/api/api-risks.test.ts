@@ -3,11 +3,10 @@ import { createServer, type Server } from 'node:http';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../src/config/callers.ts';
-import { Service } from '../../src/service/service.ts';
-import { operationsOf } from '../../src/starters/api/operations.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
-import { get, type HttpAnswer, LOOPBACK, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { operationsOf } from '../support/operations.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';
@@ -31,7 +30,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-const operations = () => operationsOf(new Service(world.client, LOOPBACK));
+const operations = () => operationsOf(world.client);
 const urlOf = (path: string) => `${service.url}${path.replaceAll(/\{\w+\}/g, 'USD')}`;
 const send = (method: 'GET' | 'POST', path: string, headers: Record<string, string>): Promise<HttpAnswer> =>
   method === 'GET' ? get(urlOf(path), headers) : post(urlOf(path), '{"no":"field"}', headers);
@@ -44,7 +43,7 @@ const ended = (partnerOrderId: string) =>
 
 describe('functions', () => {
   test('every operation requires a key with its own verb, and no other verb opens it', async () => {
-    for (const { method, path, verb } of operations()) {
+    for (const { method, path, verb } of await operations()) {
       const at = `${method} ${path}`;
       expect((await send(method, path, {})).status, at).toBe(401);
       const other = await send(method, path, as(`not-${verb}`));
@@ -54,8 +53,8 @@ describe('functions', () => {
   });
 
   test('no other method is served on the path of an operation', async () => {
-    const served = new Set(operations().map(({ method, path }) => `${method} ${path}`));
-    for (const path of new Set(operations().map((one) => one.path)))
+    const served = new Set((await operations()).map(({ method, path }) => `${method} ${path}`));
+    for (const path of new Set((await operations()).map((one) => one.path)))
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const) {
         if (served.has(`${method} ${path}`)) continue;
         const { statusCode, body } = await request(urlOf(path), { method, headers: as('all') });

@@ -1,7 +1,7 @@
 /** Lists of payouts and batches, and the cancellation of batches: over HTTP, in the client library and in the CLI. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
-import type { ListedPayout, PayoutPage } from '../../src/client/lists.ts';
+import type { ListedPayout, PayoutPage } from '../../src/contract/lists.ts';
 import { manyRows, rowsOf } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';

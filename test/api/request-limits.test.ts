@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { standInClient } from '../../fuzz/temporal.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import { RequestLimits } from '../../src/starters/api/request-limits.ts';
+import { RequestLimits } from '../../src/http/authentication.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { UnmatchedNotifications } from '../../src/starters/api/unmatched-notifications.ts';
+import { UnmatchedNotifications } from '../../src/starters/api/receiver.ts';
 
 describe('H30 notifications for unknown orders are kept in bounded memory', () => {
   test('each is looked up again after its rest, and dropped after two minutes', () => {

@@ -1,8 +1,8 @@
 /** The files of batches that the desk takes, and their previews, over HTTP as a browser sends them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BatchFile } from '../../src/batch-file/batch-file.ts';
 import { checkedBatch } from '../../src/client/checked-batch.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
-import { BatchFile } from '../../src/starters/batch-file/batch-file.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { type DeskAnswer, DeskBrowser, startDesk, startFields, upload } from '../support/desk.ts';
 import { encoded } from '../support/encodings.ts';

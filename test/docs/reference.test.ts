@@ -26,7 +26,7 @@ import { FAILURE_MEANINGS } from '../../src/contract/meanings.ts';
 import { PROBLEM_KINDS, PROBLEMS } from '../../src/contract/problems.ts';
 import { WORKER_METRICS } from '../../src/domain/metrics.ts';
 import { BUSINESS_EVENTS } from '../../src/domain/telemetry.ts';
-import { ApiMetrics } from '../../src/starters/api/metrics.ts';
+import { ApiMetrics } from '../../src/starters/api/monitoring.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -147,7 +147,7 @@ describe('errors', () => {
   });
 
   test('of the API server: every status that a route documents has a kind', () => {
-    const text = source('src/starters/api');
+    const text = source('src/starters/api', 'src/http');
     const documented = [
       ...found(text, /^\s*(?:problems: \{ |answers: \{ )?([45]\d\d): ['"]/gm),
       ...found(text, /, ([45]\d\d): ['"]/g),
@@ -159,7 +159,9 @@ describe('errors', () => {
   });
 
   test.each(PROBLEM_KINDS)('of the API server: %s is raised', (kind) => {
-    expect(source('src/starters/api', 'src/desk', 'src/domain', 'src/service')).toContain(`'${kind}'`);
+    expect(source('src/starters/api', 'src/http', 'src/desk', 'src/domain', 'src/service')).toContain(
+      `'${kind}'`,
+    );
   });
 
   test('of the command line: exactly the codes that it prints', () => {

@@ -1,7 +1,7 @@
 /** The reader of batch files: what it reads is what the file says, and each row has the line at which it begins. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { BatchFile } from '../../src/starters/batch-file/batch-file.ts';
+import { BatchFile } from '../../src/batch-file/batch-file.ts';
 import { encoded } from '../support/encodings.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { sheetOf } from '../support/spreadsheets.ts';

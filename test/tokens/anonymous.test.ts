@@ -17,8 +17,8 @@ import {
 } from '../../src/contract/ids.ts';
 import { tokenStateQuery } from '../../src/contract/workflows.ts';
 import { KeyRing, TokenSeal } from '../../src/encryption/key-ring.ts';
+import { handleErrors } from '../../src/http/problems.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
-import { handleErrors } from '../../src/starters/api/error-mapping.ts';
 import { oauthRoutes } from '../../src/starters/api/oauth-routes.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';

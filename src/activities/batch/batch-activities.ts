@@ -87,7 +87,7 @@ export interface RowStart {
   now: 'started' | 'joined' | 'conflict' | 'invalid' | 'notStarted';
 }
 
-export interface StartPayouts {
+interface StartPayouts {
   environment: string;
   app: string;
   batchId: string;
@@ -158,7 +158,7 @@ function verdict(error: unknown): 'conflict' | 'invalid' {
   return 'conflict';
 }
 
-export interface CancelPayouts {
+interface CancelPayouts {
   environment: string;
   app: string;
   batchId: string;

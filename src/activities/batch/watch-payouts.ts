@@ -33,7 +33,7 @@ export interface WatchPayouts {
 }
 
 /** Where to look. */
-export interface Lookup {
+interface Lookup {
   client: Client;
   /** To wait for visibility. */
   clock: Clock;

@@ -26,7 +26,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** No request begins later, so that the activity ends in time, and a long batch does not outgrow the history. */
 const LAST_START_MS = 10_000;
 
-export interface Delivery {
+interface Delivery {
   environment: string;
   endpoints: EventEndpoints;
   client: Client;
@@ -41,7 +41,7 @@ const outcomesSchema = z.array(
   }),
 );
 
-export interface DeliverEvents extends EndpointKey {
+interface DeliverEvents extends EndpointKey {
   /** In the order in which they were published. */
   events: QueuedEvent[];
 }
@@ -168,7 +168,7 @@ function verdict(answer: EventAnswer): { kind: 'delivered' | 'gone' } | { kind: 
   return status === 410 ? { kind: 'gone' } : { kind: 'failed', reason: `HTTP_${status}` };
 }
 
-export interface PublishEvents {
+interface PublishEvents {
   environment: string;
   app: string;
   /** The workflow that publishes them. */

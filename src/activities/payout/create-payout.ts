@@ -10,7 +10,7 @@ import {
   type PaymentsClient,
 } from '../../payments/index.ts';
 import type { Random, Runtime } from '../../runtime/runtime.ts';
-import { type Caller, optionsOf } from '../shared/execution.ts';
+import { optionsOf, type Principal } from '../shared/execution.ts';
 import { asFailure } from '../shared/failures.ts';
 import {
   type Claim,
@@ -57,7 +57,7 @@ export type CreateAnswer =
 /** Sends the create, unless it may have been sent before. Throws if the outcome is unknown: an order may exist. */
 export async function createPayout(
   { client, claim, policy, runtime: { clock, random } }: CreateDependencies,
-  caller: Caller,
+  principal: Principal,
   create: CreateOrder,
 ): Promise<CreateAnswer> {
   const deadline = clock.nowMs() + create.sendWithinMs;
@@ -68,11 +68,11 @@ export async function createPayout(
     mustNotSend(create, policy) ??
     unapproved(create, policy) ??
     lockOver(create) ??
-    (await confirmNow(client, policy, caller, create));
+    (await confirmNow(client, policy, principal, create));
   if (held) return held;
   try {
     const order = await whileClaimed(claim, clock, (beforeSend) =>
-      client.createPayout(create.order, { ...optionsOf(caller), deadline, beforeSend }),
+      client.createPayout(create.order, { ...optionsOf(principal), deadline, beforeSend }),
     );
     return { kind: 'created', order };
   } catch (error) {
@@ -101,13 +101,13 @@ function lockOver({ scheduleByMs }: CreateOrder): NothingSent | undefined {
 async function confirmNow(
   client: PaymentsClient,
   { createCheck, recoveredAtMs }: SendPolicy,
-  caller: Caller,
+  principal: Principal,
   { order, clientId }: CreateOrder,
 ): Promise<NothingSent | undefined> {
   if (createCheck !== 'always' && recoveredAtMs === undefined) return undefined;
   try {
     const key = { clientId, partnerOrderId: order.partnerOrderId };
-    await client.tradeResult(key, { ...optionsOf(caller), fresh: true });
+    await client.tradeResult(key, { ...optionsOf(principal), fresh: true });
     return { kind: 'not-sent', cause: 'exists' };
   } catch (error) {
     return error instanceof OrderNotExistError ? undefined : { kind: 'not-sent', cause: 'unconfirmed' };

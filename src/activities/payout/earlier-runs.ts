@@ -18,13 +18,13 @@ import {
 import { listRunPage, listRunsOf } from '../../temporal/visibility.ts';
 import { visibilityLags } from '../shared/failures.ts';
 
-export interface OtherRun {
+interface OtherRun {
   runId: string;
   /** Unix milliseconds. */
   startedAtMs: number;
 }
 
-export interface Sender extends OtherRun {
+interface Sender extends OtherRun {
   /** When its last send was over at the latest. 0 if its history is gone: that was long ago. Unix milliseconds. */
   lastSendByMs: number;
 }

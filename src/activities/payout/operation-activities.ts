@@ -15,7 +15,7 @@ import { onlyHere } from '../shared/execution.ts';
 import { retryIn } from '../shared/failures.ts';
 
 /** `canceled`: the caller canceled the operation. */
-export type OutcomeQuestion = PayoutOperation & { canceled: boolean };
+type OutcomeQuestion = PayoutOperation & { canceled: boolean };
 
 const MIN_WAIT_MS = 500;
 const MAX_WAIT_MS = 60_000;

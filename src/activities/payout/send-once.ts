@@ -53,7 +53,7 @@ export type Claim = (taskToken: Uint8Array, details: typeof MAY_SEND) => Promise
  * activity that failed without them has sent nothing. There are no other details, because a late delivery could replace
  * these.
  */
-export const MAY_SEND = 'may-send';
+const MAY_SEND = 'may-send';
 
 /**
  * Why the call must not be sent; undefined if it may be sent.

@@ -25,7 +25,7 @@ import {
 /** Each start takes Temporal some writes, which must not delay payouts. */
 const START_EVERY_MS = 20;
 
-export type Follower = Pick<Reconciler, 'client' | 'clock' | 'environment' | 'apps'>;
+type Follower = Pick<Reconciler, 'client' | 'clock' | 'environment' | 'apps'>;
 
 interface Search extends Follower {
   nowMs: number;
@@ -155,7 +155,7 @@ export interface EndedWhich {
   partnerOrderId: string;
 }
 
-export type PayoutEnd =
+type PayoutEnd =
   | { kind: 'ended'; ended: FollowUpRequest }
   /** A Workflow Reset has opened the payout again. */
   | { kind: 'open' }

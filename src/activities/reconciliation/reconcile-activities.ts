@@ -45,7 +45,7 @@ export interface LookAtClosed {
   room: number;
 }
 
-export interface LookForFailing {
+interface LookForFailing {
   environment: string;
   /** The ids of failing workflows that were found before. */
   known: string[];
@@ -127,7 +127,7 @@ async function shortened(client: Client, condition: string, which: ClosedBetween
   }
 }
 
-export interface MissedEvents {
+interface MissedEvents {
   client: Client;
   environment: string;
   endpoints: EventEndpoints;
@@ -139,7 +139,7 @@ export interface MissedEvents {
  * `runs`: that have completed. Safe to repeat: deliveries recognize the ids of events that they have
  * delivered.
  */
-export async function publishMissed(
+async function publishMissed(
   missed: MissedEvents,
   runs: readonly ListedRun[],
   unresolved: Unresolved[],

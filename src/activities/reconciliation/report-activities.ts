@@ -33,7 +33,7 @@ import { onlyHere } from '../shared/execution.ts';
 
 const OPEN = "WorkflowType = 'payout' AND ExecutionStatus = 'Running'";
 
-export interface ReportPage {
+interface ReportPage {
   /** A worker of another environment refuses the page. */
   environment: string;
   day: string;
@@ -43,7 +43,7 @@ export interface ReportPage {
   after?: string | undefined;
 }
 
-export interface ReportedPage extends ReportPart {
+interface ReportedPage extends ReportPart {
   /** Undefined after the last page. */
   next?: string;
 }

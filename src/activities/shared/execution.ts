@@ -1,11 +1,11 @@
-/** How activities run: in a worker of the right environment and application, with heartbeats, for a caller. */
+/** How activities run: in a worker of the right environment and application, with heartbeats, for a principal. */
 import { ApplicationFailure, activityInfo, Context } from '@temporalio/activity';
 import { type Clock, repeat } from '../../runtime/runtime.ts';
 
 const HEARTBEAT_EVERY_MS = 2_000;
 
 /** On whose behalf a call is made. A worker of another environment or application refuses it. */
-export interface Caller {
+export interface Principal {
   environment: string;
   app: string;
   openId?: string | undefined;
@@ -62,6 +62,6 @@ export interface CallerOptions {
   openId?: string;
 }
 
-export function optionsOf({ openId }: Caller): CallerOptions {
+export function optionsOf({ openId }: Principal): CallerOptions {
   return openId === undefined ? {} : { openId };
 }

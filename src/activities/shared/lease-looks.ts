@@ -9,7 +9,7 @@ import { HOUR_MS } from '../../domain/time.ts';
 import type { Clock, Runtime } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { failoverVersionOf } from '../../temporal/namespace.ts';
-import { type Caller, onlyHere } from './execution.ts';
+import { onlyHere, type Principal } from './execution.ts';
 import { retryIn } from './failures.ts';
 
 /** Payouts that ask at about the same time share one look. */
@@ -79,10 +79,10 @@ export function pauseActivities(
      * writes no history and occupies no slot, and asks Temporal only: it uses neither the rate limit nor the queue of the
      * provider calls.
      */
-    awaitResume: (caller: Caller) =>
-      here(caller, async () => {
+    awaitResume: (principal: Principal) =>
+      here(principal, async () => {
         const { attempt, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
-        const application = applications.get(caller.app);
+        const application = applications.get(principal.app);
         // The owner learns of the end of a pause a moment later, so the first attempt only waits.
         if (attempt > 1 && application && !(await isHeld(application.appId))) return true;
         if (currentAttemptScheduledTimestampMs - scheduledTimestampMs > HOUR_MS) return false;

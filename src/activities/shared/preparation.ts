@@ -18,7 +18,7 @@ import { authorizationUrl } from '../../payments/index.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { eventTypesOf } from '../events/event-activities.ts';
 import { doubtAbout, type RunFacts } from '../payout/send-once.ts';
-import { type Caller, onlyHere, type StartFacts, wrongWorker } from './execution.ts';
+import { onlyHere, type Principal, type StartFacts, wrongWorker } from './execution.ts';
 import { invalid, NOT_CONFIGURED, notHere, otherId, refuse, userMissing } from './failures.ts';
 import type { LeaseLooks } from './lease-looks.ts';
 
@@ -32,8 +32,8 @@ export interface Prepared<Request> {
 }
 
 /** For whom, on which queue and how long a single read is called. */
-export interface ReadPlan {
-  caller: Caller;
+interface ReadPlan {
+  caller: Principal;
   calls: Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'>;
 }
 
@@ -88,10 +88,10 @@ export function preparation(
       ),
     prepareFollowUp: async (request: unknown) => followUpPlan(config, request),
     /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent the create. */
-    findEarlierSend: (caller: Caller, facts: RunFacts) =>
-      here(caller, async () => {
-        const application = applications.get(caller.app);
-        if (!application) throw wrongWorker(`this worker does not serve ${caller.app}`);
+    findEarlierSend: (principal: Principal, facts: RunFacts) =>
+      here(principal, async () => {
+        const application = applications.get(principal.app);
+        if (!application) throw wrongWorker(`this worker does not serve ${principal.app}`);
         const policy = sendPolicy(env, await looks.current(application.appId));
         const doubt = doubtAbout(activityInfo().workflowExecution?.runId, facts, policy);
         // The start of a lost or deleted run proves nothing.

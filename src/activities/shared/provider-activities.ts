@@ -33,9 +33,9 @@ import {
 import { type QuoteAnswer, RecentAccounts, refusedQuote } from '../payout/quote-payout.ts';
 import * as receiving from '../receiving-account/receiving-account-activities.ts';
 import {
-  type Caller,
   type CallerOptions as Options,
   optionsOf,
+  type Principal,
   requireHere,
   withHeartbeats,
 } from './execution.ts';
@@ -43,7 +43,7 @@ import { mapped, nullOn } from './failures.ts';
 import { settingsMissing } from './lease-looks.ts';
 import { probeProvider } from './probe-provider.ts';
 
-export interface ProviderDependencies extends CreateDependencies {
+interface ProviderDependencies extends CreateDependencies {
   environment: string;
   app: string;
   histories: RunHistories;
@@ -60,7 +60,7 @@ export interface TradeAnswer {
   detail?: TradeDetail | null | undefined;
 }
 
-export interface OrderQuestion {
+interface OrderQuestion {
   key: TradeKey;
   /** The activity searches the other runs of this workflow id for a create. */
   workflowId: string;
@@ -90,14 +90,14 @@ export type ProviderActivities = ReturnType<typeof providerActivities>;
 export function providerActivities(dependencies: ProviderDependencies) {
   const { environment, app, client, histories, pairs, policy, quoteCodes, runtime } = dependencies;
   const { clock, random } = runtime;
-  const here = (caller: Caller) =>
-    requireHere({ environment, app }, { environment: caller.environment, app: caller.app });
-  const call = <T>(caller: Caller, work: (options: Options) => Promise<T>): Promise<T> => {
-    here(caller);
-    return withHeartbeats(clock, () => mapped(random, () => work(optionsOf(caller))));
+  const here = (principal: Principal) =>
+    requireHere({ environment, app }, { environment: principal.environment, app: principal.app });
+  const call = <T>(principal: Principal, work: (options: Options) => Promise<T>): Promise<T> => {
+    here(principal);
+    return withHeartbeats(clock, () => mapped(random, () => work(optionsOf(principal))));
   };
-  const read = <T>(caller: Caller, work: (options: Options) => Promise<T>): Promise<T> =>
-    call(caller, (options) => retryOnce(() => work(options)));
+  const read = <T>(principal: Principal, work: (options: Options) => Promise<T>): Promise<T> =>
+    call(principal, (options) => retryOnce(() => work(options)));
   const recent = new RecentAccounts(clock);
   const accounts = (clientId: string, currency: string, options: Options) =>
     // A user's token may show other accounts than the application's.
@@ -111,15 +111,15 @@ export function providerActivities(dependencies: ProviderDependencies) {
 
   return {
     /** With `currency`, may return an answer of the last five minutes that shows a usable account in it. */
-    checkAccount: (caller: Caller, clientId: string, currency?: string) =>
+    checkAccount: (principal: Principal, clientId: string, currency?: string) =>
       currency === undefined
-        ? read(caller, (options) => client.accounts({ clientId }, options))
-        : call(caller, (options) => accounts(clientId, currency, options)),
-    quotePayout: (caller: Caller, request: QuoteRequest) =>
-      read(caller, (options) => client.quote(request, options)),
+        ? read(principal, (options) => client.accounts({ clientId }, options))
+        : call(principal, (options) => accounts(clientId, currency, options)),
+    quotePayout: (principal: Principal, request: QuoteRequest) =>
+      read(principal, (options) => client.quote(request, options)),
     /** One call, or two if the account was not checked in the last five minutes. */
-    quoteForClient: (caller: Caller, clientId: string, request: QuoteRequest) =>
-      call(caller, async (options): Promise<QuoteAnswer> => {
+    quoteForClient: (principal: Principal, clientId: string, request: QuoteRequest) =>
+      call(principal, async (options): Promise<QuoteAnswer> => {
         const { originCurrency } = request;
         try {
           const problem = accountProblem(await accounts(clientId, originCurrency, options), originCurrency);
@@ -130,12 +130,12 @@ export function providerActivities(dependencies: ProviderDependencies) {
         }
       }),
     // Without `call`: the only heartbeat of this activity means that it may send.
-    createPayout: (caller: Caller, create: CreateOrder) => {
-      here(caller);
-      return createPayout(dependencies, caller, create);
+    createPayout: (principal: Principal, create: CreateOrder) => {
+      here(principal);
+      return createPayout(dependencies, principal, create);
     },
-    confirmOrder: (caller: Caller, { key, workflowId, request }: OrderQuestion) =>
-      read(caller, async (options): Promise<Confirmation> => {
+    confirmOrder: (principal: Principal, { key, workflowId, request }: OrderQuestion) =>
+      read(principal, async (options): Promise<Confirmation> => {
         const runId = activityInfo().workflowExecution?.runId ?? '';
         const trade = await result(key, options);
         const { clientPairs, recoveredAtMs, repeatedCreate } = known(policy);
@@ -151,36 +151,37 @@ export function providerActivities(dependencies: ProviderDependencies) {
           clientPairs === 'trusted' || (await pairs.isKnown(clientPair(environment, request)));
         return { exists: false, isPairKnown, mayRepeat, recoveredAtMs, ...sends, runId };
       }),
-    fetchOrder: (caller: Caller, orderId: string) =>
-      read(caller, (options) => client.payoutOrder(orderId, options)),
+    fetchOrder: (principal: Principal, orderId: string) =>
+      read(principal, (options) => client.payoutOrder(orderId, options)),
     /** Several harmless reads that check the open points of the specification. */
-    probeProvider: (caller: Caller, target: ProbeTarget) =>
-      call(caller, () => probeProvider(client, target, runtime)),
+    probeProvider: (principal: Principal, target: ProbeTarget) =>
+      call(principal, () => probeProvider(client, target, runtime)),
     /** One call, or two if the result is final. Never fails because of the detail. */
-    fetchTradeWithDetail: (caller: Caller, key: TradeKey) =>
-      call(caller, async (options): Promise<TradeAnswer> => {
+    fetchTradeWithDetail: (principal: Principal, key: TradeKey) =>
+      call(principal, async (options): Promise<TradeAnswer> => {
         const trade = await retryOnce(() => result(key, options));
         if (!trade || !finalStatus(trade)) return { trade };
         // On any error, the workflow fetches the detail itself, with more retries.
         return { trade, detail: await retryOnce(() => detail(key, options)).catch(() => undefined) };
       }),
-    fetchTradeDetail: (caller: Caller, key: TradeKey) => read(caller, (options) => detail(key, options)),
-    openReceivingAccount: (caller: Caller, open: receiving.OpenAccount) =>
-      call(caller, (options) => receiving.openReceivingAccount(dependencies, options, open)),
+    fetchTradeDetail: (principal: Principal, key: TradeKey) =>
+      read(principal, (options) => detail(key, options)),
+    openReceivingAccount: (principal: Principal, open: receiving.OpenAccount) =>
+      call(principal, (options) => receiving.openReceivingAccount(dependencies, options, open)),
     /** Null: the provider refuses to list accounts. */
-    listReceivingAccounts: (caller: Caller, which: receiving.ListedAccounts) =>
-      read(caller, (options) =>
+    listReceivingAccounts: (principal: Principal, which: receiving.ListedAccounts) =>
+      read(principal, (options) =>
         receiving.listReceivingAccounts({ client, policy: known(policy) }, histories, options, which),
       ),
-    confirmAccount: (caller: Caller, which: receiving.OpeningToConfirm) =>
-      read(caller, (options) =>
+    confirmAccount: (principal: Principal, which: receiving.OpeningToConfirm) =>
+      read(principal, (options) =>
         receiving.confirmAccount({ client, policy: known(policy) }, histories, options, which),
       ),
-    fetchReceivingBalance: (caller: Caller, { payerId, currency }: receiving.ListedAccounts) =>
-      read(caller, (options) => client.receivingAccountBalance(payerId, currency, options)),
+    fetchReceivingBalance: (principal: Principal, { payerId, currency }: receiving.ListedAccounts) =>
+      read(principal, (options) => client.receivingAccountBalance(payerId, currency, options)),
     /** Null: the provider answers that there is no such account. */
-    fetchReceivingDetail: (caller: Caller, accountId: string) =>
-      read(caller, (options) =>
+    fetchReceivingDetail: (principal: Principal, accountId: string) =>
+      read(principal, (options) =>
         nullOn([RefusedError], () => client.receivingAccountDetail(accountId, options)),
       ),
   };

@@ -21,7 +21,7 @@ export interface GrantHistories {
   startedAtMs(own: WorkflowRun, activityId: string): Promise<number | undefined>;
 }
 
-export interface TokenDependencies {
+interface TokenDependencies {
   environment: string;
   app: string;
   client: Pick<PaymentsClient, 'applicationToken' | 'refreshUserToken' | 'exchangeCode'>;
@@ -45,7 +45,7 @@ export function recallActivities(histories: Pick<GrantHistories, 'newestElsewher
   };
 }
 
-export interface RefreshRequest {
+interface RefreshRequest {
   /** Sealed. */
   refresh: string;
   lane: 'urgent' | 'due';

@@ -1,7 +1,4 @@
-/**
- * `POST /v1/authorizations`, which issues links, and the routes of a user's browser, `/v1/oauth/{app}/authorize` and
- * `/callback` (spec: User authorization page).
- */
+/** The routes of a user's browser, `/v1/oauth/{app}/authorize` and `/callback` (spec: User authorization page). */
 import { randomBytes } from 'node:crypto';
 import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -9,13 +6,11 @@ import { z } from 'zod';
 import { AttemptRefusedError, type Authorizations } from '../../client/authorizations.ts';
 import { appName } from '../../contract/fields.ts';
 import type { AuthorizationOutcome } from '../../contract/tokens.ts';
+import { requireNoAppInQuery } from '../../http/problems.ts';
 import { sendPage } from '../../pages/page.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { networkOf, TokenBuckets } from '../../runtime/token-buckets.ts';
 import { Problem, tooManyRequests } from '../../service/problem.ts';
-import type { Service } from '../../service/service.ts';
-import { requireNoAppInQuery } from './bodies.ts';
-import { empty, type Operation, operation } from './operation.ts';
 
 const COOKIE = 'payouts_oauth';
 const COOKIE_VALUE = /^[\w-]{43}$/;
@@ -33,6 +28,39 @@ const callbackQuery = z.object({
   app: z.never().optional(),
 });
 
+const NO_APPLICATION = 'no such application';
+const page = (description: string) => ({ description, type: 'text/html' });
+const AUTHORIZE = {
+  summary:
+    "Redirect a user's browser to the provider's authorization page. `link` is that of `POST /v1/authorizations`",
+  querystring: z.object({ link: z.string().max(256).describe('from `POST /v1/authorizations`') }),
+  responses: { 302: { description: 'to that page' } },
+  problems: {
+    400: 'the link was already used, has expired or is invalid, or the query names an application',
+    404: NO_APPLICATION,
+    429: 'too many invalid requests from this address',
+    503: 'too many requests, or no worker responds: try again',
+  },
+};
+const CALLBACK = {
+  summary: 'The redirect URI of that page',
+  querystring: z.object({
+    state: z.string().max(512).describe('the state of the attempt, from the link of `authorize`'),
+    code: z.string().max(2_048).optional().describe('the authorization code; absent if the user refused'),
+  }),
+  responses: {
+    200: page('access is granted'),
+    400: page('access is not granted; the page says why'),
+    502: page('the result is unknown, or the tokens could not be stored: start again'),
+  },
+  problems: {
+    404: NO_APPLICATION,
+    429: 'too many invalid requests from this address',
+    503: 'too many requests, or no worker responds: open the same link again',
+    504: 'the exchange continues',
+  },
+};
+
 type AppRoute = { Params: { app: string } };
 
 const PAGES: Record<AuthorizationOutcome['outcome'], [status: number, title: string]> = {
@@ -44,33 +72,6 @@ const PAGES: Record<AuthorizationOutcome['outcome'], [status: number, title: str
   UNCERTAIN: [502, 'Result unknown'],
   NOT_STORED: [502, 'Not stored'],
 };
-
-const authorizeLink = z.strictObject({
-  app: z.string(),
-  url: z.url().describe('Leads a browser to the authorization page of the provider. Works once'),
-  expiresAt: z.iso.datetime().describe('When the link stops working'),
-});
-
-export function authorizationOperations(service: Service): Operation[] {
-  return [
-    operation(
-      {
-        method: 'POST',
-        path: '/v1/authorizations',
-        verb: 'authorize',
-        summary:
-          "Issue a link that leads a user's browser to the provider's authorization page. It works once",
-        response: { status: 201, description: 'The link, and when it expires', schema: authorizeLink },
-        problems: { 501: 'this API server has no PAYOUTS_AUTHORIZATION_KEYS' },
-      },
-      { params: empty, query: empty, body: z.strictObject({ app: appName.default('default') }) },
-      async ({ caller, body: { app } }) => {
-        const { url, expiresAtMs } = await service.authorizationLink(caller, app);
-        return { app, url: url.toString(), expiresAt: new Date(expiresAtMs).toISOString() };
-      },
-    ),
-  ];
-}
 
 export function oauthRoutes(
   server: FastifyInstance,
@@ -85,40 +86,49 @@ export function oauthRoutes(
   };
   server.register(async (scope) => {
     await scope.register(cookie);
-    scope.get<AppRoute>('/v1/oauth/:app/authorize', ONLY_GET, async (request, reply) => {
-      const app = validApp(request.params.app);
-      requireNoAppInQuery(request);
-      const query = authorizeQuery.safeParse(request.query);
-      if (!query.success) return refuse(request, reply);
-      const browserId = browserIdOf(request) ?? randomBytes(32).toString('base64url');
-      const begun = configured(authorizations).begin(app, browserId, query.data.link);
-      const url = await begun.catch(undefinedIfRefused);
-      if (!url) return refuse(request, reply);
-      reply.setCookie(COOKIE, browserId, {
-        path: '/v1/oauth',
-        httpOnly: true,
-        // Lax, so that the browser sends it when the provider's page redirects back.
-        sameSite: 'lax',
-        secure: redirectsToHttps(url),
-        maxAge: COOKIE_MAX_AGE_S,
-      });
-      return reply.header('cache-control', 'no-store').redirect(url.toString(), 302);
-    });
+    scope.setValidatorCompiler(() => () => true);
+    scope.get<AppRoute>(
+      '/v1/oauth/:app/authorize',
+      { schema: AUTHORIZE, exposeHeadRoute: false },
+      async (request, reply) => {
+        const app = validApp(request.params.app);
+        requireNoAppInQuery(request);
+        const query = authorizeQuery.safeParse(request.query);
+        if (!query.success) return refuse(request, reply);
+        const browserId = browserIdOf(request) ?? randomBytes(32).toString('base64url');
+        const begun = configured(authorizations).begin(app, browserId, query.data.link);
+        const url = await begun.catch(undefinedIfRefused);
+        if (!url) return refuse(request, reply);
+        reply.setCookie(COOKIE, browserId, {
+          path: '/v1/oauth',
+          httpOnly: true,
+          // Lax, so that the browser sends it when the provider's page redirects back.
+          sameSite: 'lax',
+          secure: redirectsToHttps(url),
+          maxAge: COOKIE_MAX_AGE_S,
+        });
+        return reply.header('cache-control', 'no-store').redirect(url.toString(), 302);
+      },
+    );
 
-    scope.get<AppRoute>('/v1/oauth/:app/callback', ONLY_GET, async (request, reply) => {
-      const app = validApp(request.params.app);
-      const query = callbackQuery.safeParse(request.query);
-      const browserId = browserIdOf(request);
-      if (!query.success || browserId === undefined) return refuse(request, reply);
-      const exchange = configured(authorizations).end(app, browserId, query.data);
-      const ended = await exchange.catch(undefinedIfRefused);
-      if (!ended) return refuse(request, reply);
-      const { outcome, sentence } = ended;
-      request.log.info({ app, outcome }, 'authorization');
-      return sendPage(reply, ...PAGES[outcome], sentence);
-    });
+    scope.get<AppRoute>(
+      '/v1/oauth/:app/callback',
+      { schema: CALLBACK, exposeHeadRoute: false },
+      async (request, reply) => {
+        const app = validApp(request.params.app);
+        const query = callbackQuery.safeParse(request.query);
+        const browserId = browserIdOf(request);
+        if (!query.success || browserId === undefined) return refuse(request, reply);
+        const exchange = configured(authorizations).end(app, browserId, query.data);
+        const ended = await exchange.catch(undefinedIfRefused);
+        if (!ended) return refuse(request, reply);
+        const { outcome, sentence } = ended;
+        request.log.info({ app, outcome }, 'authorization');
+        return sendPage(reply, ...PAGES[outcome], sentence);
+      },
+    );
 
-    // By default, a HEAD runs the handler of the GET: a program that previews links would use one up.
+    // A program that previews links would use one up.
     for (const route of ['authorize', 'callback'])
       scope.head(`/v1/oauth/:app/${route}`, async (_request, reply) => {
         reply.header('allow', 'GET');
@@ -126,8 +136,6 @@ export function oauthRoutes(
       });
   });
 }
-
-const ONLY_GET = { exposeHeadRoute: false };
 
 function configured(authorizations: Authorizations | undefined): Authorizations {
   if (authorizations) return authorizations;

@@ -1,4 +1,6 @@
 /** The OpenAPI document, generated from the schemas that validate requests. */
+import swagger from '@fastify/swagger';
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
 import { z } from 'zod';
 import { codesOf, PAYOUT_ATTENTION, RECEIVING_ACCOUNT_ATTENTION } from '../../contract/attention-codes.ts';
 import {
@@ -17,8 +19,8 @@ import {
   receivingAccountResultSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
-import { type Content, OPEN_ROUTES, type OpenRoute } from './open-routes.ts';
-import { empty, type Operation } from './operation.ts';
+import { isJsonObject } from '../../payments/exact-json.ts';
+import { empty, type Response, zodOr } from './routes.ts';
 
 const NAMED = {
   PayoutRequest: payoutRequestSchema,
@@ -28,83 +30,101 @@ const NAMED = {
   ReceivingAccountState: receivingAccountStateSchema,
   ReceivingAccountResult: receivingAccountResultSchema,
   Problem: problemSchema,
-  ...{
-    ReasonCode: codes(REASON_CODES, 'why a payout has no payment: `reason.code` of a result'),
-    ReceivingAccountReasonCode: codes(RECEIVING_ACCOUNT_REASON_CODES, 'why no receiving account was opened'),
-    PayoutAttentionCode: codes(codesOf(PAYOUT_ATTENTION), 'why a payout needs attention: `reasons[].code`'),
-    ReceivingAccountAttentionCode: codes(
-      codesOf(RECEIVING_ACCOUNT_ATTENTION),
-      'why a receiving account request needs attention',
-    ),
-  },
+  ReasonCode: codes(REASON_CODES, 'why a payout has no payment: `reason.code` of a result'),
+  ReceivingAccountReasonCode: codes(RECEIVING_ACCOUNT_REASON_CODES, 'why no receiving account was opened'),
+  PayoutAttentionCode: codes(codesOf(PAYOUT_ATTENTION), 'why a payout needs attention: `reasons[].code`'),
+  ReceivingAccountAttentionCode: codes(
+    codesOf(RECEIVING_ACCOUNT_ATTENTION),
+    'why a receiving account request needs attention',
+  ),
 };
 
 function codes<const Code extends string>(all: readonly Code[], description: string) {
   return z.enum(all).describe(`${description}. The codes are stable: docs/reference.md explains them`);
 }
-const REQUEST_ID = { 'x-request-id': { $ref: '#/components/headers/RequestId' } };
-const RETRY_AFTER = { 'retry-after': { $ref: '#/components/headers/RetryAfter' } };
+const REQUEST_ID = {
+  'x-request-id': {
+    type: 'string',
+    description:
+      'The `x-request-id` of the request, if it has 1 to 64 of the characters A-Z, a-z, 0-9, `.`, `_` and `-`; else a generated one. The audit trail contains it.',
+  },
+};
+const RETRY_AFTER = {
+  'retry-after': {
+    type: 'integer',
+    minimum: 1,
+    description: 'After how many seconds the same request may be sent again.',
+  },
+};
 /** Every problem with these statuses says when to send the request again. */
 const REPEATABLE = [429, 503];
 
-export interface DocumentedOperation {
-  summary: string;
-  operationId: string;
-  description?: string;
-  security?: { bearer: never[] }[];
-  parameters: {
-    name: string;
-    in: 'path' | 'query';
-    required: boolean;
-    description?: string;
-    schema: unknown;
-  }[];
-  requestBody?: { required: boolean; content: Record<string, { schema: unknown }> };
-  responses: Record<
-    string,
-    { description: string; headers: unknown; content?: Record<string, { schema: unknown }> }
-  >;
+/** The schemas that the document names. */
+export function namedSchemas(): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(NAMED).map(([name, schema]) => [
+      name,
+      withoutDialect(schema, name.endsWith('Request') ? 'input' : 'output', name),
+    ]),
+  );
 }
 
-export type OpenApiDocument = ReturnType<typeof openApiDocument>;
-
-export function openApiDocument(operations: readonly Operation[]) {
-  const paths: Record<string, Record<string, DocumentedOperation>> = {};
-  for (const one of operations)
-    paths[one.path] = { ...paths[one.path], [one.method.toLowerCase()]: documented(one) };
-  for (const one of OPEN_ROUTES) paths[one.path] = { [one.method.toLowerCase()]: documentedRoute(one) };
-  return {
-    openapi: '3.1.0',
-    info: {
-      title: 'durable-payouts',
-      version: '1.0.0',
-      description:
-        'Cross-border payouts. Every request can be repeated. Errors are RFC 9457 problem documents.',
-    },
-    servers: [{ url: '/', description: 'The API server that serves this document' }],
-    paths,
-    webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: documentedEvent(type) }])),
-    components: {
-      schemas: Object.fromEntries(
-        Object.entries(NAMED).map(([name, schema]) => [
-          name,
-          withoutDialect(schema, name.endsWith('Request') ? 'input' : 'output', name),
-        ]),
-      ),
-      headers: {
-        RequestId: {
-          description:
-            'The `x-request-id` of the request, if it has 1 to 64 of the characters A-Z, a-z, 0-9, `.`, `_` and `-`; else a generated one. The audit trail contains it.',
-          schema: { type: 'string' },
-        },
-        RetryAfter: {
-          description: 'After how many seconds the same request may be sent again.',
-          schema: { type: 'integer', minimum: 1 },
-        },
+/**
+ * Documents the routes that are registered later and have a summary.
+ */
+export async function documentRoutes(server: FastifyInstance): Promise<void> {
+  await server.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'durable-payouts',
+        version: '1.0.0',
+        description:
+          'Cross-border payouts. Every request can be repeated. Errors are RFC 9457 problem documents.',
       },
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      servers: [{ url: '/', description: 'The API server that serves this document' }],
+      components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
     },
+    convertConstToEnum: false,
+    transform: ({ schema, url, route }) => ({ schema: documented(schema ?? {}, url, route), url }),
+  });
+}
+
+export interface DocumentedOperation {
+  operationId: string;
+  /** Names the verb that the key must have. */
+  description?: string;
+  security?: object[];
+  requestBody?: { required: boolean };
+  responses: Record<string, object>;
+}
+
+export interface OpenApiDocument {
+  info: { version: string };
+  servers: { url: string }[];
+  paths: Record<string, Record<string, DocumentedOperation>>;
+  components: { schemas: Record<string, object> };
+}
+
+/** The document of a server that is ready. */
+export function openApiDocument(server: FastifyInstance): OpenApiDocument {
+  const document: Record<string, unknown> = { ...server.swagger() };
+  const whole = {
+    ...document,
+    webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: documentedEvent(type) }])),
+    // The plugin changes schemas that it gets.
+    components: { ...Object(document['components']), schemas: namedSchemas() },
   };
+  return JSON.parse(JSON.stringify(whole), withOptionalBody);
+}
+
+const OPTIONAL_BODY = 'x-optional-body';
+
+/** The plugin takes every body for required. */
+function withOptionalBody(_key: string, value: unknown): unknown {
+  if (!isJsonObject(value) || !(OPTIONAL_BODY in value)) return value;
+  const { [OPTIONAL_BODY]: _mark, requestBody, ...rest } = value;
+  return { ...rest, requestBody: { ...Object(requestBody), required: false } };
 }
 
 /** Standard Webhooks. Workers send it; the receiver is the caller's. */
@@ -133,14 +153,16 @@ const EVENT_HEADERS = {
     'One signature for each current secret, separated by spaces: `v1,` with HMAC-SHA256 or `v1a,` with Ed25519, in base64.',
 };
 
-function documented(one: Operation): DocumentedOperation {
-  const { status, description, schema } = one.response;
-  const problems = {
+const UNAVAILABLE = 'Temporal or a worker does not respond; send the same request again';
+
+/** The problems of every operation. */
+function commonProblems(method: string): Record<number, string> {
+  return {
     400: 'invalid; errors names every invalid field',
     401: 'the key is missing, unknown or expired',
     403: 'the key does not allow this',
     408: 'the request did not arrive within 10 s',
-    ...(one.method === 'POST' && {
+    ...(method === 'POST' && {
       413: 'the body is too large',
       415: 'the content-type is not accepted',
     }),
@@ -148,70 +170,70 @@ function documented(one: Operation): DocumentedOperation {
     429: 'the key has sent too many requests, or the address too many unknown keys',
     431: 'the headers exceed 16 KiB',
     500: 'unexpected; the request may have been executed',
-    ...one.problems,
-    503: 'Temporal or a worker does not respond; send the same request again',
-  };
-  return {
-    summary: one.summary,
-    ...securityOf(one.verb),
-    operationId: operationId(one.method, one.path),
-    parameters: [
-      ...parameters(one.params, 'path'),
-      ...parameters(one.query, 'query'),
-      ...fileParameters(one),
-    ],
-    ...(one.body instanceof z.ZodUndefined ? {} : { requestBody: requestBody(one) }),
-    responses: {
-      [status]: {
-        description,
-        headers: REQUEST_ID,
-        content: { 'application/json': { schema: refOrSchema(schema, 'output') } },
-      },
-      ...Object.fromEntries(
-        Object.entries(problems).map(([code, what]) => [code, problem(Number(code), what)]),
-      ),
-    },
+    503: UNAVAILABLE,
   };
 }
 
-function documentedRoute({ method, path, verb, summary, ...route }: OpenRoute): DocumentedOperation {
-  const { answers, problems = {}, body } = route;
+/** What the plugin needs to know of a route. */
+function documented(schema: FastifySchema, url: string, route: RouteOptions) {
+  const { summary, params, querystring, body, fileQuery, responses = {} } = schema;
+  if (summary === undefined) return { hide: true };
+  const method = String(route.method);
+  const verb = route.config?.verb;
+  const common = verb !== undefined && url.startsWith('/v1/') ? commonProblems(method) : {};
+  const problems = Object.entries({ ...common, ...schema.problems });
   return {
     summary,
-    ...(verb && securityOf(verb)),
-    operationId: operationId(method, path),
-    parameters: [
-      ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
-        const schema = { type: 'string', description: descriptionOf('', name) };
-        return { ...{ name, in: 'path' as const, required: true, schema } };
+    operationId: operationId(method, url),
+    ...(verb !== undefined && {
+      description: `Requires a key with the verb \`${verb}\`.`,
+      security: [{ bearer: [] }],
+    }),
+    params: withoutDialect(zodOr(params, pathOf(url)), 'input'),
+    querystring: fileQuery ? fileParameters(fileQuery) : withoutDialect(zodOr(querystring, empty), 'input'),
+    ...(body instanceof z.ZodType &&
+      !(body instanceof z.ZodUndefined) && {
+        body: { content: contentOf(body, fileQuery !== undefined) },
+        ...(body.safeParse(undefined).success && { [OPTIONAL_BODY]: true }),
       }),
-      ...parameters(route.query ?? empty, 'query'),
-    ],
-    ...(body && { requestBody: { required: true, content: contentOf(body, 'input') } }),
-    responses: {
-      ...Object.fromEntries(
-        Object.entries(answers).map(([status, { description, ...content }]) => [
-          status,
-          {
-            description,
-            headers: REQUEST_ID,
-            ...(content.type && { content: contentOf(content, 'output') }),
-          },
-        ]),
-      ),
-      ...Object.fromEntries(
-        Object.entries(problems).map(([status, what]) => [status, problem(Number(status), what)]),
-      ),
-    },
+    response: Object.fromEntries([
+      ...Object.entries(responses).map(([status, one]) => [status, response(one)]),
+      ...problems.map(([status, what]) => [status, problem(Number(status), what)]),
+    ]),
   };
 }
 
-function contentOf({ type, schema = z.string() }: Partial<Content>, io: 'input' | 'output') {
-  return { [type ?? 'application/json']: { schema: withoutDialect(schema, io, 'accepted') } };
+function pathOf(url: string): z.ZodObject {
+  return z.object(
+    Object.fromEntries([...url.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, z.string()])),
+  );
 }
 
-function securityOf(verb: string): Pick<DocumentedOperation, 'description' | 'security'> {
-  return { description: `Requires a key with the verb \`${verb}\`.`, security: [{ bearer: [] }] };
+function contentOf(body: z.ZodType, takesFiles: boolean) {
+  return {
+    'application/json': { schema: refOrSchema(body, 'input', 'body') },
+    ...(takesFiles && {
+      'application/x-ndjson': { schema: refTo('PayoutRequest') },
+      'text/csv': {
+        schema: { type: 'string', description: 'The columns are the fields of PayoutRequest by path' },
+      },
+    }),
+  };
+}
+
+function response({ description, schema, type = schema ? 'application/json' : undefined }: Response) {
+  const content = type && { [type]: { schema: refOrSchema(schema ?? z.string(), 'output', 'accepted') } };
+  return { description, headers: REQUEST_ID, ...(content ? { content } : { type: 'null' }) };
+}
+
+/** The other body has these fields itself, and takes no query. */
+function fileParameters(query: z.ZodType) {
+  const { required = [], properties = {}, ...rest } = withoutDialect(query, 'input');
+  const only = Object.entries(properties).map(([name, schema]) => {
+    const description = `Only for a body in NDJSON or CSV${required.includes(name) ? ', where it is required' : ''}`;
+    return [name, { ...Object(schema), description }];
+  });
+  return { ...rest, properties: Object.fromEntries(only) };
 }
 
 /** Lists the types that the status may have. */
@@ -221,39 +243,6 @@ function problem(status: number, description: string) {
   const schema = { allOf: [refTo('Problem'), { properties: { type } }] };
   const headers = { ...REQUEST_ID, ...(REPEATABLE.includes(status) && RETRY_AFTER) };
   return { description, headers, content: { 'application/problem+json': { schema } } };
-}
-
-function requestBody({ body, file }: Operation): NonNullable<DocumentedOperation['requestBody']> {
-  return {
-    required: !body.safeParse(undefined).success,
-    content: {
-      'application/json': { schema: refOrSchema(body, 'input', 'body') },
-      ...(file && {
-        'application/x-ndjson': { schema: refTo('PayoutRequest') },
-        'text/csv': {
-          schema: { type: 'string', description: 'The columns are the fields of PayoutRequest by path' },
-        },
-      }),
-    },
-  };
-}
-
-function parameters(shape: z.ZodObject, place: 'path' | 'query'): DocumentedOperation['parameters'] {
-  return Object.entries(shape.shape).map(([name, schema]) => ({
-    name,
-    in: place,
-    required: place === 'path' || !z.safeParse(schema, undefined).success,
-    schema: withoutDialect(z.object({ [name]: schema }), 'input').properties?.[name] ?? {},
-  }));
-}
-
-/** The other body has these fields itself, and takes no query. */
-function fileParameters({ file }: Operation): DocumentedOperation['parameters'] {
-  return parameters(file?.query ?? empty, 'query').map((one) => ({
-    ...one,
-    required: false,
-    description: `Only for a body in NDJSON or CSV${one.required ? ', where it is required' : ''}`,
-  }));
 }
 
 function refOrSchema(schema: z.ZodType, io: 'input' | 'output', at = ''): unknown {
@@ -271,7 +260,7 @@ function withoutDialect(schema: z.ZodType, io: 'input' | 'output', name = '') {
   return rest;
 }
 
-/** `POST /v1/payouts/{partnerOrderId}/approve` is `postPayoutsPartnerOrderIdApprove`. */
+/** `POST /v1/payouts/:partnerOrderId/approve` is `postPayoutsPartnerOrderIdApprove`. */
 function operationId(method: string, path: string): string {
   const words = path.replace(/^\/v1/, '').match(/[A-Za-z]+/g) ?? [];
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');

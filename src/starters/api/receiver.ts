@@ -5,10 +5,9 @@ import { payoutWorkflowId } from '../../contract/ids.ts';
 import { type Notification as NotificationSignal, notificationSignal } from '../../contract/workflows.ts';
 import type { Notification } from '../../payments/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
-import { type Clock, repeat } from '../../runtime/runtime.ts';
+import { type Clock, repeat, sleep } from '../../runtime/runtime.ts';
+import { TokenBuckets } from '../../runtime/token-buckets.ts';
 import { isQuotable } from '../../temporal/visibility.ts';
-import { SignalCoalescer } from './signal-coalescer.ts';
-import { UnmatchedNotifications } from './unmatched-notifications.ts';
 
 /**
  * `delivered`: Temporal has stored it for the payout. `ended`: for its follow-up. `unknown`: it matches no payout, is kept
@@ -149,5 +148,133 @@ async function isFound(call: Promise<void>): Promise<boolean> {
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;
     throw error;
+  }
+}
+
+const SPACING_MS = 1_000;
+/** More than an order has statuses. In days, unlimited signals would fill the history of an open payout. */
+const SIGNALS = { burst: 20, refillMs: 60_000 };
+
+/** Thrown if the workflow has received too many signals. Nothing was sent. */
+export class TooManySignalsError extends Error {
+  override readonly name = 'TooManySignalsError';
+  readonly waitMs: number;
+  constructor(waitMs: number) {
+    super('too many signals to one workflow');
+    this.waitMs = waitMs;
+  }
+}
+
+interface Lane<T> {
+  /** The signal that is waiting to be sent. */
+  next: { content: T; sent: Promise<void> } | undefined;
+  /** Resolves `SPACING_MS` after the last signal. */
+  free: Promise<unknown>;
+}
+
+/**
+ * Limits the signals to each workflow: one at a time, one per second, and the rate of a token bucket. Deliveries in between
+ * share the next signal, which carries the latest content.
+ */
+export class SignalCoalescer<T> {
+  private readonly lanes = new Map<string, Lane<T>>();
+  private readonly buckets: TokenBuckets;
+  private readonly clock: Clock;
+  private readonly send: (workflowId: string, content: T) => Promise<void>;
+
+  constructor(clock: Clock, send: (workflowId: string, content: T) => Promise<void>) {
+    this.buckets = new TokenBuckets(SIGNALS, clock);
+    this.clock = clock;
+    this.send = send;
+  }
+
+  /**
+   * Resolves when Temporal has stored a signal that was sent after this call. Rejects with `TooManySignalsError` or the
+   * error of `send`.
+   */
+  async deliver(workflowId: string, content: T): Promise<void> {
+    const lane = this.lanes.get(workflowId) ?? { next: undefined, free: Promise.resolve() };
+    if (lane.next) {
+      lane.next.content = content;
+      return lane.next.sent;
+    }
+    if (!this.buckets.take(workflowId)) throw new TooManySignalsError(this.buckets.waitMs(workflowId));
+    this.lanes.set(workflowId, lane);
+    const next = { content, sent: lane.free.then(() => this.sendNext(workflowId, lane)) };
+    lane.next = next;
+    lane.free = next.sent.then(undefined, () => undefined).then(() => sleep(this.clock, SPACING_MS));
+    void lane.free.then(() => {
+      if (!lane.next && this.lanes.get(workflowId) === lane) this.lanes.delete(workflowId);
+    });
+    return next.sent;
+  }
+
+  private async sendNext(workflowId: string, lane: Lane<T>): Promise<void> {
+    const { next } = lane;
+    lane.next = undefined;
+    if (!next) return;
+    try {
+      await this.send(workflowId, next.content);
+    } catch (error) {
+      // Also keeps ids of payouts that do not exist out of memory.
+      this.buckets.giveBack(workflowId);
+      throw error;
+    }
+  }
+}
+
+export interface Unmatched<T> {
+  key: string;
+  content: T;
+  keptAtMs: number;
+}
+
+const MAX_COUNT = 10_000;
+const KEEP_MS = 120_000;
+/** Between two lookups of the same notification. */
+const PAUSE_MS = 5_000;
+
+/**
+ * Notifications that match no payout yet: a notification may arrive before the answer to the create, and Temporal's
+ * visibility lags. Keeps them in bounded memory for two minutes and looks them up again. Dropping one, also by a
+ * restart, is safe, because every payout polls.
+ */
+export class UnmatchedNotifications<T> {
+  private readonly kept = new Map<string, Unmatched<T> & { nextLookupMs: number }>();
+
+  has(key: string): boolean {
+    return this.kept.has(key);
+  }
+
+  get size(): number {
+    return this.kept.size;
+  }
+
+  /** If memory is full, drops the notification at the head of the queue. */
+  keep(key: string, content: T, nowMs: number): void {
+    const keptAtMs = this.kept.get(key)?.keptAtMs ?? nowMs;
+    if (!this.kept.has(key) && this.kept.size >= MAX_COUNT) {
+      const [first] = this.kept.keys();
+      if (first !== undefined) this.kept.delete(first);
+    }
+    this.kept.set(key, { key, content, keptAtMs, nextLookupMs: nowMs + PAUSE_MS });
+  }
+
+  forget(key: string): void {
+    this.kept.delete(key);
+  }
+
+  /** The next notification to look up, if one is due. Drops expired ones. */
+  due(nowMs: number): Unmatched<T> | undefined {
+    for (const [key, one] of this.kept) {
+      if (nowMs - one.keptAtMs >= KEEP_MS) this.kept.delete(key);
+      else if (one.nextLookupMs <= nowMs) {
+        // Moves it to the end of the queue.
+        this.kept.delete(key);
+        this.kept.set(key, { ...one, nextLookupMs: nowMs + PAUSE_MS });
+        return one;
+      }
+    }
+    return undefined;
   }
 }

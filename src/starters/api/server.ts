@@ -3,29 +3,38 @@ import type { Client } from '@temporalio/client';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { ApiConfig } from '../../config/api-config.ts';
 import { deskRoutes } from '../../desk/desk.ts';
-import { logOptions } from '../../observability/log.ts';
-import { createNotificationVerifier } from '../../payments/index.ts';
-import { connectionLimits, Drain, PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
-import type { Clock } from '../../runtime/runtime.ts';
-import { Service } from '../../service/service.ts';
-import { AuditLog } from './audit.ts';
-import { docsRoutes, problemRoutes } from './docs-routes.ts';
+import { AuditLog } from '../../http/audit.ts';
+import { ReloadedCallers, RequestLimits } from '../../http/authentication.ts';
 import {
   handleErrors,
   rejectConnection,
   rejectRequest,
   requestIdOf,
   sendRequestIds,
-} from './error-mapping.ts';
-import { ApiMetrics } from './metrics.ts';
-import { failingWorkflowCount, healthRoutes, metricsRoute, temporalCheck } from './monitoring-routes.ts';
-import { notificationRoute } from './notification-route.ts';
+} from '../../http/problems.ts';
+import { logOptions } from '../../observability/log.ts';
+import { createNotificationVerifier } from '../../payments/index.ts';
+import { connectionLimits, Drain, PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
+import type { Clock } from '../../runtime/runtime.ts';
+import { Service } from '../../service/service.ts';
+import { accountRoutes } from './account-routes.ts';
+import { applicationRoutes } from './application-routes.ts';
+import { batchRoutes } from './batch-routes.ts';
+import {
+  ApiMetrics,
+  failingWorkflowCount,
+  healthRoutes,
+  metricsRoute,
+  requestSpans,
+  temporalCheck,
+} from './monitoring.ts';
+import { notificationRoute } from './notifications.ts';
 import { oauthRoutes } from './oauth-routes.ts';
-import { operationsOf, serveOperations } from './operations.ts';
+import { documentRoutes } from './openapi.ts';
+import { payoutRoutes } from './payout-routes.ts';
 import { Receiver } from './receiver.ts';
-import { ReloadedCallers } from './reloaded-callers.ts';
-import { RequestLimits } from './request-limits.ts';
-import { requestSpans } from './request-spans.ts';
+import { problemRoutes, referenceRoutes } from './reference.ts';
+import { serveOperations } from './routes.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 /** From the response to its last byte. */
@@ -62,6 +71,7 @@ export async function buildServer(
     frameworkErrors: rejectRequest,
     clientErrorHandler: rejectConnection,
     genReqId: requestIdOf,
+    exposeHeadRoutes: false,
     // An id has 64 characters, percent-encoded as up to nine characters each.
     routerOptions: { maxParamLength: 1_000 },
     trustProxy: [...config.PAYOUTS_API_PROXIES],
@@ -72,6 +82,7 @@ export async function buildServer(
   sendRequestIds(server);
   drain.watch(server);
   requestSpans(server);
+  await documentRoutes(server);
   const audit = new AuditLog(server.log, config.PAYOUTS_AUDIT_LOG);
   server.addHook('onClose', async () => audit.close());
   const metrics = new ApiMetrics();
@@ -88,7 +99,6 @@ export async function buildServer(
   oauthRoutes(server, service.authorizations, clock);
   // Before the server waits for open requests.
   server.addHook('preClose', async () => service.waits.close());
-  const operations = operationsOf(service);
   const limits = new RequestLimits({
     requestsPerSecond: config.PAYOUTS_API_REQUESTS_PER_SECOND,
     clock,
@@ -98,10 +108,15 @@ export async function buildServer(
   server.addHook('onClose', async () => callers.close());
   const { PAYMENTS_NOTIFICATION_FIELDS: fields, PAYMENTS_NOTIFICATION_RECEIPT: receipt } = config;
   notificationRoute(server, { receiver, verifier, fields, receipt, metrics, clock, callers });
-  docsRoutes(server, operations, config.PAYOUTS_API_TRY_OUT);
+  referenceRoutes(server, config.PAYOUTS_API_TRY_OUT === 'on');
   problemRoutes(server);
   metricsRoute(server, callers, audit, metrics.registry);
-  serveOperations(server, callers, audit, operations);
+  serveOperations(server, callers, audit, (api) => {
+    payoutRoutes(api, service);
+    batchRoutes(api, service);
+    accountRoutes(api, service);
+    applicationRoutes(api, service);
+  });
   if (config.PAYOUTS_DESK === 'on') {
     const runtime = { ...PROCESS_SURROUNDINGS, clock };
     deskRoutes(server, { client, service, callers, config, audit, runtime, toProblem });

@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from '@commander-js/extra-typings';
 import type { Batches } from '../../client/batches.ts';
 import type { BatchRef, CheckedBatch } from '../../client/checked-batch.ts';
-import type { BatchFilter } from '../../client/lists.ts';
 import type { BatchResult, BatchState } from '../../contract/batch.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../contract/codes.ts';
+import type { BatchFilter } from '../../contract/lists.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import { APP, command, confirmed, ID, long, quick, STARTED_BY, YES } from './command.ts';
 import { collect, listOutput, type Page, paged } from './lists.ts';
@@ -85,11 +85,11 @@ async function pay(
   options: BatchOptions,
 ): Promise<Output> {
   const { showProgress } = await import('./progress.ts');
-  const { rows } = checked;
+  const { rows, lines } = checked;
   const ref = { app: options.app, batchId: options.batchId ?? (await idOf(rows)) };
   const bar = showProgress(progressLine);
   try {
-    const state = await batches.start({ ...ref, payouts: rows, startedBy: options.by }, bar.show);
+    const state = await batches.start({ ...ref, payouts: rows, lines, startedBy: options.by }, bar.show);
     if (!options.watch) return batchOutput(ref, state, checked);
     await watch(batches, ref, bar.show, withDeadline);
   } finally {

@@ -41,15 +41,19 @@ async function perform<Given extends unknown[]>(
   read: Reader<Given>,
   options: { isQuick?: boolean; onConnectionFailure?: OnConnectionFailure | undefined },
 ): Promise<void> {
+  const json = takeJson(given);
   const step = await read(...given);
   const { inSession } = await import('./session.ts');
-  await inSession(step, { json: isJson(given), ...options });
+  await inSession(step, { json, ...options });
 }
 
-/** The last argument of an action is its command. */
-function isJson(given: readonly unknown[]): boolean {
-  const command = given.at(-1);
-  return command instanceof Command && 'json' in command.opts();
+/** Takes `--json` out of the options, which are passed on. The last argument of an action is its command. */
+function takeJson(given: readonly unknown[]): boolean {
+  const last = given.at(-1);
+  if (!(last instanceof Command)) return false;
+  const isJson = 'json' in last.opts();
+  Reflect.deleteProperty(last.opts(), 'json');
+  return isJson;
 }
 
 /** Asks before `work` changes something in production, unless there is `--yes`. */

@@ -1,5 +1,7 @@
 /** Reads the files of arguments: payouts, the request of a receiving account, a policy of approvals. Everything in a file is validated before anything is done. */
 import { readFileSync } from 'node:fs';
+import { BatchFile } from '../../batch-file/batch-file.ts';
+import { BatchFileError } from '../../batch-file/rows.ts';
 import { InvalidPayoutRequestError, requireValid } from '../../client/invalid-request.ts';
 import { type ApprovalsFile, readApprovals } from '../../config/callers.ts';
 import { ConfigError } from '../../config/environment.ts';
@@ -11,8 +13,6 @@ import {
   checkReceivingAccount,
 } from '../../contract/receiving-account.ts';
 import { NotJsonError, readPlainJson } from '../../payments/exact-json.ts';
-import { BatchFile } from '../batch-file/batch-file.ts';
-import { BatchFileError } from '../batch-file/rows.ts';
 import { UsageError } from './output.ts';
 
 /** `-` is standard input. */

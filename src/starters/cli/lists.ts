@@ -1,9 +1,9 @@
 /** `list`: payouts by phase, outcome, application or attention flag, with the reasons of flags. And pages of any list. */
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { ListedPayout, PageRequest, PayoutFilter } from '../../client/lists.ts';
 import type { AttentionCode, AttentionOf } from '../../contract/attention-codes.ts';
 import { OUTCOMES, PHASES } from '../../contract/codes.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
+import type { ListedPayout, PageRequest, PayoutFilter } from '../../contract/lists.ts';
 import {
   describeFailingWorkflow,
   type FailingWorkflow,

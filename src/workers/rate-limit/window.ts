@@ -56,7 +56,9 @@ export class SendWindow {
   written(operation: string, nowMs: number): SentCall {
     this.pending -= 1;
     return this.insert({
-      ...{ operation, sentAtMs: nowMs, lateMs: undefined },
+      operation,
+      sentAtMs: nowMs,
+      lateMs: undefined,
       closesAtMs: nowMs + this.callTimeoutMs,
     });
   }
@@ -92,7 +94,9 @@ export class SendWindow {
    */
   addUnproven(nowMs: number, closesInMs: number): void {
     this.insert({
-      ...{ operation: INHERITED, sentAtMs: nowMs, lateMs: undefined },
+      operation: INHERITED,
+      sentAtMs: nowMs,
+      lateMs: undefined,
       closesAtMs: nowMs + closesInMs,
     });
   }

@@ -216,7 +216,14 @@ async function startPart(run: BatchRun, slice: Slice, payouts: AddRows['payouts'
   const { offset, count, digest } = slice;
   const startedBy = workflowInfo().memo?.['startedBy'];
   const part: PartRequest = {
-    ...{ environment, app, batchId, offset, count, digest, payouts, window },
+    environment,
+    app,
+    batchId,
+    offset,
+    count,
+    digest,
+    payouts,
+    window,
     ...(typeof startedBy === 'string' && { startedBy }),
   };
   try {

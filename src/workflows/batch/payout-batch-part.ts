@@ -168,7 +168,7 @@ function batchCalls(summary: string) {
 
 const MAX_STARTS_AT_ONCE = 100;
 
-export class PartRun {
+class PartRun {
   readonly request: PartRequest;
   readonly record: PartRecord;
   /** No batch takes the reports, so the part starts no more rows. */

@@ -77,7 +77,7 @@ async function untilDone(run: BatchRun): Promise<void> {
   run.show();
 }
 
-export function installBatchHandlers(run: BatchRun): void {
+function installBatchHandlers(run: BatchRun): void {
   setHandler(batchStateQuery, () => run.state());
   setHandler(addedRowsQuery, () => addedRows(run));
   onSignal(partReportSignal, (report) => {
@@ -117,7 +117,7 @@ function shapeProblem(_run: BatchRun, rows: Partial<AddRows> | undefined): strin
 }
 
 /** Signals the parts: each in turn may begin, and all stop starting payouts once the batch is canceled. */
-export async function signalParts(run: BatchRun): Promise<void> {
+async function signalParts(run: BatchRun): Promise<void> {
   const { record } = run;
   const open = record.slices.filter(({ held, report }) => held && !report?.ended);
   if (record.canceled)

@@ -8,7 +8,7 @@ import type { PayoutOrder } from '../../contract/provider-records.ts';
 import { identityMismatch, orderMismatch, quoteMismatches } from '../../domain/payout-order.ts';
 import { foundOrderIds, isTradeOf, type KnownOrder, type PayoutRecord } from '../../domain/payout-record.ts';
 import { polled } from '../shared/calls.ts';
-import { enterReview, markOutcomeUnknown, noteUnknownSend, type PayoutRun } from './run.ts';
+import type { PayoutRun } from './run.ts';
 
 /** Flags terms that differ from the quote (H13). An order of another payout is no answer to the create (H54). */
 export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQuote): void {
@@ -18,7 +18,7 @@ export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQu
       'ORDER_DIFFERS_FROM_REQUEST',
       `the answer to the create names an order that differs from the request: ${problem}`,
     );
-    markOutcomeUnknown(run, 'unanswered');
+    run.markOutcomeUnknown('unanswered');
     return;
   }
   for (const { code, message } of quoteMismatches(order, quote)) run.flag(code, message);
@@ -41,7 +41,7 @@ export async function adoptFound(
   const order = await readOrder(run, trade.orderId);
   if (!order) {
     run.flag('ORDER_NOT_COMPARED', `order ${trade.orderId} exists, but could not be read to compare it`);
-    noteUnknownSend(run, 'unanswered');
+    run.noteUnknownSend('unanswered');
     return false;
   }
   // A person named the order meanwhile.
@@ -53,9 +53,9 @@ export async function adoptFound(
     : (orderMismatch(order, run.request, run.settings.echo) ?? (quote && termsProblem(order, quote)));
   if (problem) {
     run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} was found and differs: ${problem}`);
-    noteUnknownSend(run, 'unanswered');
+    run.noteUnknownSend('unanswered');
     const why = `order ${order.orderId} was found under this partnerOrderId and differs: ${problem}`;
-    enterReview(run, why);
+    run.enterReview(why);
     return false;
   }
   run.unflag('ORDER_DIFFERS_FROM_REQUEST');
@@ -99,7 +99,7 @@ export function noteFound({ record }: PayoutRun, orderId: string): void {
 /** Undefined if there was no usable answer, or one about another order. */
 export async function readOrder(run: PayoutRun, orderId: string): Promise<PayoutOrder | undefined> {
   const calls = polled(run.calls, 'create', 'queries the order to compare it');
-  const order = await run.call(() => calls.fetchOrder(run.caller, orderId)).catch(() => undefined);
+  const order = await run.call(() => calls.fetchOrder(run.principal, orderId)).catch(() => undefined);
   if (order?.orderId !== orderId) return undefined;
   for (const found of run.record.foundOrders)
     if (found.orderId === orderId)

@@ -11,18 +11,7 @@ import {
 import { asked, causeOf, polled, untilAnswered } from '../shared/calls.ts';
 import { isDoubtfulStart, windowAfterOthers } from '../shared/run-facts.ts';
 import { adoptFound, isOrderReadable } from './adopt-order.ts';
-import {
-  confirmFirst,
-  enterReview,
-  NotCreated,
-  noteUnknownSend,
-  type PayoutRun,
-  query,
-  requote,
-  spread,
-  startOver,
-  waitForNotificationOrPoll,
-} from './run.ts';
+import { NotCreated, type PayoutRun, spread } from './run.ts';
 
 type NotFound = Confirmation & { exists: false };
 type Confirming = Creation & { stage: 'confirming' };
@@ -50,9 +39,9 @@ export async function findEarlierOrder(run: PayoutRun): Promise<void> {
   if (!isDoubtfulStart()) return;
   const { memo } = workflowInfo();
   flagRepeatedStops(run, memo?.['stops']);
-  confirmFirst(run, 'earlier-run');
+  run.confirmFirst('earlier-run');
   // The run that sent may be past retention by now, so a restart carries this fact in its memo.
-  if (memo?.['createSent'] === true) noteUnknownSend(run, 'earlier-run');
+  if (memo?.['createSent'] === true) run.noteUnknownSend('earlier-run');
   while (run.record.creation.stage === 'confirming' || run.record.creation.stage === 'review')
     await (run.record.creation.stage === 'review' ? review(run) : confirm(run));
 }
@@ -67,7 +56,7 @@ export async function confirm(run: PayoutRun): Promise<void> {
   const queriedAtMs = Date.now();
   // As urgent as a create, because a send of unknown outcome waits for the answer.
   const answer = await confirmOrder(run, untilAnswered(run.calls, 'create', SUMMARY));
-  if (answer?.earlierSend && creation.cause === 'earlier-run') noteUnknownSend(run, creation.cause);
+  if (answer?.earlierSend && creation.cause === 'earlier-run') run.noteUnknownSend(creation.cause);
   // After a Workflow Reset, the window may be one that an earlier run began before it sent again.
   if (answer) creation.untilMs = Math.max(creation.untilMs, windowAfterOthers(answer, run.settings));
   if (answer?.exists) {
@@ -79,12 +68,12 @@ export async function confirm(run: PayoutRun): Promise<void> {
   if (record.creation.stage !== 'confirming') return;
   // Only the answer to a query at its end closes the window. Without an answer, nothing is known.
   if (answer && queriedAtMs >= creation.untilMs) {
-    enterReview(run, whyReview(record, creation, answer));
+    run.enterReview(whyReview(record, creation, answer));
     return;
   }
   const pause = nextPauseMs(run, creation);
   creation.queries += 1;
-  await waitForNotificationOrPoll(run, pause, WAIT_SUMMARY);
+  await run.waitForNotificationOrPoll(pause, WAIT_SUMMARY);
 }
 
 function whyReview(record: PayoutRecord, { cause }: Confirming, answer: Confirmation): string {
@@ -105,7 +94,7 @@ function goOn(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtM
   // This run need not confirm again before it ends. After a Workflow Reset, another run may have sent since.
   if (!answer.earlierSend) run.cleared ??= { runId: answer.runId };
   if (!end) {
-    requote(run);
+    run.requote();
     return;
   }
   run.record.creation = { stage: 'quoting' };
@@ -172,7 +161,7 @@ export async function review(run: PayoutRun): Promise<void> {
   run.flag('NEEDS_REVIEW', `find out whether the order exists, then resolve: ${record.creation.reason}`);
   await run.continueAsNewWhenDue();
   const isOver = () => run.resolution !== undefined || record.creation.stage !== 'review';
-  if (!isOver()) await waitForNotificationOrPoll(run, spread(settings.pollMaxMs), WAIT_SUMMARY, isOver);
+  if (!isOver()) await run.waitForNotificationOrPoll(spread(settings.pollMaxMs), WAIT_SUMMARY, isOver);
   // The update itself has compared and adopted the order that a person named.
   if (record.creation.stage !== 'review') return;
   const { resolution } = run;
@@ -197,12 +186,12 @@ async function queryInReview(run: PayoutRun, resolution: PayoutRun['resolution']
   const unknown = orderUnknownTo(resolution, record);
   const readable = unknown === undefined ? await readableOrder(run, answer) : undefined;
   if (unknown !== undefined) {
-    enterReview(run, `order ${unknown} has appeared since the decision`);
+    run.enterReview(`order ${unknown} has appeared since the decision`);
   } else if (readable !== undefined) {
-    enterReview(run, `the order query still knows order ${readable}`);
+    run.enterReview(`the order query still knows order ${readable}`);
   } else if (answer && !answer.exists && queriedAtMs < windowAfterOthers(answer, settings)) {
     // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
-    enterReview(run, SENT_RECENTLY);
+    run.enterReview(SENT_RECENTLY);
   } else {
     carryOut(run, resolution, answer);
   }
@@ -244,7 +233,7 @@ function carryOut(
   }
   // Sent again only if the provider has just answered that no order exists.
   if (!answer || answer.exists) {
-    enterReview(run, NOT_SENT_AGAIN);
+    run.enterReview(NOT_SENT_AGAIN);
     return;
   }
   run.keep(made);
@@ -260,7 +249,7 @@ function sendAgain(run: PayoutRun, clearance: Clearance): void {
   run.cleared = clearance;
   run.record.trade = undefined;
   run.unflag('NEEDS_REVIEW', 'ORDER_NOT_FOUND');
-  if (run.record.unknownSend) startOver(run);
+  if (run.record.unknownSend) run.startOver();
   else run.record.creation = { stage: 'quoting' };
 }
 
@@ -269,10 +258,10 @@ type Calls = Pick<ReturnType<typeof polled>, 'confirmOrder'>;
 /** Undefined if there was no usable answer: the payout is flagged and queries again. `late` replaces a call that waits too long. */
 async function confirmOrder(run: PayoutRun, calls: Calls, late?: Calls): Promise<Confirmation | undefined> {
   const question = { key: run.tradeKey, workflowId: workflowInfo().workflowId, request: run.request };
-  const confirmBy = (by: Calls) => () => by.confirmOrder(run.caller, question);
+  const confirmBy = (by: Calls) => () => by.confirmOrder(run.principal, question);
   const queriedAtMs = Date.now();
   try {
-    const answer = await query(run, confirmBy(calls), late && confirmBy(late));
+    const answer = await run.query(confirmBy(calls), late && confirmBy(late));
     run.record.lastConfirmedAtMs = queriedAtMs;
     run.unflag('PROVIDER_NOT_ANSWERING');
     return answer;

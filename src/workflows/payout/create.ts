@@ -21,7 +21,7 @@ import { newerVersion, runFacts, startFacts } from '../shared/run-facts.ts';
 import { adoptCreated } from './adopt-order.ts';
 import { confirm, review } from './confirm.ts';
 import { lockLeftMs } from './quote.ts';
-import { confirmFirst, enterReview, markOutcomeUnknown, NotCreated, type PayoutRun, requote } from './run.ts';
+import { NotCreated, type PayoutRun } from './run.ts';
 import { noteCreate, noteOrder, showState } from './show-state.ts';
 
 const RESTARTS_BEFORE_FLAG = 3;
@@ -63,7 +63,7 @@ export async function sendCreate(run: PayoutRun, quote: AgreedQuote): Promise<vo
   run.endIfCanceled();
   const budget = lockBudget(lockLeftMs(run), run.settings.callTimeoutMs);
   if (!budget) {
-    requote(run);
+    run.requote();
     return;
   }
   run.enter('CREATING');
@@ -78,7 +78,7 @@ export async function sendCreate(run: PayoutRun, quote: AgreedQuote): Promise<vo
   else if (answer.kind === 'invalid') invalid(run, answer.message);
   else if (answer.kind === 'created') adoptCreated(run, answer.order, quote);
   else if (answer.kind === 'not-created') notCreated(run, answer);
-  else markOutcomeUnknown(run, 'unanswered');
+  else run.markOutcomeUnknown('unanswered');
 }
 
 async function sendOnce(
@@ -89,7 +89,7 @@ async function sendOnce(
   const summary = `create: pay ${formatMoney(quote.pay)} for ${formatMoney(quote.target)}`;
   try {
     return await run.call(() =>
-      once(run.calls, 'create', summary, budget.scheduleToStartMs).createPayout(run.caller, {
+      once(run.calls, 'create', summary, budget.scheduleToStartMs).createPayout(run.principal, {
         order: orderBody(run, quote),
         clientId: run.request.clientId,
         isApproved: run.request.approval !== 'none',
@@ -126,22 +126,27 @@ function mayHaveBeenSent(answer: CreateAnswer | { kind: 'unanswered' }): boolean
 
 /** Only the lock differs between the sends of a payout. */
 function orderBody(run: PayoutRun, quote: AgreedQuote) {
-  const { partnerOrderId, type, instructedAmount, originCurrency, targetCurrency } = run.request;
-  const { remittancePurposeCode, platform, receiver } = run.request;
+  const { request } = run;
   return {
-    partnerOrderId,
+    partnerOrderId: request.partnerOrderId,
     lockRateId: quote.lockRateId,
-    ...{ type, instructedAmount, originCurrency, targetCurrency, remittancePurposeCode, platform, receiver },
+    type: request.type,
+    instructedAmount: request.instructedAmount,
+    originCurrency: request.originCurrency,
+    targetCurrency: request.targetCurrency,
+    remittancePurposeCode: request.remittancePurposeCode,
+    platform: request.platform,
+    receiver: request.receiver,
   };
 }
 
 async function notSent(run: PayoutRun, cause: NothingSent['cause']): Promise<void> {
   if (cause === 'paused') await untilResumed(run);
   else if (cause === 'unapproved') run.requireApproval();
-  else if (cause === 'earlier-run' || cause === 'lost-run') confirmFirst(run, cause);
-  else if (cause === 'restored') markOutcomeUnknown(run, cause);
-  else if (cause === 'unreachable' || cause === 'too-late' || cause === 'unconfirmed') requote(run);
-  else markOutcomeUnknown(run, 'unanswered');
+  else if (cause === 'earlier-run' || cause === 'lost-run') run.confirmFirst(cause);
+  else if (cause === 'restored') run.markOutcomeUnknown(cause);
+  else if (cause === 'unreachable' || cause === 'too-late' || cause === 'unconfirmed') run.requote();
+  else run.markOutcomeUnknown('unanswered');
 }
 
 /** Waits while the application is paused. Then the quote counts if its lock is still valid. */
@@ -149,7 +154,7 @@ async function untilResumed(run: PayoutRun): Promise<void> {
   run.record.creation = { stage: 'quoting' };
   run.enter('PAUSED');
   showState(run);
-  const wait = () => checks.awaitResume(run.caller);
+  const wait = () => checks.awaitResume(run.principal);
   for (let isResumed = false; !isResumed; ) {
     isResumed = await (run.record.unknownSend ? wait() : run.cancellable(wait));
     // The clearance counts only in this run: the next one would have to confirm again.
@@ -159,11 +164,10 @@ async function untilResumed(run: PayoutRun): Promise<void> {
 
 /** A code alone proves nothing: the provider must also know no order after it (H230). */
 function notCreated(run: PayoutRun, { meaning, message }: CreateAnswer & { kind: 'not-created' }): void {
-  if (meaning === 'refused') confirmFirst(run, 'refused', { code: 'REFUSED_BY_PROVIDER', message });
-  else if (meaning === 'insufficient')
-    confirmFirst(run, 'refused', { code: 'INSUFFICIENT_BALANCE', message });
-  else if (meaning === 'lock-expired') confirmFirst(run, 'refused');
-  else markOutcomeUnknown(run, meaning === 'busy' || meaning === 'duplicate' ? meaning : 'unanswered');
+  if (meaning === 'refused') run.confirmFirst('refused', { code: 'REFUSED_BY_PROVIDER', message });
+  else if (meaning === 'insufficient') run.confirmFirst('refused', { code: 'INSUFFICIENT_BALANCE', message });
+  else if (meaning === 'lock-expired') run.confirmFirst('refused');
+  else run.markOutcomeUnknown(meaning === 'busy' || meaning === 'duplicate' ? meaning : 'unanswered');
 }
 
 /** Our own check refused the body. Nothing was sent. */
@@ -179,7 +183,7 @@ async function paceRestarts(run: PayoutRun): Promise<boolean> {
   const message = `the creation has started over ${restarts} times without an order`;
   if (restarts >= RESTARTS_BEFORE_FLAG) run.flag('CREATION_STARTS_OVER', message);
   if (restarts >= MAX_RESTARTS) {
-    enterReview(run, message);
+    run.enterReview(message);
     return false;
   }
   // The review or the confirmation is over: the state must not ask for a decision that was made.
@@ -200,11 +204,11 @@ async function endUnlessSent(run: PayoutRun, end: NotCreated): Promise<void> {
   if (end.isDecided) throw end;
   if (run.record.unknownSend) {
     const { code, message } = end.reason;
-    enterReview(run, `it would end ${code} (${message}), but a create of unknown outcome was sent`);
+    run.enterReview(`it would end ${code} (${message}), but a create of unknown outcome was sent`);
     return;
   }
-  const cause = await findEarlierSend(run.caller, runFacts(run.record.startedAtMs, run.cleared));
+  const cause = await findEarlierSend(run.principal, runFacts(run.record.startedAtMs, run.cleared));
   if (cause === null) throw end;
-  if (cause === 'restored') markOutcomeUnknown(run, cause);
-  else confirmFirst(run, cause);
+  if (cause === 'restored') run.markOutcomeUnknown(cause);
+  else run.confirmFirst(cause);
 }

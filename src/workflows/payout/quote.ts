@@ -80,14 +80,14 @@ async function pauseAfterRefusal(run: PayoutRun, message: string): Promise<void>
 }
 
 /** The activity checks the account too, which rarely takes a call. */
-function requestQuote({ request, caller, calls, record }: PayoutRun): Promise<QuoteAnswer> {
+function requestQuote({ request, principal, calls, record }: PayoutRun): Promise<QuoteAnswer> {
   const { clientId, instructedAmount, originCurrency, targetCurrency, payerId, type } = request;
   const summary = `checks the account and quotes ${formatMoney(instructedAmount)}, ${originCurrency} to ${targetCurrency}`;
   const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };
   // For a worker whose clock is behind, a lock begins when its quote is scheduled. If a new quote waited its turn again, its
   // lock would seem to be over, too.
   const urgency = record.creationRestarts > 0 ? 'ending' : 'beginning';
-  return untilAnswered(calls, urgency, summary).quoteForClient(caller, clientId, wanted);
+  return untilAnswered(calls, urgency, summary).quoteForClient(principal, clientId, wanted);
 }
 
 /**

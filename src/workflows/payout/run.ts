@@ -50,6 +50,16 @@ export class NotCreated extends Error {
   }
 }
 
+const FIRST_HINT_WAIT_MS = 1_000;
+/** Spreads the polls of payouts that started together. */
+const JITTER = 0.2;
+
+export type LearnedBy = 'notification' | 'poll';
+
+export function spread(ms: number): number {
+  return Math.round(ms * (1 + JITTER * (Math.random() - 0.5)));
+}
+
 export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code']> {
   readonly record: PayoutRecord;
   readonly publisher: Publisher;
@@ -202,96 +212,82 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     const onTarget = makeContinueAsNewFunc<Next>({ initialVersioningBehavior: 'AUTO_UPGRADE' });
     await onTarget(this.started, { request, settings, record });
   }
-}
 
-/** A create that this run or an earlier one sent may have created the order. */
-export function markOutcomeUnknown(run: PayoutRun, cause: UnknownCause): void {
-  noteUnknownSend(run, cause);
-  confirmFirst(run, cause);
-}
-
-export function noteUnknownSend(run: PayoutRun, cause: UnknownCause): void {
-  // The memo outlives the run: a follow-up reads it, and so does a run that reconciliation starts.
-  if (!run.record.unknownSend) upsertMemo({ createSent: true });
-  run.record.unknownSend ??= { cause, sinceMs: Date.now() };
-  run.dropCancel();
-}
-
-/** The confirmation window begins when the create's deadline ends: until then it may still be on its way (H6). */
-export function confirmFirst({ record, settings }: PayoutRun, cause: UnknownCause, end?: Reason): void {
-  const untilMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
-  record.creation = { stage: 'confirming', cause, untilMs, queries: 0, end };
-}
-
-export function enterReview({ record }: PayoutRun, reason: string): void {
-  record.creation = { stage: 'review', reason };
-}
-
-/** The create certainly created nothing: starts over with a new quote, within the same limits. */
-export function requote(run: PayoutRun): void {
-  run.record.quote = undefined;
-  startOver(run);
-}
-
-/** The next step is a quote, or the send itself if the lock is still valid. */
-export function startOver({ record }: PayoutRun): void {
-  record.creationRestarts += 1;
-  record.creation = { stage: 'quoting' };
-}
-
-const FIRST_HINT_WAIT_MS = 1_000;
-/** Spreads the polls of payouts that started together. */
-const JITTER = 0.2;
-
-export type LearnedBy = 'notification' | 'poll';
-
-export function spread(ms: number): number {
-  return Math.round(ms * (1 + JITTER * (Math.random() - 0.5)));
-}
-
-/**
- * When to query the provider next: after a notification, after a `poll` update, or when the poll timer fires. A notification
- * may be forged, so each one that did not reveal a final status doubles the wait before the next one counts. Waits until
- * there is a reason to query, `ms` have passed, or `also` holds.
- */
-export async function waitForNotificationOrPoll(
-  run: PayoutRun,
-  ms: number,
-  summary: string,
-  also: () => boolean = () => false,
-): Promise<LearnedBy> {
-  const { record } = run;
-  const pollAtMs = Date.now() + ms;
-  const isWoken = () => run.pollRequested || also();
-  while (Date.now() < pollAtMs && !isWoken()) {
-    if (record.hinted && Date.now() >= record.hintAllowedAtMs) return 'notification';
-    const wasHinted = record.hinted;
-    const untilMs = wasHinted ? Math.min(pollAtMs, record.hintAllowedAtMs) : pollAtMs;
-    await run.rest(untilMs - Date.now(), summary, () => isWoken() || record.hinted !== wasHinted);
+  /** A create that this run or an earlier one sent may have created the order. */
+  markOutcomeUnknown(cause: UnknownCause): void {
+    this.noteUnknownSend(cause);
+    this.confirmFirst(cause);
   }
-  return record.hinted ? 'notification' : 'poll';
-}
 
-/**
- * One query about the order. It answers every earlier notification; a notification during it leads to another query. If
- * given, `urgently` replaces a query that waits too long, so that payouts of a busy application keep polling.
- */
-export async function query<T>(
-  run: PayoutRun,
-  work: () => Promise<T>,
-  urgently?: () => Promise<T>,
-): Promise<T> {
-  const { record, settings } = run;
-  if (record.hinted) {
-    const waitMs = Math.min(settings.pollFirstMs, FIRST_HINT_WAIT_MS * 2 ** record.hintedQueries);
-    record.hintAllowedAtMs = Date.now() + waitMs;
-    record.hintedQueries += 1;
+  noteUnknownSend(cause: UnknownCause): void {
+    // The memo outlives the run: a follow-up reads it, and so does a run that reconciliation starts.
+    if (!this.record.unknownSend) upsertMemo({ createSent: true });
+    this.record.unknownSend ??= { cause, sinceMs: Date.now() };
+    this.dropCancel();
   }
-  record.hinted = false;
-  run.pollRequested = false;
-  try {
-    return await run.call(work, urgently);
-  } finally {
-    record.queries += 1;
+
+  /** The confirmation window begins when the create's deadline ends: until then it may still be on its way (H6). */
+  confirmFirst(cause: UnknownCause, end?: Reason): void {
+    const { record, settings } = this;
+    const untilMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
+    record.creation = { stage: 'confirming', cause, untilMs, queries: 0, end };
+  }
+
+  enterReview(reason: string): void {
+    this.record.creation = { stage: 'review', reason };
+  }
+
+  /** The create certainly created nothing: starts over with a new quote, within the same limits. */
+  requote(): void {
+    this.record.quote = undefined;
+    this.startOver();
+  }
+
+  /** The next step is a quote, or the send itself if the lock is still valid. */
+  startOver(): void {
+    this.record.creationRestarts += 1;
+    this.record.creation = { stage: 'quoting' };
+  }
+
+  /**
+   * When to query the provider next: after a notification, after a `poll` update, or when the poll timer fires. A notification
+   * may be forged, so each one that did not reveal a final status doubles the wait before the next one counts. Waits until
+   * there is a reason to query, `ms` have passed, or `also` holds.
+   */
+  async waitForNotificationOrPoll(
+    ms: number,
+    summary: string,
+    also: () => boolean = () => false,
+  ): Promise<LearnedBy> {
+    const { record } = this;
+    const pollAtMs = Date.now() + ms;
+    const isWoken = () => this.pollRequested || also();
+    while (Date.now() < pollAtMs && !isWoken()) {
+      if (record.hinted && Date.now() >= record.hintAllowedAtMs) return 'notification';
+      const wasHinted = record.hinted;
+      const untilMs = wasHinted ? Math.min(pollAtMs, record.hintAllowedAtMs) : pollAtMs;
+      await this.rest(untilMs - Date.now(), summary, () => isWoken() || record.hinted !== wasHinted);
+    }
+    return record.hinted ? 'notification' : 'poll';
+  }
+
+  /**
+   * One query about the order. It answers every earlier notification; a notification during it leads to another query. If
+   * given, `urgently` replaces a query that waits too long, so that payouts of a busy application keep polling.
+   */
+  async query<T>(work: () => Promise<T>, urgently?: () => Promise<T>): Promise<T> {
+    const { record, settings } = this;
+    if (record.hinted) {
+      const waitMs = Math.min(settings.pollFirstMs, FIRST_HINT_WAIT_MS * 2 ** record.hintedQueries);
+      record.hintAllowedAtMs = Date.now() + waitMs;
+      record.hintedQueries += 1;
+    }
+    record.hinted = false;
+    this.pollRequested = false;
+    try {
+      return await this.call(work, urgently);
+    } finally {
+      record.queries += 1;
+    }
   }
 }

@@ -19,18 +19,10 @@ import {
 } from '../../domain/payout-trade.ts';
 import { causeOf, polled, refusalIn, type Urgency } from '../shared/calls.ts';
 import { isOrderReadable, noteFound, readOrder } from './adopt-order.ts';
-import {
-  enterReview,
-  type LearnedBy,
-  noteUnknownSend,
-  type PayoutRun,
-  query,
-  spread,
-  waitForNotificationOrPoll,
-} from './run.ts';
+import { type LearnedBy, type PayoutRun, spread } from './run.ts';
 import { notePoll } from './show-state.ts';
 
-export type FinalTrade = KnownTrade & { status: FinalStatus; learnedBy: LearnedBy };
+type FinalTrade = KnownTrade & { status: FinalStatus; learnedBy: LearnedBy };
 
 /**
  * Returns the trade once its status is final; there is no time limit. Undefined if the provider no longer knows the
@@ -40,8 +32,7 @@ export async function trackToFinal(run: PayoutRun, created: KnownOrder): Promise
   const { record } = run;
   let order = created;
   while (record.creation.stage === 'created') {
-    const learnedBy = await waitForNotificationOrPoll(
-      run,
+    const learnedBy = await run.waitForNotificationOrPoll(
       nextPollMs(run),
       'polls if no notification arrives',
     );
@@ -75,17 +66,17 @@ const TRADE_FLAGS: Attention['code'][] = [
 ];
 
 /** The order that the payout tracks, its trade, and the detail if it was fetched. */
-export type KnownTrade = TradeAnswer & { order: KnownOrder; trade: TradeResult };
+type KnownTrade = TradeAnswer & { order: KnownOrder; trade: TradeResult };
 
 /** Undefined if there was no usable answer: the poll timer leads to the next query. */
-export async function queryTrade(
+async function queryTrade(
   run: PayoutRun,
   order: KnownOrder,
   because: LearnedBy,
 ): Promise<KnownTrade | undefined> {
   const queryWith = (urgency: Urgency) => () => {
     const calls = polled(run.calls, urgency, `queries the trade and its detail (${because})`);
-    return calls.fetchTradeWithDetail(run.caller, run.tradeKey);
+    return calls.fetchTradeWithDetail(run.principal, run.tradeKey);
   };
   notePoll(run, because);
   let answer: TradeAnswer;
@@ -93,8 +84,8 @@ export async function queryTrade(
   const queriedAtMs = Date.now();
   try {
     answer = await (because === 'notification'
-      ? query(run, queryWith('ending'))
-      : query(run, queryWith('poll'), queryWith('latePoll')));
+      ? run.query(queryWith('ending'))
+      : run.query(queryWith('poll'), queryWith('latePoll')));
   } catch (error) {
     flagUnanswered(run, error);
     return undefined;
@@ -186,8 +177,8 @@ async function notFound(run: PayoutRun, { orderId }: KnownOrder, queriedAtMs: nu
 }
 
 function reviewMissing(run: PayoutRun, why: string): void {
-  noteUnknownSend(run, 'unanswered');
-  enterReview(run, why);
+  run.noteUnknownSend('unanswered');
+  run.enterReview(why);
 }
 
 /**
@@ -239,7 +230,7 @@ function debitsAreConfirmed(run: PayoutRun, odd: Attention[]): boolean {
 async function fetchDetail(run: PayoutRun): Promise<TradeDetail | null> {
   const calls = polled(run.calls, 'ending', 'fetches the detail');
   try {
-    return await run.call(() => calls.fetchTradeDetail(run.caller, run.tradeKey));
+    return await run.call(() => calls.fetchTradeDetail(run.principal, run.tradeKey));
   } catch {
     return null;
   }

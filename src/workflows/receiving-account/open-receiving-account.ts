@@ -64,7 +64,7 @@ async function openUnlessCanceled(run: OpeningRun): Promise<ReceivingAccountResu
 }
 
 async function endCanceled(run: OpeningRun): Promise<ReceivingAccountResult> {
-  const cause = await findEarlierSend(run.caller, runFacts(run.record.startedAtMs));
+  const cause = await findEarlierSend(run.principal, runFacts(run.record.startedAtMs));
   const confirmed = cause ? await confirmOpening(run, earlierSend(cause)) : undefined;
   if (confirmed && 'result' in confirmed) return confirmed.result;
   return run.notOpened({ code: 'CANCELLED', message: 'canceled before the account was requested' });
@@ -74,7 +74,7 @@ async function endCanceled(run: OpeningRun): Promise<ReceivingAccountResult> {
 async function untilResumed(run: OpeningRun): Promise<void> {
   run.enter('PAUSED');
   const wait = async () => {
-    while (!(await checks.awaitResume(run.caller)));
+    while (!(await checks.awaitResume(run.principal)));
   };
   await (run.record.unknownSends === 0 ? wait() : CancellationScope.nonCancellable(wait));
 }
@@ -96,7 +96,7 @@ async function open(run: OpeningRun): Promise<ReceivingAccountResult> {
   }
 }
 
-export function installOpeningHandlers(run: OpeningRun): void {
+function installOpeningHandlers(run: OpeningRun): void {
   setHandler(receivingAccountStateQuery, () => run.state);
   onUpdate(run, resolveReceivingAccountUpdate, shielded(resolve), resolveProblem);
 }
@@ -147,9 +147,9 @@ async function checkedAccount(run: OpeningRun, accountId: string): Promise<Recor
     work().catch(() => {
       throw notAccepted('the provider does not answer queries about this account now');
     });
-  const record = await read(() => calls.fetchReceivingDetail(run.caller, accountId));
+  const record = await read(() => calls.fetchReceivingDetail(run.principal, accountId));
   if (!record) throw notAccepted('the provider knows no such account');
-  const listed = await read(() => calls.listReceivingAccounts(run.caller, run.accountKey));
+  const listed = await read(() => calls.listReceivingAccounts(run.principal, run.accountKey));
   const account = { accountId, record, listed: listed ?? undefined, before: run.record.before };
   const problem = accountMismatch(run.request, account);
   if (problem) throw notAccepted(`this is not the account that was requested: ${problem}`);

@@ -25,7 +25,7 @@ import { runFacts, windowAfterOthers } from '../shared/run-facts.ts';
 import type { OpeningRun } from './opening-run.ts';
 
 /** It is unknown whether the account was opened. */
-export interface UnknownOutcome {
+interface UnknownOutcome {
   /**
    * `unknown`: the request may have been sent, and no trustworthy answer came.
    * `busy`: the provider says that it did not serve the request.
@@ -49,7 +49,7 @@ export async function listBefore(run: OpeningRun): Promise<void> {
   run.enter('CHECKING');
   const calls = untilAnswered(run.calls, 'account', 'lists the accounts');
   const listed = await run
-    .call(() => calls.listReceivingAccounts(run.caller, run.accountKey))
+    .call(() => calls.listReceivingAccounts(run.principal, run.accountKey))
     .catch(unknownList);
   run.record.before = listed ?? undefined;
   run.record.listed = run.record.before;
@@ -129,7 +129,7 @@ async function sendOnce(
   const open = { request, ...runFacts(run.record.startedAtMs, cleared), sendWithinMs: withinMs };
   const calls = once(run.calls, 'account', `requests a receiving account in ${request.currency}`);
   try {
-    return await run.call(() => calls.openReceivingAccount(run.caller, open));
+    return await run.call(() => calls.openReceivingAccount(run.principal, open));
   } catch (error) {
     // The request may have been sent: a failure never proves that no account was opened.
     const cause = activityCause(error);
@@ -268,7 +268,7 @@ async function confirmAccount(
   const { workflowId } = workflowInfo();
   const { startedAtMs } = run.record;
   const answer = await run
-    .call(() => calls.confirmAccount(run.caller, { ...run.accountKey, workflowId, startedAtMs }))
+    .call(() => calls.confirmAccount(run.principal, { ...run.accountKey, workflowId, startedAtMs }))
     .catch(unclearedAnswer);
   noteListed(run.record, answer.listed);
   return answer;

@@ -123,7 +123,7 @@ async function nextCheck(
 async function check(followUp: FollowUp, plan: FollowUpPlan, reason: string): Promise<void> {
   const { request, record } = followUp;
   const { app, openId, clientId, partnerOrderId } = request;
-  const caller = { environment: plan.environment, app, openId };
+  const principal = { environment: plan.environment, app, openId };
   const summary = `checks for returned money (${reason})`;
   // The answer may reach the workflow late. What it says holds for the time of its query.
   const queriedAtMs = Date.now();
@@ -131,7 +131,7 @@ async function check(followUp: FollowUp, plan: FollowUpPlan, reason: string): Pr
   const calls = followUpCalls({ ...plan, onBehalfOf: clientId }, summary, timeoutMs);
   record.hinted = false;
   try {
-    const detail = await calls.fetchTradeDetail(caller, { clientId, partnerOrderId });
+    const detail = await calls.fetchTradeDetail(principal, { clientId, partnerOrderId });
     recordDetail(followUp, detail, queriedAtMs);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;

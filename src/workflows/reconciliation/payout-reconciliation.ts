@@ -72,8 +72,15 @@ class Run {
   constructor(environment: string, { failing, nextBeforeMs }: FailingSearch) {
     this.environment = environment;
     this.report = {
-      ...{ restarted: 0, waiting: 0, followUpsStarted: 0, notReconciled: [], unresolved: [] },
-      ...{ failing, failingBeforeMs: nextBeforeMs, seenUntilMs: 0, sweptUntilMs: 0 },
+      restarted: 0,
+      waiting: 0,
+      followUpsStarted: 0,
+      notReconciled: [],
+      unresolved: [],
+      failing,
+      failingBeforeMs: nextBeforeMs,
+      seenUntilMs: 0,
+      sweptUntilMs: 0,
     };
   }
 

@@ -14,7 +14,7 @@ import type { batchChecks } from '../../activities/batch/batch-activities.ts';
 import type { RunFacts } from '../../activities/payout/send-once.ts';
 import type { reconcileActivities } from '../../activities/reconciliation/reconcile-activities.ts';
 import type { reportActivities } from '../../activities/reconciliation/report-activities.ts';
-import type { Caller } from '../../activities/shared/execution.ts';
+import type { Principal } from '../../activities/shared/execution.ts';
 import type { pauseActivities } from '../../activities/shared/lease-looks.ts';
 import type { preparation, TokenPlan } from '../../activities/shared/preparation.ts';
 import type { ProviderActivities } from '../../activities/shared/provider-activities.ts';
@@ -30,7 +30,13 @@ const NON_RETRYABLE = ['ILLEGAL_PARAMETER', 'INVALID_REQUEST'];
 /** Every error of a read except RATE_LIMITED: the payout's own loop decides when to ask again. */
 const ALL_BUT_RATE_LIMITED = [
   ...NON_RETRYABLE,
-  ...['SYSTEM_ERROR', 'UNAUTHORIZED', 'UNAVAILABLE', 'MALFORMED_ANSWER', 'AMBIGUOUS', 'REFUSED', 'NOT_SENT'],
+  'SYSTEM_ERROR',
+  'UNAUTHORIZED',
+  'UNAVAILABLE',
+  'MALFORMED_ANSWER',
+  'AMBIGUOUS',
+  'REFUSED',
+  'NOT_SENT',
   'ORDER_NOT_EXIST',
 ];
 
@@ -48,7 +54,7 @@ export const UNTIL_TEMPORAL_ANSWERS: RetryPolicy = {
 const NO_RETRY: RetryPolicy = { maximumAttempts: 1 };
 
 /** Which of an application's calls goes first, 1 before 5. Temporal has no other levels. */
-export const PRIORITY = {
+const PRIORITY = {
   /** A lock is running out, or it is unknown whether money moved. */
   create: 1,
   /** The end of the payout is one or two calls away, or the payout quotes again. */
@@ -104,12 +110,12 @@ const MAX_QUESTIONS = 10;
  * them would not replay after a reset. The run must end in the workflow task in which it gets null.
  */
 export async function findEarlierSend(
-  caller: Caller,
+  principal: Principal,
   facts: RunFacts,
 ): ReturnType<typeof checks.findEarlierSend> {
   for (let left = MAX_QUESTIONS; left > 0; left -= 1) {
     const askedAtMs = Date.now();
-    const doubt = await checks.findEarlierSend(caller, facts);
+    const doubt = await checks.findEarlierSend(principal, facts);
     if (doubt !== null || Date.now() - askedAtMs < ANSWER_HOLDS_MS) return doubt;
   }
   // The workers are slow. A confirmation answers the question, too.

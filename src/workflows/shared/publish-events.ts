@@ -25,7 +25,7 @@ import { isoTime } from '../../domain/time.ts';
 import { UNTIL_TEMPORAL_ANSWERS } from './calls.ts';
 
 /** Where the events belong, and which types an endpoint wants. Without types, nothing is recorded. */
-export interface EventPlan {
+interface EventPlan {
   environment: string;
   app: string;
   eventTypes?: readonly EventType[] | undefined;

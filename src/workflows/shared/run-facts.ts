@@ -8,7 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunFacts } from '../../activities/payout/send-once.ts';
-import type { Caller, StartFacts } from '../../activities/shared/execution.ts';
+import type { Principal, StartFacts } from '../../activities/shared/execution.ts';
 import type { Prepared } from '../../activities/shared/preparation.ts';
 import type { Clearance, PayoutSettings } from '../../domain/payout-record.ts';
 import { flagged, unflagged } from './attention.ts';
@@ -105,7 +105,7 @@ export abstract class RequestRun<
     if (unknown !== undefined) throw newerVersion(unknown);
   }
 
-  get caller(): Caller {
+  get principal(): Principal {
     return { environment: this.settings.environment, app: this.request.app, openId: this.request.openId };
   }
 

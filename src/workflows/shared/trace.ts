@@ -17,13 +17,13 @@ import {
 import { runContext, type TraceParent, traceIdOf, traceIn, withTrace } from '../../observability/trace.ts';
 
 /** The span of a run, which began in the trace of `parent`. */
-export interface RunSpan {
+interface RunSpan {
   parent: TraceParent;
   endMs: number;
 }
 
 /** A message that the workflow has received. `run`: the context of the run, if it has one. */
-export interface MessageSpan {
+interface MessageSpan {
   name: string;
   sender: TraceParent;
   run?: TraceParent | undefined;
@@ -41,7 +41,11 @@ export interface TraceSinks extends Sinks {
  * of their start.
  */
 const OWN_TRACES: readonly string[] = [
-  ...['callerAllowance', 'eventDelivery', 'payoutBatchPart', 'rateLimitLease', 'tokenRenewal'],
+  'callerAllowance',
+  'eventDelivery',
+  'payoutBatchPart',
+  'rateLimitLease',
+  'tokenRenewal',
 ];
 
 const { payoutsTrace } = proxySinks<TraceSinks>();

@@ -106,7 +106,7 @@ type Outcome = { grant: Grant } | { error: unknown };
 const REFUSED_PAUSE_MS = 60_000;
 
 /** Returns once the token is renewed or refused, a new authorization replaces it, or the run has to continue as new. */
-export async function renewOnce(run: RenewalRun): Promise<void> {
+async function renewOnce(run: RenewalRun): Promise<void> {
   const { generation } = run.record;
   const isObsolete = () => run.record.generation !== generation || run.stopped;
   const scope = new CancellationScope();

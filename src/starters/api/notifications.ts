@@ -2,10 +2,15 @@
  * `POST /v1/notifications/{app}`: limits the size, verifies the raw bytes, parses, limits unverified senders, signals the
  * payout, responds.
  */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Receipt } from '../../config/api-config.ts';
 import type { Callers } from '../../config/callers.ts';
 import { appName } from '../../contract/fields.ts';
+import { type EventLogger, logEvent } from '../../domain/telemetry.ts';
+import { FloodGate } from '../../http/log.ts';
+import { problemFor, requireNoAppInQuery } from '../../http/problems.ts';
 import { eventLogger } from '../../observability/log.ts';
 import {
   type NotificationFields,
@@ -16,13 +21,8 @@ import {
 import type { Clock } from '../../runtime/runtime.ts';
 import { networkOf, TokenBuckets } from '../../runtime/token-buckets.ts';
 import { Problem, tooManyRequests, unavailable } from '../../service/problem.ts';
-import { requireNoAppInQuery } from './bodies.ts';
-import { problemFor } from './error-mapping.ts';
-import { FloodGate } from './flood-gate.ts';
-import type { ApiMetrics, NotificationResult } from './metrics.ts';
-import type { Received, Receiver } from './receiver.ts';
-import { RefusedNotifications } from './refused-notifications.ts';
-import { TooManySignalsError } from './signal-coalescer.ts';
+import type { ApiMetrics, NotificationResult } from './monitoring.ts';
+import { type Received, type Receiver, TooManySignalsError } from './receiver.ts';
 
 /** The unverified notifications of each address. A provider with a limit of 20 calls per second sends fewer. */
 const UNVERIFIED = { burst: 1_000, refillMs: 10 };
@@ -43,7 +43,44 @@ interface Counters {
   senders: TokenBuckets;
 }
 
+const id = (description: string) => z.string().optional().describe(description);
+
+/** The spellings of the specification. PAYMENTS_NOTIFICATION_FIELDS names others. */
+const notificationBody = z
+  .looseObject({
+    orderId: id("the provider's id of the order; also order_id"),
+    partnerOrderId: id('the id that the create named; also partner_order_id, outOrderId and out_order_id'),
+    status: id('the status. It decides nothing: the payout queries the provider'),
+  })
+  .describe(
+    'At least one id is required: at the top, in `data`, in `receiver` or in `data.receiver`. `PAYMENTS_NOTIFICATION_FIELDS` names other places. All other fields are ignored',
+  );
+
+const taken = z.strictObject({ received: z.enum(['delivered', 'ended', 'unknown']) });
+
 type NotificationRequest = FastifyRequest<{ Params: { app: string } }>;
+
+const NOTIFICATION_SCHEMA = {
+  summary:
+    'Receive a notification of the provider. Verified by the configured scheme. The content type does not matter',
+  body: notificationBody,
+  responses: {
+    202: {
+      description:
+        'delivered, or kept for two minutes until its payout is known. `PAYMENTS_NOTIFICATION_RECEIPT` replaces this response',
+      schema: taken,
+    },
+  },
+  problems: {
+    400: 'no notification, or the query names an application',
+    401: 'not verified',
+    404: 'not a valid application name',
+    408: 'the request did not arrive within 10 s',
+    413: 'the body exceeds 64 KiB',
+    429: 'too many from this address, or about this order',
+    503: 'send it again',
+  },
+};
 
 const RESULTS: Record<number, NotificationResult> = {
   400: 'unusable',
@@ -75,7 +112,9 @@ export function notificationRoute(server: FastifyInstance, parts: NotificationPa
       parts.metrics.countNotification(RESULTS[status] ?? 'not_taken');
       refused.count(params.app, message);
     });
-    scope.post<{ Params: { app: string } }>('/v1/notifications/:app', async (request, reply) => {
+    scope.setValidatorCompiler(() => () => true);
+    const path = '/v1/notifications/:app';
+    scope.post<{ Params: { app: string } }>(path, { schema: NOTIFICATION_SCHEMA }, async (request, reply) => {
       const received = await receive(parts, { unmatched, senders }, request);
       parts.metrics.countNotification(received);
       const { status, type, body } = parts.receipt ?? {
@@ -125,5 +164,82 @@ function parse(rawBody: Buffer, fields: NotificationFields) {
   } catch (error) {
     if (error instanceof NotificationFormatError) throw new Problem('notification-unusable', error.message);
     throw error;
+  }
+}
+
+const INTERVAL_MS = 60_000;
+/** Of all applications that no key names: the sender chooses the path. */
+const OTHER = 'other';
+
+interface Interval {
+  sinceMs: number;
+  counts: Map<string, number>;
+  cancel: () => void;
+}
+
+interface RefusedParts {
+  log: EventLogger;
+  clock: Clock;
+  callers: Pick<Callers, 'keys'>;
+}
+
+/**
+ * Logs refused notifications as counts: at most one line per minute and application, because anybody can send them. A line
+ * has nothing of a notification: the reasons are our own words, and applications are those of the configuration.
+ */
+class RefusedNotifications {
+  private readonly parts: RefusedParts;
+  private readonly intervals = new Map<string, Interval>();
+
+  constructor(parts: RefusedParts) {
+    this.parts = parts;
+  }
+
+  /**
+   * The first notification of an application leaves a line at once; the others are counted up to the end of the minute.
+   * `reason` must come from a small set, and contain no input.
+   */
+  count(app: string, reason: string): void {
+    const name = this.isKnown(app) ? app : OTHER;
+    const running = this.intervals.get(name);
+    const counts = running?.counts ?? new Map<string, number>();
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    if (!running) this.write(name, { sinceMs: this.parts.clock.wallMs(), counts });
+  }
+
+  /** Writes the counts that are left. */
+  close(): void {
+    for (const [name, { sinceMs, counts, cancel }] of this.intervals) {
+      cancel();
+      this.log(name, sinceMs, counts);
+    }
+    this.intervals.clear();
+  }
+
+  /** Writes a line, and counts for the next one. */
+  private write(name: string, { sinceMs, counts }: Pick<Interval, 'sinceMs' | 'counts'>): void {
+    this.log(name, sinceMs, counts);
+    const { clock } = this.parts;
+    const next = { sinceMs: clock.wallMs(), counts: new Map<string, number>() };
+    const end = () => {
+      this.intervals.delete(name);
+      if (next.counts.size > 0) this.write(name, next);
+    };
+    this.intervals.set(name, { ...next, cancel: clock.after(INTERVAL_MS, end) });
+  }
+
+  private log(app: string, sinceMs: number, counts: ReadonlyMap<string, number>): void {
+    if (counts.size === 0) return;
+    const since = new Date(sinceMs).toISOString();
+    logEvent(this.parts.log, 'notifications.refused', { app, since, counts: Object.fromEntries(counts) });
+  }
+
+  private isKnown(app: string): boolean {
+    return (
+      app === 'default' ||
+      this.parts.callers.keys.some(
+        ({ caller }) => caller.applications !== 'any' && caller.applications.includes(app),
+      )
+    );
   }
 }

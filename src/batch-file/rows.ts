@@ -1,7 +1,7 @@
 /** Decodes a batch file, and reads the rows of NDJSON and of a JSON array. Rejects what two parsers may read differently. */
 import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
-import { NotJsonError, readPlainJson } from '../../payments/exact-json.ts';
+import { NotJsonError, readPlainJson } from '../payments/exact-json.ts';
 
 /** A row of a batch file. */
 export interface FileRow {

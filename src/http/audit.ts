@@ -1,13 +1,12 @@
 /** The audit trail: one line for each request of an operation, also for those that are refused. */
 import { appendFileSync } from 'node:fs';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import type { Verb } from '../../config/callers.ts';
-import { batchId } from '../../contract/batch.ts';
-import { appName, ownId } from '../../contract/fields.ts';
-import { isJsonObject } from '../../payments/exact-json.ts';
-import { authenticatedCaller } from './callers.ts';
-import { causesOf } from './causes.ts';
-import { FloodGate } from './flood-gate.ts';
+import type { Verb } from '../config/callers.ts';
+import { batchId } from '../contract/batch.ts';
+import { appName, ownId } from '../contract/fields.ts';
+import { isJsonObject } from '../payments/exact-json.ts';
+import { authenticatedCaller } from './authentication.ts';
+import { causesOf, FloodGate } from './log.ts';
 
 /** Ids that are logged: only valid ones, so that no other text gets into the log. */
 const IDS = { partnerOrderId: ownId(), batchId, requestId: ownId() };

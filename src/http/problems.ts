@@ -3,14 +3,12 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ProblemDocument } from '../../contract/problems.ts';
-import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems.ts';
-import { Problem, problemOf } from '../../service/problem.ts';
-import { CallerGoneError } from '../../service/waits.ts';
 import { BatchFileError } from '../batch-file/rows.ts';
-import { causesOf } from './causes.ts';
-import { FloodGate } from './flood-gate.ts';
-import { routeOf } from './metrics.ts';
+import { PROBLEMS, type ProblemDocument, type ProblemKind, problemType } from '../contract/problems.ts';
+import { isJsonObject } from '../payments/exact-json.ts';
+import { Problem, problemOf } from '../service/problem.ts';
+import { CallerGoneError } from '../service/waits.ts';
+import { causesOf, FloodGate } from './log.ts';
 
 const REQUEST_ID = 'x-request-id';
 
@@ -124,4 +122,15 @@ function send(reply: FastifyReply, problem: Problem): FastifyReply {
 function statusOf(error: unknown): number {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
   return typeof status === 'number' && status >= 400 && status <= 599 ? status : 500;
+}
+
+/** In OpenAPI notation; `none` if no route matches. */
+export function routeOf({ routeOptions: { url } }: FastifyRequest): string {
+  return url?.replaceAll(/:(\w+)/g, '{$1}') ?? 'none';
+}
+
+/** The path names the application: throws a 400 if the query does, too. */
+export function requireNoAppInQuery({ query }: FastifyRequest): void {
+  if (isJsonObject(query) && Object.hasOwn(query, 'app'))
+    throw new Problem('ambiguous-request', 'the path names the application: the query must not contain app');
 }

@@ -1,0 +1,220 @@
+/** Who sends a request: finds the caller of a bearer key, and limits the requests of callers and of unknown keys. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import { type Caller, type Callers, TEST_CALLER } from '../config/callers.ts';
+import { ConfigError } from '../config/environment.ts';
+import { bearerKey, findKey, type HashedKey } from '../config/keys.ts';
+import type { Clock } from '../runtime/runtime.ts';
+import { type BucketSize, networkOf, TokenBuckets } from '../runtime/token-buckets.ts';
+import { Problem, retryAfter, tooManyRequests } from '../service/problem.ts';
+
+const authenticated = new WeakMap<FastifyRequest, Caller>();
+
+/** The caller of a request, after `callerOf` has found it. */
+export function authenticatedCaller(request: FastifyRequest): Caller | undefined {
+  return authenticated.get(request);
+}
+
+/** The caller of a request that a hook has authenticated. */
+export function admittedCaller(request: FastifyRequest): Caller {
+  const caller = authenticated.get(request);
+  if (!caller) throw new Error('the request was not authenticated');
+  return caller;
+}
+
+/**
+ * Throws a 401 if the key is missing or unknown, a 400 if there are several, and a 429 if the address has sent too many
+ * unknown keys.
+ */
+export function callerOf(callers: ReloadedCallers, request: FastifyRequest): Caller {
+  return authenticate(request, callers.keys.length === 0 ? TEST_CALLER : byKey(callers, request));
+}
+
+/** Records the caller of a request for the audit trail. */
+export function authenticate(request: FastifyRequest, caller: Caller): Caller {
+  authenticated.set(request, caller);
+  return caller;
+}
+
+function byKey(callers: ReloadedCallers, request: FastifyRequest): Caller {
+  requireOneHeader(request, 'authorization');
+  const key = bearerKey(request.headers.authorization);
+  if (key === undefined) throw new Problem('key-missing', 'a bearer key is required');
+  return withKey(callers, request, key).caller;
+}
+
+/**
+ * The entry of a key that the request contains. Throws a 401 if the key is unknown or has expired, and a 429 if the address
+ * has sent too many unknown keys.
+ */
+export function withKey(
+  { keys, limits }: ReloadedCallers,
+  { ip }: FastifyRequest,
+  key: string,
+): Callers['keys'][number] {
+  const known = findKey(keys, key);
+  limits.checkKey(ip, known);
+  if (!known) throw new Problem('key-unknown', 'the bearer key is unknown');
+  return requireUnexpired(known);
+}
+
+/** Throws a 401 if the key has expired. */
+export function requireUnexpired<Entry extends { caller: Caller }>(entry: Entry): Entry {
+  const { expiresAt } = entry.caller;
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now())
+    throw new Problem('key-expired', 'the bearer key has expired');
+  return entry;
+}
+
+/** Node uses the first of several, and a proxy may use the last. Throws a 400. */
+export function requireOneHeader({ raw: { rawHeaders } }: FastifyRequest, name: string): void {
+  const names = rawHeaders.filter((_, at) => at % 2 === 0);
+  if (names.filter((each) => each.toLowerCase() === name).length > 1)
+    throw new Problem('ambiguous-request', `the header ${name} is repeated`);
+}
+
+/** Reads the callers again when `PAYOUTS_API_KEYS_FILE` changes, so that a removed key stops working without a restart. */
+const INTERVAL_MS = 1_000;
+
+/** Compares contents, not times: a file system may give two versions the same time, and a mounted secret is a link. */
+export class ReloadedCallers implements Callers {
+  readonly limits: RequestLimits;
+  private callers: Callers;
+  private readonly log: FastifyBaseLogger;
+  private digest: string | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private isClosed = false;
+
+  constructor(callers: Callers, log: FastifyBaseLogger, limits: RequestLimits) {
+    this.callers = callers;
+    this.log = log;
+    this.limits = limits;
+    this.schedule();
+  }
+
+  get keys(): Callers['keys'] {
+    return this.callers.keys;
+  }
+
+  close(): void {
+    this.isClosed = true;
+    clearTimeout(this.timer);
+  }
+
+  private schedule(): void {
+    const { file } = this.callers;
+    if (file === undefined || this.isClosed) return;
+    this.timer = setTimeout(() => void this.check(file).finally(() => this.schedule()), INTERVAL_MS).unref();
+  }
+
+  private async check({ path, read }: NonNullable<Callers['file']>): Promise<void> {
+    const digest = await digestOf(path);
+    if (digest === this.digest) return;
+    this.digest = digest;
+    try {
+      this.callers = read();
+      const names = this.callers.keys.map(({ caller }) => caller.name);
+      this.limits.keepOnly(names);
+      this.log.info({ callers: names }, 'callers are loaded');
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      const { problems } = error;
+      this.log.error({ problems }, 'the keys file is not usable: the earlier keys stay valid');
+    }
+  }
+}
+
+/** Undefined is never a digest: a file that cannot be read is reported once. */
+async function digestOf(path: string): Promise<string> {
+  const content = await readFile(path).catch(() => undefined);
+  return content ? createHash('sha256').update(content).digest('hex') : 'unreadable';
+}
+
+/** They hold per process. */
+/** Too few to guess even a short key, and enough that a program with a removed key does not block its neighbors. */
+const UNKNOWN_KEYS = { burst: 100, refillMs: 50 };
+/** A full bucket allows the requests of this many seconds. */
+const BURST_SECONDS = 2;
+const MAX_USED_KEYS = 10_000;
+
+/** `key`: of the caller. `address`: of its unknown keys. */
+export type RequestLimit = 'key' | 'address';
+
+interface RequestLimitsOptions {
+  /** Of a caller that has no limit of its own. */
+  requestsPerSecond: number;
+  clock: Clock;
+  onLimited(limit: RequestLimit): void;
+}
+
+type LimitedCaller = Pick<Caller, 'name' | 'requestsPerSecond'>;
+
+export class RequestLimits {
+  private readonly options: RequestLimitsOptions;
+  private readonly unknownKeys: TokenBuckets;
+  /** By the caller's name, so that a reload of the keys file keeps the buckets. */
+  private readonly callers = new Map<string, BucketSize & { bucket: TokenBuckets }>();
+  /** Keys with the addresses that have used them, in the order of their last use. */
+  private readonly usedKeys = new Set<string>();
+
+  constructor(options: RequestLimitsOptions) {
+    this.options = options;
+    this.unknownKeys = new TokenBuckets(UNKNOWN_KEYS, options.clock);
+  }
+
+  /** Counts a request of the caller. Throws a 429 beyond its limit. */
+  takeRequest(caller: LimitedCaller): void {
+    const bucket = this.bucketOf(caller);
+    if (!bucket || bucket.take()) return;
+    this.options.onLimited('key');
+    const detail = 'this key has sent too many requests';
+    throw new Problem('request-limit-exceeded', detail, retryAfter(bucket.waitMs()));
+  }
+
+  /**
+   * Counts an unknown key. Beyond the limit of its address, throws a 429 for each key that the address has not used before,
+   * known or not, so that the response to a guess reveals nothing.
+   */
+  checkKey(address: string, known: HashedKey | undefined): void {
+    const network = networkOf(address);
+    const used = known && `${known.hash.toString('base64')} ${network}`;
+    const waitMs = this.unknownKeys.waitMs(network);
+    if (waitMs > 0 && !(used && this.usedKeys.has(used))) {
+      this.options.onLimited('address');
+      throw tooManyRequests('too many unknown keys from this address', waitMs);
+    }
+    if (used) this.remember(used);
+    else this.unknownKeys.take(network);
+  }
+
+  /** Forgets the callers that the keys file no longer has. */
+  keepOnly(names: readonly string[]): void {
+    const kept = new Set(names);
+    for (const name of this.callers.keys()) if (!kept.has(name)) this.callers.delete(name);
+  }
+
+  /** The number of callers and of used keys in memory. */
+  get size(): number {
+    return this.callers.size + this.usedKeys.size;
+  }
+
+  /** Undefined if the caller has no limit. */
+  private bucketOf({ name, requestsPerSecond }: LimitedCaller): TokenBuckets | undefined {
+    const perSecond = requestsPerSecond ?? this.options.requestsPerSecond;
+    if (perSecond === 'any') return undefined;
+    const size = { burst: perSecond * BURST_SECONDS, refillMs: 1_000 / perSecond };
+    const known = this.callers.get(name);
+    if (known && known.burst === size.burst && known.refillMs === size.refillMs) return known.bucket;
+    const bucket = new TokenBuckets(size, this.options.clock);
+    this.callers.set(name, { ...size, bucket });
+    return bucket;
+  }
+
+  private remember(used: string): void {
+    this.usedKeys.delete(used);
+    this.usedKeys.add(used);
+    const [oldest] = this.usedKeys;
+    if (this.usedKeys.size > MAX_USED_KEYS && oldest !== undefined) this.usedKeys.delete(oldest);
+  }
+}

@@ -1,0 +1,116 @@
+/** What the log says of requests and errors: not more than it can hold, and no text of a request, the provider or Temporal. */
+import { TooManyReadsError } from '../client/shared-reads.ts';
+import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import type { Clock } from '../runtime/runtime.ts';
+import { Problem } from '../service/problem.ts';
+import { grpcStatusOf } from '../temporal/client-errors.ts';
+
+const INTERVAL_MS = 60_000;
+const PASS_PER_KEY = 10;
+
+export interface Counted {
+  /** Start of the interval, ISO 8601. */
+  since: string;
+  /** Events that did not pass, by key. */
+  counts: Record<string, number>;
+}
+
+/** Keeps a flood of equal events from flooding a log: the first ones pass, and the others become a count. */
+export class FloodGate {
+  private readonly report: (counted: Counted) => void;
+  private readonly clock: Clock;
+  private readonly seen = new Map<string, number>();
+  private since = 0;
+  private cancel: (() => void) | undefined;
+
+  /** Calls `report` at the end of each minute in which events did not pass. */
+  constructor(
+    report: (counted: Counted) => void,
+    { clock = PROCESS_SURROUNDINGS.clock }: { clock?: Clock } = {},
+  ) {
+    this.report = report;
+    this.clock = clock;
+  }
+
+  /** Whether the event may be logged. `key` must come from a small set: it must contain no input. */
+  admits(key: string): boolean {
+    if (!this.cancel) {
+      this.since = this.clock.wallMs();
+      this.cancel = this.clock.after(INTERVAL_MS, () => this.close());
+    }
+    const count = (this.seen.get(key) ?? 0) + 1;
+    this.seen.set(key, count);
+    return count <= PASS_PER_KEY;
+  }
+
+  /** Ends the interval. */
+  close(): void {
+    this.cancel?.();
+    this.cancel = undefined;
+    const over = [...this.seen].filter(([, count]) => count > PASS_PER_KEY);
+    this.seen.clear();
+    if (over.length === 0) return;
+    const counts = Object.fromEntries(over.map(([key, count]) => [key, count - PASS_PER_KEY]));
+    this.report({ since: new Date(this.since).toISOString(), counts });
+  }
+}
+
+/** Errors whose messages contain only our own words. */
+const OWN = [Problem, TooManyReadsError];
+const MAX_CAUSES = 5;
+const MAX_FRAMES = 5;
+
+export interface Cause {
+  name: string;
+  /** Such as `ECONNREFUSED`. */
+  code?: string;
+  /** Such as `DEADLINE_EXCEEDED`. */
+  grpcStatus?: string;
+  /** The type of a Temporal failure. */
+  type?: string;
+  message?: string;
+  /** Where it was thrown. */
+  at?: string[];
+}
+
+/** The error and its causes, the outermost first. */
+export function causesOf(error: unknown): Cause[] {
+  const causes: Cause[] = [];
+  for (let next = error; next !== undefined && causes.length < MAX_CAUSES; next = causeOf(next))
+    causes.push(described(next));
+  return causes;
+}
+
+function described(error: unknown): Cause {
+  if (!(error instanceof Error)) return { name: typeof error };
+  const code = wordOf('code' in error ? error.code : undefined);
+  const type = wordOf('type' in error ? error.type : undefined);
+  const grpcStatus = grpcStatusOf(error);
+  const at = framesOf(error);
+  return {
+    name: wordOf(error.name) ?? 'Error',
+    ...(code !== undefined && { code }),
+    ...(grpcStatus !== undefined && { grpcStatus }),
+    ...(type !== undefined && { type }),
+    ...(OWN.some((kind) => error instanceof kind) && { message: error.message }),
+    ...(at.length > 0 && { at }),
+  };
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof Error ? error.cause : undefined;
+}
+
+/** Codes, types and names are single words; other text may contain anything. */
+function wordOf(value: unknown): string | undefined {
+  return typeof value === 'string' && /^\w{1,64}$/.test(value) ? value : undefined;
+}
+
+/** Without the message, with which the stack begins. */
+function framesOf({ stack = '', message }: Error): string[] {
+  const frames = stack.slice(stack.indexOf(message) + message.length).split('\n');
+  return frames
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith('at ') && !line.includes('node:internal'))
+    .slice(0, MAX_FRAMES);
+}

@@ -1,0 +1,110 @@
+/** The ids and decisions that a caller sends, over HTTP and from the desk. */
+import { z } from 'zod';
+import { batchId } from '../contract/batch.ts';
+import { TOLERANCE, TOLERANCE_RULE } from '../contract/codes.ts';
+import { appName, checkBody, ownId, text } from '../contract/fields.ts';
+import { batchFilterSchema, payoutFilterSchema } from '../contract/lists.ts';
+import { accountId } from '../contract/receiving-account.ts';
+import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
+import { exactNumberText } from '../payments/exact-json.ts';
+import { invalidFields } from './problem.ts';
+
+const app = appName.default('default');
+export const payoutId = z.strictObject({ app, partnerOrderId: ownId() });
+export const batchRef = z.strictObject({ app, batchId });
+export const openingId = z.strictObject({ app, requestId: ownId() });
+
+/** The numbers of a JSON body are exact. */
+const seenSends = z
+  .preprocess((value) => {
+    const digits = exactNumberText(value);
+    return digits === undefined ? value : Number(digits);
+  }, z.int().min(0))
+  .optional()
+  .describe('sends of the state that was read: the decision does not count after another send');
+
+export const refusal = z.strictObject({
+  note: text().optional(),
+  lockRateId: text(128)
+    .optional()
+    .describe('quote.lockRateId of the state that was read: the decision counts for no other quote'),
+});
+export const approval = refusal.extend({
+  tolerance: z
+    .string()
+    .regex(TOLERANCE, TOLERANCE_RULE)
+    .optional()
+    .describe(
+      'by how many percent more than in the quote that was read the payer may pay, and the fee may be, in a later quote. Without it, a later quote that is worse is approved again',
+    ),
+});
+export const cancellation = z.strictObject({ reason: text().optional() }).optional();
+export const acknowledgement = z.strictObject({ note: text().optional() }).optional();
+export const resolution = z.discriminatedUnion('created', [
+  z.strictObject({
+    created: z.literal(true),
+    orderId: text(128),
+    tradeOrderId: text(128)
+      .optional()
+      .describe('one of the reviewedOrderIds: the trade queries have this number for the order'),
+  }),
+  z.strictObject({
+    created: z.literal(false),
+    then: z.enum(['end', 'retry']),
+    sends: seenSends,
+    reviewedOrderIds: z
+      .array(text(128))
+      .optional()
+      .describe('reviewedOrderIds of the state that was read: none of these orders belongs to this payout'),
+  }),
+]);
+
+export const openingResolution = z.discriminatedUnion('created', [
+  z.strictObject({ created: z.literal(true), accountId: accountId() }),
+  z.strictObject({
+    created: z.literal(false),
+    then: z.enum(['end', 'retry']),
+    sends: seenSends,
+    candidates: z
+      .array(accountId())
+      .optional()
+      .describe('candidates of the state that was read: the decision does not count if there are others'),
+  }),
+]);
+
+export const pauseReason = z.strictObject({ reason: text(MAX_REASON_LENGTH).optional() }).optional();
+
+/** A flag in a query. */
+const flag = <const Value extends string>(...values: [Value, ...Value[]]) =>
+  z
+    .enum(values)
+    .transform((value) => value === 'true')
+    .optional();
+
+const listQuery = {
+  app: appName.optional().describe('absent: every application of the key'),
+  limit: z
+    .string()
+    .regex(/^([1-9]\d?|100)$/, 'must be an integer from 1 to 100')
+    .transform(Number)
+    .optional()
+    .describe('the maximum number of rows, 1 to 100; 50 if absent'),
+  cursor: z.string().max(4_096).optional().describe('nextCursor of a page with the same filters'),
+};
+
+/** The filter and the page of a list, as the texts of a query. */
+export const payoutQuery = payoutFilterSchema.omit({ apps: true }).extend({
+  ...listQuery,
+  attention: flag('true').describe('only payouts with the attention flag, and flagged follow-ups'),
+});
+export const batchQuery = batchFilterSchema.omit({ apps: true }).extend({
+  ...listQuery,
+  open: flag('true', 'false').describe('true: only open batches; false: only ended batches'),
+});
+
+/** Throws a 400 that names every invalid field. */
+export function valid<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const checked = checkBody(schema, value);
+  if (checked.ok) return checked.value;
+  throw invalidFields(checked.errors);
+}

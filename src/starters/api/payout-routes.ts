@@ -1,0 +1,122 @@
+/** Lists, starts, reads and steers payouts. Decisions are recorded under the name of the caller. */
+import { z } from 'zod';
+import { payoutPageSchema } from '../../contract/lists.ts';
+import { payoutResultSchema, payoutStateSchema } from '../../contract/payout.ts';
+import { payoutRequestSchema } from '../../contract/payout-request.ts';
+import { admittedCaller } from '../../http/authentication.ts';
+import type { DecisionVerb } from '../../service/permissions.ts';
+import {
+  acknowledgement,
+  approval,
+  cancellation,
+  payoutId,
+  payoutQuery,
+  refusal,
+  resolution,
+} from '../../service/requests.ts';
+import type { Service } from '../../service/service.ts';
+import { type Api, appQuery, decided, noBody, snapshot, wait, waitingFor } from './routes.ts';
+
+const PAYOUT = '/v1/payouts/:partnerOrderId';
+const params = payoutId.pick({ partnerOrderId: true });
+const started = z.strictObject({
+  workflowId: z.string(),
+  runId: z.string(),
+  app: z.string(),
+  partnerOrderId: z.string(),
+});
+
+export function payoutRoutes(api: Api, service: Service): void {
+  api.get('/v1/payouts', {
+    config: { verb: 'read' },
+    schema: {
+      summary: 'List payouts',
+      querystring: payoutQuery,
+      responses: { 200: { description: 'A page; it may lag by some seconds', schema: payoutPageSchema } },
+    },
+    handler: (request) => service.listPayouts(admittedCaller(request), request.query),
+  });
+
+  api.post('/v1/payouts', {
+    config: { verb: 'start' },
+    schema: {
+      summary: 'Start a payout. Sending the same body again is safe and returns the same response',
+      body: payoutRequestSchema,
+      responses: { 202: { description: 'The payout is started, or was already', schema: started } },
+      problems: { 409: 'partnerOrderId belongs to a payout with another body' },
+    },
+    handler: (request) => service.start(admittedCaller(request), request.body),
+  });
+
+  api.get(PAYOUT, {
+    config: { verb: 'read', waits: true },
+    schema: {
+      ...snapshot('payout', payoutStateSchema, payoutResultSchema),
+      params,
+      querystring: appQuery.extend({ wait }),
+    },
+    handler: (request, reply) => {
+      const { wait: forMs, app } = request.query;
+      const id = { ...request.params, app };
+      return service.payout(admittedCaller(request), id, waitingFor(forMs, reply));
+    },
+  });
+
+  api.post(`${PAYOUT}/approve`, {
+    config: { verb: 'approve' },
+    schema: { ...decision('approve'), body: approval.optional() },
+    handler: (request) => service.approve(admittedCaller(request), idIn(request), request.body),
+  });
+
+  api.post(`${PAYOUT}/refuse`, {
+    config: { verb: 'refuse' },
+    schema: { ...decision('refuse'), body: refusal.optional() },
+    handler: (request) => service.refuse(admittedCaller(request), idIn(request), request.body),
+  });
+
+  api.post(`${PAYOUT}/cancel`, {
+    config: { verb: 'cancel' },
+    schema: { ...decision('cancel'), body: cancellation },
+    handler: (request) => service.cancel(admittedCaller(request), idIn(request), request.body),
+  });
+
+  api.post(`${PAYOUT}/resolve`, {
+    config: { verb: 'resolve' },
+    schema: { ...decision('resolve'), body: resolution },
+    handler: (request) => service.resolve(admittedCaller(request), idIn(request), request.body),
+  });
+
+  api.post(`${PAYOUT}/acknowledge`, {
+    config: { verb: 'acknowledge' },
+    schema: { ...decision('acknowledge'), body: acknowledgement },
+    handler: (request) => service.acknowledge(admittedCaller(request), idIn(request), request.body),
+  });
+
+  api.post(`${PAYOUT}/poll`, {
+    config: { verb: 'poll' },
+    schema: { ...decision('poll'), body: noBody },
+    handler: (request) => service.poll(admittedCaller(request), idIn(request)),
+  });
+}
+
+const SUMMARIES: Record<DecisionVerb, string> = {
+  approve: 'Approve a payout that awaits approval. The caller who started it cannot approve it',
+  refuse: 'Refuse a payout that awaits approval. It ends without an order',
+  cancel: 'Cancel a payout. Not accepted after the create has begun',
+  resolve: 'Decide whether the order of a payout in review exists',
+  acknowledge: 'Acknowledge the flags of a payout that has ended: they leave the lists',
+  poll: 'Poll the provider now',
+};
+
+function decision(verb: DecisionVerb) {
+  return {
+    ...decided('payout', payoutStateSchema),
+    summary: SUMMARIES[verb],
+    params,
+    querystring: appQuery,
+  };
+}
+
+function idIn({ params, query }: { params: { partnerOrderId: string }; query: { app: string } }) {
+  return { partnerOrderId: params.partnerOrderId, app: query.app };
+}

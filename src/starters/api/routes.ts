@@ -1,0 +1,219 @@
+/** What the operations of the API have in common: who may send them, how they are validated, and how they are documented. */
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { BatchFile } from '../../batch-file/batch-file.ts';
+import type { Caller, Verb } from '../../config/callers.ts';
+import { appName, checkBody } from '../../contract/fields.ts';
+import type { AuditLog } from '../../http/audit.ts';
+import { callerOf, type ReloadedCallers, requireOneHeader } from '../../http/authentication.ts';
+import { NotJsonError, readExactJson } from '../../payments/exact-json.ts';
+import { requireVerb } from '../../service/permissions.ts';
+import { invalidFields, Problem } from '../../service/problem.ts';
+import { CallerGoneError, type Waiting } from '../../service/waits.ts';
+
+/** A response without a problem. */
+export interface Response {
+  description: string;
+  /** Default: JSON if there is a schema. */
+  type?: string;
+  schema?: z.ZodType;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the key of the caller must allow. */
+    verb?: Verb;
+    /** Has the parameter `wait`. */
+    waits?: boolean;
+  }
+  interface FastifySchema {
+    responses?: Readonly<Record<number, Response>>;
+    /** Error responses by status, beside those that every operation has. */
+    problems?: Readonly<Record<number, string>>;
+    /** The query of a request whose body is a file of payouts; it has the other fields of the body. */
+    fileQuery?: z.ZodType;
+  }
+}
+
+/** A scope whose handlers get what its schemas return. */
+export type Api = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+export const noBody = z.undefined();
+export const appQuery = z.strictObject({ app: appName.default('default') });
+
+/** Parsed to milliseconds. */
+export const wait = z
+  .string()
+  .regex(/^([0-9]|[1-5][0-9]|60)s$/, 'must be a number of seconds from 0s to 60s')
+  .transform((text) => Number.parseInt(text, 10) * 1_000)
+  .optional()
+  .describe('answers at the end, or after this time with the current state: 0s to 60s');
+
+/** Documents the read of a workflow. `name`: such as `payout`. */
+export function snapshot(name: string, state: z.ZodType, result: z.ZodType) {
+  return {
+    summary: `Get the state of a ${name} and, after its end, its result`,
+    responses: {
+      200: {
+        description: 'The state and, after the end, the result',
+        schema: z.strictObject({ state, result: result.exactOptional() }),
+      },
+    },
+    problems: {
+      404: `no such ${name}`,
+      409: 'the start was rejected as bad input; errors has the fields',
+    },
+  };
+}
+
+/** Documents a decision about a workflow. */
+export function decided(name: string, state: z.ZodType) {
+  return {
+    responses: { 200: { description: 'Accepted; the new state', schema: state } },
+    problems: { 404: `no such ${name}`, 409: 'not accepted now; detail says why' },
+  };
+}
+
+export const empty = z.strictObject({});
+const LIMITS = { maxDepth: 16, uniqueKeys: true };
+const FILES = [
+  ['application/x-ndjson', 'ndjson'],
+  ['text/csv', 'csv'],
+] as const;
+/** About 50,000 rows of ordinary size. */
+const MAX_FILE_BYTES = 40 * 1024 * 1024;
+/** Lower, because the document is parsed as a whole. */
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+
+/** Registers `operations`, each with a `verb`, in a scope of their own. */
+export function serveOperations(
+  server: FastifyInstance,
+  callers: ReloadedCallers,
+  audit: AuditLog,
+  operations: (api: Api) => void,
+): void {
+  server.register(async (scope) => {
+    acceptJson(scope);
+    // The hook validates all parts, so that one response names every bad field.
+    scope.setValidatorCompiler(() => () => true);
+    scope.setSerializerCompiler(() => (response) => JSON.stringify(response));
+    scope.addHook('onRoute', (route) => {
+      const { config: { verb } = {}, schema = {} } = route;
+      if (verb === undefined) throw new Error(`${route.url} requires no verb`);
+      const hasAppInQuery = schema.querystring instanceof z.ZodObject && 'app' in schema.querystring.shape;
+      const path = route.url.replaceAll(/:(\w+)/g, '{$1}');
+      route.onSend = audit.recorder({ method: String(route.method), path, verb, hasAppInQuery });
+    });
+    // Before the body is read, so that unauthorized requests cost no memory.
+    scope.addHook('onRequest', async (request) => {
+      const caller = callerOf(callers, request);
+      callers.limits.takeRequest(caller);
+      requireOwnVerb(request, caller);
+      requireReadableBody(request);
+    });
+    scope.addHook('preHandler', async (request, reply) => {
+      validate(request);
+      const [status] = Object.keys(request.routeOptions.schema?.responses ?? {});
+      reply.code(Number(status));
+    });
+    scope.addHook('preSerialization', async (request, reply, payload) => {
+      if (reply.statusCode >= 400) return payload;
+      // The key may have been removed during the wait.
+      if (request.routeOptions.config.waits) requireOwnVerb(request, callerOf(callers, request));
+      reply.header('cache-control', 'no-store');
+      return payload;
+    });
+    operations(scope.withTypeProvider<ZodTypeProvider>());
+  });
+}
+
+function requireOwnVerb({ routeOptions: { config } }: FastifyRequest, caller: Caller): void {
+  if (config.verb !== undefined) requireVerb(caller, config.verb);
+}
+
+/** A 400 names every invalid field of the path, the query and the body. */
+function validate(request: FastifyRequest): void {
+  const { schema = {} } = request.routeOptions;
+  const file = request.body instanceof BatchFile ? request.body : undefined;
+  const params = checkBody(zodOr(schema.params, empty), request.params);
+  const query = checkBody(zodOr(file ? schema.fileQuery : schema.querystring, empty), request.query);
+  const body = checkBody(file ? z.unknown() : zodOr(schema.body, noBody), request.body ?? undefined);
+  if (!params.ok || !query.ok || !body.ok)
+    throw invalidFields([params, query, body].flatMap((part) => (part.ok ? [] : part.errors)));
+  request.params = params.value;
+  request.query = query.value;
+  request.body = body.value;
+}
+
+/** Fastify does not know of what type a schema is. */
+export function zodOr(schema: unknown, other: z.ZodType): z.ZodType {
+  return schema instanceof z.ZodType ? schema : other;
+}
+
+/** For a read that may wait until the end of its workflow. */
+export function waitingFor(forMs: number | undefined, { raw }: FastifyReply): Waiting {
+  const gone = new AbortController();
+  raw.once('close', () => gone.abort(new CallerGoneError('the caller has disconnected')));
+  return { forMs, gone: gone.signal };
+}
+
+/**
+ * Accepts JSON only, and rejects what other parsers may read differently: duplicate keys, deep nesting, repeated headers.
+ */
+function acceptJson(scope: FastifyInstance, bodyLimit?: number): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer', ...(bodyLimit !== undefined && { bodyLimit }) },
+    async (_request: unknown, body: unknown) => parseJson(bytesOf(body)),
+  );
+}
+
+/** Accepts a batch as JSON, or as a file of payouts, which becomes a `BatchFile`. */
+export function acceptBatches(scope: Api): void {
+  acceptJson(scope, MAX_BATCH_BYTES);
+  for (const [type, format] of FILES)
+    scope.addContentTypeParser(
+      type,
+      { parseAs: 'buffer', bodyLimit: MAX_FILE_BYTES },
+      async (_request: unknown, body: unknown) => new BatchFile(bytesOf(body), format),
+    );
+}
+
+/** Throws a 400 for what Fastify would ignore: the body of a GET, and a second content type. */
+function requireReadableBody(request: FastifyRequest): void {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
+  if (request.method === 'GET' && (length !== '0' || encoding !== undefined))
+    throw new Problem('ambiguous-request', 'this route takes no body');
+  requireOneHeader(request, 'content-type');
+}
+
+function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined;
+  try {
+    return readExactJson(bytes, LIMITS);
+  } catch (error) {
+    if (error instanceof NotJsonError)
+      throw new Problem('malformed-request', `the body is invalid: ${error.message}`);
+    throw error;
+  }
+}
+
+function bytesOf(body: unknown): Buffer {
+  return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+}
