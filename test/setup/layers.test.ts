@@ -26,7 +26,6 @@ const LAYERS = [
     'src/codec-server',
     'src/batch-file',
     'src/http',
-    'src/desk',
     'src/starters',
   ],
   ...['simulator', 'scripts', 'simulation', 'bench', 'chaos', 'fuzz', 'demo', 'test/support', 'test'],
