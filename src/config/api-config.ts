@@ -130,7 +130,7 @@ export const apiShape = {
   PAYOUTS_API_PROXIES: proxies('Requests without a key are'),
   PAYOUTS_API_TRY_OUT: choice(
     ['off', 'on'],
-    'Whether `/docs/try` serves a page on which people send requests to this API server, with a key that they enter. See [Documentation pages](http.md#documentation-pages).',
+    'Whether people can send requests to this API server from `/docs`, with a key that they enter. See [Documentation pages](http.md#documentation-pages).',
   ),
   PAYOUTS_DESK: choice(
     ['off', 'on'],

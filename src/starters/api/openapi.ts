@@ -82,7 +82,6 @@ export async function documentRoutes(server: FastifyInstance): Promise<void> {
         description:
           'Cross-border payouts. Every request can be repeated. Errors are RFC 9457 problem documents.',
       },
-      servers: [{ url: '/', description: 'The API server that serves this document' }],
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
     },
     convertConstToEnum: false,
@@ -101,7 +100,6 @@ export interface DocumentedOperation {
 
 export interface OpenApiDocument {
   info: { version: string };
-  servers: { url: string }[];
   paths: Record<string, Record<string, DocumentedOperation>>;
   components: { schemas: Record<string, object> };
 }
