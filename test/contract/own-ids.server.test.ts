@@ -19,6 +19,9 @@ test('the CLI names the field of a file, and rejects such an id before it connec
     const id = '\u0440ayday-1';
     const given = verb === 'account' ? [verb, ...rest, id] : [verb, id, ...rest];
     const refused = await cli(environment, given);
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(`for argument 'id'. It ${RULE}`)]);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining(`for argument 'id'. It ${RULE}`),
+    ]);
   }
 });
