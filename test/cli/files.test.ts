@@ -2,7 +2,13 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { checkedRequests, readJson, withPayouts } from '../../src/starters/cli/files.ts';
+import {
+  checkedRequests,
+  openingOf,
+  readJson,
+  requestsOf,
+  withPayouts,
+} from '../../src/starters/cli/files.ts';
 import { cli } from '../support/cli.ts';
 import { encoded } from '../support/encodings.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -75,5 +81,25 @@ describe('the command line, with a file of a spreadsheet', () => {
     expect(answer.json()).toMatchObject({ error: { code: 'INVALID_PAYOUT_REQUEST', fields } });
     const { stderr } = await cli({}, ['start', file(JSON.stringify([row, damaged], null, 1))]);
     expect(stderr).toMatch(/ {2}line 24: receiver\.bankAccountNumber is in scientific notation/);
+  });
+});
+
+describe('--app', () => {
+  const paying = (fields: object) => file(JSON.stringify({ ...payoutRequest('p-1'), ...fields }));
+
+  test('is the application of payouts that name none', async () => {
+    expect(await requestsOf(paying({ app: undefined }), 'east')).toMatchObject([{ app: 'east' }]);
+    expect(await requestsOf(paying({ app: undefined }))).toMatchObject([{ app: 'default' }]);
+    expect(await requestsOf(paying({ app: 'east' }), 'east')).toMatchObject([{ app: 'east' }]);
+  });
+
+  test('a payout of another application is refused', async () => {
+    await expect(requestsOf(paying({ app: 'west' }), 'east')).rejects.toThrow(
+      'app is west, and --app is east',
+    );
+    const account = file(
+      JSON.stringify({ requestId: 'r-1', payerId: 'payer-1', currency: 'USD', app: 'west' }),
+    );
+    expect(() => openingOf(account, 'east')).toThrow('app is west, and --app is east');
   });
 });

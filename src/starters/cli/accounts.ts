@@ -8,6 +8,7 @@ import {
   command,
   confirmed,
   DECIDED_BY,
+  fileCommand,
   ID,
   long,
   NOT_CREATED,
@@ -40,18 +41,17 @@ export function accountCommands(program: Command): void {
         return async ({ reads }) => accountsOutput(await reads.accounts(app, clientId, openId));
       }),
     );
-  command(
+  fileCommand(
     account,
     'open',
     'request the receiving account in FILE (- for standard input), or join the request',
   )
-    .argument('<file>')
     .addOption(YES)
     .option('--wait', 'wait for the account')
     .option('--by <name>', 'who requests it')
     .action(
-      long(async (file, { yes, wait, by: startedBy }) => {
-        const body = (await import('./files.ts')).openingOf(file);
+      long(async (file, { app, yes, wait, by: startedBy }) => {
+        const body = (await import('./files.ts')).openingOf(file, app);
         return confirmed({ yes }, 'request a receiving account', async (session) => {
           const { receivingAccounts, withDeadline } = session;
           const started = await withDeadline(() => receivingAccounts.open(body, { startedBy }));

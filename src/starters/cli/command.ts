@@ -16,6 +16,11 @@ export function command(parent: CommandUnknownOpts, name: string, description: s
   return parent.command(name).description(description).addOption(APP);
 }
 
+/** Adds a command whose file may name the application. */
+export function fileCommand(parent: CommandUnknownOpts, name: string, description: string) {
+  return parent.command(name).description(description).argument('<file>').addOption(FILE_APP);
+}
+
 const REASON_TEXT = new RegExp(`^[^]{1,${MAX_REASON_LENGTH}}$`);
 
 type Reader<Given extends unknown[]> = (...given: Given) => Work | Change | Promise<Work | Change>;
@@ -99,6 +104,10 @@ export function invalid(rule: string): InvalidArgumentError {
 export const ID = new Argument('<id>').argParser(ownId);
 export const JSON_OUTPUT = new Option('--json', 'print one JSON document');
 export const APP = new Option('--app <name>', 'the application').argParser(appName).default('default');
+const FILE_APP = new Option(
+  '--app <name>',
+  'the application of requests that name none (default: "default")',
+).argParser(appName);
 /** A filter without a default. */
 export const ANY_APP = new Option('--app <name>', 'only this application').argParser(appName);
 export const YES = new Option('--yes', 'do not ask before a change in production');

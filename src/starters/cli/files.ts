@@ -5,14 +5,14 @@ import { BatchFileError } from '../../batch-file/rows.ts';
 import { InvalidPayoutRequestError, requireValid } from '../../client/invalid-request.ts';
 import { type ApprovalsFile, readApprovals } from '../../config/callers.ts';
 import { ConfigError } from '../../config/environment.ts';
-import { checkBody } from '../../contract/fields.ts';
+import { type CheckResult, checkBody } from '../../contract/fields.ts';
 import { totalsByCurrency } from '../../contract/money.ts';
 import { type CheckedPayoutRequest, payoutRequestSchema } from '../../contract/payout-request.ts';
 import {
   type CheckedReceivingAccountRequest,
   checkReceivingAccount,
 } from '../../contract/receiving-account.ts';
-import { NotJsonError, readPlainJson } from '../../payments/exact-json.ts';
+import { isJsonObject, NotJsonError, readPlainJson } from '../../payments/exact-json.ts';
 import { UsageError } from './output.ts';
 
 /** `-` is standard input. */
@@ -48,12 +48,12 @@ export async function withPayouts<T>(
   }
 }
 
-/** Throws `InvalidPayoutRequestError` for the first invalid payout. */
-export async function checkedRequests(payouts: BatchFile): Promise<CheckedPayoutRequest[]> {
+/** `app`: see `checkedIn`. Throws `InvalidPayoutRequestError` for the first invalid payout. */
+export async function checkedRequests(payouts: BatchFile, app?: string): Promise<CheckedPayoutRequest[]> {
   const bodies: unknown[] = [];
   for await (const body of payouts) bodies.push(body);
   return bodies.map((body, row) => {
-    const checked = checkBody(payoutRequestSchema, body);
+    const checked = checkedIn(app, body, (inApp) => checkBody(payoutRequestSchema, inApp));
     if (checked.ok) return checked.value;
     const { [row]: line } = payouts.lines;
     throw new InvalidPayoutRequestError(
@@ -69,12 +69,24 @@ export async function checkedRequests(payouts: BatchFile): Promise<CheckedPayout
 }
 
 /** The payouts of a JSON file: one, or a list. */
-export async function requestsOf(file: string): Promise<CheckedPayoutRequest[]> {
-  return withPayouts(file, checkedRequests, 'json');
+export async function requestsOf(file: string, app?: string): Promise<CheckedPayoutRequest[]> {
+  return withPayouts(file, (payouts) => checkedRequests(payouts, app), 'json');
 }
 
-export function openingOf(file: string): CheckedReceivingAccountRequest {
-  return requireValid(checkReceivingAccount(readJson(file)));
+export function openingOf(file: string, app?: string): CheckedReceivingAccountRequest {
+  return requireValid(checkedIn(app, readJson(file), checkReceivingAccount));
+}
+
+/** Checks a request in the application of `--app`. A request that names another one is refused. */
+function checkedIn<T extends { app: string }>(
+  app: string | undefined,
+  body: unknown,
+  check: (body: unknown) => CheckResult<T>,
+): CheckResult<T> {
+  if (app === undefined || !isJsonObject(body)) return check(body);
+  const checked = check({ app, ...body });
+  if (!checked.ok || checked.value.app === app) return checked;
+  return { ok: false, errors: [{ path: 'app', message: `is ${checked.value.app}, and --app is ${app}` }] };
 }
 
 /** The policy of `settings --approvals`. */

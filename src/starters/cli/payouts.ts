@@ -7,7 +7,7 @@ import type { PayoutResult, PayoutState } from '../../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import type { Notification } from '../../contract/workflows.ts';
 import { followUpReasons } from '../../domain/reconciliation-follow-up.ts';
-import { command, confirmed, ID, invalid, long, quick, STARTED_BY, YES } from './command.ts';
+import { command, confirmed, fileCommand, ID, invalid, long, quick, STARTED_BY, YES } from './command.ts';
 import { EXIT, type Output, UsageError } from './output.ts';
 import type { Session } from './session.ts';
 import { attentionText, colors, facts, grid, money, quoteText, resultText, stateText, wrap } from './text.ts';
@@ -20,8 +20,7 @@ const MAX_TIMEOUT_MS = 24 * 86_400_000;
 const ref = (partnerOrderId: string, { app }: { app: string }) => ({ app, partnerOrderId });
 
 export function payoutCommands(program: Command): void {
-  command(program, 'start', 'start or join the payouts in FILE (one, or a list; - for standard input)')
-    .argument('<file>')
+  fileCommand(program, 'start', 'start or join the payouts in FILE (one, or a list; - for standard input)')
     .addOption(YES)
     .option('--dry-run', 'show quotes; create nothing')
     .option('--wait', 'wait for the results')
@@ -29,19 +28,17 @@ export function payoutCommands(program: Command): void {
     .action(
       long(async (file, options) => {
         const { paymentText, requestsOf } = await files();
-        const requests = await requestsOf(file);
+        const requests = await requestsOf(file, options.app);
         if (options.dryRun) return (session) => quote(session, requests);
         return confirmed(options, paymentText(requests), (session) => start(session, requests, options));
       }),
     );
-  command(program, 'quote', 'quote the payouts in FILE')
-    .argument('<file>')
-    .action(
-      long(async (file) => {
-        const requests = await (await files()).requestsOf(file);
-        return (session) => quote(session, requests);
-      }),
-    );
+  fileCommand(program, 'quote', 'quote the payouts in FILE').action(
+    long(async (file, { app }) => {
+      const requests = await (await files()).requestsOf(file, app);
+      return (session) => quote(session, requests);
+    }),
+  );
   readCommands(program);
 }
 
