@@ -1,6 +1,3 @@
-/** What the spec leaves open. `docs/open-points.md` is generated from this list, and `doctor` reports its findings
- * under these ids. */
-
 /**
  * What the spec leaves open. `docs/open-points.md` is generated from this list, and `doctor` reports its findings
  * under these ids.

@@ -131,8 +131,7 @@ async function digestOf(path: string): Promise<string> {
   return content ? createHash('sha256').update(content).digest('hex') : 'unreadable';
 }
 
-/** They hold per process. */
-/** Too few to guess even a short key, and enough that a program with a removed key does not block its neighbors. */
+/** For one process. Too few to guess even a short key, and enough that a program with a removed key does not block its neighbors. */
 const UNKNOWN_KEYS = { burst: 100, refillMs: 50 };
 /** A full bucket allows the requests of this many seconds. */
 const BURST_SECONDS = 2;

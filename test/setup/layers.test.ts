@@ -26,9 +26,21 @@ const LAYERS = [
     'src/codec-server',
     'src/batch-file',
     'src/http',
+    'src/desk',
     'src/starters',
   ],
-  ...['simulator', 'scripts', 'simulation', 'bench', 'chaos', 'fuzz', 'demo', 'test/support', 'test'],
+  ...[
+    'simulator',
+    'scripts',
+    'simulation',
+    'bench',
+    'chaos',
+    'fuzz',
+    'demo',
+    'examples',
+    'test/support',
+    'test',
+  ],
 ];
 const IMPORTED = /^(?:import|export)\s[^;]*?from '(\.[^']+)'|import\('(\.[^']+)'\)|^import '(\.[^']+)'/gm;
 
@@ -49,14 +61,10 @@ function importsOf(file: string): string[] {
   );
 }
 
-/** The API server serves the desk, which shares its keys, limits and audit trail. */
-const IN_LAYER_OF: Readonly<Record<string, string>> = { desk: 'starters' };
-
 /** The innermost layer of the file; -1 if it has none. */
 function layerOf(file: string): number {
   const [top = '', folder = ''] = file.split('/');
-  const below = IN_LAYER_OF[folder] ?? folder;
-  const inner = LAYERS.indexOf(`${top}/${below}`);
+  const inner = LAYERS.indexOf(`${top}/${folder}`);
   return inner >= 0 ? inner : LAYERS.indexOf(top);
 }
 

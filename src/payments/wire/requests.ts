@@ -40,7 +40,8 @@ export const quoteRequest = z.object({
   targetCurrency: currency,
 });
 
-export const createPayoutRequest = z.object({
+/** Strict: a field that is missing here would silently not be sent. */
+export const createPayoutRequest = z.strictObject({
   partnerOrderId: id,
   lockRateId: line(128),
   type: z.enum(['WITHDRAW', 'SUPPLIER']),
@@ -49,7 +50,7 @@ export const createPayoutRequest = z.object({
   targetCurrency: currency,
   remittancePurposeCode: short,
   platform: long.optional(),
-  receiver: z.object({
+  receiver: z.strictObject({
     bankCountry: short,
     bankName: long,
     bankAccountCurrency: currency,
