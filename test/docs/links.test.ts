@@ -41,6 +41,15 @@ test.each(PAGES)('%s links to files and headings that exist', (page) => {
   expect(problems.filter((problem) => problem !== undefined)).toEqual([]);
 });
 
+const PATH =
+  /`((?:src|test|simulation|simulator|scripts|deploy|chaos|fuzz|bench|demo|examples|schemas)\/[\w./-]+)`/g;
+
+test('pages name paths that exist', () => {
+  const named = PAGES.flatMap((page) => [...read(page).matchAll(PATH)].map(([, path = '']) => path));
+  expect(named.length).toBeGreaterThan(100);
+  expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
 test.each(PAGES)('no two headings of %s have the same anchor', (page) => {
   const anchors = anchorsOf(textOf(page));
   expect(anchors.length).toBe(new Set(anchors).size);
