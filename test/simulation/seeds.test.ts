@@ -24,6 +24,14 @@ test('the same seed gives the same world', async () => {
   expect(other.digest).not.toBe(one.digest);
 });
 
+test('H264 an order of an earlier run whose terms nobody approved is flagged', async () => {
+  const plan = planOf(500408);
+  const [drifts] = plan.payouts;
+  expect(drifts?.request.platform).toBe('sim:drift');
+  const { violations } = await runPlan(workflows, { ...plan, payouts: plan.payouts.slice(0, 1) });
+  expect(violations).toEqual([]);
+});
+
 test('a restore of Temporal leaves a payout open that a reset has opened again', async () => {
   const plan = planOf(85057905);
   const { violations } = await runPlan(workflows, { ...plan, payouts: plan.payouts.slice(6, 7) });

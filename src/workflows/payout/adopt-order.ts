@@ -3,9 +3,11 @@
  * compared with the request first.
  */
 import type { Confirmation } from '../../activities/shared/provider-activities.ts';
+import { formatMoney } from '../../contract/money.ts';
 import type { AgreedQuote } from '../../contract/payout.ts';
 import type { PayoutOrder } from '../../contract/provider-records.ts';
 import { identityMismatch, orderMismatch, quoteMismatches } from '../../domain/payout-order.ts';
+import { withinApproval } from '../../domain/payout-quote.ts';
 import { foundOrderIds, isTradeOf, type KnownOrder, type PayoutRecord } from '../../domain/payout-record.ts';
 import { polled } from '../shared/calls.ts';
 import type { PayoutRun } from './run.ts';
@@ -59,7 +61,7 @@ export async function adoptFound(
     return false;
   }
   run.unflag('ORDER_DIFFERS_FROM_REQUEST');
-  adopt(run, order, quote ?? termsOf(order));
+  adoptRead(run, order);
   return true;
 }
 
@@ -129,8 +131,26 @@ export async function adoptNamed(
   const problem = identityMismatch(order, run.request, run.settings.echo);
   if (problem) return `order ${orderId} is not this payout's: ${problem}`;
   if (run.record.creation.stage !== 'review') return 'the payout is no longer in review';
-  adopt(run, { ...order, tradeOrderId }, quoteOf(run, order) ?? termsOf(order));
+  adoptRead(run, { ...order, tradeOrderId });
   return undefined;
+}
+
+/** Without a quote that this run sent for the order, an earlier run created it. */
+function adoptRead(run: PayoutRun, order: PayoutOrder & Pick<KnownOrder, 'tradeOrderId'>): void {
+  const sent = quoteOf(run, order);
+  adopt(run, order, sent ?? termsOf(order));
+  if (!sent) flagIfNotApproved(run, order);
+}
+
+/** An order of an earlier run has the terms of that run's quote, or those that the provider made of it (H264). */
+function flagIfNotApproved(run: PayoutRun, order: PayoutOrder): void {
+  const { approved } = run.record;
+  if (!approved || withinApproval(approved.covers, order)) return;
+  const terms = `pay ${formatMoney(order.pay)}, fee ${formatMoney(order.fee)}`;
+  run.flag(
+    'ORDER_DIFFERS_FROM_QUOTE',
+    `an earlier run created order ${order.orderId}, whose terms the approval of ${approved.by} doesn't cover: ${terms}`,
+  );
 }
 
 function adopt(
