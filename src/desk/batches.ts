@@ -9,7 +9,7 @@ import type { FieldError } from '../contract/failures.ts';
 import { totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { isScoped } from '../domain/permissions.ts';
-import { may, requireApplication, requireRows } from '../service/permissions.ts';
+import { may, requireApplication, requireRows, requireVerb } from '../service/permissions.ts';
 import { invalidFields, Problem } from '../service/problem.ts';
 import { batchWarnings, dailyUse } from './batch-notes.ts';
 import {
@@ -167,6 +167,7 @@ function uploadRoutes(scope: FastifyInstance, desk: Desk): void {
       preHandler: [readUpload, ...hooks.preHandler],
       handler: async (request, reply) => {
         const visit = await pageVisit(desk, request);
+        requireVerb(visit.caller, 'read');
         const upload = uploadIn(request.body);
         if (upload.file === '') throw invalidFields([{ path: 'file', message: 'is missing or empty' }]);
         requireApplication(visit.caller, upload.app);

@@ -138,7 +138,8 @@ export function filledIn<Name extends string>(
     const value = known.get(name);
     if (typeof value !== 'string' || value.trim() === '') continue;
     // Browsers send line breaks as CR LF. Ids and notes of the API have none.
-    filled[name] = value.trim().replace(/\s*[\r\n]+\s*/g, ' ');
+    const lines = value.split(/[\r\n]/).map((line) => line.trim());
+    filled[name] = lines.filter((line) => line !== '').join(' ');
   }
   return filled;
 }

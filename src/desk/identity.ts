@@ -78,6 +78,8 @@ export class Identity {
     });
     await scope.register(csrfProtection, {
       sessionPlugin: '@fastify/secure-session',
+      // Anyone can send forms without a token.
+      logLevel: 'trace',
       getToken: ({ body }) => {
         const { formToken } = isJsonObject(body) ? body : {};
         return typeof formToken === 'string' ? formToken : undefined;
@@ -167,12 +169,14 @@ export class Identity {
 
 /** Throws a 403 for a form of a page of another origin. Every browser sends the origin with a form. */
 export function requireOwnOrigin({ headers, host }: FastifyRequest): void {
-  const { origin, 'sec-fetch-site': site = 'same-origin' } = headers;
+  const { origin, 'sec-fetch-site': site = 'same-origin', 'sec-fetch-mode': mode = 'navigate' } = headers;
   if (
     origin === undefined ||
     !URL.canParse(origin) ||
     new URL(origin).host !== host ||
-    site !== 'same-origin'
+    site !== 'same-origin' ||
+    // The desk has no scripts, but other pages of this server may.
+    mode !== 'navigate'
   )
     throw new Problem('form-not-accepted', 'the form is not from a page of this server');
 }

@@ -329,7 +329,8 @@ describe('rate-limit', () => {
     const changed = await run('rate-limit', '--calls-per-second', '400', '--by', 'olga', '--json');
     expect(changed.json()).toMatchObject({ app: 'default', callsPerSecond: 400, changedBy: 'olga' });
     expect((await run('rate-limit')).stdout).toContain('olga');
-    await run('rate-limit', '--calls-per-second', 'default', '--by', 'olga');
+    const reset = await run('rate-limit', '--calls-per-second', 'default', '--by', 'olga', '--json');
+    expect([reset.code, reset.json()]).toEqual([0, expect.objectContaining({ callsPerSecond: null })]);
     expect((await run('rate-limit', '--calls-per-second', '0', '--by', 'olga')).code).toBe(2);
     expect((await run('rate-limit', '--calls-per-second', '9')).code).toBe(2);
     expect((await run('rate-limit', '--app', 'unknown')).code).toBe(3);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BatchFile } from '../../src/batch-file/batch-file.ts';
 import { checkedBatch } from '../../src/client/checked-batch.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
+import { filledIn } from '../../src/desk/context.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { type DeskAnswer, DeskBrowser, startDesk, startFields, upload } from '../support/desk.ts';
 import { encoded } from '../support/encodings.ts';
@@ -32,6 +33,17 @@ test('H182 a file with far too many rows is read up to the row limit', async () 
     await expect(checkedBatch({ batchId: 'b', payouts, lines: payouts.lines })).rejects.toThrow();
     expect(payouts.lines.length).toBeLessThanOrEqual(50_001);
   }
+});
+
+test('a long field with much white space costs no time', () => {
+  const spaces = ' '.repeat(2_000_000);
+  const startedAt = performance.now();
+  expect(filledIn({ note: `one${spaces}\r\n${spaces}two`, other: `x${spaces}x` }, 'note', 'other')).toEqual({
+    note: 'one two',
+    other: `x${spaces}x`,
+  });
+  // The square of the length would take hours.
+  expect(performance.now() - startedAt).toBeLessThan(30_000);
 });
 
 describe('a file', () => {

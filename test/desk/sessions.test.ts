@@ -229,6 +229,10 @@ describe('a form', () => {
       (browser) => browser.post('/desk/payouts/approve', approve, { 'sec-fetch-site': 'cross-site' }),
     ],
     [
+      'of a script of this server',
+      (browser) => browser.post('/desk/payouts/approve', approve, { 'sec-fetch-mode': 'cors' }),
+    ],
+    [
       'without an origin',
       (browser) =>
         browser.send(

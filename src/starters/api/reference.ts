@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { PROBLEM_KINDS, PROBLEMS, problemType } from '../../contract/problems.ts';
 import { sendPage } from '../../pages/page.ts';
 import { Problem } from '../../service/problem.ts';
-import { openApiDocument } from './openapi.ts';
+import { type OpenApiDocument, openApiDocument } from './openapi.ts';
 
 const htmlPage = { 200: { description: 'HTML', type: 'text/html' } };
 const SCRIPT = '/docs/scalar.js';
@@ -28,6 +28,9 @@ const CONTENT_SECURITY_POLICY = [
 
 /** `canSend`: the page sends requests with a key that a person enters. It keeps no key. */
 export function referenceRoutes(server: FastifyInstance, canSend: boolean): void {
+  // Anyone may ask, so each is made once.
+  let document: OpenApiDocument | undefined;
+  let script: Promise<Buffer> | undefined;
   server.get('/openapi.json', {
     exposeHeadRoute: true,
     schema: {
@@ -36,7 +39,10 @@ export function referenceRoutes(server: FastifyInstance, canSend: boolean): void
         200: { description: 'OpenAPI 3.1', type: 'application/json', schema: z.looseObject({}) },
       },
     },
-    handler: async () => openApiDocument(server),
+    handler: async () => {
+      document ??= openApiDocument(server);
+      return document;
+    },
   });
   server.get('/docs', {
     exposeHeadRoute: true,
@@ -51,15 +57,16 @@ export function referenceRoutes(server: FastifyInstance, canSend: boolean): void
         .type('text/html; charset=utf-8')
         .send(pageOf(canSend)),
   });
-  const script = fileURLToPath(
+  const path = fileURLToPath(
     new URL('js/standalone.js', import.meta.resolve('@scalar/fastify-api-reference')),
   );
-  server.get(SCRIPT, async (_request, reply) =>
-    reply
+  server.get(SCRIPT, async (_request, reply) => {
+    script ??= readFile(path);
+    return reply
       .headers({ 'cache-control': 'max-age=3600', 'x-content-type-options': 'nosniff' })
       .type('text/javascript; charset=utf-8')
-      .send(await readFile(script)),
-  );
+      .send(await script);
+  });
 }
 
 function pageOf(canSend: boolean): string {

@@ -52,9 +52,10 @@ export function applicationCommands(program: Command): void {
         if (callsPerSecond === undefined)
           return async ({ rateLimits }) => rateOutput(await rateLimits.state(app));
         if (by === undefined) throw new UsageError('--by must name who changes the rate');
-        const text = `limit ${app} to ${callsPerSecond ?? "the workers' number of"} calls per second`;
+        const rate = callsPerSecond === 'default' ? null : callsPerSecond;
+        const text = `limit ${app} to ${rate ?? "the workers' number of"} calls per second`;
         return confirmed({ yes }, text, async ({ rateLimits }) =>
-          rateOutput(await rateLimits.setCallsPerSecond(app, callsPerSecond, by)),
+          rateOutput(await rateLimits.setCallsPerSecond(app, rate, by)),
         );
       }),
     );
@@ -118,9 +119,9 @@ export function doctorCommand(program: Command): void {
     );
 }
 
-/** Null: the workers' configuration. */
-function rateOrDefault(text: string): number | null {
-  return text === 'default' ? null : rate(text);
+/** Commander drops a null, so `default` stays a text. */
+function rateOrDefault(text: string): number | 'default' {
+  return text === 'default' ? text : rate(text);
 }
 
 function tokensOutput(found: readonly ListedToken[]): Output {
