@@ -52,12 +52,12 @@ describe('create activity: sends only when no earlier run or attempt can have se
   });
 
   beforeEach(async () => {
-    const { receiver, ...request } = payoutRequest(newPartnerOrderId());
-    const { payerId, type, instructedAmount, originCurrency, targetCurrency } = request;
+    const { clientId, payerId, ...request } = payoutRequest(newPartnerOrderId());
+    const { type, instructedAmount, originCurrency, targetCurrency } = request;
     const quote = await client.quote({ payerId, type, instructedAmount, originCurrency, targetCurrency });
     create = {
-      order: { ...request, receiver, lockRateId: quote.lockRateId },
-      clientId: request.clientId,
+      order: { ...request, lockRateId: quote.lockRateId },
+      clientId,
       isApproved: false,
       firstRunId: RUN,
       isDoubtful: false,
