@@ -247,6 +247,8 @@ function carryOut(
 
 function sendAgain(run: PayoutRun, clearance: Clearance): void {
   run.cleared = clearance;
+  // The update that decided returns this phase, before the next quote begins.
+  run.enter('QUOTING');
   run.record.trade = undefined;
   run.unflag('NEEDS_REVIEW', 'ORDER_NOT_FOUND');
   if (run.record.unknownSend) run.startOver();
