@@ -32,7 +32,7 @@ export interface ListedSettings {
   inForce: number | null;
 }
 
-/** A first value must be complete. */
+/** A first value must be complete, and after a failover somebody must say when it was. */
 export class IncompleteSettingsError extends Error {
   override readonly name = 'IncompleteSettingsError';
 }
@@ -74,7 +74,8 @@ export class SharedSettingsOf {
   ): Promise<ListedSettings[]> {
     const changeOf = typeof change === 'function' ? change : () => change;
     const leases = await this.leases.stored(app);
-    for (const lease of leases) complete(changeOf(lease.app), lease.settings.shared);
+    const failoverVersion = await failoverVersionOf(this.client);
+    for (const lease of leases) complete(changeOf(lease.app), lease.settings.shared, failoverVersion);
     const changed: ListedSettings[] = [];
     for (const { app: name, workflowId } of leases)
       changed.push(await this.changeLease(name, workflowId, changeOf(name)));
@@ -94,7 +95,7 @@ export class SharedSettingsOf {
     const workflowId = leaseWorkflowId(this.environment, appId);
     const known = await unlessGone(() => this.leases.describe(app, workflowId));
     if (isFirst && known?.settings.shared) return this.listed(known, await failoverVersionOf(this.client));
-    complete(change, known?.settings.shared);
+    complete(change, known?.settings.shared, await failoverVersionOf(this.client));
     return this.changeLease(app, workflowId, change);
   }
 
@@ -165,12 +166,23 @@ export class SharedSettingsOf {
 function complete(
   { recoveredAt, approvals }: SettingsChange,
   before: SharedSettings | undefined,
+  failoverVersion: string,
 ): { recoveredAt: string | null; approvals: ApprovalPolicy } {
   const recovered = recoveredAt === undefined ? before?.recoveredAt : recoveredAt;
   const policy = approvals ?? before?.approvals;
   if (recovered === undefined || policy === undefined)
     throw new IncompleteSettingsError('the first settings of an application need both values');
+  // Any other change would bring the old time into force again, and with it creates that Temporal has lost (H253).
+  if (before && before.failoverVersion !== failoverVersion && !isLater(recoveredAt, before.recoveredAt))
+    throw new IncompleteSettingsError(
+      'the namespace has failed over since the settings were set: the time of the failover is missing (--recovered-at)',
+    );
   return { recoveredAt: recovered, approvals: policy };
+}
+
+function isLater(recoveredAt: SettingsChange['recoveredAt'], before: string | null): boolean {
+  if (recoveredAt === undefined || recoveredAt === null) return false;
+  return recoveredAt === 'now' || before === null || Date.parse(recoveredAt) > Date.parse(before);
 }
 
 function changed(
@@ -180,7 +192,7 @@ function changed(
   failoverVersion: string,
 ): SharedSettings {
   const { by, reason } = change;
-  const { recoveredAt, approvals } = complete(change, before);
+  const { recoveredAt, approvals } = complete(change, before, failoverVersion);
   const now = at.toISOString();
   return {
     ...{ version: (before?.version ?? 0) + 1, by, at: now, reason, failoverVersion, approvals },

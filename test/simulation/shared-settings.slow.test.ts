@@ -210,6 +210,18 @@ describe('H253 a namespace fails over while nobody watches', () => {
     await system.end();
   });
 
+  test('H253 a change of another setting does not bring the old time of the last loss into force', async () => {
+    const { system, server, set, list } = await scene();
+    server.failoverVersion += 10;
+    for (const change of [{ approvals: ABOVE_50 }, { recoveredAt: null, approvals: ABOVE_50 }])
+      await expect(set(change)).rejects.toThrow(IncompleteSettingsError);
+    expect(await list()).toMatchObject([{ hasFailedOver: true, shared: { recoveredAt: null } }]);
+    await set({ recoveredAt: 'now' });
+    await set({ approvals: ABOVE_50 });
+    expect(await list()).toMatchObject([{ hasFailedOver: false, shared: { approvals: ABOVE_50 } }]);
+    await system.end();
+  });
+
   test('H253 a payout that it took back to before its end does not end without its order', async () => {
     const env = { PAYOUTS_APPROVAL_EXPIRES: '10m' };
     const { system, world, pass, until, approve, state, result, debits, server } = await scene({ env });
