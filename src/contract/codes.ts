@@ -49,7 +49,6 @@ export type RowOutcome = (typeof ROW_OUTCOMES)[number];
 
 /** Outcomes whose rows are listed one by one, because a person should look at each. */
 export const LISTED_OUTCOMES = ['conflict', 'invalid', 'stopped'] as const;
-export type ListedOutcome = (typeof LISTED_OUTCOMES)[number];
 
 /** The maximum number of rows in one `add`, and in one part. */
 export const MAX_ROWS_PER_ADD = 500;

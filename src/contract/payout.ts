@@ -149,5 +149,3 @@ export const payoutStateSchema = z.strictObject({
   ...payoutResultSchema.exactPartial().shape,
 });
 export type PayoutState = z.output<typeof payoutStateSchema>;
-
-export const storedStateSchema = stored(payoutStateSchema);

@@ -111,5 +111,3 @@ export const receivingAccountStateSchema = z.strictObject({
   ...receivingAccountResultSchema.exactPartial().shape,
 });
 export type ReceivingAccountState = z.output<typeof receivingAccountStateSchema>;
-
-export const storedReceivingAccountStateSchema = stored(receivingAccountStateSchema);

@@ -48,13 +48,6 @@ export function changeProblem(change: unknown): string | undefined {
   return byProblem(change);
 }
 
-export function reasonProblem(reason: string): string | undefined {
-  const { length } = reason;
-  return length > 0 && length <= MAX_REASON_LENGTH
-    ? undefined
-    : `reason must be a text of 1 to ${MAX_REASON_LENGTH} characters`;
-}
-
 /** Of a pause, and of its end. */
 export function pauseProblem(request: unknown): string | undefined {
   if (typeof request !== 'object' || request === null) return 'must be an object';
@@ -64,7 +57,7 @@ export function pauseProblem(request: unknown): string | undefined {
   return byProblem(request);
 }
 
-export function byProblem(change: object): string | undefined {
+function byProblem(change: object): string | undefined {
   const by = 'by' in change ? change.by : undefined;
   if (typeof by !== 'string' || by === '' || by.length > 64)
     return 'by must be 1 to 64 characters that name who makes the change';
