@@ -27,7 +27,8 @@ export interface UserGrant {
   openId: string;
 }
 
-export interface TokenFilter {
+interface TokenFilter {
+  appId?: string | undefined;
   kind?: TokenKind | undefined;
   openId?: string | undefined;
   /** Expires refresh tokens instead of access tokens. */
@@ -83,10 +84,11 @@ export class Tokens {
 
   /** Expires the matching tokens and returns their number. */
   expire(filter: TokenFilter): number {
-    const held: Iterable<{ expiresAtMs: number; kind?: TokenKind; openId: string | undefined }> =
+    const held: Iterable<Pick<AccessToken, 'appId' | 'openId' | 'expiresAtMs'> & { kind?: TokenKind }> =
       filter.refresh === true ? this.#refresh.values() : this.#access.values();
     let count = 0;
     for (const token of held) {
+      if (filter.appId !== undefined && token.appId !== filter.appId) continue;
       if (filter.kind !== undefined && token.kind !== undefined && token.kind !== filter.kind) continue;
       if (filter.openId !== undefined && token.openId !== filter.openId) continue;
       token.expiresAtMs = 0;
@@ -102,15 +104,10 @@ export class Tokens {
   #issueAccess(kind: TokenKind, appId: string, openId: string | undefined, settings: Settings): string {
     const token = `${settings.secretPrefix}at-${kind}-${this.#runtime.random.uuid()}`;
     const seconds = kind === 'application' ? settings.applicationTokenSeconds : settings.userTokenSeconds;
-    if (settings.earlierAccessTokens === 'revoked') this.#revokeAccess(kind, appId, openId);
+    if (settings.earlierAccessTokens === 'revoked') this.expire({ appId, kind, openId });
     const expiresAtMs = this.#runtime.clock.nowMs() + seconds * 1000;
     this.#keep(this.#access, token, { token, kind, appId, openId, expiresAtMs });
     return token;
-  }
-
-  #revokeAccess(kind: TokenKind, appId: string, openId: string | undefined): void {
-    for (const other of this.#access.values())
-      if (other.kind === kind && other.appId === appId && other.openId === openId) other.expiresAtMs = 0;
   }
 
   /** Makes all current tokens of the user previous. A previous token that was used is used up. */
