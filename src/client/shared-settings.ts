@@ -78,7 +78,7 @@ export class SharedSettingsOf {
     for (const lease of leases) complete(changeOf(lease.app), lease.settings.shared, failoverVersion);
     const changed: ListedSettings[] = [];
     for (const { app: name, workflowId } of leases)
-      changed.push(await this.changeLease(name, workflowId, changeOf(name)));
+      changed.push(await this.changeLease(name, workflowId, changeOf(name), failoverVersion));
     return changed;
   }
 
@@ -94,17 +94,19 @@ export class SharedSettingsOf {
   ): Promise<ListedSettings> {
     const workflowId = leaseWorkflowId(this.environment, appId);
     const known = await unlessGone(() => this.leases.describe(app, workflowId));
-    if (isFirst && known?.settings.shared) return this.listed(known, await failoverVersionOf(this.client));
-    complete(change, known?.settings.shared, await failoverVersionOf(this.client));
-    return this.changeLease(app, workflowId, change);
+    const failoverVersion = await failoverVersionOf(this.client);
+    if (isFirst && known?.settings.shared) return this.listed(known, failoverVersion);
+    complete(change, known?.settings.shared, failoverVersion);
+    return this.changeLease(app, workflowId, change, failoverVersion);
   }
 
+  /** After a failover since `failoverVersion` was read, the new settings do not count. */
   private async changeLease(
     app: string,
     workflowId: string,
     change: SettingsChange,
+    failoverVersion: string,
   ): Promise<ListedSettings> {
-    const failoverVersion = await failoverVersionOf(this.client);
     await this.replace(app, workflowId, change, failoverVersion);
     return this.listed(await this.leases.describe(app, workflowId), failoverVersion);
   }
