@@ -30,7 +30,7 @@ const CONTENT_SECURITY_POLICY = [
 export function referenceRoutes(server: FastifyInstance, canSend: boolean): void {
   // Anyone may ask, so each is made once.
   let document: OpenApiDocument | undefined;
-  let script: Promise<Buffer> | undefined;
+  let script: Buffer | undefined;
   server.get('/openapi.json', {
     exposeHeadRoute: true,
     schema: {
@@ -61,11 +61,12 @@ export function referenceRoutes(server: FastifyInstance, canSend: boolean): void
     new URL('js/standalone.js', import.meta.resolve('@scalar/fastify-api-reference')),
   );
   server.get(SCRIPT, async (_request, reply) => {
-    script ??= readFile(path);
+    // A read that fails is not kept.
+    script ??= await readFile(path);
     return reply
       .headers({ 'cache-control': 'max-age=3600', 'x-content-type-options': 'nosniff' })
       .type('text/javascript; charset=utf-8')
-      .send(await script);
+      .send(script);
   });
 }
 
