@@ -2,7 +2,7 @@
 import type { DataConverter } from '@temporalio/common';
 import type { CreateRecord, LedgerOf } from '../../simulator/index.ts';
 import { PayoutConflictError } from '../../src/client/payouts.ts';
-import { WHILE_OPEN } from '../../src/contract/attention-codes.ts';
+import { type PayoutAttentionCode, WHILE_OPEN } from '../../src/contract/attention-codes.ts';
 import { payoutFollowUpWorkflowId, payoutWorkflowId } from '../../src/contract/ids.ts';
 import { type PayoutState, payoutResultSchema } from '../../src/contract/payout.ts';
 import type { Resolution } from '../../src/contract/workflows.ts';
@@ -621,17 +621,14 @@ class SeededWorld {
   /** Flags of an ended payout that still ask for a decision or for patience. */
   private openQuestions({ number }: PlannedPayout): string[] {
     if (!this.system.runsOnlyNewest) return [];
-    const flags = textOf(this.system.server.latest(payoutId(number))?.attributes['PayoutReasons']);
-    return WHILE_OPEN.filter((code) => flags.includes(`"${code}"`)).map(
+    return WHILE_OPEN.filter((code) => this.hasFlag(number, code)).map(
       (code) => `has ended with the flag ${code}`,
     );
   }
 
-  /** The provider changed the terms of a create call that was approved, and the payout says so (H264). */
-  private isFlaggedDrift(number: number): boolean {
+  private hasFlag(number: number, code: PayoutAttentionCode): boolean {
     const flags = textOf(this.system.server.latest(payoutId(number))?.attributes['PayoutReasons']);
-    const payout = this.plan.payouts.find((one) => one.number === number);
-    return payout?.request.platform === 'sim:drift' && flags.includes('ORDER_DIFFERS_FROM_QUOTE');
+    return flags.includes(`"${code}"`);
   }
 
   /** Effects that require a person's decision, without that decision. */
@@ -645,6 +642,9 @@ class SeededWorld {
     const approved = this.approved.get(number) ?? [];
     const result = this.scene.results.get(number);
     const isPaid = approval === 'required' && debits > 0;
+    // The provider changed the terms of a create call that was approved, and the payout says so (H264).
+    const isFlaggedDrift =
+      request.platform === 'sim:drift' && this.hasFlag(number, 'ORDER_DIFFERS_FROM_QUOTE');
     return [
       isPaid && approved.length === 0 && 'was paid without approval',
       isPaid &&
@@ -652,7 +652,7 @@ class SeededWorld {
         this.system.runsOnlyNewest &&
         !this.resolvedToOrder.has(number) &&
         isBeyondApprovals(result, approved, this.plan.prices?.tolerance) &&
-        !this.isFlaggedDrift(number) &&
+        !isFlaggedDrift &&
         'was paid at worse terms than anybody approved',
       needsBoundTrades(this.plan) &&
         result?.orderId !== undefined &&
