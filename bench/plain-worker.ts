@@ -15,7 +15,7 @@ import { NO_APPROVAL_POLICY } from '../src/domain/permissions.ts';
 import { sendWithinMs } from '../src/domain/time.ts';
 import { TokenSeal } from '../src/encryption/key-ring.ts';
 import { dataConverter } from '../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../src/runtime/process.ts';
 import { connectWorker } from '../src/temporal/worker-connection.ts';
 import { providerClient } from '../src/workers/provider-client.ts';
 import { installRuntime } from '../src/workers/telemetry.ts';
@@ -24,7 +24,7 @@ import { tokenHistories } from '../src/workers/tokens/token-histories.ts';
 import { TokenRenewals } from '../src/workers/tokens/token-renewals.ts';
 import { bundleWorkflows } from '../src/workers/workflow-bundle.ts';
 
-const runtime = PROCESS_SURROUNDINGS;
+const runtime = PROCESS_RUNTIME;
 const config = workerConfig(process.env);
 installRuntime(config.env);
 const { connection, client, namespace } = await connectWorker(runtime);

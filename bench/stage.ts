@@ -16,7 +16,7 @@ import { setFirstSettings } from '../scripts/first-settings.ts';
 import { bundledWorkflows, compilePrograms } from '../scripts/programs.ts';
 import { type SimulatorControlClient, simulatorControl } from '../simulator/control/client.ts';
 import { Payouts } from '../src/client/payouts.ts';
-import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../src/runtime/process.ts';
 import { clientInterceptors } from '../src/temporal/queries.ts';
 
 export interface StageOptions {
@@ -150,7 +150,7 @@ async function startStage(options: StageOptions, folder: string): Promise<BenchS
   };
   const connection = await Connection.connect({ address: temporal.address });
   cleanups.push(() => connection.close());
-  const client = new Client({ connection, interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock) });
+  const client = new Client({ connection, interceptors: clientInterceptors(PROCESS_RUNTIME.clock) });
   const startWorker = async (
     program: string | Elsewhere = options.program ?? 'src/workers/main.ts',
     env: Record<string, string> = {},

@@ -12,7 +12,7 @@ import { OUTCOMES } from '../src/contract/codes.ts';
 import type { PayoutResult } from '../src/contract/payout.ts';
 import { payoutRequestSchema } from '../src/contract/payout-request.ts';
 import { dataConverter } from '../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../src/runtime/process.ts';
 import { changeDetector, clientInterceptors } from '../src/temporal/queries.ts';
 import { Progress, type Row, table } from './show.ts';
 import { type Stage, startStage } from './stage.ts';
@@ -40,8 +40,8 @@ async function main(): Promise<void> {
       client: new Client({
         connection,
         namespace: stage.temporal.namespace,
-        dataConverter: dataConverter(encryptionKeys(stage.environment).payloads, PROCESS_SURROUNDINGS.random),
-        interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock),
+        dataConverter: dataConverter(encryptionKeys(stage.environment).payloads, PROCESS_RUNTIME.random),
+        interceptors: clientInterceptors(PROCESS_RUNTIME.clock),
       }),
       environment: 'test',
     });

@@ -12,7 +12,7 @@ import { setFirstSettings } from '../scripts/first-settings.ts';
 import type { Environment } from '../src/config/environment.ts';
 import { encryptionKeys } from '../src/config/keys.ts';
 import { dataConverter } from '../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../src/runtime/process.ts';
 
 export interface Stage {
   temporal: DevServer;
@@ -81,7 +81,7 @@ export async function startStage(say: (line: string) => void): Promise<Stage> {
 /** As an operator does once for a new application: `payouts settings`. */
 async function setSettings({ address, namespace }: DevServer, environment: Environment): Promise<void> {
   const connection = await Connection.connect({ address });
-  const converter = dataConverter(encryptionKeys(environment).payloads, PROCESS_SURROUNDINGS.random);
+  const converter = dataConverter(encryptionKeys(environment).payloads, PROCESS_RUNTIME.random);
   await setFirstSettings(new Client({ connection, namespace, dataConverter: converter }), environment);
   await connection.close();
 }

@@ -7,7 +7,7 @@ import { Client, type ConnectionLike } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import { grpcError, notFound } from '../simulation/temporal/errors.ts';
-import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../src/runtime/process.ts';
 import { clientInterceptors } from '../src/temporal/queries.ts';
 
 const { temporal } = proto;
@@ -84,7 +84,7 @@ export function standInClient(standIn: StandIn): Client {
   };
   return new Client({
     ...{ connection, namespace: 'default' },
-    interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock),
+    interceptors: clientInterceptors(PROCESS_RUNTIME.clock),
   });
 }
 

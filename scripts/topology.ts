@@ -11,7 +11,7 @@ import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
 import { makeKeys, TEMPORAL_SERVER_NAME } from '../deploy/keys.mjs';
 import { encryptionKeys } from '../src/config/keys.ts';
 import { dataConverter } from '../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../src/runtime/process.ts';
 import { clientInterceptors } from '../src/temporal/queries.ts';
 import { freePorts, loopback } from './dev-server/ports.ts';
 import { setFirstSettings } from './first-settings.ts';
@@ -149,8 +149,8 @@ export class Topology {
     const { payloads } = encryptionKeys(this.clientEnvironment);
     return new Client({
       connection: await Connection.connect(this.connecting),
-      dataConverter: dataConverter(payloads, PROCESS_SURROUNDINGS.random),
-      interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock),
+      dataConverter: dataConverter(payloads, PROCESS_RUNTIME.random),
+      interceptors: clientInterceptors(PROCESS_RUNTIME.clock),
     });
   }
 

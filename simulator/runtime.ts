@@ -26,7 +26,7 @@ export interface Runtime {
 }
 
 /** The real clock and randomness of this process. The timers do not keep the process alive. */
-export const PROCESS_SURROUNDINGS: Runtime = {
+export const PROCESS_RUNTIME: Runtime = {
   clock: {
     nowMs: () => performance.now(),
     wallMs: () => Date.now(),

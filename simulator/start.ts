@@ -2,7 +2,7 @@
 import { Control, type SimulatorControl } from './control/control.ts';
 import { buildServer } from './http/server.ts';
 import { HttpTransport } from './notifier.ts';
-import { PROCESS_SURROUNDINGS } from './runtime.ts';
+import { PROCESS_RUNTIME } from './runtime.ts';
 import type { App, SettingsChange } from './settings.ts';
 import { World } from './world.ts';
 
@@ -23,7 +23,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const { host, port } = parseListen(options.listen ?? '127.0.0.1:0');
   const { settings, apps } = options;
   const world = new World({
-    runtime: PROCESS_SURROUNDINGS,
+    runtime: PROCESS_RUNTIME,
     transport: new HttpTransport(),
     settings,
     apps,

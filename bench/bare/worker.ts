@@ -5,11 +5,11 @@
 
 import { fileURLToPath } from 'node:url';
 import { Worker } from '@temporalio/worker';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { connectWorker } from '../../src/temporal/worker-connection.ts';
 import { bareActivities } from './activities.ts';
 
-const { connection, namespace, client } = await connectWorker(PROCESS_SURROUNDINGS);
+const { connection, namespace, client } = await connectWorker(PROCESS_RUNTIME);
 const activities = bareActivities(client);
 const worker = await Worker.create({
   connection,

@@ -10,7 +10,7 @@ import { launchBrowser } from '../../scripts/browser.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import { encryptionKeys } from '../../src/config/keys.ts';
 import { dataConverter } from '../../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { clientInterceptors } from '../../src/temporal/queries.ts';
 import { type Stage, startStage } from '../stage.ts';
 import { type Camera, camera, currentDetails } from './camera.ts';
@@ -44,12 +44,12 @@ async function main(): Promise<void> {
 async function payAll({ temporal, environment, simulatorUrl }: Stage): Promise<Paid> {
   const connection = await Connection.connect({ address: temporal.address });
   const { namespace } = temporal;
-  const converter = dataConverter(encryptionKeys(environment).payloads, PROCESS_SURROUNDINGS.random);
+  const converter = dataConverter(encryptionKeys(environment).payloads, PROCESS_RUNTIME.random);
   const client = new Client({
     connection,
     namespace,
     dataConverter: converter,
-    interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock),
+    interceptors: clientInterceptors(PROCESS_RUNTIME.clock),
   });
   try {
     return await startAndWait(new Payouts({ client, environment: 'test' }), simulatorUrl);

@@ -9,7 +9,7 @@ import { buildCodecServer } from '../../src/codec-server/server.ts';
 import { codecConfig } from '../../src/config/codec-config.ts';
 import { KeyRing, TokenSeal, UndecipherableError, UnknownKeyError } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';
 import { type Answer, asJson, demandNoFailure, injected, seldom } from '../http.ts';
 import { type Change, changedBytes, changes } from '../inputs/changes.ts';
@@ -24,8 +24,8 @@ const ring = new KeyRing(
     ['k0', OLD_KEY],
   ]),
 );
-const codec = new EncryptionCodec(ring, PROCESS_SURROUNDINGS.random);
-const seal = new TokenSeal(ring, PROCESS_SURROUNDINGS.random);
+const codec = new EncryptionCodec(ring, PROCESS_RUNTIME.random);
+const seal = new TokenSeal(ring, PROCESS_RUNTIME.random);
 
 type Input =
   | { kind: 'payload'; plain: Buffer; encoding: string; cipher: Change[]; keyId: string }
@@ -118,7 +118,7 @@ function drawBody(random: Random): unknown {
 function encryptedBy({ data }: { data: Uint8Array }) {
   return {
     metadata: { encoding: Buffer.from('binary/encrypted'), 'encryption-key-id': Buffer.from('k1') },
-    data: ring.encrypt(Buffer.concat([Buffer.from([0x12, data.length]), data]), PROCESS_SURROUNDINGS.random),
+    data: ring.encrypt(Buffer.concat([Buffer.from([0x12, data.length]), data]), PROCESS_RUNTIME.random),
   };
 }
 
@@ -126,7 +126,7 @@ async function open(): Promise<Judge<Input>> {
   // A minute passes between two inputs, so that wrong keys do not exhaust the limit on failed sign-ins.
   let nowMs = 0;
   const clock = {
-    ...PROCESS_SURROUNDINGS.clock,
+    ...PROCESS_RUNTIME.clock,
     nowMs: () => {
       nowMs += 60_000;
       return nowMs;
@@ -139,7 +139,7 @@ async function open(): Promise<Judge<Input>> {
       PAYOUTS_CODEC_KEYS: `fuzz:${BEARER}`,
       PAYOUTS_CODEC_ORIGINS: 'https://ui.example',
     }),
-    { log: new PassThrough().resume(), runtime: { ...PROCESS_SURROUNDINGS, clock } },
+    { log: new PassThrough().resume(), runtime: { ...PROCESS_RUNTIME, clock } },
   );
   await server.ready();
   return {
@@ -201,7 +201,7 @@ async function decoded(payload: Payload): Promise<Payload | undefined> {
 
 async function judgeInside(plain: Buffer): Promise<Verdict> {
   const metadata = { encoding: Buffer.from('binary/encrypted'), 'encryption-key-id': Buffer.from('k1') };
-  const payload: Payload = { metadata, data: ring.encrypt(plain, PROCESS_SURROUNDINGS.random) };
+  const payload: Payload = { metadata, data: ring.encrypt(plain, PROCESS_RUNTIME.random) };
   const read = await decoded(payload);
   return read === undefined || read === payload ? 'refused' : 'accepted';
 }

@@ -29,7 +29,7 @@ import {
   PaymentsError,
   type Transport,
 } from '../../src/payments/index.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';
 import { seldom } from '../http.ts';
 import { documents, shown } from '../inputs/documents.ts';
@@ -212,7 +212,7 @@ async function open(): Promise<Judge<Input>> {
     signer: { sign: () => ({}) },
     echo: 'visible',
     createCodes: new Map([['429', 'busy']]),
-    runtime: PROCESS_SURROUNDINGS,
+    runtime: PROCESS_RUNTIME,
     transport: () => transport,
   });
   return {

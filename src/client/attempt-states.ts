@@ -4,7 +4,7 @@
  * a forged request costs nothing. Every API server with the same keys accepts them.
  */
 import { KeyRing } from '../encryption/key-ring.ts';
-import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Random } from '../runtime/runtime.ts';
 
 /** The maximum lifetime of an authorization code. A longer attempt cannot succeed. */
@@ -23,7 +23,7 @@ export class AttemptStates {
   private readonly random: Random;
 
   /** Without token keys, which is possible only in a test against loopback, both are valid in this process only. */
-  constructor(environment: string, ring?: KeyRing, random: Random = PROCESS_SURROUNDINGS.random) {
+  constructor(environment: string, ring?: KeyRing, random: Random = PROCESS_RUNTIME.random) {
     this.environment = environment;
     this.random = random;
     this.ring = ring ?? new KeyRing(new Map([['process', Buffer.from(random.bytes(32))]]));

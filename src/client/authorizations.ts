@@ -10,7 +10,7 @@ import type { AuthorizationOutcome } from '../contract/tokens.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { TokenSeal } from '../encryption/key-ring.ts';
-import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { TokenBuckets } from '../runtime/token-buckets.ts';
 import { AttemptStates } from './attempt-states.ts';
@@ -88,7 +88,7 @@ export class Authorizations {
   private readonly used = new Set<string>();
 
   constructor(options: AuthorizationsOptions) {
-    const { environment, keys, runtime = PROCESS_SURROUNDINGS } = options;
+    const { environment, keys, runtime = PROCESS_RUNTIME } = options;
     const { clock, random } = runtime;
     this.options = options;
     this.runtime = runtime;

@@ -10,7 +10,7 @@ import {
   testEndpointUpdate,
   type WorkflowSignatures,
 } from '../contract/workflows.ts';
-import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import { type Clock, inParallel } from '../runtime/runtime.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { listRunPages } from '../temporal/visibility.ts';
@@ -53,7 +53,7 @@ export class Events {
   private readonly environment: string | undefined;
   private readonly clock: Clock;
 
-  constructor({ client, environment, clock = PROCESS_SURROUNDINGS.clock }: EventsOptions) {
+  constructor({ client, environment, clock = PROCESS_RUNTIME.clock }: EventsOptions) {
     this.client = client;
     this.environment = environment;
     this.clock = clock;

@@ -30,7 +30,7 @@ import {
 } from '../contract/workflows.ts';
 import { repeatsLast } from '../domain/payout-record.ts';
 import { endedState } from '../domain/payout-state.ts';
-import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { isOfEndedRun } from '../temporal/client-errors.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/namespace.ts';
@@ -108,7 +108,7 @@ export class Payouts {
   private readonly seen: SharedReads<PayoutSnapshot>;
 
   constructor(options: PayoutsOptions) {
-    const { client, environment, targetCurrencies, reads, clock = PROCESS_SURROUNDINGS.clock } = options;
+    const { client, environment, targetCurrencies, reads, clock = PROCESS_RUNTIME.clock } = options;
     this.client = client;
     this.environment = environment;
     this.targetCurrencies = targetCurrencies;

@@ -15,7 +15,7 @@ import {
   resolveReceivingAccountUpdate,
   type WorkflowSignatures,
 } from '../contract/workflows.ts';
-import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import { isOfEndedRun } from '../temporal/client-errors.ts';
 import { APP } from '../temporal/namespace.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
@@ -84,7 +84,7 @@ export class ReceivingAccounts {
       idOf: (named: CheckedReceivingAccountRequest) => receivingAccountWorkflowId(named.app, named.requestId),
       conflict: () => new ReceivingAccountConflictError(requestId),
     };
-    const { runId } = await startOrJoin(this.client, once, PROCESS_SURROUNDINGS.clock);
+    const { runId } = await startOrJoin(this.client, once, PROCESS_RUNTIME.clock);
     return { workflowId, runId, app, requestId };
   }
 

@@ -4,7 +4,7 @@
  * most one query at a time to a workflow, shared by all callers, and only a few to all workflows together.
  */
 
-import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { PayoutsError } from './payouts-error.ts';
 
@@ -94,7 +94,7 @@ export interface ReadSharing {
 
 /** For the operator's own programs: no read is rejected, and no answer is cached. */
 export function unlimitedReads(): ReadSharing {
-  const { clock } = PROCESS_SURROUNDINGS;
+  const { clock } = PROCESS_RUNTIME;
   const unlimited = { waiting: Number.POSITIVE_INFINITY, waitMs: Number.POSITIVE_INFINITY };
   return { slots: new ReadSlots({ inFlight: 10, ...unlimited }, clock), freshMs: 0, clock };
 }
@@ -181,7 +181,7 @@ export async function withResult<State extends { phase: string }, Result>(
 export function cached<T>(
   read: () => Promise<T>,
   freshMs: (result: T) => number,
-  clock: Clock = PROCESS_SURROUNDINGS.clock,
+  clock: Clock = PROCESS_RUNTIME.clock,
 ): () => Promise<T> {
   let last: { result: Promise<T>; untilMs: number } | undefined;
   return () => {

@@ -1,14 +1,14 @@
 /** `npm run codec-server`: decodes payloads for the Temporal UI. SIGINT and SIGTERM drain it. */
 import { codecConfig } from '../config/codec-config.ts';
 import { ConfigError } from '../config/environment.ts';
-import { Drain, drainOnSignals, PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import { Drain, drainOnSignals, PROCESS_RUNTIME } from '../runtime/process.ts';
 import { buildCodecServer } from './server.ts';
 
 async function main(): Promise<void> {
   const config = codecConfig(process.env);
   const drain = new Drain();
   const server = await buildCodecServer(config, { drain });
-  drainOnSignals(server, drain, { clock: PROCESS_SURROUNDINGS.clock, drainMs: config.drainMs });
+  drainOnSignals(server, drain, { clock: PROCESS_RUNTIME.clock, drainMs: config.drainMs });
   console.log(`codec server listening on ${await server.listen(config.listen)}`);
 }
 

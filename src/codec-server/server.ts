@@ -19,7 +19,7 @@ import { EncryptionCodec } from '../encryption/payload-codec.ts';
 import { logOptions } from '../observability/log.ts';
 import { sendPage } from '../pages/page.ts';
 import { CookieSessions, SignInLimit } from '../pages/sessions.ts';
-import { connectionLimits, Drain, PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import { connectionLimits, Drain, PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
 /** Enough for a page of a history. Temporal limits a payload to 2 MiB. */
@@ -57,7 +57,7 @@ export async function buildCodecServer(
   config: CodecConfig,
   options: CodecServerOptions = {},
 ): Promise<FastifyInstance> {
-  const { runtime = PROCESS_SURROUNDINGS, requestTimeoutMs = 10_000, maxConcurrent = 32 } = options;
+  const { runtime = PROCESS_RUNTIME, requestTimeoutMs = 10_000, maxConcurrent = 32 } = options;
   const { drain = new Drain() } = options;
   const server = fastify({
     logger: logOptions(

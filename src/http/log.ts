@@ -1,6 +1,6 @@
 /** What the log says of requests and errors: not more than it can hold, and no text of a request, the provider or Temporal. */
 import { TooManyReadsError } from '../client/shared-reads.ts';
-import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { Problem } from '../service/problem.ts';
 import { grpcStatusOf } from '../temporal/client-errors.ts';
@@ -24,10 +24,7 @@ export class FloodGate {
   private cancel: (() => void) | undefined;
 
   /** Calls `report` at the end of each minute in which events did not pass. */
-  constructor(
-    report: (counted: Counted) => void,
-    { clock = PROCESS_SURROUNDINGS.clock }: { clock?: Clock } = {},
-  ) {
+  constructor(report: (counted: Counted) => void, { clock = PROCESS_RUNTIME.clock }: { clock?: Clock } = {}) {
     this.report = report;
     this.clock = clock;
   }

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Clock, type Runtime, sleep } from './runtime.ts';
 
 /** For the entry points of a process. All other code receives its runtime as a parameter. */
-export const PROCESS_SURROUNDINGS: Runtime = {
+export const PROCESS_RUNTIME: Runtime = {
   clock: {
     nowMs: () => performance.now(),
     wallMs: () => Date.now(),

@@ -34,7 +34,7 @@ import type {
   Resolution,
 } from '../contract/workflows.ts';
 import { isScoped, starterName } from '../domain/permissions.ts';
-import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import {
   applicationsWithin,
@@ -104,7 +104,7 @@ export class Service {
   constructor(
     client: Client,
     { keys, authorizesUsers, ...settings }: ServiceSettings,
-    clock: Clock = PROCESS_SURROUNDINGS.clock,
+    clock: Clock = PROCESS_RUNTIME.clock,
   ) {
     const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = settings;
     const reads = { slots: new ReadSlots(STATUS_READS, clock), freshMs: FRESH_MS, clock };
@@ -117,7 +117,7 @@ export class Service {
       reads,
       withDeadline: this.withTemporalDeadline,
     });
-    this.allowances = new Allowances(client, environment, PROCESS_SURROUNDINGS.clock);
+    this.allowances = new Allowances(client, environment, PROCESS_RUNTIME.clock);
     this.pauses = new Pauses({ client, environment });
     this.reads = new ProviderReads(client);
     this.receivingAccounts = new ReceivingAccounts({ client, environment, reads });

@@ -18,7 +18,7 @@ import { encryptionKeys } from '../config/keys.ts';
 import { temporalConfig } from '../config/temporal-config.ts';
 import { secret } from '../config/values.ts';
 import { dataConverter as converterOf } from '../encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock, Random } from '../runtime/runtime.ts';
 import { messageOf } from './client-errors.ts';
 import { clientInterceptors } from './queries.ts';
@@ -48,7 +48,7 @@ export interface ConnectOptions {
 export async function connectClient(
   overrides: ConnectOptions = {},
 ): Promise<TemporalConnection<Connection> & { client: Client }> {
-  const { clock, random } = PROCESS_SURROUNDINGS;
+  const { clock, random } = PROCESS_RUNTIME;
   const environment = overrides.environment ?? process.env;
   const dataConverter = configuredDataConverter(random, environment);
   const { connectionOptions, namespace: configured = 'default' } = temporalConfig(environment);

@@ -6,7 +6,7 @@ import { hostInUrl } from '../config/values.ts';
 import { logEvent, setGauge } from '../domain/telemetry.ts';
 import { eventLogger } from '../observability/log.ts';
 import { startTracing } from '../observability/tracing.ts';
-import { Drain, PROCESS_SURROUNDINGS } from '../runtime/process.ts';
+import { Drain, PROCESS_RUNTIME } from '../runtime/process.ts';
 import { TemporalSetupError } from '../temporal/connection.ts';
 import { registerSearchAttributes } from '../temporal/namespace.ts';
 import { connectWorker } from '../temporal/worker-connection.ts';
@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   const config = workerConfig(process.env);
   const { env } = config;
   const { log, meter } = installRuntime(env);
-  const runtime = PROCESS_SURROUNDINGS;
+  const runtime = PROCESS_RUNTIME;
   const { clock } = runtime;
   // The monotonic clock of a process counts from its start.
   setGauge(meter, 'process_start_time_seconds', {}, (clock.wallMs() - clock.nowMs()) / 1_000);
@@ -72,7 +72,7 @@ async function main(): Promise<void> {
 }
 
 async function connected(): ReturnType<typeof connectWorker> {
-  const temporal = await connectWorker(PROCESS_SURROUNDINGS);
+  const temporal = await connectWorker(PROCESS_RUNTIME);
   await registerSearchAttributes(temporal.connection, temporal.namespace);
   return temporal;
 }

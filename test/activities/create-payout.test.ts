@@ -6,14 +6,14 @@ import type { Claim } from '../../src/activities/payout/send-once.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import type { SendPolicy } from '../../src/domain/payout-record.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { providerClient } from '../../src/workers/provider-client.ts';
 import { realLimiter } from '../support/rate-limit.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { SEND_POLICY } from '../support/send-policy.ts';
 import { newPartnerOrderId, QUICK } from '../support/test-world.ts';
 
-const runtime = PROCESS_SURROUNDINGS;
+const runtime = PROCESS_RUNTIME;
 const RUN = 'the-first-run';
 const SCHEDULED_AT_MS = 1;
 const STARTED_AT_MS = Date.parse('2026-01-01T00:00:00Z');

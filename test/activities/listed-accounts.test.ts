@@ -2,7 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunHistories } from '../../src/activities/payout/earlier-runs.ts';
 import { providerActivities } from '../../src/activities/shared/provider-activities.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
 import { SEND_POLICY } from '../support/send-policy.ts';
@@ -42,7 +42,7 @@ function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<strin
     histories,
     pairs: { isKnown: async () => false },
     claim: async () => undefined,
-    runtime: PROCESS_SURROUNDINGS,
+    runtime: PROCESS_RUNTIME,
     quoteCodes: new Map(),
     policy: { ...SEND_POLICY, recoveredAtMs },
   });

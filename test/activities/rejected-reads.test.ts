@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
 import { providerActivities } from '../../src/activities/shared/provider-activities.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
 import { SEND_POLICY } from '../support/send-policy.ts';
@@ -33,7 +33,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     },
     pairs: { isKnown: async () => false },
     claim: async () => undefined,
-    runtime: PROCESS_SURROUNDINGS,
+    runtime: PROCESS_RUNTIME,
     quoteCodes: new Map(),
     policy: SEND_POLICY,
   });

@@ -2,7 +2,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
 import { providerActivities } from '../../src/activities/shared/provider-activities.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { type InProcessOptions, InProcessTransport } from '../payments/support/in-process.ts';
 import { CREATE, successBody } from '../payments/support/samples.ts';
@@ -15,7 +15,7 @@ const HEARTBEAT_TIMEOUT_MS = 10_000;
 
 function workerWith(provider: InProcessOptions) {
   const clock = new FakeClock();
-  const runtime = { clock, random: { ...PROCESS_SURROUNDINGS.random, number: () => 0.5 } };
+  const runtime = { clock, random: { ...PROCESS_RUNTIME.random, number: () => 0.5 } };
   const client = clientFor('https://provider.example', {
     runtime,
     transport: (wanted) => new InProcessTransport(wanted, provider),

@@ -4,7 +4,7 @@ import { Allowances, DailyLimitError } from '../../src/client/allowances.ts';
 import type { CheckedPayoutRequest } from '../../src/contract/payout-request.ts';
 import type { DailyLimits } from '../../src/contract/workflows.ts';
 import { MAX_PAYOUTS_PER_DAY } from '../../src/domain/daily-limits.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
 import { post, startApiServer, type TestApiServer } from '../support/http.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   server = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shown', { dailyCount: 9 })]),
   });
-  allowances = new Allowances(world.client, 'test', PROCESS_SURROUNDINGS.clock);
+  allowances = new Allowances(world.client, 'test', PROCESS_RUNTIME.clock);
 });
 
 afterAll(async () => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Allowances, DailyLimitError } from '../../src/client/allowances.ts';
 import { allowanceWorkflowId } from '../../src/contract/ids.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
@@ -37,7 +37,7 @@ beforeAll(async () => {
   const file = keysFile([...entries, callerEntry('free')]);
   const start = () => startApiServer(world.client, { PAYOUTS_API_KEYS_FILE: file });
   servers = [await start(), await start()];
-  allowances = new Allowances(world.client, 'test', PROCESS_SURROUNDINGS.clock);
+  allowances = new Allowances(world.client, 'test', PROCESS_RUNTIME.clock);
 });
 
 afterAll(async () => {
@@ -176,7 +176,7 @@ test('H178 daily limits hold while their workflow continues as new', async () =>
   // As in four processes: each sends its own updates.
   const processes = Array.from(
     { length: 4 },
-    () => new Allowances(world.client, 'test', PROCESS_SURROUNDINGS.clock),
+    () => new Allowances(world.client, 'test', PROCESS_RUNTIME.clock),
   );
   const reserved = async (process: Allowances, number: number) => {
     const request = { ...body('1.00'), app: 'default', approval: 'none' as const };

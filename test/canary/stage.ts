@@ -11,7 +11,7 @@ import { Payouts } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { encryptionKeys } from '../../src/config/keys.ts';
 import { dataConverter } from '../../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { patientInterceptors } from '../support/patient-client.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { QUICK } from '../support/test-world.ts';
@@ -72,7 +72,7 @@ export async function canaryStage(keys: Environment, temporal: CanaryTemporal): 
   const connection = await Connection.connect({ address: temporal.address });
   const client = new Client({
     connection,
-    dataConverter: dataConverter(encryptionKeys(environment).payloads, PROCESS_SURROUNDINGS.random),
+    dataConverter: dataConverter(encryptionKeys(environment).payloads, PROCESS_RUNTIME.random),
     interceptors: patientInterceptors(),
   });
   const worker = await startProgram('src/workers/main.ts', environment, /worker ready/);

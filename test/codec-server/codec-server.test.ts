@@ -8,7 +8,7 @@ import { codecConfig } from '../../src/config/codec-config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { KeyRing } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { configProblems } from '../support/config-problems.ts';
 
 const PAYLOAD_KEY = randomBytes(32);
@@ -29,7 +29,7 @@ let sealed: unknown;
 beforeAll(async () => {
   server = await buildCodecServer(codecConfig(environment), { log: new PassThrough().resume() });
   url = await server.listen({ host: '127.0.0.1', port: 0 });
-  const codec = new EncryptionCodec(new KeyRing(new Map([['k1', PAYLOAD_KEY]])), PROCESS_SURROUNDINGS.random);
+  const codec = new EncryptionCodec(new KeyRing(new Map([['k1', PAYLOAD_KEY]])), PROCESS_RUNTIME.random);
   const payloads = await codec.encode([defaultPayloadConverter.toPayload({ card: '6222' })]);
   sealed = { payloads: payloads.map(asJson) };
 });
@@ -121,7 +121,7 @@ describe('responses', () => {
   test('returns 422 with the unknown key id', async () => {
     const other = new EncryptionCodec(
       new KeyRing(new Map([['k9', randomBytes(32)]])),
-      PROCESS_SURROUNDINGS.random,
+      PROCESS_RUNTIME.random,
     );
     const payloads = (await other.encode([defaultPayloadConverter.toPayload('x')])).map(asJson);
     const answer = await decode(key, { payloads });

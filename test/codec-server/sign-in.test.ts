@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { buildCodecServer, type CodecServerOptions } from '../../src/codec-server/server.ts';
 import { codecConfig } from '../../src/config/codec-config.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { newKey } from '../support/keys.ts';
@@ -36,7 +36,7 @@ class Stage {
     const stage = new Stage();
     const log = new PassThrough();
     log.on('data', (line: Buffer) => stage.log.push(line.toString()));
-    const runtime = { ...PROCESS_SURROUNDINGS, clock: stage.clock };
+    const runtime = { ...PROCESS_RUNTIME, clock: stage.clock };
     const server = await buildCodecServer(codecConfig({ ...ENVIRONMENT, ...change }), {
       runtime,
       log,

@@ -9,7 +9,7 @@ import { checkPayoutRequest, readStoredRequest } from '../../src/contract/payout
 import { Allowance } from '../../src/domain/daily-limits.ts';
 import { newRecord } from '../../src/domain/payout-record.ts';
 import { payoutState } from '../../src/domain/payout-state.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { SEND_POLICY } from '../support/send-policy.ts';
@@ -75,7 +75,7 @@ describe('H191 what a newer 1.x version has written', () => {
     const client = clientFor('http://127.0.0.1:9');
     const claim = () => Promise.reject(new Error('must not be sent'));
     const answer = await createPayout(
-      { client, claim, policy: SEND_POLICY, runtime: PROCESS_SURROUNDINGS },
+      { client, claim, policy: SEND_POLICY, runtime: PROCESS_RUNTIME },
       { environment: 'test', app: 'default', openId: undefined },
       {
         ...{ sendWithinMs: 1_000, scheduleByMs: 0, clientId: 'c', requires: ['a guard'] },

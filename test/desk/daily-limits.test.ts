@@ -1,7 +1,7 @@
 /** Daily limits on the desk: over HTTP as a browser without scripts uses it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Allowances } from '../../src/client/allowances.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { DeskBrowser, startDesk, uploadBatch } from '../support/desk.ts';
 import type { TestApiServer } from '../support/http.ts';
@@ -56,6 +56,6 @@ test('H176 an uploaded batch counts for the caller, whoever of its users starts 
   expect(refused.preview).toContain('The batch exceeds a daily limit');
   expect(refused.html).toContain('at most 3 payouts per day (UTC): 2 are reserved, and 2 more are requested');
   expect((await start('piet', 1)).status).toBe(303);
-  const allowances = new Allowances(world.client, 'test', PROCESS_SURROUNDINGS.clock);
+  const allowances = new Allowances(world.client, 'test', PROCESS_RUNTIME.clock);
   expect((await allowances.state('finance')).count).toBe(3);
 });

@@ -4,12 +4,12 @@ import proto from '@temporalio/proto';
 import { describe, expect, test } from 'vitest';
 import { KeyRing, UnknownKeyError } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 
 const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
 const codec = (...keys: [string, Buffer][]) =>
-  new EncryptionCodec(new KeyRing(new Map(keys)), PROCESS_SURROUNDINGS.random);
+  new EncryptionCodec(new KeyRing(new Map(keys)), PROCESS_RUNTIME.random);
 const text = (bytes: Uint8Array | null | undefined) => Buffer.from(bytes ?? []).toString();
 const json = (value: unknown): Payload => defaultPayloadConverter.toPayload(value);
 
@@ -40,7 +40,7 @@ function sampleEncrypt(payload: Payload, key: Buffer, keyId: string): Payload {
 test('nonces come from the injected randomness alone, so that simulations are reproducible', async () => {
   const ring = new KeyRing(new Map([['k1', OLD]]));
   const bytes = (first: number) => ({
-    ...PROCESS_SURROUNDINGS.random,
+    ...PROCESS_RUNTIME.random,
     bytes: (n: number) => Buffer.alloc(n, first),
   });
   const sealed = async (first: number) =>
@@ -115,7 +115,7 @@ describe('keys and foreign payloads', () => {
     async (hex) => {
       const ring = new KeyRing(new Map([['k1', OLD]]));
       const { metadata = null } = await only(codec(['k1', OLD]).encode([json('kept')]));
-      const data = ring.encrypt(Buffer.from(hex, 'hex'), PROCESS_SURROUNDINGS.random);
+      const data = ring.encrypt(Buffer.from(hex, 'hex'), PROCESS_RUNTIME.random);
       expect(await codec(['k1', OLD]).decode([{ metadata, data }])).toEqual([{ metadata, data }]);
     },
   );

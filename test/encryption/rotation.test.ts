@@ -6,7 +6,7 @@ import { encryptionKeys } from '../../src/config/keys.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate } from '../../src/contract/workflows.ts';
 import { dataConverter } from '../../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { newKey } from '../support/keys.ts';
 import { NO_POLLS } from '../support/test-world.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';
@@ -68,7 +68,7 @@ test('H50 keys rotate while payouts and renewals are open: none is lost, all his
     await Worker.runReplayHistory(
       {
         workflowBundle: { codePath: inject('workflowBundle') },
-        dataConverter: dataConverter(ring, PROCESS_SURROUNDINGS.random),
+        dataConverter: dataConverter(ring, PROCESS_RUNTIME.random),
       },
       history,
     );

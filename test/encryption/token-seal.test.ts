@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { TokenOwner } from '../../src/contract/tokens.ts';
 import { KeyRing, TokenSeal, UndecipherableError, UnknownKeyError } from '../../src/encryption/key-ring.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 
 const key = randomBytes(32);
-const { random } = PROCESS_SURROUNDINGS;
+const { random } = PROCESS_RUNTIME;
 const seal = new TokenSeal(new KeyRing(new Map([['t1', key]])), random);
 const owner: TokenOwner = { environment: 'production', app: 'east', openId: 'seller-1' };
 

@@ -11,7 +11,7 @@ import { encryptionKeys } from '../../src/config/keys.ts';
 import type { PayoutResult } from '../../src/contract/payout.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { dataConverter, FAILURE_CONVERTER_PATH } from '../../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';
@@ -68,7 +68,7 @@ afterAll(async () => {
 });
 
 function ownConverter(): DataConverter {
-  return dataConverter(encryptionKeys(world.workerEnvironment).payloads, PROCESS_SURROUNDINGS.random);
+  return dataConverter(encryptionKeys(world.workerEnvironment).payloads, PROCESS_RUNTIME.random);
 }
 
 async function team(taskQueue: string, converter: DataConverter): Promise<Begin> {
@@ -283,6 +283,6 @@ test('H179 a daily limit holds for Nexus calls: a refused call starts nothing, a
   await expect(world.payouts.state(second)).rejects.toThrow();
   expect(await invoices(first)).toEqual(result);
   expect((await refusal(invoices({ ...first, payerId: 'payer-2' }))).type).toBe('PayoutConflict');
-  const allowances = new Allowances(world.client, 'test', PROCESS_SURROUNDINGS.clock);
+  const allowances = new Allowances(world.client, 'test', PROCESS_RUNTIME.clock);
   expect(await allowances.state('nexus:default')).toMatchObject({ count: 1 });
 });

@@ -8,7 +8,7 @@ import { programArguments } from '../../scripts/programs.ts';
 import { encryptionKeys } from '../../src/config/keys.ts';
 import { dataConverter } from '../../src/encryption/payload-codec.ts';
 import { runContext, traceIn, withTrace } from '../../src/observability/trace.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { bundleOptions } from '../../src/workers/workflow-bundle.ts';
 import { newKey } from '../support/keys.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
@@ -23,7 +23,7 @@ describe('the trace of a start, with encrypted payloads,', () => {
   let running: Promise<void>;
   const seen: { runId: string; trace: string | undefined }[] = [];
   const keys = { PAYOUTS_ENCRYPTION_KEYS: newKey('k1'), PAYOUTS_TOKEN_KEYS: newKey('t1') };
-  const converter = dataConverter(encryptionKeys(keys).payloads, PROCESS_SURROUNDINGS.random);
+  const converter = dataConverter(encryptionKeys(keys).payloads, PROCESS_RUNTIME.random);
 
   beforeAll(async () => {
     world = await PayoutWorld.start({ idle: true, env: keys });

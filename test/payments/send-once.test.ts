@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PaymentsClient } from '../../src/payments/client.ts';
 import { type ApiOperation, OPERATIONS } from '../../src/payments/operations.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { PATIENT } from '../support/patience.ts';
 import { standingClock } from '../support/standing-clock.ts';
 import { clientFor, failureOf } from './support/client.ts';
@@ -117,7 +117,7 @@ describe('H37 late or unwanted requests are not sent', () => {
     const deadline = clock.nowMs() + 20;
     const gate = { pass: async () => clock.advance(20) };
     const error = await failureOf(
-      callOf(clientFor(server.origin, { gate, runtime: { ...PROCESS_SURROUNDINGS, clock } }), 'tradeResult', {
+      callOf(clientFor(server.origin, { gate, runtime: { ...PROCESS_RUNTIME, clock } }), 'tradeResult', {
         deadline,
       }),
     );
@@ -132,7 +132,7 @@ describe('H37 late or unwanted requests are not sent', () => {
     // beforeSend runs last before the transport: the time passes while the socket connects.
     const beforeSend = () => queueMicrotask(() => clock.advance(200));
     const error = await failureOf(
-      callOf(clientFor(server.origin, { runtime: { ...PROCESS_SURROUNDINGS, clock } }), 'createPayout', {
+      callOf(clientFor(server.origin, { runtime: { ...PROCESS_RUNTIME, clock } }), 'createPayout', {
         deadline,
         beforeSend,
       }),

@@ -3,7 +3,7 @@ import { Allowances } from '../../src/client/allowances.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate, tokenStateQuery } from '../../src/contract/workflows.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
@@ -35,7 +35,7 @@ describe('H6 H1 a worker is killed with SIGKILL during calls of every kind, and 
         PAYOUTS_TOKEN_KEYS: newKey('t1'),
       },
     });
-    allowances = new Allowances(world.client, 'test', PROCESS_SURROUNDINGS.clock);
+    allowances = new Allowances(world.client, 'test', PROCESS_RUNTIME.clock);
     workers = new WorkerProcesses(world);
     const killed = await workers.start();
     for (const operation of OPERATIONS)

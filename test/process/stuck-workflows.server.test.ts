@@ -12,7 +12,7 @@ import type { PayoutRef } from '../../src/client/payouts.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate } from '../../src/contract/workflows.ts';
 import type { FailingWorkflow } from '../../src/domain/reconciliation.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
@@ -122,7 +122,7 @@ describe('H52 a workflow whose task keeps failing is reported', () => {
   test('tokens names it, and shows the other tokens', async () => {
     const openId = 'user-with-a-token';
     const atMs = Date.now();
-    const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
+    const renewals = new TokenRenewals(world.client, PROCESS_RUNTIME);
     const grant = { access: 'a', fingerprint: 'f', lifetimeMs: 3_600_000, obtainedAtMs: atMs };
     await renewals.handOver({ ...place, openId }, grant);
     await eventually(async () => {
@@ -162,7 +162,7 @@ describe('H52 the runbook repairs it', () => {
   test('terminating a token renewal: the application gets a token by one call, which the other repairs need', async () => {
     const fetched = tokenCalls();
     await typed('workflow', 'terminate', '-w', token, '--reason', 'stands still');
-    const grant = await new TokenRenewals(world.client, PROCESS_SURROUNDINGS).grant(place);
+    const grant = await new TokenRenewals(world.client, PROCESS_RUNTIME).grant(place);
     expect(grant.expiresAtMs).toBeGreaterThan(Date.now());
     expect(tokenCalls()).toBe(fetched + 1);
   });

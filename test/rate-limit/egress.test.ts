@@ -4,7 +4,7 @@ import { fastTrip } from '../../simulation/payouts/payout-world.ts';
 import type { Process } from '../../simulation/process/life.ts';
 import type { Trip } from '../../simulation/provider/transport.ts';
 import type { World } from '../../simulation/world/world.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { Ownership } from '../../src/workers/rate-limit/ownership.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { simulatedOwner } from '../support/lease-owner.ts';
@@ -68,7 +68,7 @@ describe('H131 releasing the lease', () => {
       workflow: { getHandle: () => ({ describe: async () => lease() }) },
       workflowService: { describeTaskQueue: async () => ({ pollers: pollers() }) },
     } as unknown as Client;
-    const runtime = { ...PROCESS_SURROUNDINGS, clock };
+    const runtime = { ...PROCESS_RUNTIME, clock };
     return { clock, ownership: new Ownership({ client, identity: 'me', keys: [place], runtime }) };
   }
 

@@ -99,7 +99,7 @@ describe('the simulator, which a simulation also runs,', () => {
   });
 
   test('uses the process runtime only where it is assembled', () => {
-    const taking = files.filter((file) => textOf(file).includes('PROCESS_SURROUNDINGS'));
+    const taking = files.filter((file) => textOf(file).includes('PROCESS_RUNTIME'));
     expect(taking.sort()).toEqual([own, 'simulator/start.ts']);
     expect(readsOf(textOf(own))).not.toEqual([]);
   });

@@ -8,7 +8,7 @@ import {
   simulatorInProcess,
   startSimulator,
 } from '../../simulator/index.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { feeBody, textAt } from './support/simulator-client.ts';
 
 const TOKEN = '/v2/token/get?app_id=demo-app&app_secret=demo-secret';
@@ -29,7 +29,7 @@ let inProcess: InProcessSimulator;
 beforeAll(async () => {
   const settings = { callsPerSecond: 1000 };
   simulator = await startSimulator({ settings });
-  inProcess = simulatorInProcess({ settings, runtime: PROCESS_SURROUNDINGS, deliver: async () => 200 });
+  inProcess = simulatorInProcess({ settings, runtime: PROCESS_RUNTIME, deliver: async () => 200 });
 });
 afterAll(() => Promise.all([simulator.close(), inProcess.close()]));
 
@@ -111,7 +111,7 @@ describe('the answer equals the one over HTTP to', () => {
 });
 
 test('closing cuts open answers, with the part that was sent, and drops later requests', async () => {
-  const closing = simulatorInProcess({ runtime: PROCESS_SURROUNDINGS, deliver: async () => 200 });
+  const closing = simulatorInProcess({ runtime: PROCESS_RUNTIME, deliver: async () => 200 });
   closing.control.addFault({ times: 1, fault: { kind: 'hold-until-released' } });
   const held = closing.request(got(TOKEN));
   closing.control.addFault({ fault: { kind: 'slow-body', ms: 600_000 } });

@@ -7,16 +7,13 @@ import { randomUUID } from 'node:crypto';
 import { encryptionKeys } from '../../src/config/keys.ts';
 import { authorizationWorkflowId, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
 import { TokenSeal } from '../../src/encryption/key-ring.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';
 import type { TestWorld } from './test-world.ts';
 
 export async function authorized(world: TestWorld, openId = `user-${randomUUID()}`): Promise<string> {
   const place = { environment: 'test', app: 'default' };
-  const seal = new TokenSeal(
-    encryptionKeys(world.workerEnvironment).authorizations,
-    PROCESS_SURROUNDINGS.random,
-  );
+  const seal = new TokenSeal(encryptionKeys(world.workerEnvironment).authorizations, PROCESS_RUNTIME.random);
   for (;;) {
     const { code } = world.simulator.control.authorize({ appId: 'demo-app', openId });
     const { outcome, sentence } = await world.client.workflow.execute<typeof userAuthorization>(

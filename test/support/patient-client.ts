@@ -7,7 +7,7 @@ import {
   isGrpcServiceError,
   type WorkflowClientInterceptor,
 } from '@temporalio/client';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { clientInterceptors } from '../../src/temporal/queries.ts';
 import { PATIENCE_MS } from './patience.ts';
 
@@ -32,6 +32,6 @@ function wasNotTaken(error: unknown): boolean {
 
 /** For `new Client(…)`. */
 export function patientInterceptors(): ClientInterceptors {
-  const { workflow } = clientInterceptors(PROCESS_SURROUNDINGS.clock);
+  const { workflow } = clientInterceptors(PROCESS_RUNTIME.clock);
   return { workflow: [patientQueries, ...(Array.isArray(workflow) ? workflow : [])] };
 }

@@ -15,7 +15,7 @@ import type { Environment } from '../../src/config/environment.ts';
 import { encryptionKeys } from '../../src/config/keys.ts';
 import type { ApprovalPolicy } from '../../src/contract/rate-limit.ts';
 import { dataConverter } from '../../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { registerSearchAttributes } from '../../src/temporal/namespace.ts';
 import type { Runnable } from '../../src/workers/activity-worker.ts';
 import { keepRenewals } from '../../src/workers/tokens/token-renewals.ts';
@@ -48,7 +48,7 @@ export class PayoutWorld extends TestWorld {
   readonly simulator: Simulator;
   readonly client: Client;
   readonly payouts: Payouts;
-  readonly clock = PROCESS_SURROUNDINGS.clock;
+  readonly clock = PROCESS_RUNTIME.clock;
   private env: Environment;
   private readonly approvals: ApprovalPolicy | null | undefined;
   readonly native: NativeConnection;
@@ -94,7 +94,7 @@ export class PayoutWorld extends TestWorld {
     const client = new Client({
       connection,
       namespace,
-      dataConverter: dataConverter(keys, PROCESS_SURROUNDINGS.random),
+      dataConverter: dataConverter(keys, PROCESS_RUNTIME.random),
       interceptors: patientInterceptors(),
     });
     // A server of several parts learns the search attributes of a new namespace only after some seconds.
@@ -119,7 +119,7 @@ export class PayoutWorld extends TestWorld {
     if (this.approvals !== null && !('PAYOUTS_ENCRYPTION_KEYS' in change))
       await setFirstSettings(client, this.env, this.approvals);
     const created = await createWorkers({
-      ...{ config, client, runtime: PROCESS_SURROUNDINGS },
+      ...{ config, client, runtime: PROCESS_RUNTIME },
       createWorker: (options) =>
         Worker.create({ ...options, connection: this.native, namespace: this.namespace }),
       workflowBundle: await workflowBundle(config.env.PAYOUTS_WORKFLOW_BUNDLE),
@@ -129,7 +129,7 @@ export class PayoutWorld extends TestWorld {
     this.running = {
       workers,
       done,
-      stopKeeping: keepRenewals(client, config, PROCESS_SURROUNDINGS, console),
+      stopKeeping: keepRenewals(client, config, PROCESS_RUNTIME, console),
     };
   }
 
@@ -140,7 +140,7 @@ export class PayoutWorld extends TestWorld {
     return new Client({
       connection,
       namespace: this.namespace,
-      dataConverter: dataConverter(ring, PROCESS_SURROUNDINGS.random),
+      dataConverter: dataConverter(ring, PROCESS_RUNTIME.random),
       interceptors: patientInterceptors(),
     });
   }

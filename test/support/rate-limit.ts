@@ -1,5 +1,5 @@
 /** A rate limiter whose lease this process owns as long as the test needs it. */
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { RateLimiter, type Term } from '../../src/workers/rate-limit/limiter.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -36,7 +36,7 @@ export function strictWorld(limit: number): WorldOptions {
 
 /** For a client that talks to a real server. */
 export function realLimiter(callsPerSecond: number, over: Partial<Term> = {}): RateLimiter {
-  const limiter = new RateLimiter(PROCESS_SURROUNDINGS.clock, { callTimeoutMs: CALL_TIMEOUT_MS });
+  const limiter = new RateLimiter(PROCESS_RUNTIME.clock, { callTimeoutMs: CALL_TIMEOUT_MS });
   limiter.open({ callsPerSecond, isValid: () => true, isPaused: false, silentMs: 0, ...over });
   return limiter;
 }

@@ -1,6 +1,6 @@
 /** The monotonic clock of this process under control of the test: it stands still until the test moves it. */
 import { onTestFinished, vi } from 'vitest';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import type { Clock } from '../../src/runtime/runtime.ts';
 
 /** Replaces `performance.now()` everywhere in this process, because the simulator of the provider reads that. */
@@ -15,7 +15,7 @@ export function standingClock(): StandingClock {
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
   onTestFinished(() => clock.mockRestore());
   return {
-    ...PROCESS_SURROUNDINGS.clock,
+    ...PROCESS_RUNTIME.clock,
     nowMs: () => nowMs,
     advance: (ms) => {
       nowMs += ms;

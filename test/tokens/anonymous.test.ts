@@ -18,7 +18,7 @@ import {
 import { tokenStateQuery } from '../../src/contract/workflows.ts';
 import { KeyRing, TokenSeal } from '../../src/encryption/key-ring.ts';
 import { handleErrors } from '../../src/http/problems.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { oauthRoutes } from '../../src/starters/api/oauth-routes.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';
@@ -52,7 +52,7 @@ async function serve(options: Partial<AuthorizationsOptions> = {}): Promise<void
     ...{ client: counted(world), environment: 'test', keys: undefined },
     ...options,
   });
-  oauthRoutes(server, authorizations, PROCESS_SURROUNDINGS.clock);
+  oauthRoutes(server, authorizations, PROCESS_RUNTIME.clock);
 }
 
 async function begin(): Promise<{ state: string; cookie: string }> {
@@ -212,14 +212,14 @@ describe('H42 tokens from a code, which works only once', () => {
 
   test('can be exchanged again if Temporal does not answer before the send', async () => {
     const never = () => Promise.reject(new Error('unavailable'));
-    const seal = new TokenSeal(undefined, PROCESS_SURROUNDINGS.random);
+    const seal = new TokenSeal(undefined, PROCESS_RUNTIME.random);
     for (const histories of [
       { isReset: never, startedAtMs: async () => 0, newerThan: never },
       { isReset: async () => false, startedAtMs: never, newerThan: never },
     ]) {
       const { exchangeCode } = tokenActivities({
         ...{ environment: 'test', app: 'default', seal, histories, sendWithinMs: 1_000 },
-        ...{ claim: never, cache: () => undefined, handOver: never, runtime: PROCESS_SURROUNDINGS },
+        ...{ claim: never, cache: () => undefined, handOver: never, runtime: PROCESS_RUNTIME },
         codes: seal,
         client: { applicationToken: never, refreshUserToken: never, exchangeCode: never },
       });

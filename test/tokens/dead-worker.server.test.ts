@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { authorizedSignal } from '../../src/contract/workflows.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { eventually } from '../support/eventually.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const renewal = () => world.client.workflow.getHandle(tokenWorkflowId('default'));
 /** Rejects without an answer within 10 s, which is how long a call waits for its token. */
-const grant = () => new TokenRenewals(world.client, PROCESS_SURROUNDINGS).grant(OWNER);
+const grant = () => new TokenRenewals(world.client, PROCESS_RUNTIME).grant(OWNER);
 
 /** Starts two workers. Returns the one that has the renewal in memory. */
 async function holder(): Promise<OwnProcess> {

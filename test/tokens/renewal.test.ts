@@ -3,7 +3,7 @@ import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import type { CurrentGrant } from '../../src/contract/tokens.ts';
 import { type GrantRequest, grantUpdate, tokenStateQuery } from '../../src/contract/workflows.ts';
 import { fingerprint, TokenSeal } from '../../src/encryption/key-ring.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { eventually } from '../support/eventually.ts';
 import { NO_POLLS } from '../support/test-world.ts';
@@ -21,7 +21,7 @@ const tokenCalls = (world: VirtualWorld) =>
   world.simulator.control.calls().filter(({ operation }) => operation === 'token').length;
 /** These worlds have no token keys. */
 const accessTokenIn = ({ access }: CurrentGrant) =>
-  new TokenSeal(undefined, PROCESS_SURROUNDINGS.random).open(
+  new TokenSeal(undefined, PROCESS_RUNTIME.random).open(
     access,
     { environment: 'test', app: 'default' },
     'access',

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CurrentGrant } from '../../src/contract/tokens.ts';
 import { TokenSeal } from '../../src/encryption/key-ring.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { type GrantSource, TokenCache } from '../../src/workers/tokens/token-cache.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
@@ -46,7 +46,7 @@ class Renewal implements GrantSource {
   }
 }
 
-const { random } = PROCESS_SURROUNDINGS;
+const { random } = PROCESS_RUNTIME;
 const seal = new TokenSeal(undefined, random);
 const held = (renewal: GrantSource) => new TokenCache(PLACE, renewal, seal, { clock, random });
 

@@ -8,7 +8,7 @@ import { buildCodecServer } from '../../src/codec-server/server.ts';
 import { codecConfig } from '../../src/config/codec-config.ts';
 import { encryptionKeys } from '../../src/config/keys.ts';
 import { dataConverter } from '../../src/encryption/payload-codec.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { launchBrowser, patient } from '../support/browser.ts';
 import { newKey } from '../support/keys.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -34,7 +34,7 @@ beforeAll(async () => {
   connection = await Connection.connect({ address: temporal.address });
   const client = new Client({
     connection,
-    dataConverter: dataConverter(encryptionKeys(keys).payloads, PROCESS_SURROUNDINGS.random),
+    dataConverter: dataConverter(encryptionKeys(keys).payloads, PROCESS_RUNTIME.random),
   });
   const { workflowId, runId } = await new Payouts({ client }).start(payoutRequest(newPartnerOrderId()));
   url = `${temporal.uiUrl}/namespaces/default/workflows/${encodeURIComponent(workflowId)}/${runId}`;

@@ -5,7 +5,7 @@ import { preparation } from '../../src/activities/shared/preparation.ts';
 import type { ProviderActivities } from '../../src/activities/shared/provider-activities.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
-import { PROCESS_SURROUNDINGS } from '../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { FIXED_LOOKS } from '../support/fixed-looks.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { NO_POLLS } from '../support/test-world.ts';
@@ -43,7 +43,7 @@ describe('H6 a create that an earlier attempt of its activity may have sent', ()
       await Worker.create({
         ...{ ...common, taskQueue: PAYOUTS_TASK_QUEUE },
         workflowBundle: { codePath: inject('workflowBundle') },
-        activities: { ...preparation(config, FIXED_LOOKS, PROCESS_SURROUNDINGS.clock) },
+        activities: { ...preparation(config, FIXED_LOOKS, PROCESS_RUNTIME.clock) },
       }),
       await Worker.create({ ...common, taskQueue: apiTaskQueue('test', 'default'), activities: provider }),
     ];

@@ -5,7 +5,7 @@ import { ConfigError } from '../../config/environment.ts';
 import { loadPlots } from '../../desk/plots.ts';
 import { startTracing } from '../../observability/tracing.ts';
 import { PaymentsSettingError } from '../../payments/errors.ts';
-import { Drain, drainOnSignals, PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
+import { Drain, drainOnSignals, PROCESS_RUNTIME } from '../../runtime/process.ts';
 import { connectClient, TemporalSetupError } from '../../temporal/connection.ts';
 import { buildServer } from './server.ts';
 
@@ -18,7 +18,7 @@ async function main(): Promise<void> {
   server.addHook('onClose', stopTracing);
   if (config.PAYOUTS_DESK === 'on') await loadPlots();
   // Leaves the connection open: retries of background calls throw on a closed connection (SDK 1.24).
-  drainOnSignals(server, drain, { clock: PROCESS_SURROUNDINGS.clock, drainMs: config.PAYOUTS_DRAIN });
+  drainOnSignals(server, drain, { clock: PROCESS_RUNTIME.clock, drainMs: config.PAYOUTS_DRAIN });
   const url = await server.listen(config.PAYOUTS_API_LISTEN);
   console.log(`API server listening on ${url}`);
 }

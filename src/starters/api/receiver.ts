@@ -4,7 +4,7 @@ import { endedPayout, notifyFollowUp } from '../../client/follow-ups.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import { type Notification as NotificationSignal, notificationSignal } from '../../contract/workflows.ts';
 import type { Notification } from '../../payments/index.ts';
-import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../runtime/process.ts';
 import { type Clock, repeat, sleep } from '../../runtime/runtime.ts';
 import { TokenBuckets } from '../../runtime/token-buckets.ts';
 import { isQuotable } from '../../temporal/visibility.ts';
@@ -34,7 +34,7 @@ export class Receiver {
   private isRetrying = false;
   private closed = false;
 
-  constructor(client: Client, { clock = PROCESS_SURROUNDINGS.clock }: { clock?: Clock } = {}) {
+  constructor(client: Client, { clock = PROCESS_RUNTIME.clock }: { clock?: Clock } = {}) {
     this.client = client;
     this.clock = clock;
     this.payoutSignals = new SignalCoalescer(this.clock, (workflowId, signal) =>

@@ -14,7 +14,7 @@ import {
 } from '../../http/problems.ts';
 import { logOptions } from '../../observability/log.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
-import { connectionLimits, Drain, PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
+import { connectionLimits, Drain, PROCESS_RUNTIME } from '../../runtime/process.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { Service } from '../../service/service.ts';
 import { accountRoutes } from './account-routes.ts';
@@ -56,7 +56,7 @@ export async function buildServer(
   config: ApiConfig,
   options: ApiServerOptions = {},
 ): Promise<FastifyInstance> {
-  const { drain = new Drain(), clock = PROCESS_SURROUNDINGS.clock, requestTimeoutMs = 10_000 } = options;
+  const { drain = new Drain(), clock = PROCESS_RUNTIME.clock, requestTimeoutMs = 10_000 } = options;
   const environment = config.PAYMENTS_ENVIRONMENT;
   const verifier = await createNotificationVerifier(
     config.PAYMENTS_NOTIFICATION_VERIFIER,
@@ -118,7 +118,7 @@ export async function buildServer(
     applicationRoutes(api, service);
   });
   if (config.PAYOUTS_DESK === 'on') {
-    const runtime = { ...PROCESS_SURROUNDINGS, clock };
+    const runtime = { ...PROCESS_RUNTIME, clock };
     deskRoutes(server, { client, service, callers, config, audit, runtime, toProblem });
   }
   return server;

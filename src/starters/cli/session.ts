@@ -13,7 +13,7 @@ import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { SharedSettingsOf } from '../../client/shared-settings.ts';
 import { Tokens } from '../../client/tokens.ts';
 import { clientConfig } from '../../config/client-config.ts';
-import { PROCESS_SURROUNDINGS } from '../../runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../runtime/process.ts';
 import { boundedCalls, connectClient } from '../../temporal/connection.ts';
 import { NotConfirmedError, type Output, print, UsageError } from './output.ts';
 import { printFailure } from './print-failure.ts';
@@ -24,7 +24,7 @@ const TIMEOUT_MS = 30_000;
 const LONGEST_CALL_MS = 60_000;
 /** Every other environment, and none, may be production. */
 const HARMLESS: readonly (string | undefined)[] = ['test', 'sandbox'];
-const { clock } = PROCESS_SURROUNDINGS;
+const { clock } = PROCESS_RUNTIME;
 
 interface Target {
   client: Client;

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { PaymentsClient } from '../../../src/payments/client.ts';
 import { PaymentsError } from '../../../src/payments/errors.ts';
 import type { PaymentsClientOptions } from '../../../src/payments/options.ts';
-import { PROCESS_SURROUNDINGS } from '../../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../../src/runtime/process.ts';
 
 export function clientFor(origin: string, options: Partial<PaymentsClientOptions> = {}): PaymentsClient {
   const client = new PaymentsClient({
@@ -18,7 +18,7 @@ export function clientFor(origin: string, options: Partial<PaymentsClientOptions
     tradeToken: 'application',
     tradeAuthScheme: 'Bearer',
     signer: { sign: () => ({}) },
-    runtime: PROCESS_SURROUNDINGS,
+    runtime: PROCESS_RUNTIME,
     echo: 'visible',
     createCodes: new Map([['429', 'busy']]),
     ...options,

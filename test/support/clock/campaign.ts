@@ -8,7 +8,7 @@ import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { Environment } from '../../../src/config/environment.ts';
 import type { PayoutRequest } from '../../../src/contract/payout-request.ts';
-import { PROCESS_SURROUNDINGS } from '../../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../../src/runtime/process.ts';
 import { clientInterceptors, isStaleClock } from '../../../src/temporal/queries.ts';
 import { batchesOf, manyRows } from '../batches.ts';
 import { eventually } from '../eventually.ts';
@@ -147,7 +147,7 @@ class QueryLoop {
         });
       },
     };
-    const { workflow } = clientInterceptors(PROCESS_SURROUNDINGS.clock);
+    const { workflow } = clientInterceptors(PROCESS_RUNTIME.clock);
     const again = Array.isArray(workflow) ? workflow : [];
     this.client = new Client({
       connection: world.client.connection,

@@ -4,7 +4,7 @@ import { batchActivities } from '../../../src/activities/batch/batch-activities.
 import { preparation } from '../../../src/activities/shared/preparation.ts';
 import { workerConfig } from '../../../src/config/config.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../../src/contract/ids.ts';
-import { PROCESS_SURROUNDINGS } from '../../../src/runtime/process.ts';
+import { PROCESS_RUNTIME } from '../../../src/runtime/process.ts';
 import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
 import { FIXED_LOOKS } from '../fixed-looks.ts';
 import type { PayoutWorld } from '../payout-world.ts';
@@ -21,8 +21,8 @@ export async function instantWorker(world: PayoutWorld): Promise<{ stop(): Promi
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowBundle: await bundleWorkflowCode(bundleOptions(WORKFLOWS)),
     activities: {
-      ...preparation(config, FIXED_LOOKS, PROCESS_SURROUNDINGS.clock),
-      ...batchActivities(config, world.client, PROCESS_SURROUNDINGS.clock),
+      ...preparation(config, FIXED_LOOKS, PROCESS_RUNTIME.clock),
+      ...batchActivities(config, world.client, PROCESS_RUNTIME.clock),
     },
   });
   const running = worker.run();
