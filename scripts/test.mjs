@@ -1,6 +1,6 @@
 /**
- * `npm test [-- VITEST ARGUMENTS]`: installs what is missing, then checks types and lint and runs the tests. Its last line is
- * `N passed, N failed`. `npm run test:fast`, `test:changed` and `test:full` run a part; `check` runs no test.
+ * `npm test [-- VITEST ARGUMENTS]`: installs what is missing, then checks types and lint and runs the tests. It ends with
+ * a line per failure and `N passed, N failed`. `npm run test:fast`, `test:changed` and `test:full` run a part; `check` runs no test.
  */
 import { findBrowser } from './setup/browser.mjs';
 import { changedFiles, closingLine, runChecks, runVitest, sum } from './setup/checks.mjs';
@@ -54,6 +54,7 @@ await runMain(async () => {
   if (part === undefined) throw new SetupError(`--part: one of ${Object.keys(PARTS).join(', ')}`);
   await ensureDependencies();
   const total = sum(await part(named === undefined ? process.argv.slice(2) : others));
+  for (const failure of total.failures) console.log(`FAILED: ${failure}`);
   console.log(closingLine(total));
   return total.failed === 0 ? 0 : 1;
 });

@@ -3,10 +3,15 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { projectRoot, runAttached, SetupError, tsc } from './process.mjs';
 
-/** @typedef {{ passed: number, failed: number, skipped: number }} Count */
+/**
+ * `failures`: what failed, a line each, with its first reason.
+ * @typedef {{ passed: number, failed: number, skipped: number, failures?: readonly string[] }} Count
+ */
+
+const MAX_REASON_LENGTH = 300;
 
 /** Each counts as one test. */
 const CHECKS = /** @type {const} */ ([
@@ -33,8 +38,10 @@ export function runChecks() {
  */
 async function runCheck({ name, command, args }) {
   const code = await runAttached(command, [...args]);
-  console.log(`${code === 0 ? 'passed' : 'FAILED'}: ${name}`);
-  return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+  console.log(`${code === 0 ? 'passed' : 'failed'}: ${name}`);
+  return code === 0
+    ? { passed: 1, failed: 0, skipped: 0 }
+    : { passed: 0, failed: 1, skipped: 0, failures: [name] };
 }
 
 /**
@@ -56,12 +63,14 @@ export async function runVitest(args, env = process.env, command = 'run') {
 }
 
 /**
+ * @typedef {{ status: string, fullName?: string, failureMessages?: string[] }} TestResult
+ * @typedef {{ status: string, name?: string, message?: string, assertionResults: TestResult[] }} FileResult
  * @typedef {object} Report
  * @property {number} numPassedTests
  * @property {number} numFailedTests
  * @property {number} numPendingTests
  * @property {number} numTodoTests
- * @property {{ status: string, assertionResults: { status: string }[] }[]} testResults
+ * @property {FileResult[]} testResults
  */
 
 /**
@@ -73,10 +82,19 @@ export async function runVitest(args, env = process.env, command = 'run') {
  * @returns {Count}
  */
 export function countReport(report, code, mayBeEmpty = false) {
-  if (report === undefined) return { passed: 0, failed: 1, skipped: 0 };
+  if (report === undefined) return { passed: 0, failed: 1, skipped: 0, failures: ['the run left no report'] };
+  const isFailed = (/** @type {{ status: string }} */ { status }) => status === 'failed';
   const unloaded = report.testResults.filter(
-    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
+    (file) => isFailed(file) && !file.assertionResults.some(isFailed),
   );
+  const failures = [
+    ...report.testResults.flatMap(({ name = '', assertionResults }) =>
+      assertionResults
+        .filter(isFailed)
+        .map(({ fullName = '', failureMessages }) => failure(name, fullName, failureMessages?.[0])),
+    ),
+    ...unloaded.map(({ name = '', message }) => failure(name, 'does not load', message)),
+  ];
   const failed = report.numFailedTests + unloaded.length;
   const passed = report.numPassedTests;
   const unexplained = failed === 0 && (code !== 0 || (passed === 0 && !mayBeEmpty));
@@ -84,15 +102,24 @@ export function countReport(report, code, mayBeEmpty = false) {
     passed,
     failed: failed + (unexplained ? 1 : 0),
     skipped: report.numPendingTests + report.numTodoTests,
+    failures: unexplained ? ['an error outside of the tests'] : failures,
   };
 }
 
 /**
- * @param {Count[]} counts
- * @returns {Count}
+ * @param {string} file
+ * @param {string} test
+ * @param {string} [message]
  */
+function failure(file, test, message = '') {
+  const [reason = ''] = message.split('\n');
+  return `${relative(projectRoot, file)} > ${test}: ${reason.slice(0, MAX_REASON_LENGTH)}`;
+}
+
+/** @param {Count[]} counts */
 export function sum(counts) {
-  const total = { passed: 0, failed: 0, skipped: 0 };
+  const failures = counts.flatMap((count) => count.failures ?? []);
+  const total = { passed: 0, failed: 0, skipped: 0, failures };
   for (const count of counts) {
     total.passed += count.passed;
     total.failed += count.failed;

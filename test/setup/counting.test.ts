@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { closingLine, countReport, sum } from '../../scripts/setup/checks.mjs';
 
@@ -11,13 +12,29 @@ function report(numPassedTests: number, numFailedTests: number, testResults: obj
 
 describe('counting in npm test', () => {
   test('counts passed, failed and skipped tests as reported', () => {
-    const file = { status: 'failed', assertionResults: [{ status: 'failed' }] };
-    expect(countReport(report(5, 2, [passed, file]), 1)).toEqual({ passed: 5, failed: 2, skipped: 1 });
+    const broken = {
+      status: 'failed',
+      fullName: 'adds up',
+      failureMessages: ['expected 1 to be 2\n  at sum'],
+    };
+    const file = { status: 'failed', name: resolve('test/sum.test.ts'), assertionResults: [broken] };
+    expect(countReport(report(5, 1, [passed, file]), 1)).toEqual({
+      ...{ passed: 5, failed: 1, skipped: 1 },
+      failures: ['test/sum.test.ts > adds up: expected 1 to be 2'],
+    });
   });
 
   test('counts a file that does not load as one failure', () => {
-    const file = { status: 'failed', assertionResults: [] };
-    expect(countReport(report(5, 0, [passed, file]), 1)).toMatchObject({ passed: 5, failed: 1 });
+    const file = {
+      status: 'failed',
+      name: resolve('test/a.test.ts'),
+      message: 'no a.ts',
+      assertionResults: [],
+    };
+    expect(countReport(report(5, 0, [passed, file]), 1)).toMatchObject({
+      ...{ passed: 5, failed: 1 },
+      failures: ['test/a.test.ts > does not load: no a.ts'],
+    });
   });
 
   test.each([
