@@ -107,8 +107,6 @@ export function childEnd(event: HistoryEvent) {
 }
 
 const { HistoryEvent: EventMessage, History } = temporal.api.history.v1;
-/** The tag of `History.events`. */
-const EVENTS = 10;
 /** Caches: events never change, and clients read them often. */
 const encodings = new WeakMap<Entry, Uint8Array>();
 const messages = new WeakMap<Entry, Api.api.history.v1.HistoryEvent>();
@@ -133,13 +131,6 @@ function messageOf(entry: Entry): Api.api.history.v1.HistoryEvent {
 /** For `Worker.runReplayHistory`, the UI and the tests. */
 export function exported(entries: readonly Entry[]): Api.api.history.v1.History {
   return History.create({ events: entries.map(messageOf) });
-}
-
-/** Equals the encoding of `exported(entries)`. */
-export function encodedHistory(entries: readonly Entry[]): Uint8Array {
-  const writer = History.encode({});
-  for (const entry of entries) writer.uint32(EVENTS).bytes(encodingOf(entry));
-  return writer.finish();
 }
 
 export interface ActivityRun {

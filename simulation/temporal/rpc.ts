@@ -15,7 +15,7 @@ import { clientInterceptors } from '../../src/temporal/queries.ts';
 import type { Life } from '../process/life.ts';
 import { type Api, temporal } from '../sdk.ts';
 import { grpcError, notFound } from './errors.ts';
-import { type Entry, encodedHistory, exported, isFinal } from './history.ts';
+import { type Entry, exported, isFinal } from './history.ts';
 import type { PendingActivity } from './pending-activity.ts';
 import { id, type QueryAnswer, type Run, type Update } from './run.ts';
 import { Schedules } from './schedules.ts';
@@ -33,8 +33,7 @@ const {
 type Requests = Api.api.workflowservice.v1.WorkflowService;
 
 const { GetWorkflowExecutionHistoryResponse: HistoryAnswer } = api;
-/** The tag of its field `history`. */
-const HISTORY = 10;
+const HISTORY_METHOD = 'getworkflowexecutionhistory';
 
 const LATENCY_MS = 5;
 const LONG_POLL_MS = 20_000;
@@ -52,6 +51,7 @@ interface Caller {
   connected(): Promise<void>;
   clock: Clock;
 }
+type HistoryRequest = Api.api.workflowservice.v1.IGetWorkflowExecutionHistoryRequest;
 type Handler = (bytes: Uint8Array) => Promise<Uint8Array>;
 /** Returns the result of the work. */
 export type Drive = <T>(work: Promise<T>) => Promise<T>;
@@ -160,12 +160,17 @@ export class Service {
   }
 
   private connection(caller: Caller, drive: Drive = (work) => work): ConnectionLike {
+    const send = <T>(call: () => Promise<T>) => drive(this.withDeadline(caller, deadlines.getStore(), call));
     const workflowService: Requests = api.WorkflowService.create((method, bytes, callback) => {
-      const call = () => this.call(method.name, bytes, caller);
-      drive(this.withDeadline(caller, deadlines.getStore(), call)).then(
+      send(() => this.call(method.name, bytes, caller)).then(
         (answer) => callback(null, answer),
         (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
       );
+    });
+    // Without an encoding: a world reads millions of events.
+    Object.assign(workflowService, {
+      getWorkflowExecutionHistory: (request: HistoryRequest) =>
+        send(() => this.attempts(HISTORY_METHOD, caller, () => this.history(request))),
     });
     const operatorService = temporal.api.operatorservice.v1.OperatorService.create(
       (method, _bytes, callback) => callback(grpcError('UNIMPLEMENTED', method.name)),
@@ -198,20 +203,24 @@ export class Service {
     });
   }
 
-  private async call(method: string, bytes: Uint8Array, { connected }: Caller): Promise<Uint8Array> {
-    const { world } = this.server;
+  private async call(method: string, bytes: Uint8Array, caller: Caller): Promise<Uint8Array> {
     const name = method.toLowerCase();
     const stubbed = this.stub?.(name, bytes);
     if (stubbed) return stubbed;
     const handler = this.handlers.get(name);
     if (!handler) throw grpcError('UNIMPLEMENTED', `${method} is not simulated`);
-    let firstAnswer: Uint8Array | undefined;
+    return this.attempts(name, caller, () => handler(bytes));
+  }
+
+  private async attempts<T>(name: string, { connected }: Caller, handle: () => T | Promise<T>): Promise<T> {
+    const { world } = this.server;
+    let firstAnswer: T | undefined;
     for (let attempt = 1; ; attempt += 1) {
       await connected();
       await world.sleep(world.random.between(1, LATENCY_MS));
       const fate = this.fate();
       if (fate !== 'refused') {
-        const answer = firstAnswer ?? (await handler(bytes));
+        const answer = firstAnswer ?? (await handle());
         await world.sleep(world.random.between(1, LATENCY_MS));
         await connected();
         if (fate === 'served') return answer;
@@ -334,8 +343,8 @@ export class Service {
         })),
       ],
       [
-        'getworkflowexecutionhistory',
-        async (bytes) => this.history(api.GetWorkflowExecutionHistoryRequest.decode(bytes)),
+        HISTORY_METHOD,
+        method(api.GetWorkflowExecutionHistoryRequest, HistoryAnswer, (request) => this.history(request)),
       ],
       [
         'getworkflowexecutionhistoryreverse',
@@ -468,9 +477,7 @@ export class Service {
   }
 
   /** A page starts after the event id in the token, so an empty long poll resumes at the same place. */
-  private async history(
-    request: Api.api.workflowservice.v1.IGetWorkflowExecutionHistoryRequest,
-  ): Promise<Uint8Array> {
+  private async history(request: HistoryRequest) {
     const token = Buffer.from(request.nextPageToken ?? []).toString();
     const [runId, after] = token ? token.split(' ') : [this.runOf(request.execution).runId, '0'];
     const run = this.server.find(request.execution?.workflowId ?? '', runId);
@@ -484,7 +491,7 @@ export class Service {
     const hasMore = request.waitNewEvent ? run.isRunning : newEntries().length > events.length;
     const next = `${run.runId} ${events.at(-1)?.id ?? after}`;
     const nextPageToken = hasMore ? Buffer.from(next) : new Uint8Array();
-    return HistoryAnswer.encode({ nextPageToken }).uint32(HISTORY).bytes(encodedHistory(events)).finish();
+    return HistoryAnswer.create({ nextPageToken, history: exported(events) });
   }
 
   private async query(request: Api.api.workflowservice.v1.IQueryWorkflowRequest): Promise<object> {
