@@ -175,6 +175,13 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "refunded: refundFlag && wire.status === 'FAILED',",
   },
   {
+    name: 'purpose-replaced',
+    what: 'A payout is created for another purpose than its caller gave.',
+    file: 'src/payments/wire/requests.ts',
+    find: '    ...rest,\n    outOrderId',
+    replace: "    ...{ ...rest, remittancePurposeCode: 'SERVICES' },\n    outOrderId",
+  },
+  {
     name: 'other-beneficiary-adopted',
     what: 'An order for another beneficiary counts as the payout: no person is asked.',
     file: 'src/domain/payout-order.ts',

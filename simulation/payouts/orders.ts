@@ -2,11 +2,12 @@
  * Checks that the provider received what the caller requested, that no create of unknown outcome is forgotten, and that
  * results and orders add up to the same sums.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { CreateRecord, OrderRecord } from '../../simulator/index.ts';
 import { sameBody } from '../../src/client/start-once.ts';
 import { sumMoney } from '../../src/contract/money.ts';
 import type { PayoutResult } from '../../src/contract/payout.ts';
-import { fieldsIn, isFields } from '../provider/wiretap.ts';
+import { fieldsIn } from '../provider/wiretap.ts';
 import { APP_IDS, appOf, metadataValue, partnerOrderIdOf } from './payout-world.ts';
 import type { PlannedPayout } from './planned.ts';
 import type { Feature, Scene } from './scene.ts';
@@ -77,16 +78,25 @@ function metadataProblems({ metadata = {} }: PayoutResult, { request }: PlannedP
   return sameBody(metadata, request.metadata ?? {}) ? [] : ['ended with other metadata than requested'];
 }
 
+/** Every field of the table "Payout creation request" of the spec, and the lock, which determines the payer account. */
 function bodyProblems({ body }: CreateRecord, { number, request }: PlannedPayout): string[] {
-  const sent = fieldsIn(Buffer.from(body));
-  const receiver = isFields(sent['receiver']) ? sent['receiver'] : {};
-  const other = [...Object.entries(request.receiver).filter(([name, value]) => receiver[name] !== value)].map(
-    ([name]) => name,
-  );
-  // The lock determines the payer account.
-  if (sent['type'] !== request.type) other.push('type');
-  // A JSON number may have lost digits.
-  if (!body.includes(`"amount":${request.instructedAmount.amount}`)) other.push('instructedAmount');
+  const { partnerOrderId, instructedAmount, originCurrency, targetCurrency } = request;
+  const { remittancePurposeCode, type, platform, receiver } = request;
+  const { lockRateId, ...sent } = fieldsIn(Buffer.from(body));
+  const requested: Record<string, unknown> = {
+    outOrderId: partnerOrderId,
+    instructedAmount: { currency: instructedAmount.currency, amount: Number(instructedAmount.amount) },
+    exchange: { originCurrency, targetCurrency },
+    remittancePurposeCode,
+    type,
+    platform,
+    receiver,
+  };
+  const names = new Set([...Object.keys(sent), ...Object.keys(requested)]);
+  const other = [...names].filter((name) => !isDeepStrictEqual(sent[name], requested[name]));
+  // The parsed number may have lost digits.
+  if (!body.includes(`"amount":${instructedAmount.amount}`)) other.push('instructedAmount');
+  if (typeof lockRateId !== 'string') other.push('lockRateId');
   return [
     ...other.map((name) => `was sent with another ${name} than requested`),
     ...(body.includes(metadataValue(number)) ? ['was sent with its metadata'] : []),

@@ -154,6 +154,20 @@ describe('refreshing a user token', () => {
   const refresh = (sim: SimulatorClient, refresh_token: string) =>
     exchange(sim, { grant_type: 'refresh_token', refresh_token });
 
+  test.each([
+    ['valid', 200],
+    ['revoked', 401],
+  ] as const)('earlier access tokens: %s', async (earlierAccessTokens, status) => {
+    const sim = await started({ tradeToken: 'user', earlierAccessTokens });
+    const { code } = sim.control.authorize({ appId: 'demo-app', openId: 'olga' });
+    const { json } = await exchange(sim, { grant_type: 'authorization_code', code });
+    await refresh(sim, textAt(json, 'data.refresh_token'));
+    const path = '/v1/mid-open-api/trade/payout/queryResult';
+    const authorization = `Bearer ${textAt(json, 'data.access_token')}`;
+    const body = { client_id: 'c', partner_order_id: 'none' };
+    expect((await sim.post(path, body, { authorization })).status).toBe(status);
+  });
+
   test('gives a new pair; the previous refresh token works exactly once more', async () => {
     const sim = await started();
     const first = await granted(sim);
