@@ -45,7 +45,7 @@ import { Users } from './users.ts';
 export interface SeedReport {
   seed: number;
   violations: readonly string[];
-  digest: string;
+  facts: readonly string[];
   payouts: number;
   outcomes: Readonly<Record<string, number>>;
   runs: readonly Run[];
@@ -199,7 +199,7 @@ class SeededWorld {
     return {
       seed: plan.seed,
       violations: [...world.violations],
-      digest: world.digest(),
+      facts: world.facts,
       payouts: plan.payouts.length,
       outcomes: countByName([...this.scene.results.values()].map(({ outcome }) => outcome)),
       runs: system.server.runs,
