@@ -534,7 +534,9 @@ class SeededWorld {
   }
 
   private get completionLimitMs(): number {
-    return this.isUnfit ? UNFIT_COMPLETION_LIMIT_MS : COMPLETION_LIMIT_MS;
+    // A pause may outlast the faults by most of the limit.
+    const pausedMs = this.plan.pause?.lastsMs ?? 0;
+    return this.isUnfit ? UNFIT_COMPLETION_LIMIT_MS + pausedMs : COMPLETION_LIMIT_MS;
   }
 
   private get isUnfit(): boolean {
