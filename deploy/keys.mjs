@@ -40,7 +40,12 @@ const LAST = join('operator', 'codec-key');
 
 /** @param {string} folder */
 export function makeKeys(folder) {
-  if (existsSync(join(folder, LAST))) return;
+  if (existsSync(join(folder, LAST))) {
+    // The one file that earlier versions did not make. No other file depends on it.
+    const sessionKeys = join(folder, 'api', 'session-keys');
+    if (!existsSync(sessionKeys)) writeFileSync(sessionKeys, encryptionKey('s1'), { mode: 0o400 });
+    return;
+  }
   const made = mkdtempSync(join(tmpdir(), 'payouts-keys-'));
   try {
     makeCertificates(made);
@@ -91,10 +96,14 @@ function makeCertificates(folder) {
   );
 }
 
+/** @param {string} name */
+function encryptionKey(name) {
+  return `${name}:${randomBytes(32).toString('base64')}`;
+}
+
 /** @param {string} folder */
 function makeSecrets(folder) {
   const secret = () => randomBytes(32).toString('base64url');
-  const encryptionKey = () => `k1:${randomBytes(32).toString('base64')}`;
   const starterKey = secret();
   const approverKey = secret();
   const metricsKey = secret();
@@ -114,10 +123,10 @@ function makeSecrets(folder) {
     caller('prometheus', metricsKey, ['metrics']),
   ];
   const secrets = {
-    'payload-keys': encryptionKey(),
-    'token-keys': encryptionKey(),
-    'authorization-keys': encryptionKey(),
-    'session-keys': encryptionKey(),
+    'payload-keys': encryptionKey('k1'),
+    'token-keys': encryptionKey('k1'),
+    'authorization-keys': encryptionKey('k1'),
+    'session-keys': encryptionKey('s1'),
     'codec-keys': `operator:${codecKey}`,
     'callers.json': JSON.stringify(callers, null, 2),
     'starter-key': starterKey,

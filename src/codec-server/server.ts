@@ -18,7 +18,7 @@ import { UnknownKeyError } from '../encryption/key-ring.ts';
 import { EncryptionCodec } from '../encryption/payload-codec.ts';
 import { logOptions } from '../observability/log.ts';
 import { sendPage } from '../pages/page.ts';
-import { CookieSessions, SignInLimit } from '../pages/sessions.ts';
+import { CookieSessions } from '../pages/sessions.ts';
 import { connectionLimits, Drain, PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
@@ -40,9 +40,9 @@ export interface CodecServerOptions {
   runtime?: Runtime;
   /** Where the log lines go. Default: standard error. */
   log?: Writable;
-  /** The time for a complete request, and for the client to read each part of the answer. Default 10,000. */
+  /** The time for a complete request, and for the client to read each part of the response. Milliseconds. Default 10,000. */
   requestTimeoutMs?: number;
-  /** How many requests may be read and decoded at once. Default 32. */
+  /** The number of requests that are read and decoded concurrently. Default 32. */
   maxConcurrent?: number;
 }
 
@@ -84,7 +84,10 @@ export async function buildCodecServer(
     allowedHeaders: ['authorization', 'content-type', 'x-namespace'],
   });
   server.decorateRequest('payloadCount', undefined);
-  server.setErrorHandler(answerError);
+  server.setErrorHandler((error, _request, reply) => {
+    const { statusCode, message } = refusalFor(error, reply);
+    return reply.code(statusCode).send({ message });
+  });
   server.get('/healthz', async () => ({ status: 'ok' }));
   server.get('/readyz', async (_request, reply) => {
     if (drain.hasBegun) return reply.code(503).send({ message: 'this codec server is about to end' });
@@ -95,20 +98,13 @@ export async function buildCodecServer(
     let running = 0;
     // Before the body is read, so that a request without a key costs no memory.
     scope.addHook('onRequest', async (request, reply) => {
-      const identity = signIn.identify(request);
-      if (!('keyName' in identity)) {
-        const { status, message } = refusal(identity, reply);
-        return reply.code(status).send({ message });
-      }
-      logAtClose(request, reply, identity.keyName);
-      if (running >= maxConcurrent)
-        return reply.code(503).header('retry-after', 1).send({ message: 'too many requests at once' });
+      logAtClose(request, reply, signIn.identify(request));
+      if (running >= maxConcurrent) throw new Refusal(503, 'too many concurrent requests', 1);
       running += 1;
       // Unlike the hook `onResponse`, this event also follows a request that the client cut off.
       reply.raw.once('close', () => {
         running -= 1;
       });
-      return undefined;
     });
     scope.post('/decode', async (request) => transcode(request, (all) => codec.decode(all)));
     scope.post('/encode', async (request) => transcode(request, (all) => codec.encode(all)));
@@ -152,66 +148,83 @@ async function transcode(request: FastifyRequest, convert: EncryptionCodec['deco
   };
 }
 
-function answerError(error: unknown, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (error instanceof z.ZodError)
-    return reply.code(400).send({ message: 'the body does not contain valid payloads' });
-  if (error instanceof UnknownKeyError) return reply.code(422).send({ message: error.message });
-  const status = error instanceof Error && 'statusCode' in error ? error.statusCode : 500;
-  return reply.code(typeof status === 'number' ? status : 500).send({ message: 'the request is invalid' });
+/** A request that is refused. */
+class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly statusCode: number;
+  readonly retryAfterS: number | undefined;
+
+  constructor(statusCode: number, message: string, retryAfterS?: number) {
+    super(message);
+    this.statusCode = statusCode;
+    this.retryAfterS = retryAfterS;
+  }
 }
 
-const COOKIE = 'payouts_codec';
+/** The refusal of an error. Sets `retry-after` if it is temporary. */
+function refusalFor(error: unknown, reply: FastifyReply): Refusal {
+  const refusal = refusalOf(error);
+  if (refusal.retryAfterS !== undefined) reply.header('retry-after', refusal.retryAfterS);
+  return refusal;
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  if (error instanceof z.ZodError) return new Refusal(400, 'the body does not contain valid payloads');
+  if (error instanceof UnknownKeyError) return new Refusal(422, error.message);
+  const status = error instanceof Error && 'statusCode' in error ? error.statusCode : 500;
+  return new Refusal(typeof status === 'number' ? status : 500, 'the request is invalid');
+}
+
 const HOUR_MS = 3_600_000;
-const SESSION_MS = 12 * HOUR_MS;
 const TITLE = 'Codec server';
 const FORM = `<form method="post" action="/"><label>Key <input name="key" type="password" autocomplete="off"></label>
 <button>Sign in</button></form>`;
 const SIGN_OUT_FORM = '<form method="post" action="/sign-out"><button>Sign out</button></form>';
 
-/** The name of the key, or why there is none. */
-export type Identity =
-  | { keyName: string }
-  | { refused: 'missing' | 'unknown' }
-  | { refused: 'limited'; retryAfterS: number };
-
-export class SignIn {
+class SignIn {
   readonly #keys: CodecConfig['keys'];
-  readonly #secureCookie: boolean;
   readonly #sessions: CookieSessions;
-  readonly #limit: SignInLimit;
 
   constructor({ keys, secureCookie }: CodecConfig, runtime: Runtime) {
     this.#keys = keys;
-    this.#secureCookie = secureCookie;
-    this.#sessions = new CookieSessions({ maxMs: SESSION_MS, idleMs: HOUR_MS }, runtime);
-    this.#limit = new SignInLimit(runtime.clock);
-  }
-
-  /** If no keys are configured, every request is accepted as `test`. */
-  identify(request: FastifyRequest): Identity {
-    if (this.#keys.length === 0) return { keyName: 'test' };
-    const keyName = this.#sessionOf(request);
-    if (keyName !== undefined) return { keyName };
-    const bearer = bearerKey(request.headers.authorization);
-    return bearer === undefined ? { refused: 'missing' } : this.#identifyKey(bearer, request);
-  }
-
-  /** Gives every request of the server its session. */
-  async serve(server: FastifyInstance): Promise<void> {
-    await this.#sessions.serve(server, {
-      name: COOKIE,
+    const options = {
+      name: 'payouts_codec',
       keys: undefined,
       path: '/',
       // Only pages of the same site, such as the Temporal UI beside it, may use the cookie.
       sameSite: 'strict',
-      isSecure: () => this.#secureCookie,
-    });
+      isSecure: () => secureCookie,
+      maxMs: 12 * HOUR_MS,
+      idleMs: HOUR_MS,
+    } as const;
+    this.#sessions = new CookieSessions(options, runtime);
+  }
+
+  /** The name of the key. Without configured keys, every request is accepted as `test`. Throws `Refusal`. */
+  identify(request: FastifyRequest): string {
+    if (this.#keys.length === 0) return 'test';
+    const keyName = this.#sessionOf(request);
+    if (keyName !== undefined) return keyName;
+    const bearer = bearerKey(request.headers.authorization);
+    if (bearer === undefined) throw new Refusal(401, 'a key is required: sign in at /');
+    return this.#nameOf(bearer, request);
+  }
+
+  /** Gives every request of the server its session. */
+  async serve(server: FastifyInstance): Promise<void> {
+    await this.#sessions.serve(server);
     server.register(async (scope) => {
       scope.addContentTypeParser(
         'application/x-www-form-urlencoded',
         { parseAs: 'string', bodyLimit: 4_096 },
         (_request, body, done) => done(null, new URLSearchParams(String(body))),
       );
+      // The page of an error has the form again.
+      scope.setErrorHandler((error, _request, reply) => {
+        const { statusCode, message } = refusalFor(error, reply);
+        return sendPage(reply, statusCode, TITLE, `${message}. ${FORM}`);
+      });
       scope.get('/', async (request, reply) => {
         const keyName = this.#sessionOf(request);
         const content = keyName === undefined ? FORM : `Signed in as ${keyName}. ${SIGN_OUT_FORM}`;
@@ -224,26 +237,17 @@ export class SignIn {
 
   #signIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const key = request.body instanceof URLSearchParams ? (request.body.get('key') ?? '') : '';
-    const identity = this.#identifyKey(key, request);
-    if (!('keyName' in identity)) {
-      const { status, message } = refusal(identity, reply);
-      return sendPage(reply, status, TITLE, `${message}. ${FORM}`);
-    }
-    const { keyName } = identity;
+    const keyName = this.#nameOf(key, request);
     this.#sessions.start(request, keyHash(key));
     request.log.info({ key: keyName }, 'signed in');
-    return sendPage(
-      reply,
-      200,
-      TITLE,
-      `Signed in as ${keyName}. The Temporal UI can now decode payloads in this browser. ${SIGN_OUT_FORM}`,
-    );
+    const next = 'The Temporal UI can now decode payloads in this browser.';
+    return sendPage(reply, 200, TITLE, `Signed in as ${keyName}. ${next} ${SIGN_OUT_FORM}`);
   }
 
   #signOut(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const keyName = this.#sessionOf(request);
     if (keyName !== undefined) request.log.info({ key: keyName }, 'signed out');
-    this.#sessions.end(request);
+    this.#sessions.end(request, reply);
     return sendPage(reply, 200, TITLE, `Signed out. ${FORM}`);
   }
 
@@ -252,28 +256,15 @@ export class SignIn {
     return used && this.#keys.find(({ hash }) => hash.equals(used))?.name;
   }
 
-  #identifyKey(key: string, request: FastifyRequest): Identity {
-    const waitMs = this.#limit.waitMs(request.ip);
-    if (waitMs > 0) return { refused: 'limited', retryAfterS: Math.ceil(waitMs / 1_000) };
-    const known = findKey(this.#keys, key);
-    if (known) return { keyName: known.name };
-    this.#limit.countFailure(request.ip);
-    request.log.warn('sign-in refused: unknown key');
-    return { refused: 'unknown' };
+  #nameOf(key: string, request: FastifyRequest): string {
+    const find = () => {
+      const known = findKey(this.#keys, key);
+      if (known) return known.name;
+      request.log.warn('sign-in refused: unknown key');
+      throw new Refusal(401, 'Unknown key');
+    };
+    return this.#sessions.attempt(request, find, (waitMs) => {
+      return new Refusal(429, 'Too many failed sign-ins: try again later', Math.ceil(waitMs / 1_000));
+    });
   }
-}
-
-/** The status and the message of a refusal. Sets `retry-after` if the address must wait. */
-export function refusal(
-  identity: Exclude<Identity, { keyName: string }>,
-  reply: FastifyReply,
-): { status: 401 | 429; message: string } {
-  if (identity.refused === 'limited') {
-    reply.header('retry-after', identity.retryAfterS);
-    return { status: 429, message: 'Too many failed sign-ins: try again later' };
-  }
-  return {
-    status: 401,
-    message: identity.refused === 'missing' ? 'a key is required: sign in at /' : 'Unknown key',
-  };
 }

@@ -3,16 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import type { ReceivingAccountState } from '../contract/receiving-account.ts';
 import { may } from '../service/permissions.ts';
-import { openingResolution } from '../service/requests.ts';
-import type { OpeningId } from '../service/service.ts';
+import { type OpeningId, openingId, openingResolution, valid } from '../service/requests.ts';
 import {
-  checked,
   type Desk,
   type Fields,
   filledIn,
   getPage,
   idIn,
-  openingId,
   postForm,
   redirectWith,
   takeNotice,
@@ -44,8 +41,8 @@ export function accountRoutes(scope: FastifyInstance, desk: Desk): void {
     async (visit, _request, reply, fields) => {
       const id = idIn(openingId, fields);
       await desk.service.resolveReceivingAccount(visit.caller, id, resolutionIn(fields));
-      const notice = { done: 'resolve', app: id.app, id: id.requestId, kind: 'request' } as const;
-      return redirectWith(reply, link('/desk/receiving-account', { ...id }), notice);
+      const notice = { done: 'resolve', id: id.requestId } as const;
+      return redirectWith(reply, link('/desk/receiving-account', id), notice);
     },
   );
 }
@@ -88,8 +85,8 @@ function resolutionIn(fields: Fields): z.output<typeof openingResolution> {
     'sends',
     'candidates',
   );
-  if (decision === 'created') return checked(openingResolution, { created: true, accountId });
-  return checked(openingResolution, {
+  if (decision === 'created') return valid(openingResolution, { created: true, accountId });
+  return valid(openingResolution, {
     created: false,
     then: decision,
     sends: sends && Number(sends),

@@ -11,10 +11,10 @@ import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '..
 import { isScoped } from '../domain/permissions.ts';
 import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../domain/reconciliation.ts';
 import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
-import { applicationsWithin, requireOpeningScope, requirePayoutScope } from '../service/permissions.ts';
+import { applicationsWithin } from '../service/permissions.ts';
 import { knownFailingWorkflows } from '../temporal/failing-workflows.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
-import { type Desk, type Finding, PAYOUTS_PER_PAGE } from './context.ts';
+import { type Desk, type Finding, PAYOUTS_PER_PAGE, readable } from './context.ts';
 import {
   type AttentionKind,
   attentionReasons,
@@ -51,19 +51,22 @@ export async function attentionSection(
   );
   const isFirst = cursor === undefined;
   const [flagged, others, stopped] = await Promise.all([
-    Promise.all(page.payouts.map((one) => readItem(() => payoutItem(desk, visit, one), payoutName(one)))),
+    Promise.all(
+      page.payouts.map((one) => readable(visit.caller, () => payoutItem(desk, visit, one), payoutName(one))),
+    ),
     isFirst ? otherItems(desk, visit) : [],
     isFirst && !isScoped(visit.caller) ? workflowItems(desk, apps) : [],
   ]);
   const items = [...stopped, ...flagged, ...others].filter((one) => one !== undefined);
   // A scope may leave nothing of a page.
-  return { content: listOf(items, isScoped(visit.caller)), nextCursor: page.nextCursor };
+  return { content: listOf(items), nextCursor: page.nextCursor };
 }
 
-function listOf(items: readonly (Item | string)[], hidesUnread: boolean): Html {
+/** A name stands for an item that cannot be read now. */
+function listOf(items: readonly (Item | string)[]): Html {
   const shown = items.filter((one) => typeof one !== 'string');
-  const unread = hidesUnread ? [] : items.filter((one) => typeof one === 'string');
-  if (shown.length + unread.length === 0) return html`<p class="faint">Nothing needs attention.</p>`;
+  const unread = items.filter((one) => typeof one === 'string');
+  if (items.length === 0) return html`<p class="faint">Nothing needs attention.</p>`;
   return html`<ul class="cards">${shown.map(card)}</ul>${
     unread.length > 0 &&
     html`<p class="warning">These could not be read now, because Temporal or a worker does not respond: ${unread.join(', ')}</p>`
@@ -75,18 +78,6 @@ function card({ kind, what, name, href, sentence, reasons }: Item): Html {
 ${sentence !== undefined && html`<p>${sentence}</p>`}${attentionReasons(kind, reasons)}</li>`;
 }
 
-/** Undefined if there is nothing to show to this person; the name if it cannot be read now. */
-async function readItem(
-  read: () => Promise<Item | undefined>,
-  name: string,
-): Promise<Item | string | undefined> {
-  try {
-    return await read();
-  } catch {
-    return name;
-  }
-}
-
 function payoutName({ phase, partnerOrderId }: ListedPayout): string {
   return `${phase === 'FOLLOW_UP' ? 'follow-up of payout' : 'payout'} ${partnerOrderId}`;
 }
@@ -96,30 +87,20 @@ async function payoutItem(
   visit: Visit,
   one: ListedPayout,
 ): Promise<Item | undefined> {
-  const { payouts, withTemporalDeadline } = service;
   const { app, partnerOrderId } = one;
   const id = { app, partnerOrderId };
-  const { request } = await withTemporalDeadline(() => payouts.startDetails(id));
-  if (!isAllowed(() => requirePayoutScope(visit.caller, request))) return undefined;
   const shown = { name: partnerOrderId, href: payoutLink(id) };
   if (one.phase === 'FOLLOW_UP') {
-    const found = await withTemporalDeadline(() => followUpResultOf(client, id));
+    if (isScoped(visit.caller)) await service.payoutStart(visit.caller, id);
+    const found = await service.withTemporalDeadline(() => followUpResultOf(client, id));
     if (!found) return undefined;
     return { kind: 'followUp', what: 'After the end of payout', ...shown, reasons: followUpReasons(found) };
   }
-  const { sentence, needsAttention, reasons } = await withTemporalDeadline(() => payouts.state(id));
+  const { state } = await service.payout(visit.caller, id);
+  const { sentence, needsAttention, reasons } = state;
   // The list may lag.
   if (!needsAttention) return undefined;
   return { kind: 'payout', what: 'Payout', ...shown, sentence, reasons };
-}
-
-function isAllowed(check: () => void): boolean {
-  try {
-    check();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function otherItems(desk: Desk, visit: Visit): Promise<(Item | string | undefined)[]> {
@@ -133,17 +114,15 @@ async function otherItems(desk: Desk, visit: Visit): Promise<(Item | string | un
   return Promise.all(
     runs.map((run) => {
       const { read, nameOf } = OTHERS[run.type] ?? UNKNOWN;
-      return readItem(() => read(desk, visit, run), nameOf(run));
+      return readable(visit.caller, () => read(desk, visit, run), nameOf(run));
     }),
   );
 }
 
 async function openingItem({ service }: Desk, visit: Visit, run: ListedRun): Promise<Item | undefined> {
-  const { receivingAccounts, withTemporalDeadline } = service;
   const id = { app: String(run.attribute('PayoutApp')), requestId: ownIdOf(run.workflowId) };
-  const request = await withTemporalDeadline(() => receivingAccounts.startedRequest(id));
-  if (!isAllowed(() => requireOpeningScope(visit.caller, request))) return undefined;
-  const { sentence, reasons } = await withTemporalDeadline(() => receivingAccounts.state(id));
+  const { state } = await service.receivingAccount(visit.caller, id);
+  const { sentence, reasons } = state;
   const shown = { name: id.requestId, href: link('/desk/receiving-account', id) };
   return { kind: 'opening', what: 'Receiving account request', ...shown, sentence, reasons };
 }

@@ -1,7 +1,7 @@
 /** What a person should see before a batch starts, though every row is valid: likely repetitions, and the daily limits. */
 import type { Caller } from '../config/callers.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
-import { fromMinorUnits, type Money, toMinorUnits, totalsByCurrency } from '../contract/money.ts';
+import { addMoney, compareMoney, formatMoney, totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { AllowanceState } from '../contract/workflows.ts';
 import { dayOf, hasDailyLimits, MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
@@ -91,31 +91,19 @@ function rest(count: number): Html | undefined {
   return count > MAX_WARNINGS ? html`<p>And ${count - MAX_WARNINGS} more.</p>` : undefined;
 }
 
-/** In units that are whole: payouts, or hundredths of a currency. */
-interface Use {
-  limit: bigint;
-  reserved: bigint;
-  added: bigint;
-  show(value: bigint): string;
-}
-
 /** Undefined for a caller without daily limits. */
-export async function dailyUse(
-  desk: Desk,
-  caller: Caller,
-  rows: readonly CheckedPayoutRequest[],
-): Promise<Html | undefined> {
+export async function dailyUse(desk: Desk, caller: Caller, rows: Rows): Promise<Html | undefined> {
   if (!hasDailyLimits(caller)) return undefined;
   const reserved = await reservedToday(desk, caller).catch(() => 'unknown' as const);
   if (reserved === 'unknown')
     return html`<p class="warning">What is left of the daily limit cannot be read now, because Temporal or a worker does not respond.</p>`;
   const uses = usesOf(caller, reserved, rows);
-  const isExceeded = uses.some((use) => use.reserved + use.added > use.limit);
+  const isExceeded = uses.some((use) => use.isExceeded);
   return html`${isExceeded && html`<p class="warning" role="alert">The batch exceeds a daily limit: it would not start, unless some of its payouts are reserved already.</p>`}
 ${table({
   caption: `Daily limits, ${reserved.day} (UTC)`,
   head: ['Limit', 'Reserved', 'This batch adds at most'],
-  rows: uses.map((use) => [use.limit, use.reserved, use.added].map(use.show)),
+  rows: uses.map(({ cells }) => cells),
 })}`;
 }
 
@@ -128,31 +116,21 @@ async function reservedToday({ service, clock }: Desk, caller: Caller): Promise<
   return state && state.day >= today ? state : { day: today, count: 0, sums: [] };
 }
 
-function usesOf(
-  { dailyCount, dailyAmount }: Caller,
-  { count, sums }: AllowanceState,
-  rows: readonly CheckedPayoutRequest[],
-): Use[] {
+function usesOf({ dailyCount, dailyAmount }: Caller, { count, sums }: AllowanceState, rows: Rows) {
+  const limit = dailyCount ?? MAX_PAYOUTS_PER_DAY;
   const payouts = {
-    limit: BigInt(dailyCount ?? MAX_PAYOUTS_PER_DAY),
-    reserved: BigInt(count),
-    added: BigInt(rows.length),
-    show: (value: bigint) => `${value} payouts`,
+    cells: [limit, count, rows.length].map((payouts) => `${payouts} payouts`),
+    isExceeded: count + rows.length > limit,
   };
   if (!dailyAmount) return [payouts];
-  const totals = totalsByCurrency(rows.map(({ instructedAmount }) => instructedAmount));
-  const amounts = totals.map((total) => {
-    const { currency } = total;
+  const amounts = totalsByCurrency(rows.map(({ instructedAmount }) => instructedAmount)).map((added) => {
+    const { currency } = added;
+    const most = { currency, amount: dailyAmount[currency] ?? '0.00' };
+    const reserved = sums.find((sum) => sum.currency === currency) ?? { currency, amount: '0.00' };
     return {
-      limit: toMinorUnits(dailyAmount[currency] ?? '0'),
-      reserved: hundredths(sums.find((sum) => sum.currency === currency)),
-      added: hundredths(total),
-      show: (value: bigint) => `${fromMinorUnits(value)} ${currency}`,
+      cells: [most, reserved, added].map(formatMoney),
+      isExceeded: compareMoney(addMoney(reserved, added), most) > 0,
     };
   });
   return [payouts, ...amounts];
-}
-
-function hundredths(amount: Money | undefined): bigint {
-  return amount ? toMinorUnits(amount.amount) : 0n;
 }

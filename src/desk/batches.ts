@@ -1,4 +1,5 @@
 /** `/desk/batches` and `/desk/batch`: the list of batches, the progress of one, and uploads with their preview. */
+import { createHash } from 'node:crypto';
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { BatchFile } from '../batch-file/batch-file.ts';
@@ -11,9 +12,9 @@ import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { may, requireApplication, requireRows, requireVerb } from '../service/permissions.ts';
 import { invalidFields, Problem } from '../service/problem.ts';
+import { batchRef } from '../service/requests.ts';
 import { batchWarnings, dailyUse } from './batch-notes.ts';
 import {
-  batchRef,
   type Desk,
   filledIn,
   formHooks,
@@ -84,8 +85,7 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
     async (visit, _request, reply, fields) => {
       const id = idIn(batchRef, fields);
       await desk.service.cancelBatch(visit.caller, id);
-      const notice = { done: 'cancel', app: id.app, id: id.batchId, kind: 'batch' } as const;
-      return redirectWith(reply, link('/desk/batch', { ...id }), notice);
+      return redirectWith(reply, link('/desk/batch', id), { done: 'cancel', id: id.batchId });
     },
   );
 }
@@ -117,7 +117,7 @@ function progress({ sentence, nextStep, done, count }: BatchState): Html {
 
 function liveLink({ app, batchId }: BatchState, isLive: boolean): Html {
   return isLive
-    ? html`<p>This page loads again every ${REFRESH_SECONDS} seconds. <a href="${link('/desk/batch', { app, batchId, live: 'off' })}">Stop that</a></p>`
+    ? html`<p>Refreshing every ${REFRESH_SECONDS} seconds. <a href="${link('/desk/batch', { app, batchId, live: 'off' })}">Pause</a></p>`
     : html`<p><a href="${link('/desk/batch', { app, batchId })}">Follow the progress</a></p>`;
 }
 
@@ -175,7 +175,7 @@ function uploadRoutes(scope: FastifyInstance, desk: Desk): void {
           title: `Preview of batch ${upload.batchId}`,
           visit,
           section: 'Batches',
-          content: previewContent(visit, upload, await previewOf(desk, visit, upload)),
+          content: previewContent(visit, upload, await previewOf(desk, visit, upload), sealOf(scope, upload)),
         });
       },
     });
@@ -187,11 +187,35 @@ function uploadRoutes(scope: FastifyInstance, desk: Desk): void {
     { path: '/batches/start', verb: 'batch', bodyLimit: MAX_START_BYTES },
     async ({ caller }, _request, reply, fields) => {
       const id = idIn(batchRef, fields);
-      const payouts = new BatchFile(Buffer.from(uploadIn(fields).file, 'base64url'));
+      const upload = uploadIn(fields);
+      requirePreview(scope, upload, fields['seal']);
+      const payouts = new BatchFile(Buffer.from(upload.file, 'base64url'));
       await desk.service.startBatch(caller, { ...id, payouts, lines: payouts.lines });
-      return reply.redirect(link('/desk/batch', { ...id }), 303);
+      return reply.redirect(link('/desk/batch', id), 303);
     },
   );
+}
+
+declare module '@fastify/secure-session' {
+  interface SessionData {
+    previewed: string;
+  }
+}
+
+/** What a preview has shown, under the keys of the sessions: no other file starts with it. */
+function sealOf(scope: FastifyInstance, upload: Upload): string {
+  return scope.encodeSecureSession(scope.createSecureSession({ previewed: digestOf(upload) }));
+}
+
+function requirePreview(scope: FastifyInstance, upload: Upload, seal = ''): void {
+  if (scope.decodeSecureSession(seal)?.get('previewed') !== digestOf(upload))
+    throw new Problem('form-not-accepted', 'the file is not the one that was previewed: preview it again');
+}
+
+function digestOf({ app, batchId, file }: Upload): string {
+  return createHash('sha256')
+    .update(JSON.stringify([app, batchId, file]))
+    .digest('base64url');
 }
 
 function uploadIn(fields: unknown): Upload {
@@ -252,7 +276,7 @@ async function previewOf(desk: Desk, { caller }: Visit, { app, batchId, file }: 
   }
 }
 
-function previewContent(visit: Visit, upload: Upload, preview: Preview): Html {
+function previewContent(visit: Visit, upload: Upload, preview: Preview, seal: string): Html {
   const { app, fileName } = upload;
   const about = html`<p>File ${isolated(fileName)}, application ${app}.</p>`;
   if ('refusal' in preview)
@@ -262,7 +286,7 @@ function previewContent(visit: Visit, upload: Upload, preview: Preview): Html {
   const totals = totalsByCurrency(rows.map(({ instructedAmount }) => instructedAmount)).map(money);
   return html`${about}<p class="amount">${rows.length} ${rows.length === 1 ? 'payout' : 'payouts'}, ${totals.join(', ')}</p>
 <p>Every row is valid. Nothing has started yet.</p>${notes}
-<form method="post" action="/desk/batches/start">${hidden({ formToken: visit.formToken, ...upload })}
+<form method="post" action="/desk/batches/start">${hidden({ formToken: visit.formToken, ...upload, seal })}
 <div class="buttons"><button>Start ${rows.length} ${rows.length === 1 ? 'payout' : 'payouts'}</button> <a href="/desk/batches">Discard</a></div></form>
 ${rowTable(rows.slice(0, SHOWN_ROWS), lines)}${
   rows.length > SHOWN_ROWS && html`<p class="faint">The first ${SHOWN_ROWS} of ${rows.length} rows.</p>`

@@ -4,16 +4,16 @@ import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Pausable } from '../client/pauses.ts';
-import type { Verb } from '../config/callers.ts';
+import type { Caller, Verb } from '../config/callers.ts';
 import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';
-import { batchId } from '../contract/batch.ts';
-import { appName, checkBody, ownId } from '../contract/fields.ts';
+import { isScoped } from '../domain/permissions.ts';
 import type { AuditLog } from '../http/audit.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { requireVerb } from '../service/permissions.ts';
-import { invalidFields, Problem } from '../service/problem.ts';
+import { Problem } from '../service/problem.ts';
+import { valid } from '../service/requests.ts';
 import type { Service } from '../service/service.ts';
-import { type Html, html, payoutLink } from './html.ts';
+import { type Html, html } from './html.ts';
 import { admittedVisit, type Identity, requireOwnOrigin, type Visit } from './identity.ts';
 
 /** A workflow that cannot continue. */
@@ -28,6 +28,7 @@ export interface Desk {
   identity: Identity;
   audit: AuditLog;
   clock: Clock;
+  environment: string;
   /** Workflows that cannot continue, as of some seconds ago. */
   findings: () => Promise<Finding[]>;
   /** Which applications are paused, as of some seconds ago. */
@@ -93,21 +94,9 @@ export async function pageVisit({ pauses }: Desk, request: FastifyRequest): Prom
   }
 }
 
-/** Throws a 400 that names every bad field. */
-export function checked<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
-  const read = checkBody(schema, value);
-  if (read.ok) return read.value;
-  throw invalidFields(read.errors);
-}
-
-const app = appName.default('default');
-export const payoutId = z.object({ app, partnerOrderId: ownId() });
-export const batchRef = z.object({ app, batchId });
-export const openingId = z.object({ app, requestId: ownId() });
-
 /** What the fields or the query name. Throws a 400. */
 export function idIn<S extends z.ZodObject>(schema: S, fields: unknown): z.output<S> {
-  return checked(schema, filledIn(fields, ...Object.keys(schema.shape)));
+  return valid(schema, filledIn(fields, ...Object.keys(schema.shape)));
 }
 
 /** The fields of a form by name. */
@@ -132,8 +121,7 @@ export function filledIn<Name extends string>(
   ...names: readonly Name[]
 ): Partial<Record<Name, string>> {
   const filled: Partial<Record<Name, string>> = {};
-  if (typeof fields !== 'object' || fields === null) return filled;
-  const known = new Map<string, unknown>(Object.entries(fields));
+  const known = new Map<string, unknown>(Object.entries(fields ?? {}));
   for (const name of names) {
     const value = known.get(name);
     if (typeof value !== 'string' || value.trim() === '') continue;
@@ -155,17 +143,12 @@ const DONE = {
   resume: 'Resumed',
 } as const;
 
-interface Notice {
-  done: keyof typeof DONE;
-  app: string;
-  id: string;
-  /** Without it, the id is that of a payout. */
-  kind?: 'batch' | 'request' | 'application';
-}
+const notice = z.object({ done: z.string(), id: z.string(), link: z.string().optional() });
+type Notice = z.output<typeof notice>;
 
 declare module '@fastify/secure-session' {
   interface SessionData {
-    notice: z.output<typeof notice>;
+    notice: Notice;
   }
 }
 
@@ -173,14 +156,23 @@ declare module '@fastify/secure-session' {
 export function redirectWith(
   reply: FastifyReply,
   path: string,
-  { done, app, id, kind }: Notice,
+  { done, ...about }: Omit<Notice, 'done'> & { done: keyof typeof DONE },
 ): FastifyReply {
-  const link = kind === undefined ? payoutLink({ app, partnerOrderId: id }) : undefined;
-  reply.request.session.set('notice', { done: DONE[done], id, link });
+  reply.request.session.set('notice', { done: DONE[done], ...about });
   return reply.redirect(path, 303);
 }
 
-const notice = z.object({ done: z.string(), id: z.string(), link: z.string().optional() });
+/**
+ * What `read` returns. Undefined if the caller may not see it; `unread` if it cannot be read now, unless the caller is limited
+ * to clients, payers or users: then nobody knows whether the caller may see it.
+ */
+export async function readable<T, U>(caller: Caller, read: () => Promise<T>, unread: U) {
+  try {
+    return await read();
+  } catch (error) {
+    return error instanceof Problem || isScoped(caller) ? undefined : unread;
+  }
+}
 
 /** The notice for this page, which is shown once. */
 export function takeNotice({ session }: FastifyRequest): Html | undefined {

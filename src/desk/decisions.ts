@@ -1,27 +1,15 @@
 /** The forms with which people decide about a payout, as far as their key has the verbs, and what they do. */
 import type { FastifyInstance } from 'fastify';
-import type { z } from 'zod';
 import type { PayoutStart } from '../client/payouts.ts';
-import type { Caller } from '../config/callers.ts';
 import type { PayoutState, Terms } from '../contract/payout.ts';
 import { coveredTerms } from '../domain/payout-quote.ts';
 import { coveredText } from '../domain/payout-state.ts';
 import { isStarter } from '../domain/permissions.ts';
-import { type DecisionVerb, may } from '../service/permissions.ts';
+import { may } from '../service/permissions.ts';
 import { invalidFields } from '../service/problem.ts';
-import { acknowledgement, approval, cancellation, refusal, resolution } from '../service/requests.ts';
-import type { Service } from '../service/service.ts';
-import {
-  checked,
-  type Desk,
-  type Fields,
-  filledIn,
-  idIn,
-  payoutId,
-  postForm,
-  redirectWith,
-} from './context.ts';
-import { type Html, hidden, html, type PayoutId, payoutLink } from './html.ts';
+import { DECISION_VERBS, type DecisionVerb, type PayoutId, payoutId } from '../service/requests.ts';
+import { type Desk, type Fields, filledIn, idIn, postForm, redirectWith } from './context.ts';
+import { type Html, hidden, html, payoutLink } from './html.ts';
 import type { Visit } from './identity.ts';
 
 /** The page that follows a decision. */
@@ -122,42 +110,39 @@ export function otherForms(visit: Visit, { app, partnerOrderId, state }: Decided
 <div class="buttons"><button class="danger">Cancel the payout</button></div></form>`;
 }
 
-type Decide = (service: Service, caller: Caller, id: PayoutId, fields: Fields) => Promise<unknown>;
-
-const DECISIONS = {
-  approve: (service, caller, id, fields) =>
-    service.approve(caller, id, checked(approval, filledIn(fields, 'note', 'lockRateId', 'tolerance'))),
-  refuse: (service, caller, id, fields) =>
-    service.refuse(caller, id, checked(refusal, filledIn(fields, 'note', 'lockRateId'))),
-  cancel: (service, caller, id, fields) =>
-    service.cancel(caller, id, checked(cancellation, filledIn(fields, 'reason'))),
-  resolve: (service, caller, id, fields) => service.resolve(caller, id, resolutionIn(fields)),
-  acknowledge: (service, caller, id, fields) =>
-    service.acknowledge(caller, id, checked(acknowledgement, filledIn(fields, 'note'))),
-  poll: (service, caller, id) => service.poll(caller, id),
-} as const satisfies Record<DecisionVerb, Decide>;
-
-const DECISION_VERBS = ['approve', 'refuse', 'cancel', 'resolve', 'acknowledge', 'poll'] as const;
+/** The fields of each form that its decision has. */
+const FIELDS = {
+  approve: ['note', 'lockRateId', 'tolerance'],
+  refuse: ['note', 'lockRateId'],
+  cancel: ['reason'],
+  acknowledge: ['note'],
+} as const;
 
 export function decisionRoutes(scope: FastifyInstance, desk: Desk): void {
   for (const verb of DECISION_VERBS)
     postForm(scope, desk, { path: `/payouts/${verb}`, verb }, async ({ caller }, _request, reply, fields) => {
       const id = idIn(payoutId, fields);
-      await DECISIONS[verb](desk.service, caller, id, fields);
-      const next = fields['from'] === 'inbox' ? '/desk' : payoutLink(id);
-      return redirectWith(reply, next, { done: verb, app: id.app, id: id.partnerOrderId });
+      await desk.service.decide(caller, verb, id, bodyOf(verb, fields));
+      const link = payoutLink(id);
+      const next = fields['from'] === 'inbox' ? '/desk' : link;
+      return redirectWith(reply, next, { done: verb, id: id.partnerOrderId, link });
     });
 }
 
-function resolutionIn(fields: Fields): z.output<typeof resolution> {
+function bodyOf(verb: DecisionVerb, fields: Fields): unknown {
+  if (verb === 'poll') return undefined;
+  return verb === 'resolve' ? resolutionIn(fields) : filledIn(fields, ...FIELDS[verb]);
+}
+
+function resolutionIn(fields: Fields): unknown {
   const { decision, sends, ...ids } = filledIn(fields, 'decision', 'orderId', 'tradeOrderId', 'sends');
-  if (decision === 'created') return checked(resolution, { created: true, ...ids });
-  return checked(resolution, {
+  if (decision === 'created') return { created: true, ...ids };
+  return {
     created: false,
     then: decision,
     sends: sends && Number(sends),
     reviewedOrderIds: reviewedIn(fields),
-  });
+  };
 }
 
 /** The orders that the page showed, if the person states that none of them belongs to the payout. */

@@ -46,6 +46,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     service,
     audit,
     identity,
+    environment: config.PAYMENTS_ENVIRONMENT,
     clock: runtime.clock,
     findings: cached(
       () => service.withTemporalDeadline(() => findingsOf(client, config.PAYMENTS_ENVIRONMENT)),
@@ -77,7 +78,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     payoutRoutes(scope, desk);
     storyRoutes(scope, desk);
     batchRoutes(scope, desk);
-    todayRoutes(scope, desk, config.PAYMENTS_ENVIRONMENT);
+    todayRoutes(scope, desk);
     accountRoutes(scope, desk);
     pauseRoutes(scope, desk);
   };

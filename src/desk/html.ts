@@ -14,6 +14,7 @@ import {
 } from '../contract/attention-codes.ts';
 import { formatMoney, type Money } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import type { PayoutId } from '../service/requests.ts';
 
 export { html };
 export type Html = ReturnType<typeof html>;
@@ -45,21 +46,10 @@ export function money(amount: Money | undefined): string | undefined {
 /** `4 min 10 s`. Not negative. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
-  const units: readonly (readonly [string, number])[] = [
-    ['d', 86_400],
-    ['h', 3_600],
-    ['min', 60],
-    ['s', 1],
-  ];
-  const first = units.findIndex(([, size]) => seconds >= size);
-  if (first === -1) return '0 s';
-  let left = seconds;
-  const parts = units.slice(first, first + 2).map(([unit, size]) => {
-    const count = Math.floor(left / size);
-    left -= count * size;
-    return count > 0 ? `${count} ${unit}` : '';
-  });
-  return parts.filter((part) => part !== '').join(' ');
+  const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600)];
+  if (minutes === 0) return `${seconds} s`;
+  if (hours === 0) return `${minutes} min ${seconds % 60} s`;
+  return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
 /**
@@ -112,11 +102,6 @@ export function link(path: string, query: Readonly<Record<string, string | undef
   );
   const text = new URLSearchParams(known).toString();
   return text === '' ? path : `${path}?${text}`;
-}
-
-export interface PayoutId {
-  app: string;
-  partnerOrderId: string;
 }
 
 export function payoutLink({ app, partnerOrderId }: PayoutId): string {

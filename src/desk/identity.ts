@@ -7,16 +7,14 @@ import csrfProtection from '@fastify/csrf-protection';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Pausable } from '../client/pauses.ts';
 import type { ApiConfig } from '../config/api-config.ts';
-import { type Caller, type Callers, TEST_CALLER } from '../config/callers.ts';
+import { type Caller, TEST_CALLER } from '../config/callers.ts';
 import { HOUR_MS } from '../domain/time.ts';
 import type { ReloadedCallers } from '../http/authentication.ts';
 import { authenticate, requireOneHeader, requireUnexpired, withKey } from '../http/authentication.ts';
-import { CookieSessions, SignInLimit } from '../pages/sessions.ts';
+import { CookieSessions } from '../pages/sessions.ts';
 import { isJsonObject } from '../payments/exact-json.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { Problem, tooManyRequests } from '../service/problem.ts';
-
-const LIMITS = { maxMs: 8 * HOUR_MS, idleMs: HOUR_MS / 2 };
 
 /** A signed-in person, with the permissions of a caller. */
 export interface Visit {
@@ -55,27 +53,28 @@ export class Identity {
   readonly #config: ApiConfig;
   readonly #proxies: BlockList;
   readonly #sessions: CookieSessions;
-  readonly #limit: SignInLimit;
 
   constructor(callers: ReloadedCallers, config: ApiConfig, runtime: Runtime) {
     this.#callers = callers;
     this.#config = config;
     this.#proxies = networks(config.PAYOUTS_API_PROXIES);
-    this.#sessions = new CookieSessions(LIMITS, runtime);
-    this.#limit = new SignInLimit(runtime.clock);
-  }
-
-  /** Gives the requests of the scope sessions, and `csrfProtection` to its forms. */
-  async serve(scope: FastifyInstance): Promise<void> {
-    const { PAYMENTS_ENVIRONMENT, PAYOUTS_DESK_SESSION_KEYS, PAYOUTS_DESK_USER_HEADER } = this.#config;
-    await this.#sessions.serve(scope, {
+    const { PAYMENTS_ENVIRONMENT, PAYOUTS_DESK_SESSION_KEYS, PAYOUTS_DESK_USER_HEADER } = config;
+    const options = {
       name: 'payouts_desk',
       path: '/desk',
       // Behind a proxy, a link on a page of another site does not replace the tokens of the forms that are open.
       sameSite: PAYOUTS_DESK_USER_HEADER === undefined ? 'strict' : 'lax',
       keys: PAYOUTS_DESK_SESSION_KEYS,
-      isSecure: ({ protocol }) => protocol === 'https' || PAYMENTS_ENVIRONMENT !== 'test',
-    });
+      isSecure: ({ protocol }: FastifyRequest) => protocol === 'https' || PAYMENTS_ENVIRONMENT !== 'test',
+      maxMs: 8 * HOUR_MS,
+      idleMs: HOUR_MS / 2,
+    } as const;
+    this.#sessions = new CookieSessions(options, runtime);
+  }
+
+  /** Gives the requests of the scope sessions, and `csrfProtection` to its forms. */
+  async serve(scope: FastifyInstance): Promise<void> {
+    await this.#sessions.serve(scope);
     await scope.register(csrfProtection, {
       sessionPlugin: '@fastify/secure-session',
       // Anyone can send forms without a token.
@@ -107,24 +106,16 @@ export class Identity {
 
   /** Starts a session. Throws a 401 for a key that is unknown or has expired, and a 429 after too many of them. */
   signIn(request: FastifyRequest, key: string): void {
-    const waitMs = this.#limit.waitMs(request.ip);
-    if (waitMs > 0) throw tooManyRequests('too many failed sign-ins from this address', waitMs);
-    const { caller, hash } = this.#byKey(request, key);
+    const find = () => withKey(this.#callers, request, key);
+    const { caller, hash } = this.#sessions.attempt(request, find, (waitMs) =>
+      tooManyRequests('too many failed sign-ins from this address', waitMs),
+    );
     authenticate(request, caller);
     this.#sessions.start(request, hash);
   }
 
-  signOut(request: FastifyRequest): void {
-    this.#sessions.end(request);
-  }
-
-  #byKey(request: FastifyRequest, key: string): Callers['keys'][number] {
-    try {
-      return withKey(this.#callers, request, key);
-    } catch (error) {
-      this.#limit.countFailure(request.ip);
-      throw error;
-    }
+  signOut(request: FastifyRequest, reply: FastifyReply): void {
+    this.#sessions.end(request, reply);
   }
 
   #callerOf(request: FastifyRequest): Caller {

@@ -5,19 +5,18 @@ import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller } from '../config/callers.ts';
 import { appName, text } from '../contract/fields.ts';
 import type { PayoutState } from '../contract/payout.ts';
-import { isScoped } from '../domain/permissions.ts';
 import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
 import { applicationsWithin, may } from '../service/permissions.ts';
-import { Problem } from '../service/problem.ts';
+import { type PayoutId, valid } from '../service/requests.ts';
 import type { Service } from '../service/service.ts';
 import { attentionSection } from './attention.ts';
 import {
-  checked,
   type Desk,
   filledIn,
   getPage,
   PAYOUTS_PER_PAGE,
   postForm,
+  readable,
   redirectWith,
   takeNotice,
 } from './context.ts';
@@ -32,7 +31,6 @@ import {
   isolated,
   link,
   money,
-  type PayoutId,
   payoutLink,
   time,
 } from './html.ts';
@@ -82,7 +80,7 @@ ${facts([
   ['Payer pays', money(quote?.pay)],
   ['Rate', quote?.exchangeRate],
   ['Fee', money(quote?.fee)],
-  ['Time left on the lock', timeLeft(lockExpiresAt, nowMs)],
+  ['Rate locked for', timeLeft(lockExpiresAt, nowMs)],
   ['Approve until', time(approvalExpiresAt)],
   ['Started by', startedBy ?? 'not recorded'],
   ['Application', payout.app],
@@ -92,7 +90,7 @@ ${facts([
 function timeLeft(until: string | undefined, nowMs: number): Html | undefined {
   if (until === undefined) return undefined;
   const leftMs = Date.parse(until) - nowMs;
-  if (leftMs <= 0) return html`expired: the payout gets a new quote after the approval`;
+  if (leftMs <= 0) return html`Rate lock expired. Approving requests a new quote within your limits.`;
   return html`${duration(leftMs)} (until ${time(until)})`;
 }
 
@@ -137,10 +135,10 @@ export function pauseRoutes(scope: FastifyInstance, desk: Desk): void {
       desk,
       { path: `/${done}`, verb: 'pause' },
       async ({ caller }, _request, reply, fields) => {
-        const { app, reason } = checked(pauseForm, filledIn(fields, 'app', 'reason'));
+        const { app, reason } = valid(pauseForm, filledIn(fields, 'app', 'reason'));
         if (done === 'pause') await desk.service.pause(caller, app, { reason });
         else await desk.service.resume(caller, app);
-        return redirectWith(reply, '/desk', { done, app, id: app, kind: 'application' });
+        return redirectWith(reply, '/desk', { done, id: app });
       },
     );
 }
@@ -171,7 +169,12 @@ async function openPayouts(
     payouts.listPage({ phase, apps: applicationsWithin(caller) }, { limit: PAYOUTS_PER_PAGE, cursor }),
   );
   const read = await Promise.all(
-    listed.filter(({ workflow }) => workflow === 'RUNNING').map((one) => readPayout(service, caller, one)),
+    listed
+      .filter(({ workflow }) => workflow === 'RUNNING')
+      .map(({ app, partnerOrderId }) => {
+        const id = { app, partnerOrderId };
+        return readable(caller, () => readPayout(service, caller, id), id);
+      }),
   );
   const known = read.filter((one) => one !== undefined);
   return {
@@ -181,18 +184,7 @@ async function openPayouts(
   };
 }
 
-/** Undefined if the payout is outside the scope. Without `state` if it cannot be read now. */
-async function readPayout(
-  service: Service,
-  caller: Caller,
-  { app, partnerOrderId }: PayoutId,
-): Promise<ReadPayout | PayoutId | undefined> {
-  const id = { app, partnerOrderId };
-  try {
-    const start = await service.payoutStart(caller, id);
-    return { ...id, ...start, state: await service.withTemporalDeadline(() => service.payouts.state(id)) };
-  } catch (error) {
-    if (error instanceof Problem) return undefined;
-    return isScoped(caller) ? undefined : id;
-  }
+async function readPayout(service: Service, caller: Caller, id: PayoutId): Promise<ReadPayout> {
+  const start = await service.payoutStart(caller, id);
+  return { ...id, ...start, state: await service.withTemporalDeadline(() => service.payouts.state(id)) };
 }

@@ -101,14 +101,12 @@ export const STYLES = `:root {
   --ground: #ffffff; --panel: #f5f6f8; --ink: #1a1d21; --faint: #555c66; --line: #c9ced6;
   --link: #0b4f9e; --strong: #0b4f9e; --on-strong: #ffffff; --danger: #a3161d; --on-danger: #ffffff;
   --warn: #7a4a00; --warn-ground: #fff4dc; --good: #17633a; --good-ground: #e6f5ec;
-  --plot-1: #1f6f8b; --plot-2: #c77700; --plot-3: #a3161d; --plot-4: #6b7280;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #14171b; --panel: #1e2329; --ink: #eceff3; --faint: #a9b1bc; --line: #3c444e;
     --link: #86b7ff; --strong: #86b7ff; --on-strong: #0d1420; --danger: #ff9a9e; --on-danger: #2a0a0c;
     --warn: #ffcf7d; --warn-ground: #33270f; --good: #8ddfae; --good-ground: #12301f;
-    --plot-1: #63b7d3; --plot-2: #f0a93b; --plot-3: #ff8a8f; --plot-4: #9aa3af;
   }
 }
 * { box-sizing: border-box; }
@@ -169,8 +167,7 @@ button.plain { background: none; border-color: var(--faint); color: inherit; fon
 .timeline li { position: relative; padding-bottom: .8rem; }
 .timeline li::before { content: ""; position: absolute; left: -1.56rem; top: .5rem; width: .65rem; height: .65rem; border-radius: 50%; background: var(--strong); }
 .timeline p { margin: 0; overflow-wrap: anywhere; }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1.5rem; }
-.plots .card { min-width: 0; }
-.plot svg { display: block; width: 100%; height: auto; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1.5rem; }
+.figures .card { min-width: 0; }
 progress { width: 100%; height: 1.2rem; accent-color: var(--strong); }
 `;

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import { OUTCOMES, PHASES } from '../contract/codes.ts';
 import type { PayoutPage } from '../contract/lists.ts';
 import { isScoped } from '../domain/permissions.ts';
-import { payoutQuery } from '../service/requests.ts';
-import { checked, type Desk, filledIn, getPage } from './context.ts';
+import { payoutQuery, valid } from '../service/requests.ts';
+import { type Desk, filledIn, getPage } from './context.ts';
 import { type Html, html, label, link, payoutLink, table, time } from './html.ts';
 import { sendPage } from './layout.ts';
 
@@ -28,7 +28,7 @@ export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
         content: html`${idForm()}<p class="warning">Your key is limited to clients, payers or users: open payouts by their ids, or in the inbox.</p>`,
       });
     const times = { createdFrom: inUtc(filters.createdFrom), createdTo: inUtc(filters.createdTo) };
-    const asked = checked(payoutQuery, { ...filters, ...times, cursor });
+    const asked = valid(payoutQuery, { ...filters, ...times, cursor });
     const page = await desk.service.listPayouts(visit.caller, asked);
     return sendPage(reply, {
       ...frame,

@@ -38,7 +38,7 @@ export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
   });
 
   postForm(scope, desk, { path: '/sign-out' }, async (_visit, request, reply) => {
-    identity.signOut(request);
+    identity.signOut(request, reply);
     return reply.redirect('/desk/sign-in', 303);
   });
 }

@@ -6,8 +6,9 @@ import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { coveredText } from '../domain/payout-state.ts';
 import { may } from '../service/permissions.ts';
+import { type PayoutId, payoutId } from '../service/requests.ts';
 import { isGone } from '../temporal/client-errors.ts';
-import { type Desk, getPage, idIn, payoutId, takeNotice } from './context.ts';
+import { type Desk, getPage, idIn, takeNotice } from './context.ts';
 import { acknowledgementForm, approvalForm, otherForms, reviewForm } from './decisions.ts';
 import {
   attentionReasons,
@@ -21,7 +22,6 @@ import {
   isolated,
   label,
   money,
-  type PayoutId,
   table,
   time,
 } from './html.ts';

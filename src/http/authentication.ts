@@ -6,7 +6,7 @@ import { type Caller, type Callers, TEST_CALLER } from '../config/callers.ts';
 import { ConfigError } from '../config/environment.ts';
 import { bearerKey, findKey, type HashedKey } from '../config/keys.ts';
 import type { Clock } from '../runtime/runtime.ts';
-import { type BucketSize, networkOf, TokenBuckets } from '../runtime/token-buckets.ts';
+import { networkOf, TokenBuckets } from '../runtime/token-buckets.ts';
 import { Problem, retryAfter, tooManyRequests } from '../service/problem.ts';
 
 const authenticated = new WeakMap<FastifyRequest, Caller>();
@@ -83,14 +83,14 @@ export class ReloadedCallers implements Callers {
   private callers: Callers;
   private readonly log: FastifyBaseLogger;
   private digest: string | undefined;
-  private timer: NodeJS.Timeout | undefined;
-  private isClosed = false;
+  private readonly timer: NodeJS.Timeout | undefined;
 
   constructor(callers: Callers, log: FastifyBaseLogger, limits: RequestLimits) {
     this.callers = callers;
     this.log = log;
     this.limits = limits;
-    this.schedule();
+    const { file } = callers;
+    if (file) this.timer = setInterval(() => void this.check(file), INTERVAL_MS).unref();
   }
 
   get keys(): Callers['keys'] {
@@ -98,14 +98,7 @@ export class ReloadedCallers implements Callers {
   }
 
   close(): void {
-    this.isClosed = true;
-    clearTimeout(this.timer);
-  }
-
-  private schedule(): void {
-    const { file } = this.callers;
-    if (file === undefined || this.isClosed) return;
-    this.timer = setTimeout(() => void this.check(file).finally(() => this.schedule()), INTERVAL_MS).unref();
+    clearInterval(this.timer);
   }
 
   private async check({ path, read }: NonNullable<Callers['file']>): Promise<void> {
@@ -115,7 +108,6 @@ export class ReloadedCallers implements Callers {
     try {
       this.callers = read();
       const names = this.callers.keys.map(({ caller }) => caller.name);
-      this.limits.keepOnly(names);
       this.log.info({ callers: names }, 'callers are loaded');
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
@@ -147,13 +139,11 @@ interface RequestLimitsOptions {
   onLimited(limit: RequestLimit): void;
 }
 
-type LimitedCaller = Pick<Caller, 'name' | 'requestsPerSecond'>;
-
 export class RequestLimits {
   private readonly options: RequestLimitsOptions;
   private readonly unknownKeys: TokenBuckets;
-  /** By the caller's name, so that a reload of the keys file keeps the buckets. */
-  private readonly callers = new Map<string, BucketSize & { bucket: TokenBuckets }>();
+  /** By requests per second; the buckets are those of the callers, by name: a reload of the keys file keeps them. */
+  private readonly requests = new Map<number, TokenBuckets>();
   /** Keys with the addresses that have used them, in the order of their last use. */
   private readonly usedKeys = new Set<string>();
 
@@ -163,12 +153,16 @@ export class RequestLimits {
   }
 
   /** Counts a request of the caller. Throws a 429 beyond its limit. */
-  takeRequest(caller: LimitedCaller): void {
-    const bucket = this.bucketOf(caller);
-    if (!bucket || bucket.take()) return;
+  takeRequest(caller: Pick<Caller, 'name' | 'requestsPerSecond'>): void {
+    const perSecond = caller.requestsPerSecond ?? this.options.requestsPerSecond;
+    if (perSecond === 'any') return;
+    const size = { burst: perSecond * BURST_SECONDS, refillMs: 1_000 / perSecond };
+    const buckets = this.requests.get(perSecond) ?? new TokenBuckets(size, this.options.clock);
+    this.requests.set(perSecond, buckets);
+    if (buckets.take(caller.name)) return;
     this.options.onLimited('key');
     const detail = 'this key has sent too many requests';
-    throw new Problem('request-limit-exceeded', detail, retryAfter(bucket.waitMs()));
+    throw new Problem('request-limit-exceeded', detail, retryAfter(buckets.waitMs(caller.name)));
   }
 
   /**
@@ -187,27 +181,9 @@ export class RequestLimits {
     else this.unknownKeys.take(network);
   }
 
-  /** Forgets the callers that the keys file no longer has. */
-  keepOnly(names: readonly string[]): void {
-    const kept = new Set(names);
-    for (const name of this.callers.keys()) if (!kept.has(name)) this.callers.delete(name);
-  }
-
-  /** The number of callers and of used keys in memory. */
+  /** The number of used keys in memory. */
   get size(): number {
-    return this.callers.size + this.usedKeys.size;
-  }
-
-  /** Undefined if the caller has no limit. */
-  private bucketOf({ name, requestsPerSecond }: LimitedCaller): TokenBuckets | undefined {
-    const perSecond = requestsPerSecond ?? this.options.requestsPerSecond;
-    if (perSecond === 'any') return undefined;
-    const size = { burst: perSecond * BURST_SECONDS, refillMs: 1_000 / perSecond };
-    const known = this.callers.get(name);
-    if (known && known.burst === size.burst && known.refillMs === size.refillMs) return known.bucket;
-    const bucket = new TokenBuckets(size, this.options.clock);
-    this.callers.set(name, { ...size, bucket });
-    return bucket;
+    return this.usedKeys.size;
   }
 
   private remember(used: string): void {

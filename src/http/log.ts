@@ -6,7 +6,6 @@ import { Problem } from '../service/problem.ts';
 import { grpcStatusOf } from '../temporal/client-errors.ts';
 
 const INTERVAL_MS = 60_000;
-const PASS_PER_KEY = 10;
 
 export interface Counted {
   /** Start of the interval, ISO 8601. */
@@ -19,14 +18,16 @@ export interface Counted {
 export class FloodGate {
   private readonly report: (counted: Counted) => void;
   private readonly clock: Clock;
+  private readonly pass: number;
   private readonly seen = new Map<string, number>();
   private since = 0;
   private cancel: (() => void) | undefined;
 
-  /** Calls `report` at the end of each minute in which events did not pass. */
-  constructor(report: (counted: Counted) => void, { clock = PROCESS_RUNTIME.clock }: { clock?: Clock } = {}) {
+  /** Calls `report` at the end of each minute in which more than `pass` equal events occurred. */
+  constructor(report: (counted: Counted) => void, clock: Clock = PROCESS_RUNTIME.clock, pass = 10) {
     this.report = report;
     this.clock = clock;
+    this.pass = pass;
   }
 
   /** Whether the event may be logged. `key` must come from a small set: it must contain no input. */
@@ -37,17 +38,17 @@ export class FloodGate {
     }
     const count = (this.seen.get(key) ?? 0) + 1;
     this.seen.set(key, count);
-    return count <= PASS_PER_KEY;
+    return count <= this.pass;
   }
 
   /** Ends the interval. */
   close(): void {
     this.cancel?.();
     this.cancel = undefined;
-    const over = [...this.seen].filter(([, count]) => count > PASS_PER_KEY);
+    const over = [...this.seen].filter(([, count]) => count > this.pass);
     this.seen.clear();
     if (over.length === 0) return;
-    const counts = Object.fromEntries(over.map(([key, count]) => [key, count - PASS_PER_KEY]));
+    const counts = Object.fromEntries(over.map(([key, count]) => [key, count - this.pass]));
     this.report({ since: new Date(this.since).toISOString(), counts });
   }
 }

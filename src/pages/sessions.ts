@@ -1,18 +1,19 @@
 /**
- * The sessions of signed-in browsers, and the limit on failed sign-ins. A session is in its cookie, encrypted: every process
- * with the same keys knows it. Only the sessions that have signed out are in memory, and only in that of the process that
- * ended them.
+ * The sessions of signed-in browsers. A session is in its cookie, encrypted: every process with the same keys knows it.
+ * Sign-out leaves a cookie that ends the session in this browser, even if a response that is still in flight sets it again.
+ * Copies of the session are refused only by the process that ended it, from memory.
  */
 import { randomBytes } from 'node:crypto';
-import type { CookieSerializeOptions } from '@fastify/cookie';
 import secureSession from '@fastify/secure-session';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Clock, Runtime } from '../runtime/runtime.ts';
 import { networkOf, TokenBuckets } from '../runtime/token-buckets.ts';
 
 const MAX_ENDED = 10_000;
 const KEY_BYTES = 32;
+/** The failed sign-ins of an address. */
+const FAILURES = { burst: 10, refillMs: 6_000 };
 
 const signedIn = z.object({
   id: z.string(),
@@ -28,15 +29,15 @@ declare module '@fastify/secure-session' {
   }
 }
 
-interface SessionLimits {
+interface SessionOptions {
+  /** The name, the path and the attribute SameSite of the cookie. */
+  name: string;
+  path: string;
+  sameSite: 'strict' | 'lax';
   /** From the start of a session to its end. Milliseconds. */
   maxMs: number;
   /** From its last use to its end. Milliseconds. */
   idleMs: number;
-}
-
-interface SessionCookie extends Pick<CookieSerializeOptions, 'path' | 'sameSite'> {
-  name: string;
   /** The first encrypts, all decrypt. Undefined: a random key, so that all sessions end with this process. */
   keys: ReadonlyMap<string, Buffer> | undefined;
   /** Whether the cookie is sent over HTTPS only. */
@@ -44,28 +45,43 @@ interface SessionCookie extends Pick<CookieSerializeOptions, 'path' | 'sameSite'
 }
 
 export class CookieSessions {
-  readonly #limits: SessionLimits;
+  readonly #options: SessionOptions;
   readonly #clock: Clock;
   readonly #random: Runtime['random'];
   /** When the sessions that have signed out would have ended anyway, by id. */
   readonly #ended = new Map<string, number>();
+  readonly #failures: TokenBuckets;
 
-  constructor(limits: SessionLimits, { clock, random }: Runtime) {
-    this.#limits = limits;
+  constructor(options: SessionOptions, { clock, random }: Runtime) {
+    this.#options = options;
     this.#clock = clock;
     this.#random = random;
+    this.#failures = new TokenBuckets(FAILURES, clock);
   }
 
   /** Gives each request of the scope `request.session`, which may also keep other values. */
-  async serve(scope: FastifyInstance, { name, keys, isSecure, ...options }: SessionCookie): Promise<void> {
+  async serve(scope: FastifyInstance): Promise<void> {
+    const { name, keys, isSecure, path, sameSite, maxMs } = this.#options;
     await scope.register(secureSession, {
       cookieName: name,
-      cookie: { ...options, httpOnly: true, secure: true, maxAge: this.#limits.maxMs / 1_000 },
+      cookie: { path, sameSite, httpOnly: true, secure: true, maxAge: maxMs / 1_000 },
       key: keys ? [...keys.values()] : randomBytes(KEY_BYTES),
     });
     scope.addHook('onRequest', async (request) => {
       request.session.options({ secure: isSecure(request) });
     });
+  }
+
+  /**
+   * Runs `find`, which throws for a key that starts no session. After too many failures of the address, throws what `limited`
+   * returns, even for a valid key.
+   */
+  attempt<T>({ ip }: FastifyRequest, find: () => T, limited: (waitMs: number) => Error): T {
+    const network = networkOf(ip);
+    if (!this.#failures.take(network)) throw limited(this.#failures.waitMs(network));
+    const found = find();
+    this.#failures.giveBack(network);
+    return found;
   }
 
   /** Ends the session of the browser, and starts a new one. */
@@ -79,50 +95,37 @@ export class CookieSessions {
   }
 
   /** The SHA-256 of the key that has signed in. Undefined if nobody has, or the session has ended. */
-  use({ session }: FastifyRequest): Buffer | undefined {
+  use({ session, cookies }: FastifyRequest): Buffer | undefined {
     const { data } = signedIn.safeParse(session.get('signedIn'));
+    if (!data || this.#ended.has(data.id) || cookies[this.#endedCookie] === data.id) return undefined;
+    const { maxMs, idleMs } = this.#options;
     // The wall clock runs on while the machine is suspended.
     const nowMs = this.#clock.wallMs();
-    if (!data || this.#ended.has(data.id)) return undefined;
-    if (nowMs - data.startedMs >= this.#limits.maxMs || nowMs - data.usedMs >= this.#limits.idleMs)
-      return undefined;
+    if (nowMs - data.startedMs >= maxMs || nowMs - data.usedMs >= idleMs) return undefined;
     session.set('signedIn', { ...data, usedMs: nowMs });
     return Buffer.from(data.keyHash, 'base64');
   }
 
-  /** Also for copies of the cookie, as far as they come to this process. */
-  end(request: FastifyRequest): void {
-    this.#remember(request);
+  end(request: FastifyRequest, reply: FastifyReply): void {
+    const { path, sameSite, maxMs } = this.#options;
+    const id = this.#remember(request);
+    const options = { path, sameSite, httpOnly: true, maxAge: maxMs / 1_000 };
+    if (id !== undefined) reply.setCookie(this.#endedCookie, id, options);
     request.session.delete();
   }
 
-  #remember({ session }: FastifyRequest): void {
+  get #endedCookie(): string {
+    return `${this.#options.name}_ended`;
+  }
+
+  #remember({ session }: FastifyRequest): string | undefined {
     const { data } = signedIn.safeParse(session.get('signedIn'));
-    if (!data) return;
+    if (!data) return undefined;
     const nowMs = this.#clock.wallMs();
     for (const [id, untilMs] of this.#ended) if (untilMs <= nowMs) this.#ended.delete(id);
     const [oldest] = this.#ended.keys();
     if (this.#ended.size >= MAX_ENDED && oldest !== undefined) this.#ended.delete(oldest);
-    this.#ended.set(data.id, data.startedMs + this.#limits.maxMs);
-  }
-}
-
-/** The failed sign-ins of each address. */
-const FAILURES = { burst: 10, refillMs: 6_000 };
-
-export class SignInLimit {
-  readonly #failures: TokenBuckets;
-
-  constructor(clock: Clock) {
-    this.#failures = new TokenBuckets(FAILURES, clock);
-  }
-
-  /** How long the address must wait, also with a correct key. Milliseconds; 0: it need not. */
-  waitMs(address: string): number {
-    return this.#failures.waitMs(networkOf(address));
-  }
-
-  countFailure(address: string): void {
-    this.#failures.take(networkOf(address));
+    this.#ended.set(data.id, data.startedMs + this.#options.maxMs);
+    return data.id;
   }
 }

@@ -15,6 +15,7 @@ import {
   scopeRefusal,
 } from '../domain/permissions.ts';
 import { Problem } from './problem.ts';
+import type { DecisionVerb } from './requests.ts';
 
 export function may({ verbs }: Caller, verb: Verb): boolean {
   return verbs.includes(verb);
@@ -72,11 +73,6 @@ export async function requireRows(caller: Caller, { rows, lines }: CheckedBatch)
     row += 1;
   }
 }
-
-export type DecisionVerb = Extract<
-  Verb,
-  'approve' | 'refuse' | 'cancel' | 'resolve' | 'acknowledge' | 'poll'
->;
 
 /** The scope for every decision; for those that can make money move, also the caller's own limit, and another caller. */
 export function requireAuthority(

@@ -13,6 +13,9 @@ const app = appName.default('default');
 export const payoutId = z.strictObject({ app, partnerOrderId: ownId() });
 export const batchRef = z.strictObject({ app, batchId });
 export const openingId = z.strictObject({ app, requestId: ownId() });
+export type PayoutId = z.output<typeof payoutId>;
+export type BatchId = z.output<typeof batchRef>;
+export type OpeningId = z.output<typeof openingId>;
 
 /** The numbers of a JSON body are exact. */
 const seenSends = z
@@ -23,13 +26,13 @@ const seenSends = z
   .optional()
   .describe('sends of the state that was read: the decision does not count after another send');
 
-export const refusal = z.strictObject({
+const refusal = z.strictObject({
   note: text().optional(),
   lockRateId: text(128)
     .optional()
     .describe('quote.lockRateId of the state that was read: the decision counts for no other quote'),
 });
-export const approval = refusal.extend({
+const approval = refusal.extend({
   tolerance: z
     .string()
     .regex(TOLERANCE, TOLERANCE_RULE)
@@ -38,9 +41,7 @@ export const approval = refusal.extend({
       'by how many percent more than in the quote that was read the payer may pay, and the fee may be, in a later quote. Without it, a later quote that is worse is approved again',
     ),
 });
-export const cancellation = z.strictObject({ reason: text().optional() }).optional();
-export const acknowledgement = z.strictObject({ note: text().optional() }).optional();
-export const resolution = z.discriminatedUnion('created', [
+const resolution = z.discriminatedUnion('created', [
   z.strictObject({
     created: z.literal(true),
     orderId: text(128),
@@ -58,6 +59,18 @@ export const resolution = z.discriminatedUnion('created', [
       .describe('reviewedOrderIds of the state that was read: none of these orders belongs to this payout'),
   }),
 ]);
+
+/** What a caller sends with each decision about a payout. */
+export const decisionBodies = {
+  approve: approval.optional(),
+  refuse: refusal.optional(),
+  cancel: z.strictObject({ reason: text().optional() }).optional(),
+  resolve: resolution,
+  acknowledge: z.strictObject({ note: text().optional() }).optional(),
+  poll: z.undefined(),
+};
+export type DecisionVerb = keyof typeof decisionBodies;
+export const DECISION_VERBS = ['approve', 'refuse', 'cancel', 'resolve', 'acknowledge', 'poll'] as const;
 
 export const openingResolution = z.discriminatedUnion('created', [
   z.strictObject({ created: z.literal(true), accountId: accountId() }),

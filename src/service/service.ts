@@ -4,6 +4,7 @@
  * and errors that `problemOf` knows.
  */
 import type { Client } from '@temporalio/client';
+import type { z } from 'zod';
 import { Allowances } from '../client/allowances.ts';
 import { Authorizations, type AuthorizeLink } from '../client/authorizations.ts';
 import { Batches } from '../client/batches.ts';
@@ -25,20 +26,12 @@ import type {
   ReceivingAccountResult,
   ReceivingAccountState,
 } from '../contract/receiving-account.ts';
-import type {
-  ApprovalDecision,
-  CancelRequest,
-  Decision,
-  QuotedPayout,
-  ReceivingAccountResolution,
-  Resolution,
-} from '../contract/workflows.ts';
+import type { QuotedPayout } from '../contract/workflows.ts';
 import { isScoped, starterName } from '../domain/permissions.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import {
   applicationsWithin,
-  type DecisionVerb,
   requireApplication,
   requireAuthority,
   requireOpeningScope,
@@ -50,6 +43,15 @@ import {
   withinDailyLimits,
 } from './permissions.ts';
 import { Problem, rejectedStart } from './problem.ts';
+import {
+  type BatchId,
+  type DecisionVerb,
+  decisionBodies,
+  type OpeningId,
+  type openingResolution,
+  type PayoutId,
+  valid,
+} from './requests.ts';
 import { type Waiting, Waits } from './waits.ts';
 
 const TEMPORAL_TIMEOUT_MS = 10_000;
@@ -65,21 +67,23 @@ type ServiceSettings = Pick<
   'PAYMENTS_ENVIRONMENT' | 'PAYMENTS_TARGET_CURRENCIES' | 'keys' | 'authorizesUsers'
 >;
 
-export interface PayoutId {
+/** A read of the provider. */
+interface ProviderRead {
   app: string;
-  partnerOrderId: string;
-}
-export interface BatchId {
-  app: string;
-  batchId: string;
-}
-export interface OpeningId {
-  app: string;
-  requestId: string;
+  openId?: string | undefined;
 }
 
-/** `without` a name: the caller's is recorded. */
-type ByCaller<D> = D extends unknown ? Omit<D, 'by'> : never;
+type Decide = (payouts: Payouts, id: PayoutId, by: string, body: unknown) => Promise<PayoutState>;
+
+const DECIDE: Readonly<Record<DecisionVerb, Decide>> = {
+  approve: (payouts, id, by, body) => payouts.approve(id, { ...valid(decisionBodies.approve, body), by }),
+  refuse: (payouts, id, by, body) => payouts.refuse(id, { ...valid(decisionBodies.refuse, body), by }),
+  cancel: (payouts, id, by, body) => payouts.cancel(id, { ...valid(decisionBodies.cancel, body), by }),
+  resolve: (payouts, id, by, body) => payouts.resolve(id, { ...valid(decisionBodies.resolve, body), by }),
+  acknowledge: (payouts, id, by, body) =>
+    payouts.acknowledge(id, { by, note: valid(decisionBodies.acknowledge, body)?.note }),
+  poll: (payouts, id) => payouts.poll(id),
+};
 
 export class Service {
   readonly payouts: Payouts;
@@ -163,51 +167,13 @@ export class Service {
     return this.withTemporalDeadline(() => this.payouts.listPage({ ...filter, apps }, { limit, cursor }));
   }
 
-  /** Decisions are recorded under the name of the caller. */
-  approve(caller: Caller, id: PayoutId, decision: ByCaller<ApprovalDecision> = {}): Promise<PayoutState> {
-    const by = caller.name;
-    return this.decide(caller, 'approve', id, () => this.payouts.approve(id, { ...decision, by }));
-  }
-
-  refuse(caller: Caller, id: PayoutId, decision: ByCaller<Decision> = {}): Promise<PayoutState> {
-    const by = caller.name;
-    return this.decide(caller, 'refuse', id, () => this.payouts.refuse(id, { ...decision, by }));
-  }
-
-  cancel(caller: Caller, id: PayoutId, request: ByCaller<CancelRequest> = {}): Promise<PayoutState> {
-    const by = caller.name;
-    return this.decide(caller, 'cancel', id, () => this.payouts.cancel(id, { ...request, by }));
-  }
-
-  resolve(caller: Caller, id: PayoutId, resolution: ByCaller<Resolution>): Promise<PayoutState> {
-    const by = caller.name;
-    return this.decide(caller, 'resolve', id, () => this.payouts.resolve(id, { ...resolution, by }));
-  }
-
-  acknowledge(
-    caller: Caller,
-    id: PayoutId,
-    { note }: { note?: string | undefined } = {},
-  ): Promise<PayoutState> {
-    const by = caller.name;
-    return this.decide(caller, 'acknowledge', id, () => this.payouts.acknowledge(id, { by, note }));
-  }
-
-  poll(caller: Caller, id: PayoutId): Promise<PayoutState> {
-    return this.decide(caller, 'poll', id, () => this.payouts.poll(id));
-  }
-
-  private async decide(
-    caller: Caller,
-    verb: DecisionVerb,
-    id: PayoutId,
-    send: () => Promise<PayoutState>,
-  ): Promise<PayoutState> {
+  /** `body`: by `decisionBodies`. A decision is recorded under the name of the caller. */
+  async decide(caller: Caller, verb: DecisionVerb, id: PayoutId, body: unknown): Promise<PayoutState> {
     require(caller, verb, id.app);
     await this.withTemporalDeadline(async () =>
       requireAuthority(caller, verb, await this.payouts.startDetails(id)),
     );
-    return this.withProviderDeadline(send);
+    return this.withProviderDeadline(() => DECIDE[verb](this.payouts, id, caller.name, body));
   }
 
   /** Starts a batch, or continues it. Every row is checked before any is started. */
@@ -259,7 +225,7 @@ export class Service {
 
   async accounts(
     caller: Caller,
-    { app, clientId, openId }: { app: string; clientId: string; openId?: string | undefined },
+    { app, clientId, openId }: ProviderRead & { clientId: string },
   ): Promise<ClientAccounts> {
     require(caller, 'account', app);
     requireScope(caller, { clientId, openId });
@@ -270,12 +236,7 @@ export class Service {
 
   async receivingBalance(
     caller: Caller,
-    {
-      app,
-      payerId,
-      currency,
-      openId,
-    }: { app: string; payerId: string; currency: string; openId?: string | undefined },
+    { app, payerId, currency, openId }: ProviderRead & { payerId: string; currency: string },
   ): Promise<ReceivingAccountBalance> {
     require(caller, 'account', app);
     requireScope(caller, { payerId, openId });
@@ -284,7 +245,7 @@ export class Service {
 
   async receivingDetail(
     caller: Caller,
-    { app, accountId, openId }: { app: string; accountId: string; openId?: string | undefined },
+    { app, accountId, openId }: ProviderRead & { accountId: string },
   ): Promise<OpaqueRecord> {
     require(caller, 'account', app);
     // Whose account it is, only the provider knows.
@@ -318,7 +279,7 @@ export class Service {
   async resolveReceivingAccount(
     caller: Caller,
     id: OpeningId,
-    resolution: ByCaller<ReceivingAccountResolution>,
+    resolution: z.output<typeof openingResolution>,
   ): Promise<ReceivingAccountState> {
     require(caller, 'resolve', id.app);
     if (isScoped(caller)) await this.requireOwnOpening(caller, id);

@@ -157,19 +157,6 @@ describe('the request limit of a key', () => {
       expect(JSON.stringify(responses['429'])).toContain('/problems/request-limit-exceeded');
     }
   });
-
-  test('buckets use memory only for the callers of the file', () => {
-    const limits = new RequestLimits({
-      requestsPerSecond: 1,
-      clock: new FakeClock(),
-      onLimited: () => undefined,
-    });
-    const names = Array.from({ length: 1_000 }, (_, at) => `caller-${at}`);
-    for (const name of names) limits.takeRequest({ name });
-    expect(limits.size).toBe(1_000);
-    limits.keepOnly(names.slice(0, 3));
-    expect(limits.size).toBe(3);
-  });
 });
 
 describe('unknown keys', () => {

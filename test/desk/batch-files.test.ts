@@ -81,6 +81,23 @@ describe('a file', () => {
   });
 });
 
+test('a batch starts with the file, the id and the application that were previewed, and no others', async () => {
+  const browser = new DeskBrowser(server.url);
+  await browser.signIn('key-of-desk');
+  const preview = async () => {
+    const file = JSON.stringify(payoutRequest(newPartnerOrderId()));
+    return startFields((await upload(browser, server.url, file, 'payouts.ndjson')).html);
+  };
+  const [first, second] = [await preview(), await preview()];
+  const { file = '', batchId = '', seal = '' } = second;
+  for (const change of [{ file }, { batchId }, { app: 'other' }, { seal }, { seal: '' }]) {
+    const { status, html } = await browser.post('/desk/batches/start', { ...first, ...change });
+    expect([status, html]).toEqual([403, expect.stringContaining('not the one that was previewed')]);
+  }
+  for (const fields of [first, second])
+    expect((await browser.post('/desk/batches/start', fields)).status).toBe(303);
+});
+
 describe('a preview', () => {
   const body = (id: string, over: Partial<PayoutRequest['receiver']> = {}, amount = '10.00') => {
     const { receiver, ...rest } = payoutRequest(id, { platform: 'sim:success', metadata: { ref: 'A-1' } });

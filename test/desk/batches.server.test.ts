@@ -129,8 +129,8 @@ describe('the upload of a batch', () => {
     const rows = payoutIds(2).map((id) => JSON.stringify(payoutRequest(id, { notBefore })));
     await upload(page, batchId, 'payouts.ndjson', rows.join('\n\n'));
     await page.getByRole('button', { name: 'Start 2 payouts' }).click();
-    await page.getByText('This page loads again').waitFor();
-    await page.getByRole('link', { name: 'Stop that' }).click();
+    await page.getByText('Refreshing every 3 seconds').waitFor();
+    await page.getByRole('link', { name: 'Pause' }).click();
     await page.getByRole('link', { name: 'Follow the progress' }).waitFor();
     await page.getByRole('button', { name: 'Cancel the batch' }).click();
     await page

@@ -57,7 +57,7 @@ describe('an approver', () => {
     expect(text).toContain('100.00 CNY to Zhang San');
     expect(text).toMatch(/Rate\s+7\.1234/);
     expect(text).toMatch(/Fee\s+0\.07 USD/);
-    expect(text).toMatch(/Time left on the lock\s+\d+ (min|s)/);
+    expect(text).toMatch(/Rate locked for\s+\d+ (min|s)/);
     expect(text).toMatch(/Started by\s+shop/);
     // The decision counts for this quote only.
     const { quote } = await world.payouts.state(body);

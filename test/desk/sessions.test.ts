@@ -201,6 +201,19 @@ describe('two API servers with the same session keys', () => {
     expect((await stranger.get(PAGE)).status).toBe(303);
   });
 
+  test('a response that is in flight at the sign-out does not undo it', async () => {
+    const shared = { PAYOUTS_DESK_SESSION_KEYS: newKey('s1') };
+    const [first, second] = [await desk(shared), await desk(shared)];
+    const browser = await signedIn(first);
+    const inFlight = movedTo(second, browser);
+    expect((await inFlight.get(PAGE)).status).toBe(404);
+    await browser.post('/desk/sign-out');
+    for (const [name, value] of inFlight.cookies) browser.cookies.set(name, value);
+    expect((await movedTo(second, browser).get(PAGE)).status).toBe(303);
+    await browser.signIn('key-of-desk');
+    expect((await movedTo(second, browser).get(PAGE)).status).toBe(404);
+  });
+
   test('keep the sessions while the key is replaced, and end those of a key that is removed', async () => {
     const [old, next] = [newKey('s1'), newKey('s2')];
     const before = await signedIn(await desk({ PAYOUTS_DESK_SESSION_KEYS: old }));

@@ -1,4 +1,4 @@
-/** The page of the day: its figures, its plots, and how much it reads. */
+/** The page of the day: its figures, its bars, and how much it reads. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DeskStage, textOf } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
@@ -12,7 +12,7 @@ describe('today', () => {
   });
   afterAll(() => stage?.stop());
 
-  test('shows payouts by outcome and currency, times, rate-limit use and tokens, beside their tables', async () => {
+  test('shows payouts by outcome and currency, times, rate-limit use and tokens', async () => {
     const { world } = stage;
     let paidOn = '';
     const page = await stage.signedIn();
@@ -37,8 +37,8 @@ describe('today', () => {
     expect(text).toMatch(/default\s+\S+\s+\S+\s+the setting of the workers/);
     expect(text).toMatch(/Application default\s+Valid; renewed automatically\./);
     for (const name of ['Payouts by outcome', 'Time to final status', 'Rate-limit use', 'Token health'])
-      expect(await page.getByRole('img', { name }).count()).toBe(1);
-    expect(await page.locator('svg text').count()).toBeGreaterThan(10);
+      expect(await page.getByRole('heading', { name }).count()).toBe(1);
+    expect(await page.locator('meter').count()).toBeGreaterThan(10);
   });
 
   test('shows no figures to a key that is limited to clients', async () => {

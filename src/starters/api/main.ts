@@ -2,7 +2,6 @@
 
 import { apiConfig } from '../../config/api-config.ts';
 import { ConfigError } from '../../config/environment.ts';
-import { loadPlots } from '../../desk/plots.ts';
 import { startTracing } from '../../observability/tracing.ts';
 import { PaymentsSettingError } from '../../payments/errors.ts';
 import { Drain, drainOnSignals, PROCESS_RUNTIME } from '../../runtime/process.ts';
@@ -16,7 +15,6 @@ async function main(): Promise<void> {
   const drain = new Drain();
   const server = await buildServer(client, config, { drain });
   server.addHook('onClose', stopTracing);
-  if (config.PAYOUTS_DESK === 'on') await loadPlots();
   // Leaves the connection open: retries of background calls throw on a closed connection (SDK 1.24).
   drainOnSignals(server, drain, { clock: PROCESS_RUNTIME.clock, drainMs: config.PAYOUTS_DRAIN });
   const url = await server.listen(config.PAYOUTS_API_LISTEN);

@@ -9,7 +9,7 @@ import type { Receipt } from '../../config/api-config.ts';
 import type { Callers } from '../../config/callers.ts';
 import { appName } from '../../contract/fields.ts';
 import { type EventLogger, logEvent } from '../../domain/telemetry.ts';
-import { FloodGate } from '../../http/log.ts';
+import { type Counted, FloodGate } from '../../http/log.ts';
 import { problemFor, requireNoAppInQuery } from '../../http/problems.ts';
 import { eventLogger } from '../../observability/log.ts';
 import {
@@ -49,7 +49,9 @@ const id = (description: string) => z.string().optional().describe(description);
 const notificationBody = z
   .looseObject({
     orderId: id("the provider's id of the order; also order_id"),
-    partnerOrderId: id('the id that the create named; also partner_order_id, outOrderId and out_order_id'),
+    partnerOrderId: id(
+      'the id that the create call named; also partner_order_id, outOrderId and out_order_id',
+    ),
     status: id('the status. It decides nothing: the payout queries the provider'),
   })
   .describe(
@@ -92,7 +94,7 @@ const RESULTS: Record<number, NotificationResult> = {
 
 export function notificationRoute(server: FastifyInstance, parts: NotificationParts): void {
   const unmatched = new FloodGate((counted) => server.log.info(counted, 'more notifications'));
-  const refused = new RefusedNotifications({ ...parts, log: eventLogger(server.log) });
+  const refused = new RefusedNotifications(parts, eventLogger(server.log));
   server.addHook('onClose', async () => {
     unmatched.close();
     refused.close();
@@ -106,7 +108,7 @@ export function notificationRoute(server: FastifyInstance, parts: NotificationPa
     scope.addHook('onRequest', async (request) => {
       request.headers = { 'content-type': undefined };
     });
-    // Also of a request that never reaches the handler.
+    // Includes requests that never reach the handler.
     scope.addHook<{ Params: { app: string } }>('onError', async ({ params }, _reply, error) => {
       const { status, message } = problemFor(error);
       parts.metrics.countNotification(RESULTS[status] ?? 'not_taken');
@@ -117,10 +119,9 @@ export function notificationRoute(server: FastifyInstance, parts: NotificationPa
     scope.post<{ Params: { app: string } }>(path, { schema: NOTIFICATION_SCHEMA }, async (request, reply) => {
       const received = await receive(parts, { unmatched, senders }, request);
       parts.metrics.countNotification(received);
-      const { status, type, body } = parts.receipt ?? {
-        ...{ status: 202, type: 'application/json', body: JSON.stringify({ received }) },
-      };
-      return reply.code(status).type(type).send(body);
+      const { receipt = { status: 202, type: 'application/json', body: JSON.stringify({ received }) } } =
+        parts;
+      return reply.code(receipt.status).type(receipt.type).send(receipt.body);
     });
   });
 }
@@ -145,7 +146,7 @@ async function receive(
     throw new Problem('notification-unusable', 'contains no order id; see PAYMENTS_NOTIFICATION_FIELDS');
   const isVerified = result === 'verified';
   const network = networkOf(request.ip);
-  // Verified senders have their own capacity: a flood takes nothing from them, also behind the same proxy.
+  // Verified senders have their own capacity: a flood takes nothing from them, even behind the same proxy.
   if (!isVerified && !senders.take(network))
     throw tooManyRequests('too many unverified notifications from this address', senders.waitMs(network));
   const received = await receiver.receive(app.data, notification).catch((error: unknown) => {
@@ -167,79 +168,43 @@ function parse(rawBody: Buffer, fields: NotificationFields) {
   }
 }
 
-const INTERVAL_MS = 60_000;
 /** Of all applications that no key names: the sender chooses the path. */
 const OTHER = 'other';
 
-interface Interval {
-  sinceMs: number;
-  counts: Map<string, number>;
-  cancel: () => void;
-}
-
-interface RefusedParts {
-  log: EventLogger;
-  clock: Clock;
-  callers: Pick<Callers, 'keys'>;
-}
-
 /**
- * Logs refused notifications as counts: at most one line per minute and application, because anybody can send them. A line
- * has nothing of a notification: the reasons are our own words, and applications are those of the configuration.
+ * Logs refused notifications, which anybody can send: the first of each reason, and counts of the others at the end of the
+ * minute. A line has nothing of a notification: the reasons are our own words, and applications are those of the
+ * configuration.
  */
 class RefusedNotifications {
-  private readonly parts: RefusedParts;
-  private readonly intervals = new Map<string, Interval>();
+  private readonly parts: NotificationParts;
+  private readonly log: EventLogger;
+  private readonly gates = new Map<string, FloodGate>();
 
-  constructor(parts: RefusedParts) {
+  constructor(parts: NotificationParts, log: EventLogger) {
     this.parts = parts;
+    this.log = log;
   }
 
-  /**
-   * The first notification of an application leaves a line at once; the others are counted up to the end of the minute.
-   * `reason` must come from a small set, and contain no input.
-   */
-  count(app: string, reason: string): void {
-    const name = this.isKnown(app) ? app : OTHER;
-    const running = this.intervals.get(name);
-    const counts = running?.counts ?? new Map<string, number>();
-    counts.set(reason, (counts.get(reason) ?? 0) + 1);
-    if (!running) this.write(name, { sinceMs: this.parts.clock.wallMs(), counts });
-  }
-
-  /** Writes the counts that are left. */
-  close(): void {
-    for (const [name, { sinceMs, counts, cancel }] of this.intervals) {
-      cancel();
-      this.log(name, sinceMs, counts);
-    }
-    this.intervals.clear();
-  }
-
-  /** Writes a line, and counts for the next one. */
-  private write(name: string, { sinceMs, counts }: Pick<Interval, 'sinceMs' | 'counts'>): void {
-    this.log(name, sinceMs, counts);
+  /** `reason` must come from a small set, and contain no input. */
+  count(path: string, reason: string): void {
     const { clock } = this.parts;
-    const next = { sinceMs: clock.wallMs(), counts: new Map<string, number>() };
-    const end = () => {
-      this.intervals.delete(name);
-      if (next.counts.size > 0) this.write(name, next);
-    };
-    this.intervals.set(name, { ...next, cancel: clock.after(INTERVAL_MS, end) });
+    const app = this.isKnown(path) ? path : OTHER;
+    const write = (counted: Counted) => logEvent(this.log, 'notifications.refused', { app, ...counted });
+    const gate = this.gates.get(app) ?? new FloodGate(write, clock, 1);
+    this.gates.set(app, gate);
+    if (gate.admits(reason))
+      write({ since: new Date(clock.wallMs()).toISOString(), counts: { [reason]: 1 } });
   }
 
-  private log(app: string, sinceMs: number, counts: ReadonlyMap<string, number>): void {
-    if (counts.size === 0) return;
-    const since = new Date(sinceMs).toISOString();
-    logEvent(this.parts.log, 'notifications.refused', { app, since, counts: Object.fromEntries(counts) });
+  close(): void {
+    for (const gate of this.gates.values()) gate.close();
   }
 
   private isKnown(app: string): boolean {
-    return (
-      app === 'default' ||
-      this.parts.callers.keys.some(
-        ({ caller }) => caller.applications !== 'any' && caller.applications.includes(app),
-      )
+    const isNamed = this.parts.callers.keys.some(
+      ({ caller: { applications } }) => applications !== 'any' && applications.includes(app),
     );
+    return app === 'default' || isNamed;
   }
 }

@@ -4,18 +4,15 @@ import { payoutPageSchema } from '../../contract/lists.ts';
 import { payoutResultSchema, payoutStateSchema } from '../../contract/payout.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
 import { admittedCaller } from '../../http/authentication.ts';
-import type { DecisionVerb } from '../../service/permissions.ts';
 import {
-  acknowledgement,
-  approval,
-  cancellation,
+  DECISION_VERBS,
+  type DecisionVerb,
+  decisionBodies,
   payoutId,
   payoutQuery,
-  refusal,
-  resolution,
 } from '../../service/requests.ts';
 import type { Service } from '../../service/service.ts';
-import { type Api, appQuery, decided, noBody, snapshot, wait, waitingFor } from './routes.ts';
+import { type Api, appQuery, decided, snapshot, wait, waitingFor } from './routes.ts';
 
 const PAYOUT = '/v1/payouts/:partnerOrderId';
 const params = payoutId.pick({ partnerOrderId: true });
@@ -62,61 +59,28 @@ export function payoutRoutes(api: Api, service: Service): void {
     },
   });
 
-  api.post(`${PAYOUT}/approve`, {
-    config: { verb: 'approve' },
-    schema: { ...decision('approve'), body: approval.optional() },
-    handler: (request) => service.approve(admittedCaller(request), idIn(request), request.body),
-  });
-
-  api.post(`${PAYOUT}/refuse`, {
-    config: { verb: 'refuse' },
-    schema: { ...decision('refuse'), body: refusal.optional() },
-    handler: (request) => service.refuse(admittedCaller(request), idIn(request), request.body),
-  });
-
-  api.post(`${PAYOUT}/cancel`, {
-    config: { verb: 'cancel' },
-    schema: { ...decision('cancel'), body: cancellation },
-    handler: (request) => service.cancel(admittedCaller(request), idIn(request), request.body),
-  });
-
-  api.post(`${PAYOUT}/resolve`, {
-    config: { verb: 'resolve' },
-    schema: { ...decision('resolve'), body: resolution },
-    handler: (request) => service.resolve(admittedCaller(request), idIn(request), request.body),
-  });
-
-  api.post(`${PAYOUT}/acknowledge`, {
-    config: { verb: 'acknowledge' },
-    schema: { ...decision('acknowledge'), body: acknowledgement },
-    handler: (request) => service.acknowledge(admittedCaller(request), idIn(request), request.body),
-  });
-
-  api.post(`${PAYOUT}/poll`, {
-    config: { verb: 'poll' },
-    schema: { ...decision('poll'), body: noBody },
-    handler: (request) => service.poll(admittedCaller(request), idIn(request)),
-  });
+  for (const verb of DECISION_VERBS)
+    api.post(`${PAYOUT}/${verb}`, {
+      config: { verb },
+      schema: {
+        ...decided('payout', payoutStateSchema),
+        summary: SUMMARIES[verb],
+        params,
+        querystring: appQuery,
+        body: decisionBodies[verb],
+      },
+      handler: (request) => {
+        const id = { ...request.params, ...request.query };
+        return service.decide(admittedCaller(request), verb, id, request.body);
+      },
+    });
 }
 
 const SUMMARIES: Record<DecisionVerb, string> = {
   approve: 'Approve a payout that awaits approval. The caller who started it cannot approve it',
   refuse: 'Refuse a payout that awaits approval. It ends without an order',
-  cancel: 'Cancel a payout. Not accepted after the create has begun',
+  cancel: 'Cancel a payout. Not accepted after the create call has begun',
   resolve: 'Decide whether the order of a payout in review exists',
   acknowledge: 'Acknowledge the flags of a payout that has ended: they leave the lists',
   poll: 'Poll the provider now',
 };
-
-function decision(verb: DecisionVerb) {
-  return {
-    ...decided('payout', payoutStateSchema),
-    summary: SUMMARIES[verb],
-    params,
-    querystring: appQuery,
-  };
-}
-
-function idIn({ params, query }: { params: { partnerOrderId: string }; query: { app: string } }) {
-  return { partnerOrderId: params.partnerOrderId, app: query.app };
-}
