@@ -247,7 +247,7 @@ class SignIn {
   #signOut(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const keyName = this.#sessionOf(request);
     if (keyName !== undefined) request.log.info({ key: keyName }, 'signed out');
-    this.#sessions.end(request, reply);
+    this.#sessions.end(reply);
     return sendPage(reply, 200, TITLE, `Signed out. ${FORM}`);
   }
 

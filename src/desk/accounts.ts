@@ -4,41 +4,29 @@ import type { z } from 'zod';
 import type { ReceivingAccountState } from '../contract/receiving-account.ts';
 import { may } from '../service/permissions.ts';
 import { type OpeningId, openingId, openingResolution, valid } from '../service/requests.ts';
-import {
-  type Desk,
-  type Fields,
-  filledIn,
-  getPage,
-  idIn,
-  postForm,
-  redirectWith,
-  takeNotice,
-} from './context.ts';
+import { type Desk, type Fields, filledIn, getPage, idIn, postForm, redirectWith } from './context.ts';
 import { attentionReasons, facts, type Html, hidden, html, label, link, time } from './html.ts';
 import type { Visit } from './identity.ts';
-import { sendPage } from './layout.ts';
 
 export function accountRoutes(scope: FastifyInstance, desk: Desk): void {
-  getPage(scope, desk, '/receiving-account', async (visit, request, reply, query) => {
+  getPage(scope, desk, '/receiving-account', async (visit, query) => {
     const id = idIn(openingId, query);
     const { state } = await desk.service.receivingAccount(visit.caller, id);
     const isReviewed = state.phase === 'NEEDS_REVIEW' && may(visit.caller, 'resolve');
-    return sendPage(reply, {
+    return {
       title: `Receiving account request ${id.requestId}`,
-      visit,
-      notice: takeNotice(request),
       content: html`<div class="sides"><div>${evidence(state)}</div>${
         isReviewed &&
         html`<section class="card" aria-labelledby="review"><h2 id="review">Review</h2>${reviewForm(visit, id, state)}</section>`
       }</div>`,
-    });
+    };
   });
 
   postForm(
     scope,
     desk,
     { path: '/receiving-account/resolve', verb: 'resolve' },
-    async (visit, _request, reply, fields) => {
+    async (visit, fields, reply) => {
       const id = idIn(openingId, fields);
       await desk.service.resolveReceivingAccount(visit.caller, id, resolutionIn(fields));
       const notice = { done: 'resolve', id: id.requestId } as const;

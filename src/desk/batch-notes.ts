@@ -107,11 +107,11 @@ ${table({
 })}`;
 }
 
-async function reservedToday({ service, clock }: Desk, caller: Caller): Promise<AllowanceState> {
+async function reservedToday({ service, runtime }: Desk, caller: Caller): Promise<AllowanceState> {
   const { allowances, withTemporalDeadline } = service;
   const name = caller.actsFor ?? caller.name;
   const state = await unlessGone(() => withTemporalDeadline(() => allowances.state(name)));
-  const today = dayOf(clock.wallMs());
+  const today = dayOf(runtime.clock.wallMs());
   // A day never begins again: a later one is that of Temporal's clock.
   return state && state.day >= today ? state : { day: today, count: 0, sums: [] };
 }

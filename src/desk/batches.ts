@@ -23,7 +23,6 @@ import {
   pageVisit,
   postForm,
   redirectWith,
-  takeNotice,
 } from './context.ts';
 import {
   facts,
@@ -53,41 +52,33 @@ const MAX_START_BYTES = Math.ceil((MAX_UPLOAD_BYTES * 4) / 3) + 16 * 1024;
 export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
   uploadRoutes(scope, desk);
 
-  getPage(scope, desk, '/batches', async (visit, _request, reply, query) => {
+  getPage(scope, desk, '/batches', async (visit, query) => {
     const { cursor } = filledIn(query, 'cursor');
-    return sendPage(reply, {
+    return {
       title: 'Batches',
-      visit,
       section: 'Batches',
       content: html`${may(visit.caller, 'batch') && uploadForm(visit)}${await listOf(desk, visit, cursor)}`,
-    });
+    };
   });
 
-  getPage(scope, desk, '/batch', async (visit, request, reply, query) => {
+  getPage(scope, desk, '/batch', async (visit, query, reply) => {
     const id = idIn(batchRef, query);
     const state = await desk.service.batch(visit.caller, id);
     const isLive = state.phase !== 'DONE' && filledIn(query, 'live').live !== 'off';
     // Without scripts, the browser loads the page again.
     if (isLive) reply.header('refresh', String(REFRESH_SECONDS));
-    return sendPage(reply, {
+    return {
       title: `Batch ${id.batchId}`,
-      visit,
       section: 'Batches',
-      notice: takeNotice(request),
       content: html`${progress(state)}${state.phase !== 'DONE' && liveLink(state, isLive)}${counts(state)}${cancelForm(visit, state)}`,
-    });
+    };
   });
 
-  postForm(
-    scope,
-    desk,
-    { path: '/batches/cancel', verb: 'cancel' },
-    async (visit, _request, reply, fields) => {
-      const id = idIn(batchRef, fields);
-      await desk.service.cancelBatch(visit.caller, id);
-      return redirectWith(reply, link('/desk/batch', id), { done: 'cancel', id: id.batchId });
-    },
-  );
+  postForm(scope, desk, { path: '/batches/cancel', verb: 'cancel' }, async (visit, fields, reply) => {
+    const id = idIn(batchRef, fields);
+    await desk.service.cancelBatch(visit.caller, id);
+    return redirectWith(reply, link('/desk/batch', id), { done: 'cancel', id: id.batchId });
+  });
 }
 
 async function listOf(desk: Desk, { caller }: Visit, cursor: string | undefined): Promise<Html> {
@@ -185,7 +176,7 @@ function uploadRoutes(scope: FastifyInstance, desk: Desk): void {
     scope,
     desk,
     { path: '/batches/start', verb: 'batch', bodyLimit: MAX_START_BYTES },
-    async ({ caller }, _request, reply, fields) => {
+    async ({ caller }, fields, reply) => {
       const id = idIn(batchRef, fields);
       const upload = uploadIn(fields);
       requirePreview(scope, upload, fields['seal']);

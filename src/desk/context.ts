@@ -2,19 +2,22 @@
 import formbody from '@fastify/formbody';
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Pausable } from '../client/pauses.ts';
+import type { ApiConfig } from '../config/api-config.ts';
 import type { Caller, Verb } from '../config/callers.ts';
 import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';
 import { isScoped } from '../domain/permissions.ts';
 import type { AuditLog } from '../http/audit.ts';
-import type { Clock } from '../runtime/runtime.ts';
+import type { ReloadedCallers } from '../http/authentication.ts';
+import type { ToProblem } from '../http/problems.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { requireVerb } from '../service/permissions.ts';
 import { Problem } from '../service/problem.ts';
 import { valid } from '../service/requests.ts';
 import type { Service } from '../service/service.ts';
-import { type Html, html } from './html.ts';
 import { admittedVisit, type Identity, requireOwnOrigin, type Visit } from './identity.ts';
+import { type Notice, type Page, sendPage } from './layout.ts';
 
 /** A workflow that cannot continue. */
 export interface Finding {
@@ -22,33 +25,45 @@ export interface Finding {
   reason: AttentionOf<WorkflowAttentionCode>;
 }
 
-export interface Desk {
+export interface DeskOptions {
   client: Client;
   service: Service;
-  identity: Identity;
+  callers: ReloadedCallers;
+  config: ApiConfig;
   audit: AuditLog;
-  clock: Clock;
-  environment: string;
+  runtime: Runtime;
+  toProblem: ToProblem;
+}
+
+export interface Desk extends DeskOptions {
+  identity: Identity;
   /** Workflows that cannot continue, as of some seconds ago. */
   findings: () => Promise<Finding[]>;
   /** Which applications are paused, as of some seconds ago. */
   pauses: () => Promise<Pausable[]>;
-  /** `PAYOUTS_DESK_TEMPORAL_UI`. */
-  temporalUi: string | undefined;
 }
 
 /** Of a list: each payout costs three calls to Temporal and a query to a worker. */
 export const PAYOUTS_PER_PAGE = 20;
 
-type Handler<T> = (visit: Visit, request: FastifyRequest, reply: FastifyReply, input: T) => Promise<unknown>;
+type Handler<Input, Output> = (visit: Visit, input: Input, reply: FastifyReply) => Promise<Output>;
 
-/** A page for people who have signed in, with a key that has the verb `read`. `query` is not yet validated. */
-export function getPage(scope: FastifyInstance, desk: Desk, path: string, handler: Handler<unknown>): void {
+/** A page for people who have signed in, with a key that has the permission `read`. `query` is not yet validated. */
+export function getPage(
+  scope: FastifyInstance,
+  desk: Desk,
+  path: string,
+  handler: Handler<unknown, Page | FastifyReply>,
+): void {
   scope.get(path, {
     exposeHeadRoute: false,
     onRequest: async (request, reply) => requireVerb(desk.identity.admit(request, reply).caller, 'read'),
     onSend: desk.audit.recorder({ method: 'GET', path: `/desk${path}`, verb: 'read' }),
-    handler: async (request, reply) => handler(await pageVisit(desk, request), request, reply, request.query),
+    handler: async (request, reply) => {
+      const visit = await pageVisit(desk, request);
+      const page = await handler(visit, request.query, reply);
+      return 'content' in page ? sendPage(reply, { ...page, visit }) : page;
+    },
   });
 }
 
@@ -57,12 +72,12 @@ export function postForm(
   scope: FastifyInstance,
   desk: Desk,
   { path, verb, bodyLimit }: { path: string; verb?: Verb; bodyLimit?: number },
-  handler: Handler<Fields>,
+  handler: Handler<Fields, FastifyReply>,
 ): void {
   scope.post<{ Body: Fields }>(path, {
     ...(bodyLimit !== undefined && { bodyLimit }),
     ...formHooks(scope, desk, path, verb),
-    handler: (request, reply) => handler(admittedVisit(request), request, reply, request.body),
+    handler: (request, reply) => handler(admittedVisit(request), request.body, reply),
   });
 }
 
@@ -143,15 +158,6 @@ const DONE = {
   resume: 'Resumed',
 } as const;
 
-const notice = z.object({ done: z.string(), id: z.string(), link: z.string().optional() });
-type Notice = z.output<typeof notice>;
-
-declare module '@fastify/secure-session' {
-  interface SessionData {
-    notice: Notice;
-  }
-}
-
 /** Leads the browser to a page that shows the notice. It is in the session, so that no link can make one up. */
 export function redirectWith(
   reply: FastifyReply,
@@ -172,13 +178,4 @@ export async function readable<T, U>(caller: Caller, read: () => Promise<T>, unr
   } catch (error) {
     return error instanceof Problem || isScoped(caller) ? undefined : unread;
   }
-}
-
-/** The notice for this page, which is shown once. */
-export function takeNotice({ session }: FastifyRequest): Html | undefined {
-  const { data } = notice.safeParse(session.get('notice'));
-  if (!data) return undefined;
-  session.set('notice', undefined);
-  const { done, id, link } = data;
-  return html`${done} ${link === undefined ? id : html`<a href="${link}">${id}</a>`}.`;
 }

@@ -120,7 +120,7 @@ const FIELDS = {
 
 export function decisionRoutes(scope: FastifyInstance, desk: Desk): void {
   for (const verb of DECISION_VERBS)
-    postForm(scope, desk, { path: `/payouts/${verb}`, verb }, async ({ caller }, _request, reply, fields) => {
+    postForm(scope, desk, { path: `/payouts/${verb}`, verb }, async ({ caller }, fields, reply) => {
       const id = idIn(payoutId, fields);
       await desk.service.decide(caller, verb, id, bodyOf(verb, fields));
       const link = payoutLink(id);

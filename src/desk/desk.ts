@@ -1,23 +1,16 @@
 /** `/desk`: pages for people who approve, review and search payouts, and do not use Temporal. */
-import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { cached } from '../client/shared-reads.ts';
-import type { ApiConfig } from '../config/api-config.ts';
 import { PROBLEMS } from '../contract/problems.ts';
-import type { AuditLog } from '../http/audit.ts';
-import type { ReloadedCallers } from '../http/authentication.ts';
-import type { ToProblem } from '../http/problems.ts';
-import type { Runtime } from '../runtime/runtime.ts';
 import { Problem } from '../service/problem.ts';
-import type { Service } from '../service/service.ts';
 import { accountRoutes } from './accounts.ts';
 import { findingsOf } from './attention.ts';
 import { batchRoutes } from './batches.ts';
-import { acceptForms, type Desk } from './context.ts';
+import { acceptForms, type Desk, type DeskOptions } from './context.ts';
 import { decisionRoutes } from './decisions.ts';
 import { html, link, prose } from './html.ts';
 import { Identity, visitOf } from './identity.ts';
-import { inboxRoutes, pauseRoutes } from './inbox.ts';
+import { inboxRoutes } from './inbox.ts';
 import { protectPages, STYLES, sendPage } from './layout.ts';
 import { payoutRoutes } from './payouts.ts';
 import { signInRoutes } from './sign-in.ts';
@@ -28,26 +21,12 @@ import { todayRoutes } from './today.ts';
 const FINDINGS_FRESH_MS = 15_000;
 const PAUSES_FRESH_MS = 1_000;
 
-export interface DeskOptions {
-  client: Client;
-  service: Service;
-  callers: ReloadedCallers;
-  config: ApiConfig;
-  audit: AuditLog;
-  runtime: Runtime;
-  toProblem: ToProblem;
-}
-
 export function deskRoutes(server: FastifyInstance, options: DeskOptions): void {
-  const { client, service, audit, callers, config, runtime, toProblem } = options;
+  const { client, service, callers, config, runtime, toProblem } = options;
   const identity = new Identity(callers, config, runtime);
   const desk: Desk = {
-    client,
-    service,
-    audit,
+    ...options,
     identity,
-    environment: config.PAYMENTS_ENVIRONMENT,
-    clock: runtime.clock,
     findings: cached(
       () => service.withTemporalDeadline(() => findingsOf(client, config.PAYMENTS_ENVIRONMENT)),
       () => FINDINGS_FRESH_MS,
@@ -57,7 +36,6 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
       () => service.withTemporalDeadline(() => service.pauses.list()),
       () => PAUSES_FRESH_MS,
     ),
-    temporalUi: config.PAYOUTS_DESK_TEMPORAL_UI,
   };
   const plugin = async (scope: FastifyInstance) => {
     await protectPages(scope);
@@ -80,7 +58,6 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     batchRoutes(scope, desk);
     todayRoutes(scope, desk);
     accountRoutes(scope, desk);
-    pauseRoutes(scope, desk);
   };
   server.register(plugin, { prefix: '/desk' });
 }

@@ -114,8 +114,8 @@ export class Identity {
     this.#sessions.start(request, hash);
   }
 
-  signOut(request: FastifyRequest, reply: FastifyReply): void {
-    this.#sessions.end(request, reply);
+  signOut(reply: FastifyReply): void {
+    this.#sessions.end(reply);
   }
 
   #callerOf(request: FastifyRequest): Caller {

@@ -18,7 +18,6 @@ import {
   postForm,
   readable,
   redirectWith,
-  takeNotice,
 } from './context.ts';
 import { approvalForm } from './decisions.ts';
 import {
@@ -35,10 +34,10 @@ import {
   time,
 } from './html.ts';
 import type { Visit } from './identity.ts';
-import { sendPage } from './layout.ts';
 
 export function inboxRoutes(scope: FastifyInstance, desk: Desk): void {
-  getPage(scope, desk, '/', async (visit, request, reply, query) => {
+  pauseRoutes(scope, desk);
+  getPage(scope, desk, '/', async (visit, query) => {
     const cursors = filledIn(query, 'approvals', 'reviews', 'attention');
     const { caller } = visit;
     const [approvals, reviews, attention] = await Promise.all([
@@ -46,12 +45,10 @@ export function inboxRoutes(scope: FastifyInstance, desk: Desk): void {
       openPayouts(desk, caller, 'NEEDS_REVIEW', cursors.reviews),
       attentionSection(desk, visit, cursors.attention),
     ]);
-    const nowMs = desk.clock.wallMs();
-    return sendPage(reply, {
+    const nowMs = desk.runtime.clock.wallMs();
+    return {
       title: 'Inbox',
-      visit,
       section: 'Inbox',
-      notice: takeNotice(request),
       content: html`<section aria-labelledby="approvals"><h2 id="approvals">Awaiting approval</h2>
 ${cards(approvals.payouts, 'No payout awaits approval.', (one) => approvalCard(visit, one, nowMs))}
 ${unread(approvals.unread)}${more('approvals', approvals.nextCursor)}</section>
@@ -60,7 +57,7 @@ ${cards(reviews.payouts, 'No payout is in review.', reviewCard)}
 ${unread(reviews.unread)}${more('reviews', reviews.nextCursor)}</section>
 <section aria-labelledby="attention"><h2 id="attention">Needs attention</h2>${attention.content}
 ${more('attention', attention.nextCursor)}</section>${pauseForms(visit)}`,
-    });
+    };
   });
 }
 
@@ -113,7 +110,7 @@ function more(section: string, cursor: string | undefined): Html | undefined {
 }
 
 /** For each application that is not paused. Undefined if there is none, or the person may not pause. */
-export function pauseForms({ caller, formToken, pauses = [] }: Visit): Html | undefined {
+function pauseForms({ caller, formToken, pauses = [] }: Visit): Html | undefined {
   const running = pauses.filter(({ paused }) => !paused);
   if (running.length === 0 || !may(caller, 'pause')) return undefined;
   return html`<section aria-labelledby="pause"><h2 id="pause">Stop all create calls</h2>
@@ -128,19 +125,14 @@ export function pauseForms({ caller, formToken, pauses = [] }: Visit): Html | un
 
 const pauseForm = z.object({ app: appName, reason: text(MAX_REASON_LENGTH).optional() });
 
-export function pauseRoutes(scope: FastifyInstance, desk: Desk): void {
+function pauseRoutes(scope: FastifyInstance, desk: Desk): void {
   for (const done of ['pause', 'resume'] as const)
-    postForm(
-      scope,
-      desk,
-      { path: `/${done}`, verb: 'pause' },
-      async ({ caller }, _request, reply, fields) => {
-        const { app, reason } = valid(pauseForm, filledIn(fields, 'app', 'reason'));
-        if (done === 'pause') await desk.service.pause(caller, app, { reason });
-        else await desk.service.resume(caller, app);
-        return redirectWith(reply, '/desk', { done, id: app });
-      },
-    );
+    postForm(scope, desk, { path: `/${done}`, verb: 'pause' }, async ({ caller }, fields, reply) => {
+      const { app, reason } = valid(pauseForm, filledIn(fields, 'app', 'reason'));
+      if (done === 'pause') await desk.service.pause(caller, app, { reason });
+      else await desk.service.resume(caller, app);
+      return redirectWith(reply, '/desk', { done, id: app });
+    });
 }
 
 interface ReadPayout extends PayoutId, PayoutStart {

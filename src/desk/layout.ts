@@ -1,6 +1,7 @@
 /** The frame of every page of the desk, its stylesheet, and the headers with which pages are sent. */
 import helmet from '@fastify/helmet';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { may } from '../service/permissions.ts';
 import { type Html, hidden, html, time } from './html.ts';
 import type { Visit } from './identity.ts';
@@ -44,17 +45,34 @@ export interface Page {
   /** Absent on pages for visitors who have not signed in. */
   visit?: Visit | undefined;
   section?: Section;
-  /** What the last form did. */
-  notice?: Html | undefined;
   content: Html;
 }
 
+const notice = z.object({ done: z.string(), id: z.string(), link: z.string().optional() });
+/** What the last form did. */
+export type Notice = z.output<typeof notice>;
+
+declare module '@fastify/secure-session' {
+  interface SessionData {
+    notice: Notice;
+  }
+}
+
 export async function sendPage(reply: FastifyReply, page: Page, status = 200): Promise<FastifyReply> {
-  const body = await framed(page);
+  const body = await framed(page, page.visit && takenNotice(reply.request));
   return reply.code(status).type('text/html; charset=utf-8').send(body.toString());
 }
 
-function framed({ title, visit, section, notice, content }: Page): Html {
+/** It is shown once. */
+function takenNotice({ session }: FastifyRequest): Html | undefined {
+  const { data } = notice.safeParse(session.get('notice'));
+  if (!data) return undefined;
+  session.set('notice', undefined);
+  const { done, id, link } = data;
+  return html`<p class="notice" role="status">${done} ${link === undefined ? id : html`<a href="${link}">${id}</a>`}.</p>`;
+}
+
+function framed({ title, visit, section, content }: Page, notice: Html | undefined): Html {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${title} · Payouts desk</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -63,7 +81,7 @@ function framed({ title, visit, section, notice, content }: Page): Html {
 <body><a class="skip" href="#content">Skip to the content</a>
 <header><p class="brand">Payouts desk</p>${visit && navigation(visit, section)}</header>
 <main id="content" tabindex="-1"><h1>${title}</h1>
-${notice && html`<p class="notice" role="status">${notice}</p>`}${visit && pauseBanners(visit)}
+${notice}${visit && pauseBanners(visit)}
 ${content}
 </main></body></html>
 `;

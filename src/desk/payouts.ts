@@ -6,7 +6,6 @@ import { isScoped } from '../domain/permissions.ts';
 import { payoutQuery, valid } from '../service/requests.ts';
 import { type Desk, filledIn, getPage } from './context.ts';
 import { type Html, html, label, link, payoutLink, table, time } from './html.ts';
-import { sendPage } from './layout.ts';
 
 const FILTERS = ['app', 'phase', 'outcome', 'attention', 'createdFrom', 'createdTo', 'limit'] as const;
 const LIMITS = ['10', '25', '50', '100'];
@@ -14,29 +13,29 @@ const DEFAULT_LIMIT = '50';
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
 
 export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
-  getPage(scope, desk, '/payouts', async (visit, _request, reply, query) => {
+  getPage(scope, desk, '/payouts', async (visit, query, reply) => {
     const { partnerOrderId, idApp } = filledIn(query, 'partnerOrderId', 'idApp');
     if (partnerOrderId !== undefined)
       return reply.redirect(payoutLink({ app: idApp ?? 'default', partnerOrderId }), 303);
     const filters = filledIn(query, ...FILTERS);
     const { cursor } = filledIn(query, 'cursor');
-    const frame = { title: 'Payouts', visit, section: 'Payouts' } as const;
+    const frame = { title: 'Payouts', section: 'Payouts' } as const;
     // Visibility does not know whose a payout is.
     if (isScoped(visit.caller))
-      return sendPage(reply, {
+      return {
         ...frame,
         content: html`${idForm()}<p class="warning">Your key is limited to clients, payers or users: open payouts by their ids, or in the inbox.</p>`,
-      });
+      };
     const times = { createdFrom: inUtc(filters.createdFrom), createdTo: inUtc(filters.createdTo) };
     const asked = valid(payoutQuery, { ...filters, ...times, cursor });
     const page = await desk.service.listPayouts(visit.caller, asked);
-    return sendPage(reply, {
+    return {
       ...frame,
       content: html`${idForm()}${filterForm(filters)}${listOf(page)}${
         page.nextCursor !== undefined &&
         html`<p><a href="${link('/desk/payouts', { ...filters, cursor: page.nextCursor })}">Next page</a></p>`
-      }<p class="faint">The list may lag by some seconds.</p>`,
-    });
+      }<p class="faint">The list may lag by a few seconds.</p>`,
+    };
   });
 }
 

@@ -37,8 +37,8 @@ export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
     },
   });
 
-  postForm(scope, desk, { path: '/sign-out' }, async (_visit, request, reply) => {
-    identity.signOut(request, reply);
+  postForm(scope, desk, { path: '/sign-out' }, async (_visit, _fields, reply) => {
+    identity.signOut(reply);
     return reply.redirect('/desk/sign-in', 303);
   });
 }

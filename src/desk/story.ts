@@ -8,7 +8,7 @@ import { coveredText } from '../domain/payout-state.ts';
 import { may } from '../service/permissions.ts';
 import { type PayoutId, payoutId } from '../service/requests.ts';
 import { isGone } from '../temporal/client-errors.ts';
-import { type Desk, getPage, idIn, takeNotice } from './context.ts';
+import { type Desk, getPage, idIn } from './context.ts';
 import { acknowledgementForm, approvalForm, otherForms, reviewForm } from './decisions.ts';
 import {
   attentionReasons,
@@ -26,7 +26,6 @@ import {
   time,
 } from './html.ts';
 import type { Visit } from './identity.ts';
-import { sendPage } from './layout.ts';
 import { type Step, timelineOf } from './timeline.ts';
 
 interface Story extends PayoutId {
@@ -41,18 +40,16 @@ interface Story extends PayoutId {
 }
 
 export function storyRoutes(scope: FastifyInstance, desk: Desk): void {
-  getPage(scope, desk, '/payout', async (visit, request, reply, query) => {
+  getPage(scope, desk, '/payout', async (visit, query) => {
     const story = await storyOf(desk, visit, idIn(payoutId, query));
     const forms = formsOf(visit, story);
-    return sendPage(reply, {
+    return {
       title: `Payout ${story.partnerOrderId}`,
-      visit,
-      notice: takeNotice(request),
       content: html`<div class="${forms ? 'sides' : 'whole'}"><div>${overview(visit, story, desk)}${amounts(story)}${timeline(story)}</div>${
         forms &&
         html`<section class="card" aria-labelledby="review"><h2 id="review">${forms.title}</h2>${forms.content}</section>`
       }</div>`,
-    });
+    };
   });
 }
 
@@ -119,7 +116,7 @@ ${flags(visit, story)}
       'Lock',
       state.lockExpiresAt &&
         quote &&
-        html`${quote.lockRateId}, ${lockLeft(state.lockExpiresAt, desk.clock.wallMs())}`,
+        html`${quote.lockRateId}, ${lockLeft(state.lockExpiresAt, desk.runtime.clock.wallMs())}`,
     ],
     ['Approve until', time(state.approvalExpiresAt)],
     ['Approval covers', covers && coveredText(covers)],
@@ -153,7 +150,7 @@ function lockLeft(until: string, nowMs: number): string {
 }
 
 function temporalLink(
-  { temporalUi, client }: Desk,
+  { config: { PAYOUTS_DESK_TEMPORAL_UI: temporalUi }, client }: Desk,
   { workflowId, runId }: Story['workflow'],
 ): Html | undefined {
   if (temporalUi === undefined) return undefined;

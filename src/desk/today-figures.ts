@@ -57,8 +57,8 @@ export interface Figures {
 
 /** `apps`: undefined for every application. */
 export async function figuresOf(desk: Desk, apps: readonly string[] | undefined): Promise<Figures> {
-  const { client, service, clock } = desk;
-  const day = new Date(clock.wallMs()).toISOString().slice(0, 10);
+  const { client, service, runtime } = desk;
+  const day = new Date(runtime.clock.wallMs()).toISOString().slice(0, 10);
   const { from = '', until = '' } = dayBounds(day) ?? {};
   const within = apps === undefined ? '' : ` AND PayoutApp IN (${quoteIds(apps)})`;
   const ended = `WorkflowType = 'payout' AND ExecutionStatus = 'Completed' AND CloseTime BETWEEN '${from}' AND '${until}'${within}`;
@@ -89,10 +89,12 @@ export async function figuresOf(desk: Desk, apps: readonly string[] | undefined)
 }
 
 /** The applications that workers serve, by their rate-limit leases. */
-async function servedApps({ client, service, environment }: Desk): Promise<string[]> {
+async function servedApps({ client, service, config }: Desk): Promise<string[]> {
   const query = "WorkflowType = 'rateLimitLease' AND ExecutionStatus = 'Running'";
   const { runs } = await service.withTemporalDeadline(() => listRunPage(client, query, MAX_APPS * 10));
-  const here = runs.filter(({ workflowId }) => workflowId.startsWith(leaseWorkflowId(environment, '')));
+  const here = runs.filter(({ workflowId }) =>
+    workflowId.startsWith(leaseWorkflowId(config.PAYMENTS_ENVIRONMENT, '')),
+  );
   return [...new Set(here.map((run) => String(run.attribute('PayoutApp') ?? '')))].filter(Boolean).sort();
 }
 
@@ -115,7 +117,8 @@ async function endedPayout({ client, service }: Desk, run: ListedRun): Promise<E
   return { outcome, tookMs: closedMs - startedMs, result: storedResultSchema.safeParse(result).data };
 }
 
-async function appFigures({ client, environment, service }: Desk, app: string): Promise<AppFigures> {
+async function appFigures({ client, config, service }: Desk, app: string): Promise<AppFigures> {
+  const environment = config.PAYMENTS_ENVIRONMENT;
   const { withTemporalDeadline } = service;
   const limits = new RateLimits(client, environment);
   const renewal = client.workflow.getHandle<WorkflowSignatures['tokenRenewal']>(tokenWorkflowId(app));

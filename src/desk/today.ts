@@ -9,30 +9,33 @@ import { DAY_MS, HOUR_MS } from '../domain/time.ts';
 import { applicationsWithin } from '../service/permissions.ts';
 import { type Desk, getPage } from './context.ts';
 import { type Html, html, label, money, table, time } from './html.ts';
-import { sendPage } from './layout.ts';
 import { type EndedPayout, type Figures, figuresOf, MAX_RESULTS } from './today-figures.ts';
 
 /** Reloads of many people cost Temporal one reading. */
 const FRESH_MS = 15_000;
 
 export function todayRoutes(scope: FastifyInstance, desk: Desk): void {
-  const reads = new SharedReads<Figures>({ ...unlimitedReads(), freshMs: FRESH_MS, clock: desk.clock });
+  const reads = new SharedReads<Figures>({
+    ...unlimitedReads(),
+    freshMs: FRESH_MS,
+    clock: desk.runtime.clock,
+  });
 
-  getPage(scope, desk, '/today', async (visit, _request, reply) => {
-    const frame = { title: 'Today', visit, section: 'Today' } as const;
+  getPage(scope, desk, '/today', async (visit) => {
+    const frame = { title: 'Today', section: 'Today' } as const;
     if (isScoped(visit.caller))
-      return sendPage(reply, {
+      return {
         ...frame,
         content: html`<p class="warning">Your key is limited to clients, payers or users: the figures cover all of them.</p>`,
-      });
+      };
     const apps = applicationsWithin(visit.caller);
     const figures = await reads.read(apps?.join(' ') ?? '', () => figuresOf(desk, apps));
     const parts = [volumes, outcomes, durations, rateLimits, tokens].map((part) => part(figures));
-    return sendPage(reply, {
+    return {
       ...frame,
       content: html`<p>Payouts that ended on ${figures.day} (UTC). ${figures.open} are open now. The figures may be ${FRESH_MS / 1_000} seconds old.</p>
 <div class="figures">${parts.map((part) => html`<section class="card">${part}</section>`)}</div>`,
-    });
+    };
   });
 }
 

@@ -62,9 +62,14 @@ export class AuditLog {
     const verdict = isAccepted ? 'accepted' : status < 500 ? 'refused' : 'failed';
     this.write({
       // `requestId` is the id of a receiving account request.
-      ...{ event: 'request', xRequestId: request.id, caller, verb: route.verb, route: name },
+      event: 'request',
+      xRequestId: request.id,
+      caller,
+      verb: route.verb,
+      route: name,
       ...idsOf(route, request),
-      ...{ status, verdict },
+      status,
+      verdict,
     });
   }
 

@@ -106,7 +106,8 @@ export class CookieSessions {
     return Buffer.from(data.keyHash, 'base64');
   }
 
-  end(request: FastifyRequest, reply: FastifyReply): void {
+  end(reply: FastifyReply): void {
+    const { request } = reply;
     const { path, sameSite, maxMs } = this.#options;
     const id = this.#remember(request);
     const options = { path, sameSite, httpOnly: true, maxAge: maxMs / 1_000 };

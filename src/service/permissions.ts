@@ -1,12 +1,9 @@
 /** Whether a caller may do what it asks for: its verbs, applications, scope, largest amount and daily limits. */
-import type { Allowances } from '../client/allowances.ts';
 import { type CheckedBatch, inSlices } from '../client/checked-batch.ts';
 import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller, Verb } from '../config/callers.ts';
 import { rowName } from '../contract/failures.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
-import type { DailyLimits } from '../contract/workflows.ts';
-import { hasDailyLimits } from '../domain/daily-limits.ts';
 import {
   amountRefusal,
   isStarter,
@@ -85,29 +82,6 @@ export function requireAuthority(
   else requirePayoutScope(caller, request);
   if (movesMoney && isStarter(caller, startedBy))
     throw new Problem('own-payout', `the caller who started a payout cannot ${verb} it`);
-}
-
-interface Start<T> {
-  /** What an earlier start of the same body returned. Undefined if there was none. */
-  find(): Promise<T | undefined>;
-  start(): Promise<T>;
-}
-
-/**
- * Reserves the payouts within the daily limits, then starts them. What exists already is returned without a reservation: a
- * repeated start gets the same response when the limit is exhausted. Throws `DailyLimitError`; then nothing was started.
- */
-export async function withinDailyLimits<T>(
-  allowances: Allowances,
-  { name, limits }: { name: string; limits: DailyLimits },
-  requests: readonly CheckedPayoutRequest[],
-  { find, start }: Start<T>,
-): Promise<T> {
-  if (!hasDailyLimits(limits)) return start();
-  const known = await find();
-  if (known !== undefined) return known;
-  await allowances.reserve(name, limits, requests);
-  return start();
 }
 
 function throwIfRefused(refusal: Refusal | undefined, prefix: string): void {

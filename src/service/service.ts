@@ -27,6 +27,7 @@ import type {
   ReceivingAccountState,
 } from '../contract/receiving-account.ts';
 import type { QuotedPayout } from '../contract/workflows.ts';
+import { hasDailyLimits } from '../domain/daily-limits.ts';
 import { isScoped, starterName } from '../domain/permissions.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
@@ -40,7 +41,6 @@ import {
   requireRows,
   requireScope,
   requireVerb,
-  withinDailyLimits,
 } from './permissions.ts';
 import { Problem, rejectedStart } from './problem.ts';
 import {
@@ -324,13 +324,21 @@ export class Service {
     return this.authorizations.issue(app);
   }
 
-  private withinDailyLimits<T>(
+  /**
+   * Reserves the payouts within the daily limits, then starts them. What `find` returns exists already and needs no
+   * reservation: a repeated start gets the same response when the limit is exhausted. Throws `DailyLimitError`; then nothing
+   * was started.
+   */
+  private async withinDailyLimits<T>(
     caller: Caller,
     requests: readonly CheckedPayoutRequest[],
-    start: { find(): Promise<T | undefined>; start(): Promise<T> },
+    { find, start }: { find(): Promise<T | undefined>; start(): Promise<T> },
   ): Promise<T> {
-    const name = caller.actsFor ?? caller.name;
-    return withinDailyLimits(this.allowances, { name, limits: caller }, requests, start);
+    if (!hasDailyLimits(caller)) return start();
+    const known = await find();
+    if (known !== undefined) return known;
+    await this.allowances.reserve(caller.actsFor ?? caller.name, caller, requests);
+    return start();
   }
 }
 

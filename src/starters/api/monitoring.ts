@@ -16,10 +16,11 @@ import type { Drain } from '../../runtime/process.ts';
 import { requireVerb } from '../../service/permissions.ts';
 import { Problem } from '../../service/problem.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
-import type { Received } from './receiver.ts';
+import { RECEIVED } from './receiver.ts';
 
 /** `limited`: beyond the rate limit of an address or an order. `refused`: not verified. `unusable`: not a notification. `not_taken`: the sender must send it again. */
-export type NotificationResult = Received | 'limited' | 'refused' | 'unusable' | 'not_taken';
+const NOTIFICATION_RESULTS = [...RECEIVED, 'limited', 'refused', 'unusable', 'not_taken'] as const;
+export type NotificationResult = (typeof NOTIFICATION_RESULTS)[number];
 
 /** Up to the longest time that a route waits. */
 const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -100,16 +101,7 @@ export class ApiMetrics {
     collectDefaultMetrics({ register: this.registry });
     // Initialized, so that the first event of each kind shows as an increase.
     for (const limit of ['key', 'address'] as const) this.limited.inc({ limit }, 0);
-    for (const result of [
-      'delivered',
-      'ended',
-      'unknown',
-      'limited',
-      'refused',
-      'unusable',
-      'not_taken',
-    ] as const)
-      this.notifications.inc({ result }, 0);
+    for (const result of NOTIFICATION_RESULTS) this.notifications.inc({ result }, 0);
   }
 
   /** Counts the responses of all routes. */
@@ -153,10 +145,12 @@ export function requestSpans(server: FastifyInstance): void {
     const { traceparent } = request.headers;
     const route = routeOf(request);
     const span = startSpan({
-      ...{ name: `${request.method} ${route}`, kind: 'server' },
+      name: `${request.method} ${route}`,
+      kind: 'server',
       parent: isTraceParent(traceparent) ? traceparent : undefined,
       attributes: {
-        ...{ 'http.request.method': request.method, 'http.route': route },
+        'http.request.method': request.method,
+        'http.route': route,
         'payouts.request.id': request.id,
       },
     });

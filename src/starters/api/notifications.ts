@@ -22,7 +22,7 @@ import type { Clock } from '../../runtime/runtime.ts';
 import { networkOf, TokenBuckets } from '../../runtime/token-buckets.ts';
 import { Problem, tooManyRequests, unavailable } from '../../service/problem.ts';
 import type { ApiMetrics, NotificationResult } from './monitoring.ts';
-import { type Received, type Receiver, TooManySignalsError } from './receiver.ts';
+import { RECEIVED, type Received, type Receiver, TooManySignalsError } from './receiver.ts';
 
 /** The unverified notifications of each address. A provider with a limit of 20 calls per second sends fewer. */
 const UNVERIFIED = { burst: 1_000, refillMs: 10 };
@@ -58,7 +58,7 @@ const notificationBody = z
     'At least one id is required: at the top, in `data`, in `receiver` or in `data.receiver`. `PAYMENTS_NOTIFICATION_FIELDS` names other places. All other fields are ignored',
   );
 
-const taken = z.strictObject({ received: z.enum(['delivered', 'ended', 'unknown']) });
+const taken = z.strictObject({ received: z.enum(RECEIVED) });
 
 type NotificationRequest = FastifyRequest<{ Params: { app: string } }>;
 

@@ -131,7 +131,11 @@ function documentedEvent(type: EventType) {
     summary: meaningOf(type),
     operationId: type.replaceAll(/[._]([a-z])/g, (_all, letter: string) => letter.toUpperCase()),
     parameters: Object.entries(EVENT_HEADERS).map(([name, description]) => ({
-      ...{ name, in: 'header', required: true, description, schema: { type: 'string' } },
+      name,
+      in: 'header',
+      required: true,
+      description,
+      schema: { type: 'string' },
     })),
     requestBody: {
       required: true,

@@ -13,7 +13,8 @@ import { isQuotable } from '../../temporal/visibility.ts';
  * `delivered`: Temporal has stored it for the payout. `ended`: for its follow-up. `unknown`: it matches no payout, is kept
  * and looked up again.
  */
-export type Received = 'delivered' | 'ended' | 'unknown';
+export const RECEIVED = ['delivered', 'ended', 'unknown'] as const;
+export type Received = (typeof RECEIVED)[number];
 
 const TEMPORAL_TIMEOUT_MS = 8_000;
 const MAX_CONCURRENT_LOOKUPS = 64;
