@@ -3,16 +3,15 @@
  * events; and workflows that cannot continue.
  */
 import type { Client } from '@temporalio/client';
-import { z } from 'zod';
 import { followUpResultOf } from '../client/acknowledgements.ts';
-import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp, reconciliationId } from '../contract/ids.ts';
+import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp } from '../contract/ids.ts';
 import type { ListedPayout } from '../contract/lists.ts';
 import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../domain/reconciliation.ts';
 import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
 import { applicationsWithin } from '../service/permissions.ts';
-import { knownFailingWorkflows } from '../temporal/failing-workflows.ts';
+import { knownFailingWorkflows, lastReconciliation } from '../temporal/failing-workflows.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
 import { type Desk, type Finding, PAYOUTS_PER_PAGE, readable } from './context.ts';
 import {
@@ -197,35 +196,19 @@ async function workflowItems(
   });
 }
 
-const report = z.object({ notReconciled: z.array(z.object({ workflowId: z.string(), reason: z.string() })) });
-
 /** Workflows that cannot continue: stuck ones, and those that the last reconciliation did not start again. */
 export async function findingsOf(client: Client, environment: string): Promise<Finding[]> {
-  const [failing, notReconciled] = await Promise.all([
+  const [failing = [], report] = await Promise.all([
     knownFailingWorkflows(client, environment),
-    lastNotReconciled(client, environment),
+    lastReconciliation(client, environment),
   ]);
   return [
-    ...(failing ?? []).map((one): Finding => {
+    ...failing.map((one): Finding => {
       const message = `${describeFailingWorkflow(one)}.`;
       return { workflowId: one.workflowId, reason: { code: WORKFLOW_TASK_FAILS, message } };
     }),
-    ...notReconciled,
+    ...(report?.notReconciled ?? []).map(({ workflowId, reason }): Finding => {
+      return { workflowId, reason: { code: 'NOT_RECONCILED', message: reason } };
+    }),
   ];
-}
-
-async function lastNotReconciled(client: Client, environment: string): Promise<Finding[]> {
-  const ended = "WorkflowType = 'payoutReconciliation' AND ExecutionStatus = 'Completed'";
-  const query = `${ended} AND WorkflowId STARTS_WITH '${reconciliationId(environment)}'`;
-  // The list starts with the run that closed last.
-  const { runs } = await listRunPage(client, query, 1);
-  const [last] = runs;
-  if (!last) return [];
-  const { notReconciled } = report.parse(
-    await client.workflow.getHandle(last.workflowId, last.runId).result(),
-  );
-  return notReconciled.map(({ workflowId, reason }) => ({
-    workflowId,
-    reason: { code: 'NOT_RECONCILED', message: reason },
-  }));
 }

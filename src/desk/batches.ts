@@ -6,7 +6,6 @@ import { BatchFile } from '../batch-file/batch-file.ts';
 import { BatchFileError } from '../batch-file/rows.ts';
 import { InvalidPayoutRequestError } from '../client/invalid-request.ts';
 import type { BatchState } from '../contract/batch.ts';
-import type { FieldError } from '../contract/failures.ts';
 import { totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { isScoped } from '../domain/permissions.ts';
@@ -166,7 +165,7 @@ function uploadRoutes(scope: FastifyInstance, desk: Desk): void {
           title: `Preview of batch ${upload.batchId}`,
           visit,
           section: 'Batches',
-          content: previewContent(visit, upload, await previewOf(desk, visit, upload), sealOf(scope, upload)),
+          content: await preview(desk, visit, upload, sealOf(scope, upload)),
         });
       },
     });
@@ -179,7 +178,12 @@ function uploadRoutes(scope: FastifyInstance, desk: Desk): void {
     async ({ caller }, fields, reply) => {
       const id = idIn(batchRef, fields);
       const upload = uploadIn(fields);
-      requirePreview(scope, upload, fields['seal']);
+      const { seal = '' } = fields;
+      if (scope.decodeSecureSession(seal)?.get('previewed') !== digestOf(upload))
+        throw new Problem(
+          'form-not-accepted',
+          'the file is not the one that was previewed: preview it again',
+        );
       const payouts = new BatchFile(Buffer.from(upload.file, 'base64url'));
       await desk.service.startBatch(caller, { ...id, payouts, lines: payouts.lines });
       return reply.redirect(link('/desk/batch', id), 303);
@@ -193,14 +197,9 @@ declare module '@fastify/secure-session' {
   }
 }
 
-/** What a preview has shown, under the keys of the sessions: no other file starts with it. */
+/** What a preview has shown, sealed under the keys of the sessions: no other file starts with it. */
 function sealOf(scope: FastifyInstance, upload: Upload): string {
   return scope.encodeSecureSession(scope.createSecureSession({ previewed: digestOf(upload) }));
-}
-
-function requirePreview(scope: FastifyInstance, upload: Upload, seal = ''): void {
-  if (scope.decodeSecureSession(seal)?.get('previewed') !== digestOf(upload))
-    throw new Problem('form-not-accepted', 'the file is not the one that was previewed: preview it again');
 }
 
 function digestOf({ app, batchId, file }: Upload): string {
@@ -245,43 +244,31 @@ async function readUpload(request: FastifyRequest): Promise<void> {
   request.body = fields;
 }
 
-type Preview =
-  | { rows: readonly CheckedPayoutRequest[]; lines: readonly number[]; notes: Html }
-  | { errors: readonly FieldError[]; isStopped: boolean }
-  | { refusal: string };
-
 /** Checks everything that the start checks. */
-async function previewOf(desk: Desk, { caller }: Visit, { app, batchId, file }: Upload): Promise<Preview> {
+async function preview(desk: Desk, visit: Visit, upload: Upload, seal: string): Promise<Html> {
+  const { app, batchId, fileName, file } = upload;
+  const about = html`<p>File ${isolated(fileName)}, application ${app}.</p>`;
   const payouts = new BatchFile(Buffer.from(file, 'base64url'));
   const { lines } = payouts;
   try {
     const checked = await desk.service.batches.check({ app, batchId, payouts, lines });
-    await requireRows(caller, checked);
+    await requireRows(visit.caller, checked);
     const { rows } = checked;
-    const notes = html`${await dailyUse(desk, caller, rows)}${await batchWarnings(desk, rows, lines)}`;
-    return { rows, lines, notes };
-  } catch (error) {
-    if (error instanceof InvalidPayoutRequestError) return { errors: error.fields, isStopped: error.stopped };
-    if (error instanceof Problem || error instanceof BatchFileError) return { refusal: error.message };
-    throw error;
-  }
-}
-
-function previewContent(visit: Visit, upload: Upload, preview: Preview, seal: string): Html {
-  const { app, fileName } = upload;
-  const about = html`<p>File ${isolated(fileName)}, application ${app}.</p>`;
-  if ('refusal' in preview)
-    return html`${about}<p class="warning" role="alert">Nothing was started: ${preview.refusal}.</p>${again()}`;
-  if ('errors' in preview) return html`${about}${errorTable(preview)}${again()}`;
-  const { rows, lines, notes } = preview;
-  const totals = totalsByCurrency(rows.map(({ instructedAmount }) => instructedAmount)).map(money);
-  return html`${about}<p class="amount">${rows.length} ${rows.length === 1 ? 'payout' : 'payouts'}, ${totals.join(', ')}</p>
-<p>Every row is valid. Nothing has started yet.</p>${notes}
+    const count = rows.length === 1 ? '1 payout' : `${rows.length} payouts`;
+    const totals = totalsByCurrency(rows.map(({ instructedAmount }) => instructedAmount)).map(money);
+    return html`${about}<p class="amount">${count}, ${totals.join(', ')}</p><p>Every row is valid. Nothing has started yet.</p>
+${await dailyUse(desk, visit.caller, rows)}${await batchWarnings(desk, rows, lines)}
 <form method="post" action="/desk/batches/start">${hidden({ formToken: visit.formToken, ...upload, seal })}
-<div class="buttons"><button>Start ${rows.length} ${rows.length === 1 ? 'payout' : 'payouts'}</button> <a href="/desk/batches">Discard</a></div></form>
+<div class="buttons"><button>Start ${count}</button> <a href="/desk/batches">Discard</a></div></form>
 ${rowTable(rows.slice(0, SHOWN_ROWS), lines)}${
   rows.length > SHOWN_ROWS && html`<p class="faint">The first ${SHOWN_ROWS} of ${rows.length} rows.</p>`
 }`;
+  } catch (error) {
+    const again = html`<p><a href="/desk/batches">Upload another file</a></p>`;
+    if (error instanceof InvalidPayoutRequestError) return html`${about}${errorTable(error)}${again}`;
+    if (!(error instanceof Problem || error instanceof BatchFileError)) throw error;
+    return html`${about}<p class="warning" role="alert">Nothing was started: ${error.message}.</p>${again}`;
+  }
 }
 
 function rowTable(rows: readonly CheckedPayoutRequest[], lines: readonly number[]): Html {
@@ -300,18 +287,15 @@ function rowTable(rows: readonly CheckedPayoutRequest[], lines: readonly number[
   });
 }
 
-function errorTable({ errors, isStopped }: Extract<Preview, { errors: unknown }>): Html {
-  return html`<p class="warning" role="alert">Nothing was started: the file has ${isStopped ? 'at least ' : ''}${errors.length} ${errors.length === 1 ? 'error' : 'errors'}.${isStopped && ' Later rows were not checked.'}</p>
+function errorTable({ fields, stopped }: InvalidPayoutRequestError): Html {
+  const count = `${stopped ? 'at least ' : ''}${fields.length} ${fields.length === 1 ? 'error' : 'errors'}`;
+  return html`<p class="warning" role="alert">Nothing was started: the file has ${count}.${stopped && ' Later rows were not checked.'}</p>
 ${table({
   caption: 'Errors',
   head: ['Line', 'Field', 'Error'],
-  rows: errors.map(({ path, message, line }) => {
+  rows: fields.map(({ path, message, line }) => {
     const field = line === undefined ? path : path.replace(/^\d+\.?/, '');
     return [line ?? '–', field === '' ? 'the whole row' : field, message];
   }),
 })}`;
-}
-
-function again(): Html {
-  return html`<p><a href="/desk/batches">Upload another file</a></p>`;
 }

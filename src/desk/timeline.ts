@@ -102,7 +102,7 @@ class StepReader {
     const summary = await this.#summaryOf(scheduled);
     // An activity without a summary does bookkeeping.
     if (summary === undefined) return undefined;
-    return { what: sentenceOf(summary), ...(failed && { detail: 'It got no usable answer.' }) };
+    return { what: sentenceOf(summary), ...(failed && { detail: 'No usable response.' }) };
   }
 
   async #messageStep(event: HistoryEvent): Promise<Found> {
@@ -110,7 +110,7 @@ class StepReader {
       return { what: 'Continued from an earlier run.' };
     if (event.workflowExecutionStartedEventAttributes) return { what: 'Started.' };
     if (event.workflowExecutionSignaledEventAttributes?.signalName === 'notification')
-      return { what: 'A notification of the provider arrived.' };
+      return { what: 'A notification from the provider arrived.' };
     const input = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
     if (!input) return undefined;
     const argument = await this.#decoded(input.args?.payloads ?? []);

@@ -53,8 +53,9 @@ export async function knownFailingWorkflows(
   environment: string,
 ): Promise<FailingWorkflow[] | undefined> {
   const reported = await reportedByServer(client);
-  const last = await lastReported(client, environment);
-  return reported || last ? stillFailing(client, [...(last ?? []), ...(reported ?? [])]) : undefined;
+  const last = await lastReconciliation(client, environment);
+  const ids = [...(last?.failing ?? []).map(({ workflowId }) => workflowId), ...(reported ?? [])];
+  return reported || last ? stillFailing(client, ids) : undefined;
 }
 
 /** Whether the workflow task of an open workflow keeps failing now. */
@@ -160,18 +161,17 @@ async function firstOf(client: Client, query: string, max: number): Promise<List
   return found.slice(0, max);
 }
 
-/** The ids that the last reconciliation reported. Undefined if none has completed yet. */
-async function lastReported(client: Client, environment: string): Promise<string[] | undefined> {
+/** The report of the last reconciliation. Undefined if none has completed yet. */
+export async function lastReconciliation(client: Client, environment: string) {
   const ended = `WorkflowType = 'payoutReconciliation' AND ExecutionStatus = 'Completed'`;
   const query = `${ended} AND WorkflowId STARTS_WITH '${reconciliationId(environment)}'`;
   // The list starts with the run that closed last.
   const { runs } = await listRunPage(client, query, 1);
   const [last] = runs;
-  if (!last) return undefined;
-  const { failing } = reportSchema.parse(
-    await client.workflow.getHandle(last.workflowId, last.runId).result(),
-  );
-  return failing.map(({ workflowId }) => workflowId);
+  return last && reportSchema.parse(await client.workflow.getHandle(last.workflowId, last.runId).result());
 }
 
-const reportSchema = z.object({ failing: z.array(z.object({ workflowId: z.string() })) });
+const reportSchema = z.object({
+  failing: z.array(z.object({ workflowId: z.string() })),
+  notReconciled: z.array(z.object({ workflowId: z.string(), reason: z.string() })),
+});
