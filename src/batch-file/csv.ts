@@ -88,7 +88,7 @@ class Place {
   }
 }
 
-/** What separates the columns: a line `sep=;` says it, or the header shows it. */
+/** The separator of the columns: a line `sep=;` names it, or the header shows it. */
 function separatorOf(text: Buffer): { separator: string; from: number } {
   const head = text.toString('latin1', 0, MAX_ROW_BYTES);
   const [line = '', said] = /^"?sep=(.)"?[\t,;]*(?:\r\n|\r|\n|$)/i.exec(head) ?? [];

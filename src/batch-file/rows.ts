@@ -11,7 +11,7 @@ export interface FileRow {
   row: unknown;
 }
 
-/** Thrown for a file that cannot be read as a whole. The message is for people, and quotes nothing of the file. */
+/** Thrown for a file that cannot be read as a whole. The message quotes nothing of the file. */
 export class BatchFileError extends Error {
   override readonly name = 'BatchFileError';
 }
@@ -50,7 +50,7 @@ function fromUtf16(bytes: Buffer, encoding: 'utf-16le' | 'utf-16be'): Buffer | u
 /** The same as for the body of a payout. A line is parsed as a whole. */
 export const MAX_ROW_BYTES = 64 * 1024;
 const LIMITS = { maxDepth: 16 };
-/** What is read before the process does other work. */
+/** The part that is read before the process does other work. */
 const SLICE = { lines: 10_000, bytes: 256 * 1024 };
 
 /** One row in each line that is not blank. */

@@ -1,4 +1,4 @@
-/** What a person should see before a batch starts, though every row is valid: likely repetitions, and the daily limits. */
+/** Warnings before a valid batch starts: likely repetitions, and the daily limits. */
 import type { Caller } from '../config/callers.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
 import { addMoney, compareMoney, formatMoney, totalsByCurrency } from '../contract/money.ts';
@@ -63,7 +63,7 @@ function similarWarning(rows: Rows, lines: readonly number[]): Html | undefined 
       html`<li>Lines ${linesOf(group, lines)}: ${money(row.instructedAmount)} to ${isolated(row.receiver.bankAccountName)}, account ${maskedAccount(row.receiver)}</li>`
     );
   });
-  return html`<div class="warning" role="alert"><p>Rows look like each other: they pay the same amount to the same account. Each is paid.</p><ul>${items}</ul>${rest(groups.length)}</div>`;
+  return html`<div class="warning" role="alert"><p>Rows look like each other: they pay the same amount to the same account. Each of them is paid.</p><ul>${items}</ul>${rest(groups.length)}</div>`;
 }
 
 async function usedWarning(desk: Desk, rows: Rows, lines: readonly number[]): Promise<Html | undefined> {

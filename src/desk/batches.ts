@@ -85,7 +85,7 @@ async function listOf(desk: Desk, { caller }: Visit, cursor: string | undefined)
     return html`<p class="warning">Your key is limited to clients, payers or users: open batches by their addresses.</p>`;
   const { batches, nextCursor } = await desk.service.listBatches(caller, { cursor });
   if (batches.length === 0)
-    return html`<h2>List</h2><p>There are no batches${cursor !== undefined && ' on this page'}.</p>`;
+    return html`<h2>List</h2><p>No batches${cursor === undefined ? ' yet. Upload a file to start one' : ' on this page'}.</p>`;
   const rows = batches.map(({ app, batchId, startedAt, endedAt, workflow }) => [
     html`<a href="${link('/desk/batch', { app, batchId })}">${batchId}</a>`,
     app,
@@ -94,15 +94,15 @@ async function listOf(desk: Desk, { caller }: Visit, cursor: string | undefined)
     label(workflow),
   ]);
   return html`<h2>List</h2>${table({
-    caption: 'Batches: open ones first, the newest first',
-    head: ['Batch', 'Application', 'Started', 'Ended', 'Workflow'],
+    caption: 'Batches: open ones first, newest first',
+    head: ['Batch', 'Application', 'Started', 'Finished', 'Workflow'],
     rows,
   })}${nextCursor !== undefined && html`<p><a href="${link('/desk/batches', { cursor: nextCursor })}">Next page</a></p>`}`;
 }
 
 function progress({ sentence, nextStep, done, count }: BatchState): Html {
   return html`<p class="amount" role="status">${sentence}</p><p class="faint">Next step: ${nextStep}</p>
-<p><label for="progress">${done} of ${count} rows have ended</label><progress id="progress" value="${done}" max="${count}">${done} of ${count}</progress></p>`;
+<p><label for="progress">${done} of ${count} rows have finished</label><progress id="progress" value="${done}" max="${count}">${done} of ${count}</progress></p>`;
 }
 
 function liveLink({ app, batchId }: BatchState, isLive: boolean): Html {
@@ -115,7 +115,7 @@ function counts(state: BatchState): Html {
   const { outcomes, phases, rows } = state;
   const counted = [
     ...Object.entries(phases).map(([phase, count]) => [`Open: ${label(phase)}`, count] as const),
-    ...Object.entries(outcomes).map(([outcome, count]) => [`Ended: ${label(outcome)}`, count] as const),
+    ...Object.entries(outcomes).map(([outcome, count]) => [`Finished: ${label(outcome)}`, count] as const),
   ].filter(([, count]) => count !== undefined && count > 0);
   const listed = Object.entries(rows).filter(([, at]) => at.length > 0);
   return html`${facts([
@@ -127,7 +127,7 @@ function counts(state: BatchState): Html {
     ['Need attention', state.needingAttention],
   ])}${counted.length > 0 && table({ caption: 'Rows by state', head: ['State', 'Rows'], rows: counted })}${
     listed.length > 0 &&
-    facts(listed.map(([outcome, at]) => [`Rows that ended as ${outcome}, from 0`, at.join(', ')]))
+    facts(listed.map(([outcome, at]) => [`Rows, counted from 0: ${label(outcome)}`, at.join(', ')]))
   }`;
 }
 
@@ -136,7 +136,7 @@ function cancelForm(
   { app, batchId, phase, canceled }: BatchState,
 ): Html | undefined {
   if (phase === 'DONE' || canceled || !may(caller, 'cancel')) return undefined;
-  return html`<h2>Cancel</h2><p>Rows that have not started yet are not started. Payouts that have started continue, except those whose quote the provider refuses: they are canceled.</p>
+  return html`<h2>Cancel</h2><p>Stops rows that haven't started. Payouts in progress continue, except those whose quote the provider refuses: they are canceled.</p>
 <form method="post" action="/desk/batches/cancel">${hidden({ formToken, app, batchId })}<button class="danger">Cancel the batch</button></form>`;
 }
 
@@ -197,7 +197,7 @@ declare module '@fastify/secure-session' {
   }
 }
 
-/** What a preview has shown, sealed under the keys of the sessions: no other file starts with it. */
+/** The digest of what a preview has shown, sealed under the keys of the sessions: no other file starts with it. */
 function sealOf(scope: FastifyInstance, upload: Upload): string {
   return scope.encodeSecureSession(scope.createSecureSession({ previewed: digestOf(upload) }));
 }
@@ -221,7 +221,7 @@ function uploadForm({ formToken }: Visit): Html {
 <div><label for="app">Application</label><input id="app" name="app" maxlength="32" value="default"></div>
 <div><label for="file">File: CSV, NDJSON or a JSON array, up to 4 MiB</label><input id="file" name="file" type="file" accept=".csv,.txt,.ndjson,.jsonl,.json,text/csv,application/x-ndjson" required></div>
 <div><button>Preview</button></div></div>
-<p class="faint">The columns of a CSV file are the fields of a payout request by path, such as <code>partnerOrderId</code>, <code>instructedAmount.amount</code> and <code>receiver.bankName</code>; <code>metadata.KEY</code> is a pair of metadata. Save a spreadsheet as “CSV UTF-8”, with the numbers of accounts and identity cards as text. Nothing starts before you have seen the preview.</p></form>`;
+<p class="faint">The columns of a CSV file are the fields of a payout request by path, such as <code>partnerOrderId</code>, <code>instructedAmount.amount</code> and <code>receiver.bankName</code>; use <code>metadata.KEY</code> columns for metadata. Save a spreadsheet as “CSV UTF-8”, with the numbers of accounts and identity cards as text. You see a preview before anything starts.</p></form>`;
 }
 
 /** Makes a body like that of the other forms of the upload: the page of the preview carries the file to the start. */

@@ -1,4 +1,4 @@
-/** What the pages of the desk share: how pages and forms are served, the fields of forms, and notices. */
+/** Serves the desk's pages and forms, and reads the fields of forms. */
 import formbody from '@fastify/formbody';
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -43,12 +43,12 @@ export interface Desk extends DeskOptions {
   pauses: () => Promise<Pausable[]>;
 }
 
-/** Of a list: each payout costs three calls to Temporal and a query to a worker. */
+/** Each payout of a list costs three calls to Temporal and a query to a worker. */
 export const PAYOUTS_PER_PAGE = 20;
 
 type Handler<Input, Output> = (visit: Visit, input: Input, reply: FastifyReply) => Promise<Output>;
 
-/** A page for people who have signed in, with a key that has the permission `read`. `query` is not yet validated. */
+/** A page that requires a session and the permission `read`. `query` is not yet validated. */
 export function getPage(
   scope: FastifyInstance,
   desk: Desk,
@@ -67,7 +67,7 @@ export function getPage(
   });
 }
 
-/** What a form of a signed-in person does. `bodyLimit`: in bytes. */
+/** Handles a form of somebody who has signed in. `bodyLimit`: in bytes. */
 export function postForm(
   scope: FastifyInstance,
   desk: Desk,
@@ -109,7 +109,7 @@ export async function pageVisit({ pauses }: Desk, request: FastifyRequest): Prom
   }
 }
 
-/** What the fields or the query name. Throws a 400. */
+/** Reads the ids in the fields or the query. Throws a 400. */
 export function idIn<S extends z.ZodObject>(schema: S, fields: unknown): z.output<S> {
   return valid(schema, filledIn(fields, ...Object.keys(schema.shape)));
 }
@@ -169,7 +169,7 @@ export function redirectWith(
 }
 
 /**
- * What `read` returns. Undefined if the caller may not see it; `unread` if it cannot be read now, unless the caller is limited
+ * Returns the result of `read`. Undefined if the caller may not see it; `unread` if it cannot be read now, unless the caller is limited
  * to clients, payers or users: then nobody knows whether the caller may see it.
  */
 export async function readable<T, U>(caller: Caller, read: () => Promise<T>, unread: U) {

@@ -1,4 +1,4 @@
-/** The forms with which people decide about a payout, as far as their key has the verbs, and what they do. */
+/** The forms with which approvers and operators decide about a payout, as their permissions allow. */
 import type { FastifyInstance } from 'fastify';
 import type { PayoutStart } from '../client/payouts.ts';
 import type { PayoutState, Terms } from '../contract/payout.ts';
@@ -22,7 +22,7 @@ interface Decided extends PayoutId, Pick<PayoutStart, 'startedBy'> {
 /** The percentages that an approver may choose from. The API accepts others too. */
 const TOLERANCES = ['0.5', '1', '2', '5'];
 
-/** Approve or refuse, with a note. The decision counts for the quote that the page shows, and for the range that it names. */
+/** Approve or refuse, with a note. The decision applies only to the quote that the page shows, and to the range that it names. */
 export function approvalForm(visit: Visit, { app, partnerOrderId, startedBy, state }: Decided, from: Origin) {
   const { caller, formToken } = visit;
   const isOwn = isStarter(caller, startedBy);
@@ -31,7 +31,7 @@ export function approvalForm(visit: Visit, { app, partnerOrderId, startedBy, sta
   const fields = { formToken, app, partnerOrderId, from, lockRateId: state.quote?.lockRateId };
   const key = `${app}-${partnerOrderId}`.replace(/[^\w-]/g, (char) => `_${char.charCodeAt(0)}`);
   const id = `note-${key}`;
-  return html`${isOwn && html`<p class="faint">You or your key started this payout: another person approves it.</p>`}
+  return html`${isOwn && html`<p class="faint">You or your key started this payout, so someone else has to approve it.</p>`}
 ${
   (approves || refuses) &&
   html`<form method="post" action="/desk/payouts/${approves ? 'approve' : 'refuse'}">${hidden(fields)}
@@ -41,7 +41,7 @@ ${approves && state.quote && toleranceChoice(`tolerance-${key}`, state.quote)}
 <div class="buttons">${approves && html`<button formaction="/desk/payouts/approve">Approve <span class="visually-hidden">${partnerOrderId}</span></button>`}
 ${refuses && html`<button class="danger" formaction="/desk/payouts/refuse">Refuse <span class="visually-hidden">${partnerOrderId}</span></button>`}</div></form>`
 }
-${!approves && !refuses && !isOwn && html`<p class="faint">Your key has neither the verb approve nor refuse.</p>`}`;
+${!approves && !refuses && !isOwn && html`<p class="faint">You don't have permission to approve or refuse.</p>`}`;
 }
 
 /** The lock expires before most approvals: the approver chooses how much worse than this one the new quote may be. */
@@ -65,7 +65,7 @@ export function reviewForm({ formToken }: Visit, { app, partnerOrderId, state }:
   };
   return html`<form method="post" action="/desk/payouts/resolve">${hidden(fields)}
 <fieldset><legend>Does the order exist at the provider?</legend>
-<label class="choice"><input type="radio" name="decision" value="created" required> Yes, this order is that of the payout:</label>
+<label class="choice"><input type="radio" name="decision" value="created" required> Yes. Its order id is:</label>
 <label for="orderId">Order id</label>
 <input id="orderId" name="orderId" maxlength="128" autocomplete="off"${
     reviewedOrderIds.length === 1 && html` value="${reviewedOrderIds[0]}"`
@@ -75,8 +75,8 @@ export function reviewForm({ formToken }: Visit, { app, partnerOrderId, state }:
 <label for="tradeOrderId">Its number in the trade queries, if that is another one of these orders <span class="faint">(optional)</span></label>
 <input id="tradeOrderId" name="tradeOrderId" maxlength="128" autocomplete="off">`
   }
-<label class="choice"><input type="radio" name="decision" value="end" required> No. End the payout without an order.</label>
-<label class="choice"><input type="radio" name="decision" value="retry" required> No. Create the order again.</label>
+<label class="choice"><input type="radio" name="decision" value="end" required> No. Close this payout without paying.</label>
+<label class="choice"><input type="radio" name="decision" value="retry" required> No. Send the payment again.</label>
 </fieldset>
 ${
   reviewedOrderIds.length > 0 &&

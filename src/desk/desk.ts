@@ -1,4 +1,4 @@
-/** `/desk`: pages for people who approve, review and search payouts, and do not use Temporal. */
+/** `/desk`: pages to approve, review and search payouts, without Temporal. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { cached } from '../client/shared-reads.ts';
 import { PROBLEMS } from '../contract/problems.ts';
@@ -68,7 +68,7 @@ function ofForm(error: unknown): unknown {
   return isOfForm ? new Problem('form-not-accepted', 'the form is not from a page of this session') : error;
 }
 
-/** A page about a request that was not carried out. Leads people who must sign in to the form. */
+/** A page about a request that was not carried out. Redirects to the sign-in form if that is the reason. */
 async function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,

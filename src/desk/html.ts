@@ -1,5 +1,5 @@
 /**
- * The building blocks of the desk's pages. `html` escapes every value, also inside attributes, which are always quoted, and
+ * The building blocks of the desk's pages. `html` escapes every value, even inside attributes, which are always quoted, and
  * passes on only what another `html` made.
  */
 import { html } from 'hono/html';
@@ -77,7 +77,7 @@ interface Table {
   rows: readonly (readonly unknown[])[];
 }
 
-/** A table that scrolls inside its frame, also by keyboard. */
+/** A table that scrolls inside its frame, by keyboard too. */
 export function table({ caption, head, rows }: Table): Html {
   return html`<div class="scrolls" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption>${caption}</caption>

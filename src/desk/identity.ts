@@ -1,6 +1,6 @@
 /**
  * Who uses the desk: the holder of a key, who gets a session for it; a person whom a proxy names; or, without keys, the
- * caller of a test. Forms carry a token of the browser's session, and count from this desk's own pages only.
+ * caller of a test. Forms carry a token of the browser's session, and are accepted only from the desk's own pages.
  */
 import { BlockList, isIPv6 } from 'node:net';
 import csrfProtection from '@fastify/csrf-protection';
@@ -41,7 +41,7 @@ export function visitOf(request: FastifyRequest): Visit | undefined {
   return visits.get(request);
 }
 
-/** Of a request that was admitted. */
+/** The visit of a request that was admitted. */
 export function admittedVisit(request: FastifyRequest): Visit {
   const visit = visits.get(request);
   if (!visit) throw new Error('the request was not admitted');

@@ -1,4 +1,4 @@
-/** `/desk`: what waits for a person, and the stop switch of each application. */
+/** `/desk`: what waits for an approver or operator, and the stop switch of each application. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { PayoutStart } from '../client/payouts.ts';

@@ -19,7 +19,7 @@ export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
         ? html`<p><a href="${next}">Continue to the desk</a></p>`
         : html`<form method="post" action="/desk/sign-in">${hidden({ formToken: reply.generateCsrf(), next })}
 <label for="key">Key</label><input id="key" name="key" type="password" autocomplete="off" required>
-<p class="faint">The key of a caller of the API. The session ends after 30 minutes without use, and after 8 hours.</p>
+<p class="faint">Ask your administrator for a key. The session ends after 30 minutes without use, and after 8 hours.</p>
 <div class="buttons"><button>Sign in</button></div></form>`,
     });
   });

@@ -35,7 +35,7 @@ interface Story extends PayoutId {
   workflow: { workflowId: string; runId: string; startedAt: string };
   steps: Step[];
   isCut: boolean;
-  /** What the follow-up has found after the end. */
+  /** The findings of the follow-up after the end. */
   found: readonly CodedMessage[];
 }
 
@@ -110,7 +110,7 @@ ${flags(visit, story)}
     ['Started (latest run)', time(workflow.startedAt)],
     ['Order', state.orderId],
     ['Orders that the provider names', state.reviewedOrderIds?.join(', ')],
-    ['Creates sent', state.sends],
+    ['Create calls sent', state.sends],
     ['Risk audit', state.auditStatus && label(state.auditStatus)],
     [
       'Lock',
@@ -121,8 +121,8 @@ ${flags(visit, story)}
     ['Approve until', time(state.approvalExpiresAt)],
     ['Approval covers', covers && coveredText(covers)],
     ['Provider last asked', time(state.lastAskedAt)],
-    ['Provider last answered', time(state.lastConfirmedAt)],
-    ['Ended', time(state.finishedAt)],
+    ['Provider last responded', time(state.lastConfirmedAt)],
+    ['Finished', time(state.finishedAt)],
     [
       'Flags acknowledged',
       acknowledged &&

@@ -17,7 +17,7 @@ export interface Step {
   at: string;
   what: string;
   detail?: string | undefined;
-  /** Of equal steps in a row, such as polls: how many, and when the last one was. */
+  /** The number of equal steps in a row, such as polls, and when the last one was. */
   count?: number;
   lastAt?: string;
 }
@@ -75,9 +75,9 @@ type UpdateOutcome = NonNullable<
 
 class StepReader {
   readonly #client: Client;
-  /** What scheduled activities do, by event id. */
+  /** Scheduled activities, by event id. */
   readonly #scheduled = new Map<string, HistoryEvent>();
-  /** What became of accepted updates, by the id of the event that accepted them. */
+  /** Outcomes of accepted updates, by the id of the event that accepted them. */
   readonly #outcomes = new Map<string, UpdateOutcome>();
 
   constructor(client: Client, events: readonly HistoryEvent[]) {

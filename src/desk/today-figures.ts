@@ -51,7 +51,7 @@ export interface Figures {
   apps: AppFigures[];
   /** There are more applications than were read. */
   moreApps: boolean;
-  /** Of applications and users. */
+  /** The tokens of applications and users. */
   tokens: { all: number; needingAttention: number };
 }
 

@@ -11,7 +11,7 @@ import { type Desk, getPage } from './context.ts';
 import { type Html, html, label, money, table, time } from './html.ts';
 import { type EndedPayout, type Figures, figuresOf, MAX_RESULTS } from './today-figures.ts';
 
-/** Reloads of many people cost Temporal one reading. */
+/** All reloads in this time share one reading. */
 const FRESH_MS = 15_000;
 
 export function todayRoutes(scope: FastifyInstance, desk: Desk): void {
@@ -33,7 +33,7 @@ export function todayRoutes(scope: FastifyInstance, desk: Desk): void {
     const parts = [volumes, outcomes, durations, rateLimits, tokens].map((part) => part(figures));
     return {
       ...frame,
-      content: html`<p>Payouts that ended on ${figures.day} (UTC). ${figures.open} are open now. The figures may be ${FRESH_MS / 1_000} seconds old.</p>
+      content: html`<p>Payouts that finished on ${figures.day} (UTC). ${figures.open} are open now. The figures may be ${FRESH_MS / 1_000} seconds old.</p>
 <div class="figures">${parts.map((part) => html`<section class="card">${part}</section>`)}</div>`,
     };
   });
@@ -47,7 +47,7 @@ function bar(value: number, all: readonly number[]): Html {
 function outcomes({ outcomes }: Figures): Html {
   const counts = [...outcomes.values()];
   return html`<h2>Payouts by outcome</h2>${table({
-    caption: 'Every payout that ended today',
+    caption: 'Every payout that finished today',
     head: ['Outcome', 'Payouts'],
     rows: Array.from(outcomes, ([outcome, count]) => [label(outcome), bar(count, counts)]),
   })}`;

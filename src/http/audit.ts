@@ -1,4 +1,4 @@
-/** The audit trail: one line for each request of an operation, also for those that are refused. */
+/** The audit trail: one line for each request of an operation, including refused ones. */
 import { appendFileSync } from 'node:fs';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Verb } from '../config/callers.ts';

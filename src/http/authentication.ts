@@ -1,4 +1,4 @@
-/** Who sends a request: finds the caller of a bearer key, and limits the requests of callers and of unknown keys. */
+/** Authenticates requests: finds the caller of a bearer key, and limits the requests of callers and of unknown keys. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
@@ -133,7 +133,7 @@ const MAX_USED_KEYS = 10_000;
 export type RequestLimit = 'key' | 'address';
 
 interface RequestLimitsOptions {
-  /** Of a caller that has no limit of its own. */
+  /** The limit of a caller that has none of its own. */
   requestsPerSecond: number;
   clock: Clock;
   onLimited(limit: RequestLimit): void;

@@ -1,4 +1,4 @@
-/** What the log says of requests and errors: not more than it can hold, and no text of a request, the provider or Temporal. */
+/** Keeps floods of equal events, and text of a request, the provider or Temporal, out of the log. */
 import { TooManyReadsError } from '../client/shared-reads.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';

@@ -1,4 +1,4 @@
-/** Whether a caller may do what it asks for: its verbs, applications, scope, largest amount and daily limits. */
+/** Whether a caller may do what it asks for: its permissions, applications, scope and largest amount. */
 import { type CheckedBatch, inSlices } from '../client/checked-batch.ts';
 import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller, Verb } from '../config/callers.ts';
@@ -19,7 +19,7 @@ export function may({ verbs }: Caller, verb: Verb): boolean {
 }
 
 export function requireVerb(caller: Caller, verb: Verb): void {
-  if (!may(caller, verb)) throw new Problem('verb-not-allowed', `this key lacks the verb ${verb}`);
+  if (!may(caller, verb)) throw new Problem('verb-not-allowed', `this key lacks the permission ${verb}`);
 }
 
 export function requireApplication({ applications }: Caller, app: string): void {

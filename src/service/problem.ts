@@ -87,11 +87,11 @@ export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return problemOfFailure(applicationFailure(error.cause));
   if (error instanceof AuthorizationsBusyError)
-    return unavailable('too-many-waiting', 'too many authorizations at once: send the same request again');
+    return unavailable('too-many-waiting', 'too many concurrent authorizations: send the same request again');
   if (error instanceof StillExchangingError)
     return new Problem(
       'authorization-in-progress',
-      'the provider has not answered yet. The authorization continues: ask for a new link only if it is still missing after a minute',
+      'the provider has not responded yet. The authorization continues: ask for a new link only if it is still missing after a minute',
     );
   if (error instanceof TooManyReadsError) return unavailable('too-many-waiting', error.message);
   if (isGone(error)) return new Problem('not-found', 'not found');
@@ -120,7 +120,7 @@ function problemOfFailure(failure: ApplicationFailure | undefined): Problem {
   if (failure?.type !== INVALID_PAYOUT_REQUEST)
     return new Problem(
       'provider-unavailable',
-      failure?.message ?? 'the provider gave no usable answer in time',
+      failure?.message ?? 'the provider gave no usable response in time',
     );
   const fields = fieldErrors.safeParse(failure.details?.[0]);
   return fields.success ? invalidFields(fields.data) : new Problem('invalid-request', failure.message);

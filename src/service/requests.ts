@@ -24,13 +24,13 @@ const seenSends = z
     return digits === undefined ? value : Number(digits);
   }, z.int().min(0))
   .optional()
-  .describe('sends of the state that was read: the decision does not count after another send');
+  .describe('sends of the state that was read: the decision is not accepted after another send');
 
 const refusal = z.strictObject({
   note: text().optional(),
   lockRateId: text(128)
     .optional()
-    .describe('quote.lockRateId of the state that was read: the decision counts for no other quote'),
+    .describe('quote.lockRateId of the state that was read: the decision applies only to that quote'),
 });
 const approval = refusal.extend({
   tolerance: z
@@ -60,7 +60,7 @@ const resolution = z.discriminatedUnion('created', [
   }),
 ]);
 
-/** What a caller sends with each decision about a payout. */
+/** The bodies of the decisions about a payout. */
 export const decisionBodies = {
   approve: approval.optional(),
   refuse: refusal.optional(),
@@ -81,7 +81,7 @@ export const openingResolution = z.discriminatedUnion('created', [
     candidates: z
       .array(accountId())
       .optional()
-      .describe('candidates of the state that was read: the decision does not count if there are others'),
+      .describe('candidates of the state that was read: the decision is not accepted if there are others'),
   }),
 ]);
 

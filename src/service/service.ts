@@ -1,5 +1,5 @@
 /**
- * What a caller can do, behind HTTP, the desk and whatever else acts for a caller: every method requires the verb, the
+ * Everything that a caller can do, over HTTP and on the desk: every method requires the permission, the
  * application, the scope and the limits of the caller, and has a deadline. Requests are validated before. Throws `Problem`,
  * and errors that `problemOf` knows.
  */
@@ -97,7 +97,7 @@ export class Service {
   readonly authorizations: Authorizations | undefined;
   private readonly client: Client;
 
-  /** For calls that Temporal and a worker answer. */
+  /** For calls to Temporal and a worker. */
   readonly withTemporalDeadline = <T>(call: () => Promise<T>): Promise<T> =>
     this.client.withDeadline(Date.now() + TEMPORAL_TIMEOUT_MS, call);
 

@@ -42,7 +42,7 @@ export class Waits {
     }
   }
 
-  /** Ends every wait, so that its request is answered with the current state. */
+  /** Ends every wait: its request returns the current state. */
   close(): void {
     this.closing.abort();
   }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VERBS } from '../../src/config/callers.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
-import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, type HttpResponse, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { operationsOf } from '../support/operations.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
@@ -32,7 +32,11 @@ afterAll(async () => {
 
 const operations = () => operationsOf(world.client);
 const urlOf = (path: string) => `${service.url}${path.replaceAll(/\{\w+\}/g, 'USD')}`;
-const send = (method: 'GET' | 'POST', path: string, headers: Record<string, string>): Promise<HttpAnswer> =>
+const send = (
+  method: 'GET' | 'POST',
+  path: string,
+  headers: Record<string, string>,
+): Promise<HttpResponse> =>
   method === 'GET' ? get(urlOf(path), headers) : post(urlOf(path), '{"no":"field"}', headers);
 const ended = (partnerOrderId: string) =>
   eventually(async () => {

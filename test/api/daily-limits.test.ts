@@ -5,7 +5,7 @@ import { allowanceWorkflowId } from '../../src/contract/ids.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
-import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, type HttpResponse, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';
@@ -54,7 +54,7 @@ const body = (amount = '10.00', over: object = {}) =>
   });
 
 /** The servers take turns. */
-async function start(caller: Limited, sent: object): Promise<HttpAnswer> {
+async function start(caller: Limited, sent: object): Promise<HttpResponse> {
   callers += 1;
   const { url } = servers[callers % 2 === 0 ? 0 : 1];
   return post(`${url}/v1/payouts`, sent, as(caller));

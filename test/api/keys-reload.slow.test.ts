@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { standInClient } from '../../fuzz/temporal.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
-import { get, type HttpAnswer, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, type HttpResponse, startApiServer, type TestApiServer } from '../support/http.ts';
 
 let file: string;
 let server: TestApiServer;
@@ -28,7 +28,7 @@ afterAll(async () => {
   process.stderr.write = write;
 });
 
-const until = (headers: { authorization: string }, status: number): Promise<HttpAnswer> =>
+const until = (headers: { authorization: string }, status: number): Promise<HttpResponse> =>
   eventually(async () => {
     const answer = await get(at, headers);
     return answer.status === status ? answer : undefined;

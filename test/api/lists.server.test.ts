@@ -6,7 +6,7 @@ import { manyRows, rowsOf } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
-import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, type HttpResponse, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
@@ -64,7 +64,7 @@ async function startOf(partnerOrderId = ''): Promise<string> {
   return new Date(startTime.getTime() + 1).toISOString();
 }
 
-const page = (query: string, name = 'all'): Promise<HttpAnswer> => get(`${v1}/payouts?${query}`, as(name));
+const page = (query: string, name = 'all'): Promise<HttpResponse> => get(`${v1}/payouts?${query}`, as(name));
 
 async function listed(query: string, name = 'all'): Promise<PayoutPage> {
   const { status, body } = await page(query, name);

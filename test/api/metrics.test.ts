@@ -90,7 +90,7 @@ test('reports whether Temporal is reachable, also when it is not', async () => {
   await lost.close();
 });
 
-test('requires a key with the verb metrics', async () => {
+test('requires a key with the permission metrics', async () => {
   const at = `${service.url}/metrics`;
   expect((await get(at)).status).toBe(401);
   expect((await get(at, as('shop'))).status).toBe(403);

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { standInClient } from '../../fuzz/temporal.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, type HttpResponse, post, startApiServer, type TestApiServer } from '../support/http.ts';
 
 const SECRET = 'secret-of-the-provider';
 const HMAC = { PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256', PAYMENTS_NOTIFICATION_SECRETS: SECRET };
@@ -26,7 +26,7 @@ const from = (address: string) => ({ 'x-forwarded-for': address });
 const notify = (body: object, headers: Record<string, string> = {}) =>
   post(`${server.url}/v1/notifications/default`, body, headers);
 
-function signed(body: object): Promise<HttpAnswer> {
+function signed(body: object): Promise<HttpResponse> {
   const [id, seconds] = [randomUUID(), Math.floor(Date.now() / 1_000)];
   const content = `${id}.${seconds}.${JSON.stringify(body)}`;
   const signature = createHmac('sha256', SECRET).update(content).digest('base64');
@@ -39,7 +39,7 @@ const unknownOrder = (at: number) => ({ partner_order_id: `no-such-payout-${at}-
 const ORDER = { partner_order_id: 'payout-with-a-long-id-1' };
 
 /** Sends this many at the same time; returns how often each status was answered. */
-async function flood(count: number, send: (at: number) => Promise<HttpAnswer>) {
+async function flood(count: number, send: (at: number) => Promise<HttpResponse>) {
   const counts: Record<number, number> = {};
   for (const { status } of await Promise.all(Array.from({ length: count }, (_, at) => send(at))))
     counts[status] = (counts[status] ?? 0) + 1;
@@ -47,7 +47,7 @@ async function flood(count: number, send: (at: number) => Promise<HttpAnswer>) {
 }
 
 /** One signal per call: the time between two signals passes first. */
-async function signal(send: () => Promise<HttpAnswer> = () => notify(ORDER)): Promise<HttpAnswer> {
+async function signal(send: () => Promise<HttpResponse> = () => notify(ORDER)): Promise<HttpResponse> {
   await clock.advance(1_000);
   return send();
 }

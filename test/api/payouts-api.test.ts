@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
-import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, type HttpResponse, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';
@@ -37,7 +37,7 @@ const started = async (over: object = {}, scenario = 'slow final=1h') => {
   expect((await post(at, body, as('shop'))).status).toBe(202);
   return body.partnerOrderId;
 };
-const until = (partnerOrderId: string, text: string): Promise<HttpAnswer> =>
+const until = (partnerOrderId: string, text: string): Promise<HttpResponse> =>
   eventually(async () => {
     const answer = await get(`${at}/${partnerOrderId}`, as('reader'));
     return JSON.stringify(answer.body).includes(text) ? answer : undefined;

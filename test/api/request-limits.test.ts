@@ -11,7 +11,7 @@ import { RequestLimits } from '../../src/http/authentication.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, type HttpResponse, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 /** Unknown keys of one address: a burst, then one per 50 ms. */
@@ -55,7 +55,7 @@ async function start(callers: unknown, environment: Environment = {}): Promise<v
 }
 
 const read = (headers: Record<string, string>) => get(`${server.url}/v1/payouts/unknown`, headers);
-const statusesOf = async (count: number, send: () => Promise<HttpAnswer>) =>
+const statusesOf = async (count: number, send: () => Promise<HttpResponse>) =>
   Array.from(await Promise.all(Array.from({ length: count }, send)), ({ status }) => status).sort();
 const times = (count: number, status: number) => Array<number>(count).fill(status);
 const scrape = async () => String((await get(`${server.url}/metrics`, as('scraper'))).body);

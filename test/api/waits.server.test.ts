@@ -7,7 +7,7 @@ import { Drain } from '../../src/runtime/process.ts';
 import { rowsOf } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
-import { get, type HttpAnswer, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, type HttpResponse, startApiServer, type TestApiServer } from '../support/http.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
@@ -161,7 +161,7 @@ test('a key that is removed during a wait gets no answer', async () => {
     const { ref } = await openPayout();
     const at = `${own.url}/v1/payouts/${ref.partnerOrderId}`;
     const polls = longPolls();
-    const waiting: Promise<HttpAnswer> = get(`${at}?wait=60s`, as('first'));
+    const waiting: Promise<HttpResponse> = get(`${at}?wait=60s`, as('first'));
     await eventually(async () => polls.counts.open === 1 || undefined);
     keysFile([callerEntry('second')], file);
     await eventually(async () => (await get(at, as('first'))).status === 401 || undefined);

@@ -5,7 +5,7 @@ import { checkedBatch } from '../../src/client/checked-batch.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { filledIn } from '../../src/desk/context.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
-import { type DeskAnswer, DeskBrowser, startDesk, startFields, upload } from '../support/desk.ts';
+import { DeskBrowser, type DeskResponse, startDesk, startFields, upload } from '../support/desk.ts';
 import { encoded } from '../support/encodings.ts';
 import { eventually } from '../support/eventually.ts';
 import type { TestApiServer } from '../support/http.ts';
@@ -190,7 +190,7 @@ describe('a preview', () => {
 });
 
 /** The response to the upload. */
-async function sent(content: string | Buffer): Promise<DeskAnswer> {
+async function sent(content: string | Buffer): Promise<DeskResponse> {
   const browser = new DeskBrowser(server.url);
   await browser.signIn('key-of-desk');
   return upload(browser, server.url, content, 'payouts.csv');

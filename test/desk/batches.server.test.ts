@@ -114,7 +114,7 @@ describe('the upload of a batch', () => {
     await batches.result({ batchId });
     // The page loads itself again until the end.
     await page.getByText('All 3 rows have ended.').waitFor();
-    expect(await textOf(page.getByRole('main'))).toMatch(/Ended: Success\s+3/);
+    expect(await textOf(page.getByRole('main'))).toMatch(/Finished: Success\s+3/);
     for (const partnerOrderId of ids)
       expect((await stage.world.payouts.startDetails({ partnerOrderId })).startedBy).toBe('desk');
     await eventually(async () => {

@@ -112,7 +112,7 @@ describe('an approver', () => {
     const body = await awaitingApproval();
     const page = await stage.signedIn('shop');
     const card = await cardOf(page, body);
-    await card.getByText('another person approves it').waitFor();
+    await card.getByText('someone else has to approve it').waitFor();
     expect(await card.getByRole('button', { name: 'Approve' }).count()).toBe(0);
   });
 
@@ -195,7 +195,7 @@ describe('a person whom a proxy names', () => {
       }
       const story = ({ partnerOrderId }: PayoutRef) => `/desk/payout?partnerOrderId=${partnerOrderId}`;
       await page.goto(story(own));
-      await page.getByText('another person approves it').waitFor();
+      await page.getByText('someone else has to approve it').waitFor();
       await page.goto(story(other));
       await page.getByRole('button', { name: 'Approve' }).click();
       await page.getByRole('status').filter({ hasText: 'Approved' }).waitFor();

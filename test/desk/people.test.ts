@@ -1,7 +1,7 @@
 /** People whom a proxy signs in to the desk have the permissions of a caller, and are bound by its rules. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callerEntry, keysFile } from '../support/callers.ts';
-import { type DeskAnswer, DeskBrowser, startDesk, uploadBatch } from '../support/desk.ts';
+import { DeskBrowser, type DeskResponse, startDesk, uploadBatch } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
 import type { TestApiServer } from '../support/http.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const personAt = (user: string) => new DeskBrowser(server.url, { 'x-forwarded-user': user });
 
-async function approveAs(user: string, partnerOrderId: string): Promise<DeskAnswer> {
+async function approveAs(user: string, partnerOrderId: string): Promise<DeskResponse> {
   const browser = personAt(user);
   await browser.get(`/desk/payout?partnerOrderId=${partnerOrderId}`);
   return browser.post('/desk/payouts/approve', { app: 'default', partnerOrderId });

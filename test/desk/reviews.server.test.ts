@@ -52,9 +52,9 @@ describe('a reviewer', () => {
     });
     await card.getByRole('link', { name: 'Review the evidence' }).click();
     const text = await textOf(main(page));
-    expect(text).toMatch(/Creates sent\s+1/);
+    expect(text).toMatch(/Create calls sent\s+1/);
     expect(text).toContain('The payout cannot continue without a decision.');
-    await page.getByLabel('No. End the payout').check();
+    await page.getByLabel('No. Close this payout').check();
     await page.getByRole('button', { name: 'Resolve' }).click();
     await isResolved(page, ref);
     expect((await stage.world.payouts.result(ref)).reason?.code).toBe('RESOLVED_NOT_CREATED');
@@ -66,12 +66,12 @@ describe('a reviewer', () => {
     const ref = await lost();
     const page = await stage.signedIn();
     await page.goto(pathOf(ref));
-    await page.getByLabel('Yes, this order').check();
+    await page.getByLabel('Yes. Its order id is').check();
     await page.getByLabel('Order id').fill('PO-of-nobody');
     await page.getByRole('button', { name: 'Resolve' }).click();
     await page.getByRole('alert').waitFor();
     expect((await stage.world.payouts.state(ref)).phase).toBe('NEEDS_REVIEW');
-    await resolve(page, ref, 'No. Create the order again.');
+    await resolve(page, ref, 'No. Send the payment again.');
     await isResolved(page, ref);
     await stage.world.until(ref, ({ orderId }) => orderId !== undefined);
     // The lost one and the repeated one.
@@ -91,7 +91,7 @@ describe('a reviewer', () => {
     const { reviewedOrderIds = [] } = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const [orderId = ''] = reviewedOrderIds;
     const page = await stage.signedIn();
-    await resolve(page, ref, 'No. End the payout');
+    await resolve(page, ref, 'No. Close this payout');
     await page.getByRole('alert').filter({ hasText: orderId }).waitFor();
     await page.goto(pathOf(ref));
     await page.getByText(`none of these orders belongs to this payout: ${orderId}`).waitFor();
@@ -118,7 +118,7 @@ describe('a reviewer', () => {
       const page = await stage.signedIn();
       await page.goto(pathOf(ref));
       await page.getByLabel('I have checked that none').check();
-      await page.getByLabel('No. End the payout').check();
+      await page.getByLabel('No. Close this payout').check();
       await page.getByRole('button', { name: 'Resolve' }).click();
       await isResolved(page, ref);
     } finally {

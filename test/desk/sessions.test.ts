@@ -311,7 +311,7 @@ describe('permissions are those of the key', () => {
   });
 
   test.each([
-    ['no verb read', 'approver', PAGE, 'lacks the verb read'],
+    ['no permission read', 'approver', PAGE, 'lacks the permission read'],
     ['another application', 'other', `/desk/payout?partnerOrderId=${EXISTING}`, 'application'],
     ['another client', 'scoped', `/desk/payout?partnerOrderId=${EXISTING}`, 'clientId'],
   ])('%s', async (_what, name, path, why) => {
@@ -322,11 +322,11 @@ describe('permissions are those of the key', () => {
   });
 
   test.each(['approve', 'refuse', 'cancel', 'resolve', 'poll'])(
-    'the form %s needs its verb',
+    'the form %s needs its permission',
     async (verb) => {
       const browser = await signedIn(await desk(), 'reader');
       const { status, html } = await browser.post(`/desk/payouts/${verb}`, approve);
-      expect([status, html]).toEqual([403, expect.stringContaining(`lacks the verb ${verb}`)]);
+      expect([status, html]).toEqual([403, expect.stringContaining(`lacks the permission ${verb}`)]);
     },
   );
 });

@@ -19,7 +19,7 @@ export function startDesk(
   return startApiServer(client, { PAYOUTS_DESK: 'on', ...environment }, options);
 }
 
-export interface DeskAnswer {
+export interface DeskResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   html: string;
@@ -28,7 +28,7 @@ export interface DeskAnswer {
 /** Keeps cookies, and the token of the last page's forms. */
 export class DeskBrowser {
   readonly cookies = new Map<string, string>();
-  /** The `set-cookie` headers of the last answer. */
+  /** The `set-cookie` headers of the last response. */
   setCookies: string[] = [];
   formToken = '';
   private readonly url: string;
@@ -39,7 +39,7 @@ export class DeskBrowser {
     this.headers = headers;
   }
 
-  get(path: string, headers: Record<string, string> = {}): Promise<DeskAnswer> {
+  get(path: string, headers: Record<string, string> = {}): Promise<DeskResponse> {
     return this.send('GET', path, headers);
   }
 
@@ -48,13 +48,13 @@ export class DeskBrowser {
     path: string,
     fields: Record<string, string> = {},
     headers: Record<string, string> = {},
-  ): Promise<DeskAnswer> {
+  ): Promise<DeskResponse> {
     const form = new URLSearchParams({ formToken: this.formToken, ...fields });
     const type = { 'content-type': 'application/x-www-form-urlencoded', origin: this.url };
     return this.send('POST', path, { ...type, ...headers }, form.toString());
   }
 
-  async signIn(key: string): Promise<DeskAnswer> {
+  async signIn(key: string): Promise<DeskResponse> {
     await this.get('/desk/sign-in');
     return this.post('/desk/sign-in', { key });
   }
@@ -64,19 +64,19 @@ export class DeskBrowser {
     path: string,
     headers: Record<string, string>,
     body?: string | Uint8Array,
-  ): Promise<DeskAnswer> {
+  ): Promise<DeskResponse> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const answer = await request(this.url + path, {
+    const response = await request(this.url + path, {
       method,
       headers: { ...(cookie && { cookie }), ...this.headers, ...headers },
       ...(body !== undefined && { body }),
     });
-    this.setCookies = [answer.headers['set-cookie'] ?? []].flat();
+    this.setCookies = [response.headers['set-cookie'] ?? []].flat();
     for (const line of this.setCookies) this.keep(line);
-    const html = await answer.body.text();
+    const html = await response.body.text();
     const [, token] = /name="formToken" value="([^"]+)"/.exec(html) ?? [];
     this.formToken = token ?? this.formToken;
-    return { status: answer.statusCode, headers: answer.headers, html };
+    return { status: response.statusCode, headers: response.headers, html };
   }
 
   private keep(line: string): void {
@@ -91,7 +91,7 @@ export async function uploadBatch(
   browser: DeskBrowser,
   origin: string,
   rows: readonly object[],
-): Promise<{ preview: string; start(): Promise<DeskAnswer> }> {
+): Promise<{ preview: string; start(): Promise<DeskResponse> }> {
   const text = rows.map((row) => JSON.stringify(row)).join('\n');
   const { html } = await upload(browser, origin, text, 'payouts.ndjson');
   return { preview: html, start: () => browser.post('/desk/batches/start', startFields(html)) };
@@ -102,7 +102,7 @@ export async function upload(
   origin: string,
   file: string | Buffer,
   name: string,
-): Promise<DeskAnswer> {
+): Promise<DeskResponse> {
   await browser.get('/desk/batches');
   const form = new FormData();
   form.set('formToken', browser.formToken);

@@ -37,57 +37,58 @@ export async function startApiServer(
   return { url, close: () => server.close() };
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: unknown;
 }
 
-/** Sends the request again while Temporal does not respond in time, as the answer advises: a busy machine is no failure. */
+/** Sends the request again while Temporal does not respond in time, as the response advises: a busy machine is no failure. */
 export const post = (...request: Parameters<typeof postOnce>) => whileUnavailable(() => postOnce(...request));
 export const get = (...request: Parameters<typeof getOnce>) => whileUnavailable(() => getOnce(...request));
 
-/** For tests that expect such an answer. */
+/** For tests that expect such a response. */
 export async function postOnce(
   url: string,
   body: string | Buffer | object,
   headers: Record<string, string> = {},
-): Promise<HttpAnswer> {
-  const answer = await request(url, {
+): Promise<HttpResponse> {
+  const response = await request(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
   });
-  return { status: answer.statusCode, headers: answer.headers, body: await bodyOf(answer.body) };
+  return { status: response.statusCode, headers: response.headers, body: await bodyOf(response.body) };
 }
 
-export async function getOnce(url: string, headers: Record<string, string> = {}): Promise<HttpAnswer> {
-  const answer = await request(url, { headers });
-  return { status: answer.statusCode, headers: answer.headers, body: await bodyOf(answer.body) };
+export async function getOnce(url: string, headers: Record<string, string> = {}): Promise<HttpResponse> {
+  const response = await request(url, { headers });
+  return { status: response.statusCode, headers: response.headers, body: await bodyOf(response.body) };
 }
 
 const UNAVAILABLE = z.object({
   type: z.enum(['/problems/temporal-unavailable', '/problems/notification-not-delivered']),
 });
 
-async function whileUnavailable(send: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
+async function whileUnavailable(send: () => Promise<HttpResponse>): Promise<HttpResponse> {
   for (;;) {
-    const answer = await send();
-    if (answer.status !== 503 || !UNAVAILABLE.safeParse(answer.body).success) return answer;
+    const response = await send();
+    if (response.status !== 503 || !UNAVAILABLE.safeParse(response.body).success) return response;
   }
 }
 
 /** As a sender does it. Returns the 202. */
-export async function accepted(url: string, body: object): Promise<HttpAnswer> {
-  const answer = await post(url, body);
-  if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-  return answer;
+export async function accepted(url: string, body: object): Promise<HttpResponse> {
+  const response = await post(url, body);
+  if (response.status !== 202)
+    throw new Error(`responded ${response.status}: ${JSON.stringify(response.body)}`);
+  return response;
 }
 
 /** A link for one authorization, at `api` wherever the redirect URI points. */
 export async function newLink(api: string, headers: Record<string, string> = {}): Promise<string> {
   const { status, body } = await post(`${api}/v1/authorizations`, {}, headers);
-  if (status !== 201) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+  if (status !== 201) throw new Error(`responded ${status}: ${JSON.stringify(body)}`);
   const { pathname, search } = new URL(z.object({ url: z.url() }).parse(body).url);
   return `${api}${pathname}${search}`;
 }

@@ -49,7 +49,7 @@ const accounts = z.strictObject({
   unread: z
     .array(z.strictObject({ currency: z.string().exactOptional(), accountType: z.string().exactOptional() }))
     .exactOptional()
-    .describe("Rows of the provider's answer that could not be read"),
+    .describe("Rows of the provider's response that could not be read"),
 });
 
 const balance = z.strictObject({ balance: balanceSchema.exactOptional(), accountIds: z.array(z.string()) });
@@ -66,7 +66,7 @@ const started = z.strictObject({
 });
 
 const readQuery = z.strictObject({ app: appName.default('default'), openId: text(128).optional() });
-const NO_ANSWER = { 502: 'the provider gave no usable answer' };
+const NO_RESPONSE = { 502: 'the provider gave no usable response' };
 const REQUEST = '/v1/receiving-accounts/:requestId';
 const params = openingId.pick({ requestId: true });
 
@@ -77,7 +77,7 @@ export function accountRoutes(api: Api, service: Service): void {
       summary: 'Quote a payout. Creates nothing',
       body: payoutRequestSchema,
       responses: { 200: { description: 'The quote', schema: quoted } },
-      problems: NO_ANSWER,
+      problems: NO_RESPONSE,
     },
     handler: (request) => service.quote(admittedCaller(request), request.body),
   });
@@ -88,7 +88,7 @@ export function accountRoutes(api: Api, service: Service): void {
       summary: 'List the accounts of a client',
       querystring: readQuery.extend({ clientId: identifier() }),
       responses: { 200: { description: 'The accounts and their balances', schema: accounts } },
-      problems: { 404: 'no such client', ...NO_ANSWER },
+      problems: { 404: 'no such client', ...NO_RESPONSE },
     },
     handler: (request) => service.accounts(admittedCaller(request), request.query),
   });
@@ -100,7 +100,7 @@ export function accountRoutes(api: Api, service: Service): void {
       params: z.strictObject({ payerId: payer(), currency: currency() }),
       querystring: readQuery,
       responses: { 200: { description: 'The balance', schema: balance } },
-      problems: NO_ANSWER,
+      problems: NO_RESPONSE,
     },
     handler: (request) =>
       service.receivingBalance(admittedCaller(request), { ...request.params, ...request.query }),
@@ -113,7 +113,7 @@ export function accountRoutes(api: Api, service: Service): void {
       params: z.strictObject({ accountId: accountId() }),
       querystring: readQuery,
       responses: { 200: { description: 'The record', schema: detail } },
-      problems: { 404: 'the provider has no such account', ...NO_ANSWER },
+      problems: { 404: 'the provider has no such account', ...NO_RESPONSE },
     },
     handler: (request) =>
       service.receivingDetail(admittedCaller(request), { ...request.params, ...request.query }),

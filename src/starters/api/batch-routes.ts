@@ -74,7 +74,7 @@ export function batchRoutes(api: Api, service: Service): void {
       querystring: appQuery,
       body: noBody,
       responses: { 202: { description: 'The batch stops; its state', schema: stateBody } },
-      problems: { 404: 'no such batch', 409: 'the batch has ended' },
+      problems: { 404: 'no such batch', 409: 'the batch has finished' },
     },
     handler: async (request) => {
       const id = { ...request.params, ...request.query };

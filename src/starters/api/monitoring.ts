@@ -191,7 +191,7 @@ const METRICS = {
   responses: { 200: { description: 'text format', type: 'text/plain' } },
   problems: {
     401: 'the key is missing, unknown or expired',
-    403: 'the key lacks the verb',
+    403: 'the key lacks the permission',
     429: 'too many unknown keys from this address',
   },
 };
@@ -211,7 +211,7 @@ export function healthRoutes(server: FastifyInstance, drain: Drain, isReachable:
   });
 }
 
-/** Requires a key with the verb `metrics`, because the same address is open to the provider. */
+/** Requires a key with the permission `metrics`, because the same address is open to the provider. */
 export function metricsRoute(
   server: FastifyInstance,
   callers: ReloadedCallers,

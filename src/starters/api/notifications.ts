@@ -37,7 +37,7 @@ interface NotificationParts {
   callers: Pick<Callers, 'keys'>;
 }
 
-/** What the route remembers of earlier notifications. */
+/** Counts of earlier notifications. */
 interface Counters {
   unmatched: FloodGate;
   senders: TokenBuckets;
@@ -168,7 +168,7 @@ function parse(rawBody: Buffer, fields: NotificationFields) {
   }
 }
 
-/** Of all applications that no key names: the sender chooses the path. */
+/** Stands for all applications that no key names: the sender chooses the path. */
 const OTHER = 'other';
 
 /**

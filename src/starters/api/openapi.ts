@@ -91,7 +91,7 @@ export async function documentRoutes(server: FastifyInstance): Promise<void> {
 
 export interface DocumentedOperation {
   operationId: string;
-  /** Names the verb that the key must have. */
+  /** Names the permission that the key must have. */
   description?: string;
   security?: object[];
   requestBody?: { required: boolean };
@@ -142,7 +142,7 @@ function documentedEvent(type: EventType) {
       content: { 'application/json': { schema: withoutDialect(eventSchema(type), 'output', type) } },
     },
     responses: {
-      '2XX': { description: 'The event is delivered. Any other answer repeats it for up to three days.' },
+      '2XX': { description: 'The event is delivered. Any other response repeats it for up to three days.' },
       410: { description: 'The endpoint is gone: it gets no further events until an operator enables it.' },
     },
   };
@@ -176,7 +176,7 @@ function commonProblems(method: string): Record<number, string> {
   };
 }
 
-/** What the plugin needs to know of a route. */
+/** The route, as the plugin expects it. */
 function documented(schema: FastifySchema, url: string, route: RouteOptions) {
   const { summary, params, querystring, body, fileQuery, responses = {} } = schema;
   if (summary === undefined) return { hide: true };
@@ -188,7 +188,7 @@ function documented(schema: FastifySchema, url: string, route: RouteOptions) {
     summary,
     operationId: operationId(method, url),
     ...(verb !== undefined && {
-      description: `Requires a key with the verb \`${verb}\`.`,
+      description: `Requires a key with the permission \`${verb}\`.`,
       security: [{ bearer: [] }],
     }),
     params: withoutDialect(zodOr(params, pathOf(url)), 'input'),

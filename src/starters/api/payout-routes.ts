@@ -81,6 +81,6 @@ const SUMMARIES: Record<DecisionVerb, string> = {
   refuse: 'Refuse a payout that awaits approval. It ends without an order',
   cancel: 'Cancel a payout. Not accepted after the create call has begun',
   resolve: 'Decide whether the order of a payout in review exists',
-  acknowledge: 'Acknowledge the flags of a payout that has ended: they leave the lists',
+  acknowledge: 'Acknowledge the flags of a finished payout: they leave the lists',
   poll: 'Poll the provider now',
 };

@@ -236,8 +236,8 @@ const KEEP_MS = 120_000;
 const PAUSE_MS = 5_000;
 
 /**
- * Notifications that match no payout yet: a notification may arrive before the answer to the create, and Temporal's
- * visibility lags. Keeps them in bounded memory for two minutes and looks them up again. Dropping one, also by a
+ * Notifications that match no payout yet: a notification may arrive before the response to the create call, and Temporal's
+ * visibility lags. Keeps them in bounded memory for two minutes and looks them up again. Dropping one, even by a
  * restart, is safe, because every payout polls.
  */
 export class UnmatchedNotifications<T> {

@@ -26,7 +26,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** `canSend`: the page sends requests with a key that a person enters. It keeps no key. */
+/** `canSend`: the page sends requests with a key that the reader enters. It keeps no key. */
 export function referenceRoutes(server: FastifyInstance, canSend: boolean): void {
   // Anyone may ask, so each is made once.
   let document: OpenApiDocument | undefined;

@@ -1,4 +1,4 @@
-/** What the operations of the API have in common: who may send them, how they are validated, and how they are documented. */
+/** Authorizes, validates and documents the operations of the API. */
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -30,7 +30,7 @@ export interface Response {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the key of the caller must allow. */
+    /** The permission that the caller needs. */
     verb?: Verb;
     /** Has the parameter `wait`. */
     waits?: boolean;
@@ -62,7 +62,7 @@ export const wait = z
   .regex(/^([0-9]|[1-5][0-9]|60)s$/, 'must be a number of seconds from 0s to 60s')
   .transform((text) => Number.parseInt(text, 10) * 1_000)
   .optional()
-  .describe('answers at the end, or after this time with the current state: 0s to 60s');
+  .describe('waits for the end, or for this time, and returns the current state: 0s to 60s');
 
 /** Documents the read of a workflow. `name`: such as `payout`. */
 export function snapshot(name: string, state: z.ZodType, result: z.ZodType) {

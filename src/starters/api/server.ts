@@ -44,7 +44,7 @@ const MAX_CONNECTIONS = 5_000;
 
 export interface ApiServerOptions {
   drain?: Drain | undefined;
-  /** Of rate limits, deadlines and cached reads. Default: that of the process. */
+  /** The clock of rate limits, deadlines and cached reads. Default: that of the process. */
   clock?: Clock;
   /** The time for a complete request, so that slow clients do not hold connections. Default 10,000. */
   requestTimeoutMs?: number;
