@@ -4,6 +4,7 @@
  */
 import type { Client } from '@temporalio/client';
 import { followUpResultOf } from '../client/acknowledgements.ts';
+import type { Caller } from '../config/callers.ts';
 import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp } from '../contract/ids.ts';
 import type { ListedPayout } from '../contract/lists.ts';
 import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
@@ -24,7 +25,6 @@ import {
   link,
   payoutLink,
 } from './html.ts';
-import type { Visit } from './identity.ts';
 
 /** Requests, tokens and endpoints on the first page. */
 const MAX_OTHERS = 20;
@@ -40,24 +40,24 @@ interface Item {
 
 export async function attentionSection(
   desk: Desk,
-  visit: Visit,
+  caller: Caller,
   cursor: string | undefined,
 ): Promise<{ content: Html; nextCursor?: string | undefined }> {
   const { payouts, withTemporalDeadline } = desk.service;
-  const apps = applicationsWithin(visit.caller);
+  const apps = applicationsWithin(caller);
   const page = await withTemporalDeadline(() =>
-    payouts.listPage({ attention: true, ...(apps && { apps }) }, { limit: PAYOUTS_PER_PAGE, cursor }),
+    payouts.listPage({ attention: true, apps }, { limit: PAYOUTS_PER_PAGE, cursor }),
   );
   const isFirst = cursor === undefined;
   const [flagged, others, stopped] = await Promise.all([
     Promise.all(
-      page.payouts.map((one) => readable(visit.caller, () => payoutItem(desk, visit, one), payoutName(one))),
+      page.payouts.map((one) => readable(caller, () => payoutItem(desk, caller, one), payoutName(one))),
     ),
-    isFirst ? otherItems(desk, visit) : [],
-    isFirst && !isScoped(visit.caller) ? workflowItems(desk, apps) : [],
+    isFirst ? otherItems(desk, caller, apps) : [],
+    isFirst && !isScoped(caller) ? workflowItems(desk, apps) : [],
   ]);
-  const items = [...stopped, ...flagged, ...others].filter((one) => one !== undefined);
   // A scope may leave nothing of a page.
+  const items = [...stopped, ...flagged, ...others].filter((one) => one !== undefined);
   return { content: listOf(items), nextCursor: page.nextCursor };
 }
 
@@ -83,100 +83,71 @@ function payoutName({ phase, partnerOrderId }: ListedPayout): string {
 
 async function payoutItem(
   { client, service }: Desk,
-  visit: Visit,
+  caller: Caller,
   one: ListedPayout,
 ): Promise<Item | undefined> {
   const { app, partnerOrderId } = one;
   const id = { app, partnerOrderId };
   const shown = { name: partnerOrderId, href: payoutLink(id) };
   if (one.phase === 'FOLLOW_UP') {
-    if (isScoped(visit.caller)) await service.payoutStart(visit.caller, id);
+    if (isScoped(caller)) await service.payoutStart(caller, id);
     const found = await service.withTemporalDeadline(() => followUpResultOf(client, id));
     if (!found) return undefined;
     return { kind: 'followUp', what: 'After the end of payout', ...shown, reasons: followUpReasons(found) };
   }
-  const { state } = await service.payout(visit.caller, id);
+  const { state } = await service.payout(caller, id);
   const { sentence, needsAttention, reasons } = state;
   // The list may lag.
   if (!needsAttention) return undefined;
   return { kind: 'payout', what: 'Payout', ...shown, sentence, reasons };
 }
 
-async function otherItems(desk: Desk, visit: Visit): Promise<(Item | string | undefined)[]> {
-  const apps = applicationsWithin(visit.caller);
-  const query = [
-    `WorkflowType IN (${quoteIds(Object.keys(OTHERS))}) AND PayoutNeedsAttention = true`,
-    "ExecutionStatus = 'Running'",
-    ...(apps ? [`PayoutApp IN (${quoteIds(apps)})`] : []),
-  ].join(' AND ');
+type ReadItem = (desk: Desk, caller: Caller, run: ListedRun) => Promise<Item>;
+
+/** By workflow type. */
+const OTHERS: Readonly<Record<string, ReadItem>> = {
+  openReceivingAccount: openingItem,
+  tokenRenewal: tokenItem,
+  eventDelivery: endpointItem,
+};
+
+/** A key that is limited to clients, payers or users sees no tokens and no endpoints, which concern others too. */
+async function otherItems(
+  desk: Desk,
+  caller: Caller,
+  apps: readonly string[] | undefined,
+): Promise<(Item | string | undefined)[]> {
+  const types = isScoped(caller) ? ['openReceivingAccount'] : Object.keys(OTHERS);
+  const within = apps ? ` AND PayoutApp IN (${quoteIds(apps)})` : '';
+  const query = `WorkflowType IN (${quoteIds(types)}) AND PayoutNeedsAttention = true AND ExecutionStatus = 'Running'${within}`;
   const { runs } = await desk.service.withTemporalDeadline(() => listRunPage(desk.client, query, MAX_OTHERS));
   return Promise.all(
-    runs.map((run) => {
-      const { read, nameOf } = OTHERS[run.type] ?? UNKNOWN;
-      return readable(visit.caller, () => read(desk, visit, run), nameOf(run));
-    }),
+    runs.map((run) => readable(caller, async () => OTHERS[run.type]?.(desk, caller, run), run.workflowId)),
   );
 }
 
-async function openingItem({ service }: Desk, visit: Visit, run: ListedRun): Promise<Item | undefined> {
+async function openingItem({ service }: Desk, caller: Caller, run: ListedRun): Promise<Item> {
   const id = { app: String(run.attribute('PayoutApp')), requestId: ownIdOf(run.workflowId) };
-  const { state } = await service.receivingAccount(visit.caller, id);
-  const { sentence, reasons } = state;
+  const { sentence, reasons } = (await service.receivingAccount(caller, id)).state;
   const shown = { name: id.requestId, href: link('/desk/receiving-account', id) };
   return { kind: 'opening', what: 'Receiving account request', ...shown, sentence, reasons };
 }
 
-/** Tokens belong to users: a key that is limited to some does not see them. */
-async function tokenItem({ client, service }: Desk, visit: Visit, run: ListedRun): Promise<Item | undefined> {
-  if (isScoped(visit.caller)) return undefined;
+async function tokenItem({ client, service }: Desk, _caller: Caller, run: ListedRun): Promise<Item> {
   const handle = client.workflow.getHandle<WorkflowSignatures['tokenRenewal']>(run.workflowId);
   const state = await service.withTemporalDeadline(() => handle.query(tokenStateQuery));
-  const name = `of ${state.openId === undefined ? `application ${state.app}` : `user ${state.openId}`}`;
-  return {
-    kind: 'token',
-    what: `${label(state.kind)} token`,
-    name,
-    sentence: state.sentence,
-    reasons: state.reasons,
-  };
+  const { kind, app, openId, sentence, reasons } = state;
+  const name = `of ${openId === undefined ? `application ${app}` : `user ${openId}`}`;
+  return { kind: 'token', what: `${label(kind)} token`, name, sentence, reasons };
 }
 
-/** Endpoints belong to applications: their events are about every client. */
-async function endpointItem(
-  { client, service }: Desk,
-  visit: Visit,
-  run: ListedRun,
-): Promise<Item | undefined> {
-  if (isScoped(visit.caller)) return undefined;
+async function endpointItem({ client, service }: Desk, _caller: Caller, run: ListedRun): Promise<Item> {
   const handle = client.workflow.getHandle<WorkflowSignatures['eventDelivery']>(run.workflowId);
-  const { app, endpoint, sentence, waiting, reasons } = await service.withTemporalDeadline(() =>
-    handle.query(endpointStateQuery),
-  );
-  return {
-    kind: 'endpoint',
-    what: 'Endpoint',
-    name: `${endpoint} of application ${app}`,
-    reasons,
-    sentence: `${sentence} ${waiting} ${waiting === 1 ? 'event waits' : 'events wait'}.`,
-  };
+  const state = await service.withTemporalDeadline(() => handle.query(endpointStateQuery));
+  const { app, endpoint, waiting, reasons } = state;
+  const sentence = `${state.sentence} ${waiting} ${waiting === 1 ? 'event waits' : 'events wait'}.`;
+  return { kind: 'endpoint', what: 'Endpoint', name: `${endpoint} of application ${app}`, sentence, reasons };
 }
-
-interface Other {
-  read(desk: Desk, visit: Visit, run: ListedRun): Promise<Item | undefined>;
-  /** If it cannot be read now. */
-  nameOf(run: ListedRun): string;
-}
-
-/** By workflow type. */
-const OTHERS: Readonly<Record<string, Other>> = {
-  openReceivingAccount: {
-    read: openingItem,
-    nameOf: ({ workflowId }) => `receiving account request ${ownIdOf(workflowId)}`,
-  },
-  tokenRenewal: { read: tokenItem, nameOf: () => 'a token' },
-  eventDelivery: { read: endpointItem, nameOf: ({ workflowId }) => `endpoint ${ownIdOf(workflowId)}` },
-};
-const UNKNOWN: Other = { read: async () => undefined, nameOf: ({ workflowId }) => workflowId };
 
 /** A workflow that belongs to no application is shown to everybody, as it may concern every payout. */
 async function workflowItems(

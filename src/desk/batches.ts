@@ -154,7 +154,7 @@ function uploadRoutes(scope: FastifyInstance, desk: Desk): void {
     const hooks = formHooks(uploading, desk, '/batches/preview', 'batch');
     uploading.post('/batches/preview', {
       ...hooks,
-      preHandler: [readUpload, ...hooks.preHandler],
+      preHandler: [readUpload, hooks.preHandler],
       handler: async (request, reply) => {
         const visit = await pageVisit(desk, request);
         requireVerb(visit.caller, 'read');

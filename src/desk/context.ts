@@ -1,5 +1,4 @@
 /** Serves the desk's pages and forms, and reads the fields of forms. */
-import formbody from '@fastify/formbody';
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
@@ -90,7 +89,7 @@ export function formHooks(scope: FastifyInstance, desk: Desk, path: string, verb
       requireOwnOrigin(request);
       if (verb) requireVerb(caller, verb);
     },
-    preHandler: [requireSingleFields, scope.csrfProtection],
+    preHandler: scope.csrfProtection,
     onSend: desk.audit.recorder({ method: 'POST', path: `/desk${path}`, ...(verb && { verb }) }),
   };
 }
@@ -119,15 +118,21 @@ export type Fields = Readonly<Record<string, string>>;
 
 const MAX_FORM_BYTES = 16 * 1024;
 
-export async function acceptForms(scope: FastifyInstance): Promise<void> {
+export function acceptForms(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
-  await scope.register(formbody, { bodyLimit: MAX_FORM_BYTES });
-}
-
-/** Throws a 400 for a repeated field, which a program between us may read differently. */
-async function requireSingleFields({ body }: FastifyRequest): Promise<void> {
-  if (Object.values(body ?? {}).some((value) => typeof value !== 'string'))
-    throw new Problem('ambiguous-request', 'a field of the form is repeated');
+  const options = { parseAs: 'string', bodyLimit: MAX_FORM_BYTES } as const;
+  scope.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    options,
+    async (_request: unknown, body: unknown) => {
+      const fields = [...new URLSearchParams(String(body))];
+      const byName = Object.fromEntries(fields);
+      // A program between the browser and this server may read a repeated field differently.
+      if (Object.keys(byName).length < fields.length)
+        throw new Problem('ambiguous-request', 'a field of the form is repeated');
+      return byName;
+    },
+  );
 }
 
 /** The fields that a form or a query has filled in, of those that it may have. */

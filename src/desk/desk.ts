@@ -39,7 +39,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
   };
   const plugin = async (scope: FastifyInstance) => {
     await protectPages(scope);
-    await acceptForms(scope);
+    acceptForms(scope);
     await identity.serve(scope);
     scope.setErrorHandler((error, request, reply) =>
       sendProblem(request, reply, toProblem(ofForm(error), request), identity),

@@ -43,7 +43,7 @@ export function inboxRoutes(scope: FastifyInstance, desk: Desk): void {
     const [approvals, reviews, attention] = await Promise.all([
       openPayouts(desk, caller, 'AWAITING_APPROVAL', cursors.approvals),
       openPayouts(desk, caller, 'NEEDS_REVIEW', cursors.reviews),
-      attentionSection(desk, visit, cursors.attention),
+      attentionSection(desk, caller, cursors.attention),
     ]);
     const nowMs = desk.runtime.clock.wallMs();
     return {
