@@ -38,11 +38,19 @@ interface Item {
   reasons: readonly CodedMessage[];
 }
 
-export async function attentionSection(
+/** The cards of a section of the inbox. */
+export interface CardPage {
+  shown: readonly Html[];
+  /** The names of what cannot be read now, such as payouts without a worker. */
+  unread: readonly unknown[];
+  nextCursor?: string | undefined;
+}
+
+export async function attentionCards(
   desk: Desk,
   caller: Caller,
   cursor: string | undefined,
-): Promise<{ content: Html; nextCursor?: string | undefined }> {
+): Promise<CardPage> {
   const { payouts, withTemporalDeadline } = desk.service;
   const apps = applicationsWithin(caller);
   const page = await withTemporalDeadline(() =>
@@ -58,23 +66,16 @@ export async function attentionSection(
   ]);
   // A scope may leave nothing of a page.
   const items = [...stopped, ...flagged, ...others].filter((one) => one !== undefined);
-  return { content: listOf(items), nextCursor: page.nextCursor };
-}
-
-/** A name stands for an item that cannot be read now. */
-function listOf(items: readonly (Item | string)[]): Html {
-  const shown = items.filter((one) => typeof one !== 'string');
-  const unread = items.filter((one) => typeof one === 'string');
-  if (items.length === 0) return html`<p class="faint">Nothing needs attention.</p>`;
-  return html`<ul class="cards">${shown.map(card)}</ul>${
-    unread.length > 0 &&
-    html`<p class="warning">These could not be read now, because Temporal or a worker does not respond: ${unread.join(', ')}</p>`
-  }`;
+  return {
+    shown: items.filter((one) => typeof one !== 'string').map(card),
+    unread: items.filter((one) => typeof one === 'string'),
+    nextCursor: page.nextCursor,
+  };
 }
 
 function card({ kind, what, name, href, sentence, reasons }: Item): Html {
-  return html`<li class="card"><h3>${what} ${href === undefined ? name : html`<a href="${href}">${name}</a>`}</h3>
-${sentence !== undefined && html`<p>${sentence}</p>`}${attentionReasons(kind, reasons)}</li>`;
+  return html`<h3>${what} ${href === undefined ? name : html`<a href="${href}">${name}</a>`}</h3>
+${sentence !== undefined && html`<p>${sentence}</p>`}${attentionReasons(kind, reasons)}`;
 }
 
 function payoutName({ phase, partnerOrderId }: ListedPayout): string {

@@ -55,7 +55,6 @@ export function getPage(
   handler: Handler<unknown, Page | FastifyReply>,
 ): void {
   scope.get(path, {
-    exposeHeadRoute: false,
     onRequest: async (request, reply) => requireVerb(desk.identity.admit(request, reply).caller, 'read'),
     onSend: desk.audit.recorder({ method: 'GET', path: `/desk${path}`, verb: 'read' }),
     handler: async (request, reply) => {

@@ -9,7 +9,7 @@ import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
 import { applicationsWithin, may } from '../service/permissions.ts';
 import { type PayoutId, valid } from '../service/requests.ts';
 import type { Service } from '../service/service.ts';
-import { attentionSection } from './attention.ts';
+import { attentionCards, type CardPage } from './attention.ts';
 import {
   type Desk,
   filledIn,
@@ -40,30 +40,36 @@ export function inboxRoutes(scope: FastifyInstance, desk: Desk): void {
   getPage(scope, desk, '/', async (visit, query) => {
     const cursors = filledIn(query, 'approvals', 'reviews', 'attention');
     const { caller } = visit;
+    const nowMs = desk.runtime.clock.wallMs();
     const [approvals, reviews, attention] = await Promise.all([
       openPayouts(desk, caller, 'AWAITING_APPROVAL', cursors.approvals),
       openPayouts(desk, caller, 'NEEDS_REVIEW', cursors.reviews),
-      attentionSection(desk, caller, cursors.attention),
+      attentionCards(desk, caller, cursors.attention),
     ]);
-    const nowMs = desk.runtime.clock.wallMs();
+    const awaiting = {
+      ...approvals,
+      shown: approvals.shown.map((one) => approvalCard(visit, one, nowMs)),
+    };
+    const reviewed = { ...reviews, shown: reviews.shown.map(reviewCard) };
     return {
       title: 'Inbox',
       section: 'Inbox',
-      content: html`<section aria-labelledby="approvals"><h2 id="approvals">Awaiting approval</h2>
-${cards(approvals.payouts, 'No payout awaits approval.', (one) => approvalCard(visit, one, nowMs))}
-${unread(approvals.unread)}${more('approvals', approvals.nextCursor)}</section>
-<section aria-labelledby="reviews"><h2 id="reviews">Reviews</h2>
-${cards(reviews.payouts, 'No payout is in review.', reviewCard)}
-${unread(reviews.unread)}${more('reviews', reviews.nextCursor)}</section>
-<section aria-labelledby="attention"><h2 id="attention">Needs attention</h2>${attention.content}
-${more('attention', attention.nextCursor)}</section>${pauseForms(visit)}`,
+      content: html`${section('approvals', 'Awaiting approval', 'No payout awaits approval.', awaiting)}
+${section('reviews', 'Reviews', 'No payout is in review.', reviewed)}
+${section('attention', 'Needs attention', 'Nothing needs attention.', attention)}${pauseForms(visit)}`,
     };
   });
 }
 
-function cards(payouts: readonly ReadPayout[], none: string, card: (one: ReadPayout) => Html): Html {
-  if (payouts.length === 0) return html`<p class="faint">${none}</p>`;
-  return html`<ul class="cards">${payouts.map((one) => html`<li class="card">${card(one)}</li>`)}</ul>`;
+function section(id: string, title: string, none: string, { shown, unread, nextCursor }: CardPage): Html {
+  return html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
+${shown.length + unread.length === 0 && html`<p class="faint">${none}</p>`}
+${shown.length > 0 && html`<ul class="cards">${shown.map((card) => html`<li class="card">${card}</li>`)}</ul>`}
+${
+  unread.length > 0 &&
+  html`<p class="warning">These could not be read now, because Temporal or a worker does not respond:</p><ul>${unread.map((one) => html`<li>${one}</li>`)}</ul>`
+}
+${nextCursor !== undefined && html`<p><a href="${link('/desk', { [id]: nextCursor })}#${id}">Show more</a></p>`}</section>`;
 }
 
 function approvalCard(visit: Visit, payout: ReadPayout, nowMs: number): Html {
@@ -98,17 +104,6 @@ function reviewCard({ request, state, ...id }: ReadPayout): Html {
 <p><a class="button" href="${payoutLink(id)}#review">Review the evidence <span class="visually-hidden">of ${id.partnerOrderId}</span></a></p>`;
 }
 
-function unread(payouts: readonly PayoutId[]): Html | undefined {
-  if (payouts.length === 0) return undefined;
-  const links = payouts.map((id) => html`<li><a href="${payoutLink(id)}">${id.partnerOrderId}</a></li>`);
-  return html`<p class="warning">These could not be read now, because Temporal or a worker does not respond:</p><ul>${links}</ul>`;
-}
-
-function more(section: string, cursor: string | undefined): Html | undefined {
-  if (cursor === undefined) return undefined;
-  return html`<p><a href="${link('/desk', { [section]: cursor })}#${section}">Show more</a></p>`;
-}
-
 /** For each application that is not paused. Undefined if there is none, or the person may not pause. */
 function pauseForms({ caller, formToken, pauses = [] }: Visit): Html | undefined {
   const running = pauses.filter(({ paused }) => !paused);
@@ -139,13 +134,6 @@ interface ReadPayout extends PayoutId, PayoutStart {
   state: PayoutState;
 }
 
-interface ReadPage {
-  payouts: ReadPayout[];
-  /** Payouts that could not be read now, such as those without a worker. */
-  unread: PayoutId[];
-  nextCursor?: string | undefined;
-}
-
 /**
  * A page of the open payouts in `phase`. Visibility lags, and does not know whose a payout is, so each is read: payouts
  * outside the scope of the caller, or no longer in the phase, are left out.
@@ -155,7 +143,7 @@ async function openPayouts(
   caller: Caller,
   phase: 'AWAITING_APPROVAL' | 'NEEDS_REVIEW',
   cursor: string | undefined,
-): Promise<ReadPage> {
+) {
   const { payouts, withTemporalDeadline } = service;
   const { payouts: listed, nextCursor } = await withTemporalDeadline(() =>
     payouts.listPage({ phase, apps: applicationsWithin(caller) }, { limit: PAYOUTS_PER_PAGE, cursor }),
@@ -170,8 +158,10 @@ async function openPayouts(
   );
   const known = read.filter((one) => one !== undefined);
   return {
-    payouts: known.filter((one) => 'state' in one).filter(({ state }) => state.phase === phase),
-    unread: known.filter((one) => !('state' in one)),
+    shown: known.filter((one) => 'state' in one).filter(({ state }) => state.phase === phase),
+    unread: known
+      .filter((one) => !('state' in one))
+      .map((id) => html`<a href="${payoutLink(id)}">${id.partnerOrderId}</a>`),
     nextCursor,
   };
 }

@@ -8,7 +8,7 @@ import { sendPage } from './layout.ts';
 
 export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
   const { identity, audit } = desk;
-  scope.get('/sign-in', { exposeHeadRoute: false }, async (request, reply) => {
+  scope.get('/sign-in', async (request, reply) => {
     const next = nextOf(request.query);
     if (!identity.takesKeys) return reply.redirect(next, 303);
     // The cookie of the session does not arrive with a link from another site, but with this one.

@@ -78,16 +78,12 @@ async function storyOf(desk: Desk, visit: Visit, id: PayoutId): Promise<Story> {
 
 function formsOf(visit: Visit, story: Story): { title: string; content: Html } | undefined {
   const { phase } = story.state;
-  if (phase === 'DONE') return undefined;
+  const others = otherForms(visit, story);
   if (phase === 'AWAITING_APPROVAL')
-    return {
-      title: 'Decide',
-      content: html`${approvalForm(visit, story, 'story')}${otherForms(visit, story)}`,
-    };
+    return { title: 'Decide', content: html`${approvalForm(visit, story, 'story')}${others}` };
   if (phase === 'NEEDS_REVIEW' && may(visit.caller, 'resolve'))
-    return { title: 'Review', content: html`${reviewForm(visit, story)}${otherForms(visit, story)}` };
-  const content = otherForms(visit, story);
-  return content && { title: 'Actions', content };
+    return { title: 'Review', content: html`${reviewForm(visit, story)}${others}` };
+  return others && { title: 'Actions', content: others };
 }
 
 function overview(visit: Visit, story: Story, desk: Desk): Html {
@@ -191,12 +187,10 @@ function amounts({ state }: Story): Html {
     table({
       caption: 'Debits',
       head: ['Account', 'Type', 'Amount', 'Fee', 'Without the fee'],
-      rows: debits.map((debit) => [
-        debit.accountId,
-        debit.accountType,
-        money(debit.pay),
-        money(debit.fee),
-        money(debit.actual),
+      rows: debits.map(({ accountId, accountType, pay, fee, actual }) => [
+        accountId,
+        accountType,
+        ...[pay, fee, actual].map(money),
       ]),
     })
   }`;

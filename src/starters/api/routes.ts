@@ -4,11 +4,11 @@ import type {
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
+  FastifyTypeProvider,
   RawReplyDefaultExpression,
   RawRequestDefaultExpression,
   RawServerDefault,
 } from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { BatchFile } from '../../batch-file/batch-file.ts';
 import type { Caller, Verb } from '../../config/callers.ts';
@@ -42,6 +42,10 @@ declare module 'fastify' {
     /** The query of a request whose body is a file of payouts; it has the other fields of the body. */
     fileQuery?: z.ZodType;
   }
+}
+
+interface ZodTypeProvider extends FastifyTypeProvider {
+  validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown;
 }
 
 /** A scope whose handlers get what its schemas return. */
