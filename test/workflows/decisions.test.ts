@@ -32,8 +32,8 @@ afterAll(async () => {
 });
 
 /** A payout that confirms before it creates, because its memo does not say that it is new. */
-async function startDoubtful(body: PayoutRequest): Promise<void> {
-  await world.client.workflow.start('payout', {
+async function startDoubtful(body: PayoutRequest, { client } = world): Promise<void> {
+  await client.workflow.start('payout', {
     taskQueue: 'payouts',
     workflowId: `payout:default:${body.partnerOrderId}`,
     args: [body],
@@ -41,12 +41,15 @@ async function startDoubtful(body: PayoutRequest): Promise<void> {
 }
 
 /** A payout that finds another order under its partnerOrderId, which sends it to review without a wait. */
-async function payReviewed(over: Partial<PayoutRequest> = {}): Promise<PayoutRef & { orderId: string }> {
+async function payReviewed(
+  over: Partial<PayoutRequest> = {},
+  there = world,
+): Promise<PayoutRef & { orderId: string }> {
   const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=0s', ...over });
   const { partnerOrderId } = body;
-  const { orderId } = world.simulator.control.plantOrder({ partnerOrderId, scenario: 'slow final=1h' });
-  await startDoubtful(body);
-  await world.until(body, isReviewed);
+  const { orderId } = there.simulator.control.plantOrder({ partnerOrderId, scenario: 'slow final=1h' });
+  await startDoubtful(body, there);
+  await there.until(body, isReviewed);
   return { partnerOrderId, orderId };
 }
 
@@ -188,6 +191,36 @@ describe('H58 a decision to send again', () => {
     await refused;
     await world.payouts.resolve(ref, { by, created: true, orderId });
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+  });
+
+  test('H205 that is repeated while it is carried out returns the state after it', async () => {
+    const { orderId, ...ref } = await payReviewed({}, windowed);
+    const { partnerOrderId } = ref;
+    const decision = { by, created: true, orderId } as const;
+    await windowed.payouts.resolve(ref, decision);
+    const { control } = windowed.simulator;
+    // The provider forgets the order for a while, so that a second review gets the same decision.
+    const faults = [
+      control.addFault({
+        operation: 'queryResult',
+        partnerOrderId,
+        fault: { kind: 'envelope', code: 900004 },
+      }),
+      control.addFault({ operation: 'queryDetail', fault: { kind: 'envelope', code: 900002 } }),
+    ];
+    // The first one begins the confirmation window of 1 ms, and the second one ends it.
+    await windowed.payouts.poll(ref);
+    await windowed.payouts.poll(ref);
+    await windowed.until(ref, isReviewed);
+    for (const { id } of faults) control.removeFault(id);
+    const held = windowed.hold({ operation: 'queryDetail', times: 1 }, 'before');
+    const first = windowed.payouts.resolve(ref, decision);
+    await eventually(held.arrived);
+    const repeated = windowed.payouts.resolve(ref, decision);
+    expect(isReviewed(await windowed.payouts.state(ref))).toBe(true);
+    expect(isReviewed(await windowed.payouts.state(ref))).toBe(true);
+    held.release();
+    expect([(await first).phase, (await repeated).phase]).toEqual(['PROCESSING', 'PROCESSING']);
   });
 
   test('requires another approval, even after a refusal', async () => {

@@ -68,6 +68,8 @@ function onDecision<D extends { by: string }>(
     return repeatsLast([...record.decisions, ...(resolution ? [resolution.made] : [])], action, decision);
   };
   const decide = async (_run: PayoutRun, decision: D) => {
+    // It repeats a decision that is being carried out.
+    if (action === 'resolve' && run.isResolving) await condition(() => !run.isResolving);
     if (!isRepeated(decision) || problem(run, decision) === undefined) await handle(run, decision);
     await (action === 'resolve' ? carriedOut(run) : condition(() => !awaitsNextStep(run.record)));
     return stateOf(run);
