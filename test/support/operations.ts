@@ -23,7 +23,7 @@ export async function operationsOf(client: Client): Promise<ListedOperation[]> {
   const { paths } = await documentOf(client);
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { description }]) => {
-      const verb = /the verb `(\w+)`/.exec(description ?? '')?.[1];
+      const verb = /the permission `(\w+)`/.exec(description ?? '')?.[1];
       if (verb === undefined || !path.startsWith('/v1/')) return [];
       return [{ method: method === 'get' ? ('GET' as const) : ('POST' as const), path, verb }];
     }),

@@ -1,6 +1,5 @@
 /** The OpenAPI document, generated from the schemas that validate requests. */
-import swagger from '@fastify/swagger';
-import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
+import type { FastifyInstance, RouteOptions } from 'fastify';
 import { z } from 'zod';
 import { codesOf, PAYOUT_ATTENTION, RECEIVING_ACCOUNT_ATTENTION } from '../../contract/attention-codes.ts';
 import {
@@ -19,7 +18,6 @@ import {
   receivingAccountResultSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
-import { isJsonObject } from '../../payments/exact-json.ts';
 import { empty, type Response, zodOr } from './routes.ts';
 
 const NAMED = {
@@ -44,15 +42,14 @@ function codes<const Code extends string>(all: readonly Code[], description: str
 }
 const REQUEST_ID = {
   'x-request-id': {
-    type: 'string',
+    schema: { type: 'string' },
     description:
       'The `x-request-id` of the request, if it has 1 to 64 of the characters A-Z, a-z, 0-9, `.`, `_` and `-`; else a generated one. The audit trail contains it.',
   },
 };
 const RETRY_AFTER = {
   'retry-after': {
-    type: 'integer',
-    minimum: 1,
+    schema: { type: 'integer', minimum: 1 },
     description: 'After how many seconds the same request may be sent again.',
   },
 };
@@ -69,60 +66,46 @@ export function namedSchemas(): Record<string, object> {
   );
 }
 
-/**
- * Documents the routes that are registered later and have a summary.
- */
-export async function documentRoutes(server: FastifyInstance): Promise<void> {
-  await server.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'durable-payouts',
-        version: '1.0.0',
-        description:
-          'Cross-border payouts. Every request can be repeated. Errors are RFC 9457 problem documents.',
-      },
-      components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
-    },
-    convertConstToEnum: false,
-    transform: ({ schema, url, route }) => ({ schema: documented(schema ?? {}, url, route), url }),
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The routes that have a summary. */
+    documented: RouteOptions[];
+  }
+}
+
+/** Documents the routes that are registered later and have a summary. */
+export function documentRoutes(server: FastifyInstance): void {
+  const documented: RouteOptions[] = [];
+  server.decorate('documented', documented);
+  server.addHook('onRoute', (route) => {
+    if (route.schema?.summary !== undefined && route.method !== 'HEAD') documented.push(route);
   });
 }
 
-export interface DocumentedOperation {
-  operationId: string;
-  /** Names the permission that the key must have. */
-  description?: string;
-  security?: object[];
-  requestBody?: { required: boolean };
-  responses: Record<string, object>;
-}
-
-export interface OpenApiDocument {
-  info: { version: string };
-  paths: Record<string, Record<string, DocumentedOperation>>;
-  components: { schemas: Record<string, object> };
-}
+export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 /** The document of a server that is ready. */
-export function openApiDocument(server: FastifyInstance): OpenApiDocument {
-  const document: Record<string, unknown> = { ...server.swagger() };
-  const whole = {
-    ...document,
+export function openApiDocument({ documented }: FastifyInstance) {
+  const paths: Record<string, Record<string, ReturnType<typeof operation>>> = {};
+  for (const route of documented) {
+    const path = route.url.replaceAll(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [String(route.method).toLowerCase()]: operation(route) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'durable-payouts',
+      version: '1.0.0',
+      description:
+        'Cross-border payouts. Every request can be repeated. Errors are RFC 9457 problem documents.',
+    },
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      schemas: namedSchemas(),
+    },
+    paths,
     webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: documentedEvent(type) }])),
-    // The plugin changes schemas that it gets.
-    components: { ...Object(document['components']), schemas: namedSchemas() },
   };
-  return JSON.parse(JSON.stringify(whole), withOptionalBody);
-}
-
-const OPTIONAL_BODY = 'x-optional-body';
-
-/** The plugin takes every body for required. */
-function withOptionalBody(_key: string, value: unknown): unknown {
-  if (!isJsonObject(value) || !(OPTIONAL_BODY in value)) return value;
-  const { [OPTIONAL_BODY]: _mark, requestBody, ...rest } = value;
-  return { ...rest, requestBody: { ...Object(requestBody), required: false } };
 }
 
 /** Standard Webhooks. Workers send it; the receiver is the caller's. */
@@ -176,33 +159,56 @@ function commonProblems(method: string): Record<number, string> {
   };
 }
 
-/** The route, as the plugin expects it. */
-function documented(schema: FastifySchema, url: string, route: RouteOptions) {
-  const { summary, params, querystring, body, fileQuery, responses = {} } = schema;
-  if (summary === undefined) return { hide: true };
-  const method = String(route.method);
-  const verb = route.config?.verb;
-  const common = verb !== undefined && url.startsWith('/v1/') ? commonProblems(method) : {};
-  const problems = Object.entries({ ...common, ...schema.problems });
+function operation({ method, url, schema = {}, config }: RouteOptions) {
+  const { summary = '', params, querystring, body, fileQuery, responses = {}, problems } = schema;
+  const verb = config?.verb;
+  const common = verb !== undefined && url.startsWith('/v1/') ? commonProblems(String(method)) : {};
+  const parameters = [
+    ...parametersOf('query', fileQuery ?? zodOr(querystring, empty), fileQuery && FILE_ONLY),
+    ...parametersOf('path', zodOr(params, pathOf(url))),
+  ];
   return {
+    operationId: operationId(String(method), url),
     summary,
-    operationId: operationId(method, url),
     ...(verb !== undefined && {
       description: `Requires a key with the permission \`${verb}\`.`,
       security: [{ bearer: [] }],
     }),
-    params: withoutDialect(zodOr(params, pathOf(url)), 'input'),
-    querystring: fileQuery ? fileParameters(fileQuery) : withoutDialect(zodOr(querystring, empty), 'input'),
+    ...(parameters.length > 0 && { parameters }),
     ...(body instanceof z.ZodType &&
       !(body instanceof z.ZodUndefined) && {
-        body: { content: contentOf(body, fileQuery !== undefined) },
-        ...(body.safeParse(undefined).success && { [OPTIONAL_BODY]: true }),
+        requestBody: {
+          required: !body.safeParse(undefined).success,
+          content: contentOf(body, fileQuery !== undefined),
+        },
       }),
-    response: Object.fromEntries([
+    responses: Object.fromEntries([
       ...Object.entries(responses).map(([status, one]) => [status, response(one)]),
-      ...problems.map(([status, what]) => [status, problem(Number(status), what)]),
+      ...Object.entries({ ...common, ...problems }).map(([status, what]) => [
+        status,
+        problem(Number(status), what),
+      ]),
     ]),
   };
+}
+
+/** A body in JSON has these fields itself, and takes no query. */
+const FILE_ONLY = 'Only for a body in NDJSON or CSV';
+
+/** `only`: when a query may have the parameters, instead of their own descriptions. */
+function parametersOf(place: 'path' | 'query', schemas: z.ZodType, only?: string) {
+  const { required = [], properties = {} } = withoutDialect(schemas, 'input');
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...schema }: { description?: unknown } = Object(property);
+    const isRequired = required.includes(name);
+    return {
+      name,
+      in: place,
+      required: isRequired && only === undefined,
+      description: only === undefined ? description : `${only}${isRequired ? ', where it is required' : ''}`,
+      schema,
+    };
+  });
 }
 
 function pathOf(url: string): z.ZodObject {
@@ -225,17 +231,7 @@ function contentOf(body: z.ZodType, takesFiles: boolean) {
 
 function response({ description, schema, type = schema ? 'application/json' : undefined }: Response) {
   const content = type && { [type]: { schema: refOrSchema(schema ?? z.string(), 'output', 'accepted') } };
-  return { description, headers: REQUEST_ID, ...(content ? { content } : { type: 'null' }) };
-}
-
-/** The other body has these fields itself, and takes no query. */
-function fileParameters(query: z.ZodType) {
-  const { required = [], properties = {}, ...rest } = withoutDialect(query, 'input');
-  const only = Object.entries(properties).map(([name, schema]) => {
-    const description = `Only for a body in NDJSON or CSV${required.includes(name) ? ', where it is required' : ''}`;
-    return [name, { ...Object(schema), description }];
-  });
-  return { ...rest, properties: Object.fromEntries(only) };
+  return { description, headers: REQUEST_ID, ...(content && { content }) };
 }
 
 /** Lists the types that the status may have. */

@@ -36,6 +36,8 @@ declare module 'fastify' {
     waits?: boolean;
   }
   interface FastifySchema {
+    /** Routes with a summary are in the OpenAPI document. */
+    summary?: string;
     responses?: Readonly<Record<number, Response>>;
     /** Error responses by status, beside those that every operation has. */
     problems?: Readonly<Record<number, string>>;

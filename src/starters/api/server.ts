@@ -82,7 +82,7 @@ export async function buildServer(
   sendRequestIds(server);
   drain.watch(server);
   requestSpans(server);
-  await documentRoutes(server);
+  documentRoutes(server);
   const audit = new AuditLog(server.log, config.PAYOUTS_AUDIT_LOG);
   server.addHook('onClose', async () => audit.close());
   const metrics = new ApiMetrics();
