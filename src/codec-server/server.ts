@@ -163,15 +163,12 @@ class Refusal extends Error {
 
 /** The refusal of an error. Sets `retry-after` if it is temporary. */
 function refusalFor(error: unknown, reply: FastifyReply): Refusal {
-  const refusal = refusalOf(error);
-  if (refusal.retryAfterS !== undefined) reply.header('retry-after', refusal.retryAfterS);
-  return refusal;
-}
-
-function refusalOf(error: unknown): Refusal {
-  if (error instanceof Refusal) return error;
   if (error instanceof z.ZodError) return new Refusal(400, 'the body does not contain valid payloads');
   if (error instanceof UnknownKeyError) return new Refusal(422, error.message);
+  if (error instanceof Refusal) {
+    if (error.retryAfterS !== undefined) reply.header('retry-after', error.retryAfterS);
+    return error;
+  }
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : 500;
   return new Refusal(typeof status === 'number' ? status : 500, 'the request is invalid');
 }

@@ -52,7 +52,7 @@ const ROWS = {
   },
   'verb-not-allowed': {
     status: 403,
-    meaning: 'The key lacks the verb of the route.',
+    meaning: 'The key lacks the permission of the route.',
     action: CHANGE_KEY,
   },
   'application-not-allowed': {

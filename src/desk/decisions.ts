@@ -12,9 +12,6 @@ import { type Desk, type Fields, filledIn, idIn, postForm, redirectWith } from '
 import { type Html, hidden, html, payoutLink } from './html.ts';
 import type { Visit } from './identity.ts';
 
-/** The page that follows a decision. */
-export type Origin = 'inbox' | 'story';
-
 interface Decided extends PayoutId, Pick<PayoutStart, 'startedBy'> {
   state: PayoutState;
 }
@@ -23,7 +20,11 @@ interface Decided extends PayoutId, Pick<PayoutStart, 'startedBy'> {
 const TOLERANCES = ['0.5', '1', '2', '5'];
 
 /** Approve or refuse, with a note. The decision applies only to the quote that the page shows, and to the range that it names. */
-export function approvalForm(visit: Visit, { app, partnerOrderId, startedBy, state }: Decided, from: Origin) {
+export function approvalForm(
+  visit: Visit,
+  { app, partnerOrderId, startedBy, state }: Decided,
+  from: 'inbox' | 'story',
+) {
   const { caller, formToken } = visit;
   const isOwn = isStarter(caller, startedBy);
   const approves = may(caller, 'approve') && !isOwn;

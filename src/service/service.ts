@@ -6,27 +6,20 @@
 import type { Client } from '@temporalio/client';
 import type { z } from 'zod';
 import { Allowances } from '../client/allowances.ts';
-import { Authorizations, type AuthorizeLink } from '../client/authorizations.ts';
+import { Authorizations } from '../client/authorizations.ts';
 import { Batches } from '../client/batches.ts';
 import type { NewBatch } from '../client/checked-batch.ts';
-import { type Pausable, Pauses } from '../client/pauses.ts';
-import { type PayoutSnapshot, type PayoutStart, Payouts, type StartedPayout } from '../client/payouts.ts';
+import { Pauses } from '../client/pauses.ts';
+import { Payouts } from '../client/payouts.ts';
 import { ProviderReads } from '../client/reads.ts';
-import { ReceivingAccounts, type StartedReceivingAccount } from '../client/receiving-accounts.ts';
+import { ReceivingAccounts } from '../client/receiving-accounts.ts';
 import { ReadSlots } from '../client/shared-reads.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import type { Caller, Verb } from '../config/callers.ts';
-import type { BatchState } from '../contract/batch.ts';
-import type { BatchFilter, BatchPage, PageRequest, PayoutFilter, PayoutPage } from '../contract/lists.ts';
+import type { BatchFilter, PageRequest, PayoutFilter } from '../contract/lists.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
-import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../contract/provider-records.ts';
-import type {
-  CheckedReceivingAccountRequest,
-  ReceivingAccountResult,
-  ReceivingAccountState,
-} from '../contract/receiving-account.ts';
-import type { QuotedPayout } from '../contract/workflows.ts';
+import type { CheckedReceivingAccountRequest } from '../contract/receiving-account.ts';
 import { hasDailyLimits } from '../domain/daily-limits.ts';
 import { isScoped, starterName } from '../domain/permissions.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
@@ -129,7 +122,7 @@ export class Service {
       this.authorizations = new Authorizations({ client, environment, keys: keys.authorizations });
   }
 
-  async start(caller: Caller, request: CheckedPayoutRequest): Promise<StartedPayout> {
+  async start(caller: Caller, request: CheckedPayoutRequest) {
     require(caller, 'start', request.app);
     requirePayout(caller, request);
     const startedBy = starterName(caller);
@@ -142,7 +135,7 @@ export class Service {
   }
 
   /** The state and, after the end, the result. */
-  async payout(caller: Caller, id: PayoutId, waiting?: Waiting): Promise<PayoutSnapshot> {
+  async payout(caller: Caller, id: PayoutId, waiting?: Waiting) {
     require(caller, 'read', id.app);
     // The state does not name the client.
     if (isScoped(caller)) await this.payoutStart(caller, id);
@@ -151,7 +144,7 @@ export class Service {
   }
 
   /** The request of a payout, and who started it. */
-  async payoutStart(caller: Caller, id: PayoutId): Promise<PayoutStart> {
+  async payoutStart(caller: Caller, id: PayoutId) {
     require(caller, 'read', id.app);
     const start = await this.withTemporalDeadline(() => this.payouts.startDetails(id));
     requirePayoutScope(caller, start.request);
@@ -159,16 +152,13 @@ export class Service {
   }
 
   /** Without `app`, those of every application of the caller. */
-  async listPayouts(
-    caller: Caller,
-    { limit, cursor, ...filter }: PayoutFilter & PageRequest,
-  ): Promise<PayoutPage> {
+  async listPayouts(caller: Caller, { limit, cursor, ...filter }: PayoutFilter & PageRequest) {
     const apps = listedApplications(caller, filter.app);
     return this.withTemporalDeadline(() => this.payouts.listPage({ ...filter, apps }, { limit, cursor }));
   }
 
   /** `body`: by `decisionBodies`. A decision is recorded under the name of the caller. */
-  async decide(caller: Caller, verb: DecisionVerb, id: PayoutId, body: unknown): Promise<PayoutState> {
+  async decide(caller: Caller, verb: DecisionVerb, id: PayoutId, body: unknown) {
     require(caller, verb, id.app);
     await this.withTemporalDeadline(async () =>
       requireAuthority(caller, verb, await this.payouts.startDetails(id)),
@@ -177,7 +167,7 @@ export class Service {
   }
 
   /** Starts a batch, or continues it. Every row is checked before any is started. */
-  async startBatch(caller: Caller, batch: NewBatch): Promise<BatchState> {
+  async startBatch(caller: Caller, batch: NewBatch) {
     require(caller, 'batch', batch.app ?? 'default');
     const checked = await this.batches.check(batch);
     await requireRows(caller, checked);
@@ -188,7 +178,7 @@ export class Service {
     });
   }
 
-  async batch(caller: Caller, id: BatchId, waiting?: Waiting): Promise<BatchState> {
+  async batch(caller: Caller, id: BatchId, waiting?: Waiting) {
     require(caller, 'read', id.app);
     await this.requireOwnBatch(caller, id);
     await this.waits.until(waiting, (options) => this.batches.untilEnd(id, options));
@@ -196,16 +186,13 @@ export class Service {
   }
 
   /** Without `app`, those of every application of the caller. */
-  async listBatches(
-    caller: Caller,
-    { limit, cursor, ...filter }: BatchFilter & PageRequest,
-  ): Promise<BatchPage> {
+  async listBatches(caller: Caller, { limit, cursor, ...filter }: BatchFilter & PageRequest) {
     const apps = listedApplications(caller, filter.app);
     return this.withTemporalDeadline(() => this.batches.listPage({ ...filter, apps }, { limit, cursor }));
   }
 
   /** Stops starting rows; canceling again returns the state again. Throws `EndedError`. */
-  async cancelBatch(caller: Caller, id: BatchId): Promise<BatchState> {
+  async cancelBatch(caller: Caller, id: BatchId) {
     require(caller, 'cancel', id.app);
     await this.requireOwnBatch(caller, id);
     return this.batches.cancelOpen(id);
@@ -217,16 +204,13 @@ export class Service {
       throw new Problem('batch-not-allowed', 'another caller started the batch');
   }
 
-  async quote(caller: Caller, request: CheckedPayoutRequest): Promise<QuotedPayout> {
+  async quote(caller: Caller, request: CheckedPayoutRequest) {
     require(caller, 'quote', request.app);
     requirePayoutScope(caller, request);
     return this.withProviderDeadline(() => this.reads.quote(request));
   }
 
-  async accounts(
-    caller: Caller,
-    { app, clientId, openId }: ProviderRead & { clientId: string },
-  ): Promise<ClientAccounts> {
+  async accounts(caller: Caller, { app, clientId, openId }: ProviderRead & { clientId: string }) {
     require(caller, 'account', app);
     requireScope(caller, { clientId, openId });
     const found = await this.withProviderDeadline(() => this.reads.accounts(app, clientId, openId));
@@ -237,16 +221,13 @@ export class Service {
   async receivingBalance(
     caller: Caller,
     { app, payerId, currency, openId }: ProviderRead & { payerId: string; currency: string },
-  ): Promise<ReceivingAccountBalance> {
+  ) {
     require(caller, 'account', app);
     requireScope(caller, { payerId, openId });
     return this.withProviderDeadline(() => this.reads.receivingBalance(app, payerId, currency, openId));
   }
 
-  async receivingDetail(
-    caller: Caller,
-    { app, accountId, openId }: ProviderRead & { accountId: string },
-  ): Promise<OpaqueRecord> {
+  async receivingDetail(caller: Caller, { app, accountId, openId }: ProviderRead & { accountId: string }) {
     require(caller, 'account', app);
     // Whose account it is, only the provider knows.
     requireScope(caller, { payerId: undefined, openId });
@@ -255,21 +236,14 @@ export class Service {
     return known;
   }
 
-  async openReceivingAccount(
-    caller: Caller,
-    request: CheckedReceivingAccountRequest,
-  ): Promise<StartedReceivingAccount> {
+  async openReceivingAccount(caller: Caller, request: CheckedReceivingAccountRequest) {
     require(caller, 'open', request.app);
     requireOpeningScope(caller, request);
     const startedBy = starterName(caller);
     return this.withTemporalDeadline(() => this.receivingAccounts.open(request, { startedBy }));
   }
 
-  async receivingAccount(
-    caller: Caller,
-    id: OpeningId,
-    waiting?: Waiting,
-  ): Promise<{ state: ReceivingAccountState; result?: ReceivingAccountResult }> {
+  async receivingAccount(caller: Caller, id: OpeningId, waiting?: Waiting) {
     require(caller, 'read', id.app);
     if (isScoped(caller)) await this.requireOwnOpening(caller, id);
     await this.waits.until(waiting, (options) => this.receivingAccounts.untilEnd(id, options));
@@ -280,7 +254,7 @@ export class Service {
     caller: Caller,
     id: OpeningId,
     resolution: z.output<typeof openingResolution>,
-  ): Promise<ReceivingAccountState> {
+  ) {
     require(caller, 'resolve', id.app);
     if (isScoped(caller)) await this.requireOwnOpening(caller, id);
     else await this.withTemporalDeadline(() => this.receivingAccounts.handle(id).describe());
@@ -295,27 +269,23 @@ export class Service {
     );
   }
 
-  async application(caller: Caller, app: string): Promise<Pausable> {
+  async application(caller: Caller, app: string) {
     require(caller, 'read', app);
     return this.withTemporalDeadline(() => this.pauses.state(app));
   }
 
-  async pause(
-    caller: Caller,
-    app: string,
-    { reason }: { reason?: string | undefined } = {},
-  ): Promise<Pausable> {
+  async pause(caller: Caller, app: string, { reason }: { reason?: string | undefined } = {}) {
     require(caller, 'pause', app);
     return this.withTemporalDeadline(() => this.pauses.pause(app, { by: caller.name, reason }));
   }
 
-  async resume(caller: Caller, app: string): Promise<Pausable> {
+  async resume(caller: Caller, app: string) {
     require(caller, 'pause', app);
     return this.withTemporalDeadline(() => this.pauses.resume(app, { by: caller.name }));
   }
 
   /** A link that leads a user's browser to the provider's authorization page. */
-  async authorizationLink(caller: Caller, app: string): Promise<AuthorizeLink> {
+  async authorizationLink(caller: Caller, app: string) {
     require(caller, 'authorize', app);
     // Any user may follow the link.
     requireScope(caller, { openId: undefined });
