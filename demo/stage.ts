@@ -9,6 +9,7 @@ import { endProcess, startProgram } from '../scripts/child-process.ts';
 import { freePorts } from '../scripts/dev-server/ports.ts';
 import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
 import { setFirstSettings } from '../scripts/first-settings.ts';
+import { findTemporalCli } from '../scripts/setup/temporal-cli.ts';
 import type { Environment } from '../src/config/environment.ts';
 import { encryptionKeys } from '../src/config/keys.ts';
 import { dataConverter } from '../src/encryption/payload-codec.ts';
@@ -34,8 +35,10 @@ export async function startStage(say: (line: string) => void): Promise<Stage> {
   const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
   const apiUrl = `http://127.0.0.1:${apiPort}`;
   const codecUrl = `http://127.0.0.1:${codecPort}`;
+  const cliPath = process.env['TEMPORAL_ADDRESS'] ? undefined : await findTemporalCli();
   say('starting the Temporal dev server (SQLite, Web UI) …');
   const temporal = await startDevServer({
+    cliPath,
     dbFile: join(folder, 'temporal.db'),
     logFile: join(folder, 'temporal.log'),
     codecEndpoint: codecUrl,

@@ -1,6 +1,6 @@
 /** Launches a real browser for page tests and for the screenshots in `docs/ui`. */
 import { type Browser, chromium } from 'playwright-core';
-import { findBrowser } from './setup/browser.mjs';
+import { findBrowser } from './setup/browser.ts';
 
 /** No sandbox, because containers cannot run one, and no calls to the vendor's servers. */
 const ARGUMENTS = [

@@ -3,17 +3,14 @@
  * ports, with task priorities and the project's search attributes. It never outlives the process that
  * started it, even if that process is killed.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/namespace.ts';
-import { endProcess, hasEnded, stopProcess } from './child-process.ts';
-import { freePorts, loopback } from './dev-server/ports.ts';
-import { untilReady } from './dev-server/readiness.ts';
-import { killWithParent } from './dev-server/watchdog.ts';
-import { findTemporalCli } from './setup/temporal-cli.mjs';
+import { type Child, type Command, startOnPorts } from './child-process.ts';
+import { loopback } from './dev-server/ports.ts';
+import { isUsable } from './dev-server/readiness.ts';
+import { findTemporalCli } from './setup/temporal-cli.ts';
 
 export interface DevServerOptions {
   /** The binary. Absent: one is found or installed. */
@@ -47,7 +44,7 @@ export interface DevServer {
   readonly logFile: string | undefined;
   /** Absent for a server that we did not start. */
   readonly pid: number | undefined;
-  /** Stops gracefully, and by force after 10 s. Leaves a server that we did not start alone. */
+  /** Stops gracefully, and by force after half a minute. Leaves a server that we did not start alone. */
   stop(): Promise<void>;
   /** Sends the signal and waits for the process to end, except after SIGSTOP or SIGCONT. */
   kill(signal: NodeJS.Signals): Promise<void>;
@@ -64,16 +61,7 @@ export const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
   'system.enableActivityEagerExecution': true,
   'history.timerProcessorMaxTimeShift': '100ms',
 };
-const READY_LIMIT_MS = 60_000;
-const STOP_LIMIT_MS = 10_000;
 const UI_PORT_OFFSET = 1000;
-/** Another process may take a free port before the server does. */
-const MAX_TRIES = 5;
-
-/** Thrown if the server does not start; its message holds the end of the log. */
-export class DevServerError extends Error {
-  override readonly name = 'DevServerError';
-}
 
 export async function startDevServer(options: DevServerOptions = {}): Promise<DevServer> {
   const existing = options.always ? undefined : existingServer(process.env);
@@ -100,99 +88,70 @@ class OwnDevServer implements DevServer {
   private readonly folder: string;
   private readonly cliPath: string;
   private readonly options: DevServerOptions;
-  private ports: { frontend: number; ui: number } | undefined;
-  private child: ChildProcess | undefined;
+  private ports: readonly number[] | undefined;
+  private child: Child | undefined;
 
   constructor(cliPath: string, options: DevServerOptions) {
     this.cliPath = cliPath;
     this.options = options;
-    this.ports = options.ports;
+    this.ports = options.ports && [options.ports.frontend, options.ports.ui];
     this.folder = mkdtempSync(join(tmpdir(), 'payouts-engine-'));
     this.logFile = options.logFile ?? join(this.folder, 'temporal.log');
     this.dbFile = options.dbFile ?? join(this.folder, 'temporal.db');
   }
 
   get address(): string {
-    return loopback(this.ports?.frontend);
+    return loopback(this.ports?.[0]);
   }
 
   get uiUrl(): string {
-    return `http://${loopback(this.ports?.ui)}`;
+    return `http://${loopback(this.ports?.[1])}`;
   }
 
   get pid(): number | undefined {
     return this.child?.pid;
   }
 
-  /** Every try uses the given ports, or new free ones if none are given. */
   async start(): Promise<void> {
-    const given = this.ports;
-    for (let attempt = 1; ; attempt += 1) {
-      const [frontend = 0, ui = 0] = given ? [given.frontend, given.ui] : await freePorts(2);
-      this.ports = { frontend, ui };
-      try {
-        await this.launch(frontend, ui);
-        return;
-      } catch (error) {
-        await this.kill('SIGKILL');
-        if (!(error instanceof DevServerError) || attempt === MAX_TRIES) throw error;
-      }
-    }
+    // `stop` deletes the folder, and the server may start again.
+    mkdirSync(this.folder, { recursive: true });
+    const started = await startOnPorts(this.ports, 2, (ports) => this.command(ports));
+    ({ child: this.child, ports: this.ports } = started);
   }
 
   async stop(): Promise<void> {
-    await stopProcess(this.child, STOP_LIMIT_MS);
+    await this.child?.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 
   async kill(signal: NodeJS.Signals): Promise<void> {
-    if (signal === 'SIGSTOP' || signal === 'SIGCONT') this.child?.kill(signal);
-    else await endProcess(this.child, signal);
+    await this.child?.kill(signal);
   }
 
   async restart(): Promise<void> {
-    await stopProcess(this.child, STOP_LIMIT_MS);
+    await this.child?.stop();
     await this.start();
   }
 
-  private async launch(frontend: number, ui: number): Promise<void> {
-    // `stop` deletes the folder, and the server may start again.
-    mkdirSync(this.folder, { recursive: true });
-    const log = openSync(this.logFile, 'a');
-    // A process group of its own: Ctrl-C goes to the foreground program, which stops the server last.
-    const child = spawn(
-      this.cliPath,
-      serverArguments({ ...this.options, dbFile: this.dbFile }, frontend, ui),
-      {
-        detached: true,
-        stdio: ['ignore', log, log],
-        env: {
-          ...withoutTemporalVariables(process.env),
-          ...(this.options.cores !== undefined && { GOMAXPROCS: `${this.options.cores}` }),
-        },
+  private command([frontend = 0, ui = 0]: readonly number[]): Command {
+    const { cores } = this.options;
+    // The CLI also reads these variables, which are meant for clients.
+    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('TEMPORAL_'));
+    const uiUrl = `http://${loopback(ui)}`;
+    const hasUi = async () =>
+      this.options.ui === false ||
+      (await fetch(uiUrl, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined))?.ok === true;
+    return {
+      name: 'the Temporal dev server',
+      program: this.cliPath,
+      args: serverArguments({ ...this.options, dbFile: this.dbFile }, frontend, ui),
+      env: {
+        ...Object.fromEntries(inherited),
+        ...(cores !== undefined && { GOMAXPROCS: `${cores}` }),
       },
-    );
-    closeSync(log);
-    this.child = child;
-    await once(child, 'spawn');
-    child.unref();
-    killWithParent(child);
-    const isReady = await Promise.race([
-      once(child, 'exit').then(() => false),
-      untilReady({
-        address: loopback(frontend),
-        namespace: this.namespace,
-        searchAttributes: Object.keys(SEARCH_ATTRIBUTES),
-        uiUrl: this.options.ui === false ? undefined : this.uiUrl,
-        isGone: () => hasEnded(child),
-        limitMs: READY_LIMIT_MS,
-      }),
-    ]);
-    if (!isReady) throw new DevServerError(`the Temporal dev server did not start:\n${this.logTail()}`);
-  }
-
-  private logTail(): string {
-    return readFileSync(this.logFile, 'utf8').trim().split('\n').slice(-10).join('\n');
+      logFile: this.logFile,
+      isReady: async () => (await isUsable(loopback(frontend), this.namespace)) && (await hasUi()),
+    };
   }
 }
 
@@ -203,16 +162,8 @@ function serverArguments(
 ): string[] {
   const dynamic = Object.entries({ ...DYNAMIC_CONFIG, ...options.dynamicConfig });
   return [
-    ...[
-      'server',
-      'start-dev',
-      '--ip',
-      '127.0.0.1',
-      '--port',
-      `${frontend}`,
-      '--log-level',
-      options.logLevel ?? 'warn',
-    ],
+    ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', `${frontend}`],
+    ...['--log-level', options.logLevel ?? 'warn'],
     ...(options.httpPort === undefined ? [] : ['--http-port', `${options.httpPort}`]),
     ...(options.ui === false ? ['--headless'] : ['--ui-port', `${ui}`]),
     ...(options.codecEndpoint ? ['--ui-codec-endpoint', options.codecEndpoint] : []),
@@ -221,11 +172,6 @@ function serverArguments(
     ...dynamic.flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${JSON.stringify(value)}`]),
     ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
   ];
-}
-
-/** The CLI also reads these variables, which are meant for clients. */
-function withoutTemporalVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
 }
 
 /** The server that TEMPORAL_ADDRESS names, if any. It stays as it is. */

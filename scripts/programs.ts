@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { bundleWorkflows } from '../src/workers/workflow-bundle.ts';
-import { tsc } from './setup/process.mjs';
+import { tsc } from './setup/cache.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Inside node_modules, so that compiled files find their packages. */

@@ -7,23 +7,23 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
 import { makeKeys, TEMPORAL_SERVER_NAME } from '../deploy/keys.mjs';
 import { encryptionKeys } from '../src/config/keys.ts';
 import { dataConverter } from '../src/encryption/payload-codec.ts';
 import { PROCESS_RUNTIME } from '../src/runtime/process.ts';
 import { clientInterceptors } from '../src/temporal/queries.ts';
+import { Child } from './child-process.ts';
 import { freePorts, loopback } from './dev-server/ports.ts';
+import { createsNamespace } from './dev-server/readiness.ts';
 import { setFirstSettings } from './first-settings.ts';
 import { bundledWorkflows, compilePrograms } from './programs.ts';
-import { findTemporalServer, findTemporalUi } from './setup/go-programs.mjs';
+import { findTemporalServer, findTemporalUi } from './setup/go-programs.ts';
 import { PORT_VARIABLES, type Role } from './temporal-server/environment.ts';
-import { untilNamespace } from './temporal-server/namespace.ts';
-import { lowPorts } from './temporal-server/ports.ts';
 import { Postgres } from './temporal-server/postgres.ts';
 import { createSchemas } from './temporal-server/schemas.ts';
 import { Balancer } from './topology/balancer.ts';
-import { Child } from './topology/child.ts';
 import * as processes from './topology/processes.ts';
 import { clientSettings, OUR_PROGRAMS, TEMPORAL_NODES } from './topology/settings.ts';
 
@@ -78,9 +78,16 @@ export class Topology {
     const [first = 0, address = 0, temporal = 0, simulator = 0, api = 0, codec = 0, ui = 0, ...apiPorts] =
       await freePorts(7 + OUR_PROGRAMS.api);
     const places = {
-      ...{ folder, keysFolder, databasePort: address, temporalAddress: loopback(temporal) },
-      ...{ simulatorPort: simulator, apiUrl: `http://${loopback(api)}`, codecPort: codec, uiPort: ui },
-      ...{ appSecret: newSecret(), notificationSecret: newSecret() },
+      folder,
+      keysFolder,
+      databasePort: address,
+      temporalAddress: loopback(temporal),
+      simulatorPort: simulator,
+      apiUrl: `http://${loopback(api)}`,
+      codecPort: codec,
+      uiPort: ui,
+      appSecret: newSecret(),
+      notificationSecret: newSecret(),
       workflowBundle: await bundledWorkflows(),
     };
     const database = new Postgres(options.databaseFolder ?? join(folder, 'postgres'), first);
@@ -140,8 +147,11 @@ export class Topology {
     if (await this.database.start()) createSchemas(programs.sqlTool, this.database.port);
     for (const role of ROLES) await this.startNodes(programs.server, role);
     await this.frontends.start();
-    if (!(await untilNamespace(this.connecting, 'default', () => this.nodes.some((node) => !node.isRunning))))
-      throw new Error(`Temporal did not start; see ${this.places.folder}`);
+    while (!(await createsNamespace(this.connecting, 'default'))) {
+      if (this.nodes.some((node) => !node.isRunning))
+        throw new Error(`Temporal did not start; see ${this.places.folder}`);
+      await sleep(100);
+    }
     await this.startOurs(ui);
   }
 
@@ -169,7 +179,7 @@ export class Topology {
   private async startNodes(server: string, role: Role): Promise<void> {
     for (let number = 1; number <= TEMPORAL_NODES[role]; number += 1) {
       this.options.say(`starting Temporal ${role} ${number} …`);
-      const ports = await lowPorts(PORT_VARIABLES[role].length);
+      const ports = await freePorts(PORT_VARIABLES[role].length);
       if (role === 'frontend') this.frontendPorts.push(...ports.slice(0, 1));
       const node = new Child(processes.nodeCommand(this.places, server, role, number, ports));
       this.nodes.push(node);

@@ -34,7 +34,9 @@ export async function startup(rounds: number, say: Say) {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-image-'));
   try {
     say('builds the folder of the image');
-    await promisify(execFile)(process.execPath, ['scripts/build.mjs', folder], { cwd: ROOT });
+    await promisify(execFile)(process.execPath, ['scripts/run.mjs', 'scripts/build.ts', folder], {
+      cwd: ROOT,
+    });
     const imageMiB = round(bytesIn(folder) / 2 ** 20, 0);
     return await withStage({ workers: 0, notified: false }, async (stage) => {
       // The build of the image fills the cache in the same way.

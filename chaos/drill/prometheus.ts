@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { z } from 'zod';
+import { Child } from '../../scripts/child-process.ts';
 import { freePorts, loopback } from '../../scripts/dev-server/ports.ts';
-import { findPrometheus } from '../../scripts/setup/prometheus.mjs';
-import { Child } from '../../scripts/topology/child.ts';
+import { isListening } from '../../scripts/dev-server/readiness.ts';
+import { findPrometheus } from '../../scripts/setup/prometheus.ts';
 import { OUR_PROGRAMS } from '../../scripts/topology/settings.ts';
 import type { Topology } from '../../scripts/topology.ts';
 
@@ -48,7 +49,7 @@ export class Prometheus {
         `--storage.tsdb.path=${join(this.folder, 'data')}`,
         `--web.listen-address=${loopback(port)}`,
       ],
-      ready: { address: loopback(port) },
+      isReady: () => isListening(loopback(port)),
     });
   }
 

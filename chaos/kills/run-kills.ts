@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { SERVER_VERSION } from '../../scripts/setup/go-programs.mjs';
+import { SERVER_VERSION } from '../../scripts/setup/go-programs.ts';
 import { startTopology, type TopologyOptions } from '../../scripts/topology.ts';
 import { checkTopology } from '../check-topology.ts';
 import { KILLS, type Kill } from './kills.ts';

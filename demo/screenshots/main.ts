@@ -24,6 +24,8 @@ const DETAILS = 'user-metadata';
 const FOLDER = join(import.meta.dirname, '../../docs/ui');
 
 async function main(): Promise<void> {
+  // Never show a server with real payouts.
+  delete process.env['TEMPORAL_ADDRESS'];
   mkdirSync(FOLDER, { recursive: true });
   const stage = await startStage((line) => console.log(line));
   const browser = await launchBrowser();

@@ -33,7 +33,6 @@ export const commandShape = {
   CHROME_PATH: path(
     'The Chromium for tests of web pages. Without it, the commands look on PATH, then get one from the npm registry.',
   ),
-  CHROMIUM_PATH: path('The same, after `CHROME_PATH`.'),
   CI: anyText(
     'Marks a CI machine. There, as root, `npm test` may install Chromium with `apt-get` where no other way works.',
   ),

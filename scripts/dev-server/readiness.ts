@@ -1,33 +1,11 @@
-/** Waits until a Temporal server can be used, by using it. */
+/** Finds out whether a Temporal server can be used, by using it. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection, type ConnectionOptions } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import { registerSearchAttributes, SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 
-export interface StartingServer {
-  address: string;
-  /** Absent: without TLS. */
-  tls?: ConnectionOptions['tls'];
-  namespace: string;
-  /** Search attributes that must be registered. */
-  searchAttributes: readonly string[];
-  /** If given, the UI must respond too. */
-  uiUrl: string | undefined;
-  /** The process has ended, so there is nothing to wait for. */
-  isGone: () => boolean;
-  limitMs: number;
-}
-
-/** Returns whether the frontend serves the namespace with its search attributes within the limit. */
-export async function untilReady(server: StartingServer): Promise<boolean> {
-  const deadline = Date.now() + server.limitMs;
-  while (!server.isGone() && Date.now() < deadline) {
-    // Check the port first: a gRPC client whose connection is refused waits for a second before it retries.
-    if ((await isListening(server.address)) && (await isReady(server))) return !server.isGone();
-    await sleep(20);
-  }
-  return false;
-}
+const RETENTION_MS = 45 * 24 * 3_600_000;
 
 /** Whether anything accepts connections at `host:port`. */
 export async function isListening(address: string): Promise<boolean> {
@@ -43,20 +21,38 @@ export async function isListening(address: string): Promise<boolean> {
   }
 }
 
-async function isReady({
-  address,
-  tls,
-  namespace,
-  searchAttributes,
-  uiUrl,
-}: StartingServer): Promise<boolean> {
+/** Whether the server has the namespace with the project's search attributes. */
+export function isUsable(address: string, namespace: string): Promise<boolean> {
+  return succeeds({ address }, async ({ workflowService, operatorService }) => {
+    await workflowService.describeNamespace({ namespace });
+    const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
+    return Object.keys(SEARCH_ATTRIBUTES).every((name) => name in (customAttributes ?? {}));
+  });
+}
+
+/** Like deploy/temporal/namespace.sh: creates the namespace and missing search attributes. False while the server starts. */
+export function createsNamespace(options: ConnectionOptions, namespace: string): Promise<boolean> {
+  return succeeds(options, async (connection) => {
+    const { workflowService } = connection;
+    const known = await workflowService.describeNamespace({ namespace }).catch(() => undefined);
+    const workflowExecutionRetentionPeriod = msToTs(RETENTION_MS);
+    if (known === undefined)
+      await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod });
+    await registerSearchAttributes(connection, namespace);
+    return true;
+  });
+}
+
+async function succeeds(
+  options: ConnectionOptions,
+  use: (connection: Connection) => Promise<boolean>,
+): Promise<boolean> {
+  // Check the port first: a gRPC client whose connection is refused waits for a second before it retries.
+  if (!(await isListening(options.address ?? ''))) return false;
   let connection: Connection | undefined;
   try {
-    connection = await Connection.connect({ address, tls: tls ?? false, connectTimeout: '2s' });
-    await connection.workflowService.describeNamespace({ namespace });
-    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-    if (!searchAttributes.every((name) => name in (customAttributes ?? {}))) return false;
-    return uiUrl === undefined || (await fetch(uiUrl, { signal: AbortSignal.timeout(2_000) })).ok;
+    connection = await Connection.connect({ ...options, connectTimeout: '2s' });
+    return await use(connection);
   } catch {
     return false;
   } finally {

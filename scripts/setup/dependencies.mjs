@@ -1,13 +1,10 @@
-/**
- * Installs the npm packages if they are missing or differ from package-lock.json. It imports only Node's own modules,
- * because it runs first in a fresh clone.
- */
+/** Installs the npm packages if they are missing or differ from package-lock.json. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from './lock.mjs';
-import { lastLines, projectRoot, run, SetupError, say } from './process.mjs';
+import { projectRoot, runAttached, SetupError, say } from './process.mjs';
 
-const OLDEST_NODE = [20, 19];
+export const NPM = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 
 /**
  * @param {string} [version]
@@ -15,71 +12,54 @@ const OLDEST_NODE = [20, 19];
  */
 export function checkNode(version = process.versions.node) {
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_NODE;
-  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return;
+  if (major > 20 || (major === 20 && minor >= 19)) return;
   throw new SetupError(
-    `This project needs Node ${OLDEST_NODE.join('.')} or newer; this is Node ${version}.\n` +
+    `This project needs Node 20.19 or newer; this is Node ${version}.\n` +
       'Install a newer one (nodejs.org, or your version manager) and run the same command again.',
   );
 }
 
 /**
  * Compares with npm's own record of the installed packages. npm writes that record last, so an interrupted install
- * does not count, and a manual `npm ci` or `npm install` does.
+ * doesn't count, and a manual `npm ci` or `npm install` does.
  * @param {string} root
  * @param {boolean} [production]   ignore packages that only development needs
- * @returns {boolean}
  */
 export function dependenciesMatch(root, production = process.env['NODE_ENV'] === 'production') {
   const wanted = readPackages(join(root, 'package-lock.json'));
   const installed = readPackages(join(root, 'node_modules', '.package-lock.json'));
   if (wanted === undefined) throw new SetupError(`package-lock.json cannot be read in ${root}`);
   if (installed === undefined) return false;
-  return Object.entries(wanted).every(([path, entry]) => {
+  return Object.entries(wanted).every(([path, { version, integrity, optional, dev }]) => {
     if (path === '') return true;
     const found = installed[path];
     // The lock file also lists packages of other platforms, which npm does not install.
-    if (found === undefined) return Boolean(entry.optional || (production && entry.dev));
-    return found.version === entry.version && found.integrity === entry.integrity;
+    if (found === undefined) return Boolean(optional || (production && dev));
+    return found.version === version && found.integrity === integrity;
   });
 }
 
-/**
- * @param {{ root?: string }} [options]
- * @returns {Promise<boolean>} whether anything was installed
- */
-export async function ensureDependencies({ root = projectRoot } = {}) {
+export async function ensureDependencies() {
   checkNode();
-  if (dependenciesMatch(root)) return false;
+  if (dependenciesMatch(projectRoot)) return;
   // Not inside node_modules, which `npm ci` deletes.
-  const lock = join(root, '.cache', 'npm-ci.lock');
+  const lock = join(projectRoot, '.cache', 'npm-ci.lock');
   const onWait = () => say('another command is installing the npm packages; waiting for it');
-  return withLock(lock, { onWait }, async () => {
-    if (dependenciesMatch(root)) return false;
-    await install(root);
-    return true;
+  await withLock(lock, { onWait }, async () => {
+    if (!dependenciesMatch(projectRoot)) await install();
   });
 }
 
-/** @param {string} root */
-async function install(root) {
-  const what = existsSync(join(root, 'node_modules')) ? 'are out of date' : 'are missing';
+async function install() {
+  const what = existsSync(join(projectRoot, 'node_modules')) ? 'are out of date' : 'are missing';
   say(`npm packages ${what}: npm ci (10 s to 2 min)`);
-  const args = ['ci', '--include=dev', '--loglevel=error', '--no-progress', '--no-audit', '--no-fund'];
-  const ended = await run(npmCommand(), args, {
-    cwd: root,
-    timeoutMs: 20 * 60_000,
-    onBeat: (seconds) => say(`npm ci: ${seconds} s`),
-  });
-  if (ended.ok && dependenciesMatch(root)) return;
+  const args = ['ci', '--include=dev', '--loglevel=error', '--no-audit', '--no-fund'];
+  const code = await runAttached(NPM, args, { cwd: projectRoot, stdio: ['ignore', 2, 2] });
+  if (code === 0 && dependenciesMatch(projectRoot)) return;
   throw new SetupError(
-    `The npm packages could not be installed: npm ci ${ended.reason || 'left some of them out'}.\n` +
-      `${lastLines(ended, 12)}\n\nOnce the package registry is reachable, run the same command or npm ci again.`,
+    'The npm packages could not be installed.\n' +
+      'Once the package registry is reachable, run the same command or npm ci again.',
   );
-}
-
-export function npmCommand() {
-  return process.platform === 'win32' ? 'npm.cmd' : 'npm';
 }
 
 /**

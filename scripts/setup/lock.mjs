@@ -1,20 +1,11 @@
-/** A file lock between processes, and what they put into the cache folder under it. */
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+/** A file lock between processes. */
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const REFRESH_MS = 2_000;
-/** A holder that has not refreshed its file for this long is gone, on whichever machine it ran. */
+/** A holder that hasn't refreshed its file for this long is gone, on whichever machine it ran. */
 const ABANDONED_MS = 60_000;
 
 /**
@@ -28,8 +19,10 @@ const ABANDONED_MS = 60_000;
 export async function withLock(file, { onWait, pollMs = 200 }, action) {
   mkdirSync(dirname(file), { recursive: true });
   const mine = `${process.pid}@${hostname()}`;
+  const take = () => codeOf(() => writeFileSync(file, mine, { flag: 'wx' }));
   let said = false;
-  while (!tryTake(file, mine)) {
+  for (let problem = take(); problem !== undefined; problem = take()) {
+    if (problem !== 'EEXIST') throw new Error(`the lock ${file} cannot be taken: ${problem}`);
     if (isAbandoned(file)) {
       clear(file);
       continue;
@@ -38,7 +31,8 @@ export async function withLock(file, { onWait, pollMs = 200 }, action) {
     said = true;
     await sleep(pollMs);
   }
-  const refresh = setInterval(() => touch(file), REFRESH_MS);
+  // Fails if another process took the lock over after a long freeze. Both results end up in the same place.
+  const refresh = setInterval(() => codeOf(() => utimesSync(file, new Date(), new Date())), REFRESH_MS);
   try {
     return await action();
   } finally {
@@ -47,56 +41,14 @@ export async function withLock(file, { onWait, pollMs = 200 }, action) {
   }
 }
 
-/**
- * Puts a file or a folder into the cache, once, even if several commands want it at the same time.
- * @param {string} target
- * @param {{ isReady: () => Promise<boolean>, say: (line: string) => void }} options
- * @param {(folder: string) => Promise<string | undefined>} make
- *   makes it in a folder of its own and returns its path; undefined, after a message, if that is not possible
- * @returns {Promise<boolean>} whether `target` is ready
- */
-export async function intoCache(target, { isReady, say }, make) {
-  if (await isReady()) return true;
-  const onWait = () => say(`another command is getting ${basename(target)}; waiting for it`);
-  return withLock(`${target}.lock`, { onWait }, async () => {
-    if (await isReady()) return true;
-    // On the same file system as the target, so that the move is atomic.
-    const folder = mkdtempSync(join(dirname(target), '.new-'));
-    try {
-      const made = await make(folder);
-      if (made === undefined) return false;
-      rmSync(target, { recursive: true, force: true });
-      renameSync(made, target);
-      return await isReady();
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  });
-}
-
-/**
- * @param {string} file
- * @param {string} mine
- */
-function tryTake(file, mine) {
-  try {
-    writeFileSync(file, mine, { flag: 'wx' });
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
 /** @param {string} file */
 function isAbandoned(file) {
+  const touched = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  if (touched === undefined) return false;
+  if (Date.now() - touched > ABANDONED_MS) return true;
   const [pid = '', host] = holderOf(file).split('@');
-  const age = ageOf(file);
-  if (age === undefined) return false;
-  if (age > ABANDONED_MS) return true;
   // The holder of an empty file is still writing it.
-  if (pid === '' || host !== hostname()) return false;
-  return !isAlive(Number(pid));
+  return pid !== '' && host === hostname() && codeOf(() => process.kill(Number(pid), 0)) === 'ESRCH';
 }
 
 /**
@@ -106,11 +58,7 @@ function isAbandoned(file) {
  */
 function clear(file) {
   const aside = `${file}.${process.pid}.old`;
-  try {
-    renameSync(file, aside);
-  } catch {
-    return;
-  }
+  if (codeOf(() => renameSync(file, aside)) !== undefined) return;
   if (isAbandoned(aside)) rmSync(aside, { force: true });
   else renameSync(aside, file);
 }
@@ -124,30 +72,15 @@ function holderOf(file) {
   }
 }
 
-/** @param {string} file */
-function ageOf(file) {
+/**
+ * The code of the error that `action` throws; undefined if it succeeds.
+ * @param {() => void} action
+ */
+function codeOf(action) {
   try {
-    return Date.now() - statSync(file).mtimeMs;
-  } catch {
+    action();
     return undefined;
-  }
-}
-
-/** @param {string} file */
-function touch(file) {
-  try {
-    utimesSync(file, new Date(), new Date());
-  } catch {
-    // Another process took the lock over after a long freeze. Both results end up in the same place.
-  }
-}
-
-/** @param {number} pid */
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return error instanceof Error && 'code' in error ? String(error.code) : 'UNKNOWN';
   }
 }

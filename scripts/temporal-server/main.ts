@@ -16,8 +16,7 @@ try {
     if (command === undefined) await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
     else
       process.exitCode = await runAttached(command, args, {
-        ...process.env,
-        TEMPORAL_ADDRESS: server.address,
+        env: { ...process.env, TEMPORAL_ADDRESS: server.address },
       });
   } finally {
     await server.stop();

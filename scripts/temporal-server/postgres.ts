@@ -2,17 +2,13 @@
  * A private PostgreSQL as a child process on a loopback port. It uses the programs that are installed on the machine,
  * in the folder that `pg_config` names.
  */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { endProcess, hasEnded } from '../child-process.ts';
-import { killWithParent } from '../dev-server/watchdog.ts';
+import { Child } from '../child-process.ts';
 import { SetupError } from '../setup/process.mjs';
 
 export const USER = 'temporal';
-const READY_LIMIT_MS = 60_000;
 /** Each of Temporal's processes uses up to 30 connections. */
 export const MAX_CONNECTIONS = 300;
 
@@ -22,7 +18,7 @@ export class Postgres {
   /** The database's files. A copy made while the process is stopped is a backup. */
   readonly dataFolder: string;
   private readonly programs: string;
-  private child: ChildProcess | undefined;
+  private child: Child | undefined;
 
   /** Keeps all files in `folder` and uses a database that is already there. */
   constructor(folder: string, port: number) {
@@ -44,17 +40,17 @@ export class Postgres {
 
   /** SIGINT ends the sessions, then PostgreSQL. SIGKILL is like a power failure. */
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
-    await endProcess(this.child, signal);
+    await this.child?.kill(signal);
   }
 
   get isRunning(): boolean {
-    return this.child !== undefined && !hasEnded(this.child);
+    return this.child?.isRunning === true;
   }
 
   /** Sends the signal to every process of the database, such as SIGSTOP to a stalled machine. */
   signalAll(signal: NodeJS.Signals): void {
     const main = this.child?.pid;
-    if (main === undefined || this.child === undefined || hasEnded(this.child)) return;
+    if (main === undefined || !this.isRunning) return;
     const children = spawnSync('pgrep', ['-P', `${main}`], { encoding: 'utf8' }).stdout;
     for (const pid of [main, ...children.split('\n').filter(Boolean).map(Number)])
       try {
@@ -70,18 +66,8 @@ export class Postgres {
     mkdirSync(folder, { recursive: true });
     if (isRoot()) chmodSync(folder, 0o777);
     const source = `host=127.0.0.1 port=${this.port} user=${USER} application_name=standby`;
-    const args = [
-      '-D',
-      standby.dataFolder,
-      '-d',
-      source,
-      '-R',
-      '-X',
-      'stream',
-      '--checkpoint=fast',
-      '--no-sync',
-    ];
-    execFileSync(...this.asUser('pg_basebackup', args), { stdio: ['ignore', 'ignore', 'pipe'], cwd: folder });
+    const from = ['-d', source, '-R', '-X', 'stream', '--checkpoint=fast', '--no-sync'];
+    this.runAsUser('pg_basebackup', ['-D', standby.dataFolder, ...from], folder);
     await standby.launch();
     return standby;
   }
@@ -97,13 +83,9 @@ export class Postgres {
     return execFileSync(join(this.programs, 'psql'), [...where, '-At', '-c', command], options);
   }
 
-  private get logFile(): string {
-    return join(this.folder, 'postgres.log');
-  }
-
   private create(): void {
     const args = ['-D', this.dataFolder, '-U', USER, '--auth=trust', '--no-sync'];
-    execFileSync(...this.asUser('initdb', args), { stdio: ['ignore', 'ignore', 'pipe'], cwd: this.folder });
+    this.runAsUser('initdb', args, this.folder);
   }
 
   private async launch(): Promise<void> {
@@ -114,24 +96,17 @@ export class Postgres {
       max_connections: MAX_CONNECTIONS,
     };
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const log = openSync(this.logFile, 'a');
-    const child = spawn(...this.asUser('postgres', ['-D', this.dataFolder, ...args]), {
-      // Ctrl-C goes to the foreground program, which stops the database last.
-      detached: true,
-      stdio: ['ignore', log, log],
+    const [program, all] = this.asUser('postgres', ['-D', this.dataFolder, ...args]);
+    this.child = new Child({
+      name: 'PostgreSQL',
+      program,
+      args: all,
+      env: process.env,
       cwd: this.folder,
+      logFile: join(this.folder, 'postgres.log'),
+      isReady: () => this.isReady(),
     });
-    closeSync(log);
-    this.child = child;
-    await once(child, 'spawn');
-    child.unref();
-    killWithParent(child);
-    const deadline = Date.now() + READY_LIMIT_MS;
-    while (!this.isReady()) {
-      if (hasEnded(child) || Date.now() > deadline)
-        throw new Error(`PostgreSQL did not start:\n${readFileSync(this.logFile, 'utf8').slice(-2_000)}`);
-      await sleep(50);
-    }
+    await this.child.start();
   }
 
   private isReady(): boolean {
@@ -141,6 +116,10 @@ export class Postgres {
     } catch {
       return false;
     }
+  }
+
+  private runAsUser(program: string, args: string[], cwd: string): void {
+    execFileSync(...this.asUser(program, args), { stdio: ['ignore', 'ignore', 'pipe'], cwd });
   }
 
   /** PostgreSQL refuses to run as root. */

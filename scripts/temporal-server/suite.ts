@@ -22,14 +22,9 @@ try {
     const files = Object.values(PRODUCTION_TESTS).flat();
     // In these projects, each file runs on the real server.
     const projects = ['--project', 'server', '--project', 'twice'];
-    process.exitCode = await runAttached(
-      'npx',
-      ['vitest', 'run', ...projects, ...files, ...process.argv.slice(2)],
-      {
-        ...process.env,
-        TEMPORAL_ADDRESS: server.address,
-      },
-    );
+    const args = ['vitest', 'run', ...projects, ...files, ...process.argv.slice(2)];
+    const env = { ...process.env, TEMPORAL_ADDRESS: server.address };
+    process.exitCode = await runAttached('npx', args, { env });
   } finally {
     await server.stop();
   }

@@ -1,11 +1,12 @@
 /** The commands of the topology's processes, on loopback ports of their own. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Command } from '../child-process.ts';
 import { loopback } from '../dev-server/ports.ts';
+import { isListening } from '../dev-server/readiness.ts';
 import { programArguments } from '../programs.ts';
 import { loopbackEnvironment, PORT_VARIABLES, type Role } from '../temporal-server/environment.ts';
 import { DYNAMIC_CONFIG_FILE } from '../temporal-server.ts';
-import type { Command } from './child.ts';
 import { apiSettings, codecSettings, nodeSettings, uiSettings, workerSettings } from './settings.ts';
 
 /** Where everything is. */
@@ -47,7 +48,7 @@ export function nodeCommand(
       ...nodeSettings(join(keysFolder, 'temporal')),
       TEMPORAL_SERVICES: role,
     },
-    ready: { address: loopback(ports[0]) },
+    isReady: () => isListening(loopback(ports[0])),
   };
 }
 
@@ -78,7 +79,7 @@ export function uiCommand(places: Places, program: string): Command {
     program,
     args: ['--root', folder, '--config', '.', '--env', 'topology', 'start'],
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
-    ready: { address: loopback(places.uiPort) },
+    isReady: () => isListening(loopback(places.uiPort)),
   };
 }
 
@@ -140,7 +141,7 @@ function ours(
     program: process.execPath,
     args: programArguments(program),
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
-    ready: { text },
+    isReady: (log) => log.includes(text),
   };
 }
 

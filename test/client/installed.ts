@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { packClient } from '../../scripts/pack-client.mjs';
-import { tsc } from '../../scripts/setup/process.mjs';
+import { packClient } from '../../scripts/pack-client.ts';
+import { tsc } from '../../scripts/setup/cache.ts';
 import { type Installed, installPackage } from '../support/installed-package.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -5,7 +5,7 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bundleClient } from '../../scripts/pack-client.mjs';
+import { bundleClient } from '../../scripts/pack-client.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { type Consumer, installClient } from './installed.ts';
 

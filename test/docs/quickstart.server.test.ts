@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
-import { findTemporalCli } from '../../scripts/setup/temporal-cli.mjs';
+import { findTemporalCli } from '../../scripts/setup/temporal-cli.ts';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { eventually } from '../support/eventually.ts';

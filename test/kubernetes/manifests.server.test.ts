@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { PROCESSES } from '../../scripts/configuration/sections.ts';
-import { buildExample, PYTHON, whyUnavailable } from '../../scripts/setup/examples.mjs';
-import { findKustomize } from '../../scripts/setup/go-programs.mjs';
+import { buildExample, PYTHON, whyUnavailable } from '../../scripts/setup/examples.ts';
+import { findKustomize } from '../../scripts/setup/go-programs.ts';
 import { temporaryFolder } from '../setup/fakes.ts';
 
 const FOLDER = join(import.meta.dirname, '../../deploy/kubernetes');

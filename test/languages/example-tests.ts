@@ -1,7 +1,7 @@
 /** The tests of the examples in other languages, each with its own Temporal SDK and its own codec. */
 import type { Payload } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildExample, type Language, whyUnavailable } from '../../scripts/setup/examples.mjs';
+import { buildExample, type Language, whyUnavailable } from '../../scripts/setup/examples.ts';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { readStartEvent } from '../../src/temporal/histories.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildExample, LANGUAGES, whyUnavailable } from '../../scripts/setup/examples.mjs';
+import { buildExample, LANGUAGES, whyUnavailable } from '../../scripts/setup/examples.ts';
 import { Events } from '../../src/client/events.ts';
 import { eventsFile, hmacSecret, untilEndpoint } from '../support/event-endpoint.ts';
 import { eventually } from '../support/eventually.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { findPrometheus } from '../../scripts/setup/prometheus.mjs';
+import { findPrometheus } from '../../scripts/setup/prometheus.ts';
 import { type Metric, WORKER_METRICS } from '../../src/domain/metrics.ts';
 import { metricsIn, PROMETHEUS, panels, queries } from './queries.ts';
 

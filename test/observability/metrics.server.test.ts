@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { SDK_METRICS } from '../../scripts/reference/texts.ts';
-import { findPrometheus } from '../../scripts/setup/prometheus.mjs';
+import { findPrometheus } from '../../scripts/setup/prometheus.ts';
 import { WORKER_METRICS } from '../../src/domain/metrics.ts';
 import { eventually } from '../support/eventually.ts';
 import { PayoutWorld } from '../support/payout-world.ts';

@@ -20,7 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), 'payouts-image-'));
 let world: PayoutWorld;
 
 beforeAll(async () => {
-  await run(process.execPath, ['scripts/build.mjs', folder], { cwd: ROOT });
+  await run(process.execPath, ['scripts/run.mjs', 'scripts/build.ts', folder], { cwd: ROOT });
   world = await PayoutWorld.start({ idle: true });
 });
 

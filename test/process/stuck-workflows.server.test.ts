@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import { findTemporalCli } from '../../scripts/setup/temporal-cli.mjs';
+import { findTemporalCli } from '../../scripts/setup/temporal-cli.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate } from '../../src/contract/workflows.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findBrowser } from '../../scripts/setup/browser.mjs';
+import { findBrowser } from '../../scripts/setup/browser.ts';
 import { fakeProgram, listener, temporaryFolder } from './fakes.ts';
 
 const VERSION_OUTPUT = 'Chromium 150.0.0.0';
@@ -12,17 +12,14 @@ function places() {
 }
 
 describe('the browser of the tests', () => {
-  test('CHROME_PATH takes precedence over CHROMIUM_PATH, and both over PATH', async () => {
+  test('CHROME_PATH takes precedence over PATH', async () => {
     const { folder, env } = places();
-    const [first, second] = [
-      fakeProgram(join(folder, 'a'), VERSION_OUTPUT),
-      fakeProgram(join(folder, 'b'), VERSION_OUTPUT),
-    ];
-    const third = fakeProgram(join(folder, 'path', 'chromium'), VERSION_OUTPUT);
-    const named = { ...env, CHROME_PATH: first, CHROMIUM_PATH: second };
+    const first = fakeProgram(join(folder, 'a'), VERSION_OUTPUT);
+    const second = fakeProgram(join(folder, 'path', 'chromium'), VERSION_OUTPUT);
+    const named = { ...env, CHROME_PATH: first };
     expect(await findBrowser({ env: named })).toEqual({ executablePath: first, env: {} });
     expect((await findBrowser({ env: { ...named, CHROME_PATH: '' } })).executablePath).toBe(second);
-    expect((await findBrowser({ env })).executablePath).toBe(third);
+    expect((await findBrowser({ env })).executablePath).toBe(second);
   });
 
   test('skips a program that is not a browser, with a message', async () => {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { closingLine, countReport, sum } from '../../scripts/setup/checks.mjs';
+import { closingLine, countReport, sum } from '../../scripts/setup/checks.ts';
 
 const passed = { status: 'passed', assertionResults: [{ status: 'passed' }] };
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { missingPlatformPackages } from '../../scripts/complete-lock.mjs';
+import { missingPlatformPackages } from '../../scripts/complete-lock.ts';
 import { checkNode, dependenciesMatch } from '../../scripts/setup/dependencies.mjs';
 import { temporaryFolder } from './fakes.ts';
 
@@ -46,13 +46,13 @@ describe('installed npm packages', () => {
 describe('the lock file', () => {
   const read = () => JSON.parse(readFileSync(join(import.meta.dirname, '../../package-lock.json'), 'utf8'));
 
-  test('contains the packages of every platform, which npm ci requires (run scripts/complete-lock.mjs)', () => {
-    expect(Object.keys(missingPlatformPackages(read()))).toEqual([]);
+  test('contains the packages of every platform, which npm ci requires (run scripts/complete-lock.ts)', () => {
+    expect(Object.keys(missingPlatformPackages(read().packages))).toEqual([]);
   });
 
   test('a missing package of another platform is found', () => {
     const parent = { version: '1.0.0', dev: true, optionalDependencies: { '@x/cli-darwin-arm64': '1.0.0' } };
-    expect(missingPlatformPackages({ packages: { 'node_modules/x': parent } })).toEqual({
+    expect(missingPlatformPackages({ 'node_modules/x': parent })).toEqual({
       'node_modules/@x/cli-darwin-arm64': {
         version: '1.0.0',
         cpu: ['arm64'],

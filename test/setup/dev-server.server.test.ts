@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Connection } from '@temporalio/client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { StartError } from '../../scripts/child-process.ts';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
-import { type DevServer, DevServerError, startDevServer } from '../../scripts/dev-server.ts';
+import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 import { PATIENT } from '../support/patience.ts';
 import { fakeProgram, temporaryFolder } from './fakes.ts';
@@ -101,7 +102,7 @@ describe('the dev server', () => {
   test('one that cannot start reports the end of its log', async () => {
     const cliPath = fakeProgram(join(temporaryFolder(), 'temporal'), 'address already in use', 1);
     const failure = await startDevServer({ ...own, cliPath }).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(DevServerError);
+    expect(failure).toBeInstanceOf(StartError);
     expect(String(failure)).toContain('address already in use');
   });
 

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from './fakes.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
+const RUN = join(import.meta.dirname, '../../scripts/run.mjs');
 
 test('offline, without Go and without a binary, the demo lists the alternatives and exits 1', () => {
   const folder = temporaryFolder();
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/demo.mjs')], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [RUN, 'demo/main.ts'], {
     encoding: 'utf8',
     // A proxy without a listener simulates a network without a route.
     env: {

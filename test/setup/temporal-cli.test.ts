@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SetupError } from '../../scripts/setup/process.mjs';
-import { findTemporalCli } from '../../scripts/setup/temporal-cli.mjs';
+import { findTemporalCli } from '../../scripts/setup/temporal-cli.ts';
 import { CLI_VERSION_OUTPUT, fakeProgram, listener, temporaryFolder } from './fakes.ts';
 
 /** The three places where a CLI may already be, in order of preference. */

@@ -7,7 +7,7 @@ import {
   type goInstall,
   SERVER_VERSION,
   UI_VERSION,
-} from '../../scripts/setup/go-programs.mjs';
+} from '../../scripts/setup/go-programs.ts';
 import { SetupError } from '../../scripts/setup/process.mjs';
 import { composeFile } from '../compose/compose-file.ts';
 import { fakeProgram, listener, temporaryFolder } from './fakes.ts';

@@ -1,25 +1,27 @@
 /**
- * `node scripts/pack-client.mjs [FOLDER]`: builds the client package that other projects install, by default into
- * `dist/`. It contains only the code that `src/client` imports, and depends only on the packages that this code imports.
+ * `npm run pack-client -- [FOLDER]`: builds the client package that other projects install, by default into `dist/`. It
+ * contains only the code that `src/client` imports, and depends only on the packages that this code imports.
  */
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
-import { lastLines, projectRoot, run, runMain, SetupError, say, tsc } from './setup/process.mjs';
+import type { Plugin } from 'rollup';
+import { runOrThrow, tsc } from './setup/cache.ts';
+import { NPM } from './setup/dependencies.mjs';
+import { projectRoot, runMain, SetupError, say } from './setup/process.mjs';
 
 /** The exports: `durable-payouts/NAME`. */
 const ENTRIES = { client: 'client/index', nexus: 'client/nexus' };
 /** Temporal's SDK loads it by its path, which `src/encryption/payload-codec.ts` derives from its own. */
 const LOADED_BY_PATH = { 'failure-converter': 'encryption/failure-converter' };
+const STEP_LIMIT_MS = 5 * 60_000;
 
 /**
- * Builds and packs the client.
- * @param {string} folder   where the `.tgz` goes
- * @returns {Promise<string>} its path
- * @throws {SetupError} with the output of the compiler or npm
+ * Builds and packs the client. Returns the path of the `.tgz` in `folder`. Throws `SetupError` with the output of the
+ * compiler or npm.
  */
-export async function packClient(folder) {
+export async function packClient(folder: string): Promise<string> {
   const staged = mkdtempSync(join(tmpdir(), 'payouts-client-'));
   try {
     const { packages } = await bundleClient(join(staged, 'dist'));
@@ -27,11 +29,8 @@ export async function packClient(folder) {
     copyFileSync(join(projectRoot, 'LICENSE'), join(staged, 'LICENSE'));
     copyFileSync(join(projectRoot, 'docs', 'client.md'), join(staged, 'README.md'));
     mkdirSync(folder, { recursive: true });
-    const packed = await runOrThrow(
-      'npm',
-      ['pack', '--silent', '--pack-destination', resolve(folder)],
-      staged,
-    );
+    const args = ['pack', '--silent', '--pack-destination', resolve(folder)];
+    const packed = await runOrThrow(NPM, args, { timeoutMs: STEP_LIMIT_MS, cwd: staged });
     return join(folder, packed.trim());
   } finally {
     rmSync(staged, { recursive: true, force: true });
@@ -39,14 +38,14 @@ export async function packClient(folder) {
 }
 
 /**
- * Compiles the client, and bundles its code and its declarations.
- * @param {string} folder
- * @returns {Promise<{ packages: string[], modules: string[] }>} the packages that it imports; its files, relative to `src`
+ * Compiles the client, and bundles its code and its declarations. Returns the packages that it imports, and its files,
+ * relative to `src`.
  */
-export async function bundleClient(folder) {
+export async function bundleClient(folder: string): Promise<{ packages: string[]; modules: string[] }> {
   const compiled = mkdtempSync(join(tmpdir(), 'payouts-compiled-'));
   try {
-    await runOrThrow(process.execPath, [tsc, '-p', 'src/client', '--outDir', compiled], projectRoot);
+    const args = [tsc, '-p', 'src/client', '--outDir', compiled];
+    await runOrThrow(process.execPath, args, { timeoutMs: STEP_LIMIT_MS, cwd: projectRoot });
     const { dts } = await import('rollup-plugin-dts');
     const chunks = [
       ...(await bundle(compiled, { ...ENTRIES, ...LOADED_BY_PATH }, '.js', folder, [])),
@@ -62,64 +61,47 @@ export async function bundleClient(folder) {
   }
 }
 
-/**
- * @param {string} from
- * @param {Record<string, string>} entries
- * @param {string} extension
- * @param {string} to
- * @param {import('rollup').Plugin[]} plugins
- */
-async function bundle(from, entries, extension, to, plugins) {
+async function bundle(
+  from: string,
+  entries: Readonly<Record<string, string>>,
+  extension: string,
+  dir: string,
+  plugins: Plugin[],
+) {
   const { rollup } = await import('rollup');
+  const files = Object.entries(entries).map(([name, entry]) => [name, join(from, entry + extension)]);
   const made = await rollup({
-    input: Object.fromEntries(
-      Object.entries(entries).map(([name, entry]) => [name, join(from, `${entry}${extension}`)]),
-    ),
+    input: Object.fromEntries(files),
     external: (id) => !id.startsWith('.') && !isAbsolute(id),
     plugins,
     onwarn: ({ message }) => {
       throw new SetupError(`the client cannot be bundled: ${message}`);
     },
   });
-  const names = `[name]${extension}`;
-  const { output } = await made.write({
-    dir: to,
-    entryFileNames: names,
-    chunkFileNames: `shared${extension}`,
-  });
+  const names = { entryFileNames: `[name]${extension}`, chunkFileNames: `shared${extension}` };
+  const { output } = await made.write({ dir, ...names });
   await made.close();
   return output.filter((one) => one.type === 'chunk');
 }
 
-/** @param {string} name   as imported: `zod`, `@temporalio/common/lib/time.js` */
-function packageOf(name) {
-  return name
-    .split('/')
-    .slice(0, name.startsWith('@') ? 2 : 1)
-    .join('/');
+/** `name`: as imported, such as `zod` or `@temporalio/common/lib/time.js`. */
+function packageOf(name: string): string {
+  const parts = name.split('/');
+  return parts.slice(0, name.startsWith('@') ? 2 : 1).join('/');
 }
 
-/**
- * `@temporalio/…` are peers: the packages compare classes, so a process must have each only once.
- * @param {string[]} packages
- */
-function manifest(packages) {
-  const {
-    name: own,
-    version,
-    license,
-    type,
-    engines,
-    dependencies,
-  } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));
+function manifest(packages: readonly string[]): object {
+  const own = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));
+  const { name, version, license, type, engines, dependencies } = own;
   const unknown = packages.filter((one) => dependencies[one] === undefined);
   if (unknown.length > 0)
     throw new SetupError(`the client imports ${unknown.join(', ')}, which package.json does not have`);
-  /** @param {(name: string) => boolean} wanted */
-  const ranges = (wanted) =>
+  // The packages of Temporal compare classes, so a process must have each only once.
+  const isPeer = (one: string) => one.startsWith('@temporalio/');
+  const ranges = (wanted: (one: string) => boolean) =>
     Object.fromEntries(packages.filter(wanted).map((one) => [one, `^${dependencies[one]}`]));
   return {
-    name: own,
+    name,
     version,
     description: 'Start, steer and read payouts from another service',
     license,
@@ -127,32 +109,15 @@ function manifest(packages) {
     sideEffects: false,
     engines,
     exports: Object.fromEntries(
-      Object.keys(ENTRIES).map((name) => [
-        `./${name}`,
-        { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` },
+      Object.keys(ENTRIES).map((one) => [
+        `./${one}`,
+        { types: `./dist/${one}.d.ts`, default: `./dist/${one}.js` },
       ]),
     ),
     files: ['dist'],
-    dependencies: ranges((name) => !isPeer(name)),
+    dependencies: ranges((one) => !isPeer(one)),
     peerDependencies: ranges(isPeer),
   };
-}
-
-/** @param {string} name */
-function isPeer(name) {
-  return name.startsWith('@temporalio/');
-}
-
-/**
- * @param {string} command
- * @param {string[]} args
- * @param {string} cwd
- */
-async function runOrThrow(command, args, cwd) {
-  const ended = await run(command, args, { timeoutMs: 5 * 60_000, cwd });
-  if (!ended.ok)
-    throw new SetupError(`${command} ${args.join(' ')} ${ended.reason}\n${lastLines(ended, 20)}`);
-  return ended.output;
 }
 
 if (process.argv[1] === import.meta.filename)

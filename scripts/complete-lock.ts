@@ -1,0 +1,61 @@
+/**
+ * `node --import tsx scripts/complete-lock.ts`: run it after `npm install` changed package-lock.json.
+ *
+ * A registry mirror may hold a package's builds for some platforms only. npm then silently omits the others
+ * from the lock file, and refuses that file at the next `npm ci`. This script adds the missing entries: their
+ * names tell the platform.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectRoot } from './setup/process.mjs';
+
+interface LockEntry {
+  version?: string;
+  dev?: boolean;
+  optional?: boolean;
+  os?: string[];
+  cpu?: string[];
+  libc?: string[];
+  optionalDependencies?: Record<string, string>;
+}
+
+const OS = /(?:^|-)(android|darwin|freebsd|linux|openbsd|win32)(?:-|$)/;
+const CPU = /-(arm64|arm|ia32|loong64|ppc64|riscv64|s390x|x64)(?:-|$)/;
+
+/** The entries that `npm ci` asks for and the lock file lacks. */
+export function missingPlatformPackages(packages: Record<string, LockEntry>): Record<string, LockEntry> {
+  const missing = Object.entries(packages).flatMap(([path, { dev, optionalDependencies = {} }]) =>
+    Object.entries(optionalDependencies)
+      .filter(([name]) => !(`node_modules/${name}` in packages || `${path}/node_modules/${name}` in packages))
+      .flatMap(([name, version]) => entryOf(name, version, dev)),
+  );
+  return Object.fromEntries(missing);
+}
+
+/** None for a package whose name has no platform. */
+function entryOf(name: string, version: string, dev: boolean | undefined): [string, LockEntry][] {
+  const [, os] = OS.exec(name) ?? [];
+  if (os === undefined) return [];
+  const [, cpu] = CPU.exec(name) ?? [];
+  const [, libc] = /-(musl|gnu)/.exec(name) ?? [];
+  const entry = {
+    version,
+    ...(cpu && { cpu: [cpu] }),
+    ...(dev && { dev }),
+    ...(libc && { libc: [libc === 'gnu' ? 'glibc' : libc] }),
+    optional: true,
+    os: [os],
+  };
+  return [[`node_modules/${name}`, entry]];
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const file = join(projectRoot, 'package-lock.json');
+  const lock = JSON.parse(readFileSync(file, 'utf8'));
+  const missing = missingPlatformPackages(lock.packages);
+  const all = Object.entries({ ...lock.packages, ...missing });
+  // Sort as npm does, so that its next write does not move entries.
+  all.sort(([left], [right]) => left.localeCompare(right, 'en'));
+  writeFileSync(file, `${JSON.stringify({ ...lock, packages: Object.fromEntries(all) }, null, 2)}\n`);
+  console.log(`${Object.keys(missing).length} entries added`);
+}
