@@ -29,8 +29,16 @@ const run = code.extend({ from: count, seeds: count, wallSeconds: count });
 export const worldsSchema = run.extend({
   failedSeeds: z.array(count),
   outcomes: counts,
-  ...{ payouts: count, runs: count, processFaults: count, faultsHit: count, calls: count },
-  ...{ activations: count, replays: count, events: count, virtualHours: z.number(), cpuSeconds: count },
+  payouts: count,
+  runs: count,
+  processFaults: count,
+  faultsHit: count,
+  calls: count,
+  activations: count,
+  replays: count,
+  events: count,
+  virtualHours: z.number(),
+  cpuSeconds: count,
 });
 export const mutantsSchema = run.extend({
   /** The number of seeds that found each mutant; null if all `seeds` missed it. */
@@ -39,7 +47,10 @@ export const mutantsSchema = run.extend({
 export const chaosSchema = run.extend({
   failedSeeds: z.array(count),
   outcomes: counts,
-  ...{ payouts: count, reviewed: count, faultsMet: count, randomAnswers: count },
+  payouts: count,
+  reviewed: count,
+  faultsMet: count,
+  randomAnswers: count,
 });
 export type Worlds = z.output<typeof worldsSchema>;
 export type Mutants = z.output<typeof mutantsSchema>;

@@ -14,7 +14,7 @@ export interface Elsewhere {
 
 /**
  * Starts a program and resolves at its first line on standard output. All its output goes to `logFile`. `onSpawn` gets
- * the process at once, so that the caller can end it while it starts.
+ * the process immediately, so that the caller can end it while it starts.
  */
 export async function startProgram(
   program: string | Elsewhere,

@@ -71,21 +71,16 @@ const SECTIONS: readonly Section[] = [
       {
         title: 'Reason codes',
         text: '`reason.code` of a result. `reason.message` contains the details.',
-        table: table(
+        table: listed(
           ['code', 'outcome', 'meaning', 'what to do'],
-          codesOf(REASON_MEANINGS).map((name) => {
-            const { outcome, meaning, action } = REASON_MEANINGS[name];
-            return [code(name), code(outcome), meaning, todo(action)];
-          }),
+          REASON_MEANINGS,
+          ({ outcome, meaning, action }) => [code(outcome), meaning, todo(action)],
         ),
       },
       {
         title: 'Audit statuses',
         text: '`auditStatus` of the state and the result.',
-        table: table(
-          ['status', 'meaning'],
-          codesOf(AUDIT_STATUS_MEANINGS).map((name) => [code(name), AUDIT_STATUS_MEANINGS[name]]),
-        ),
+        table: listed(['status', 'meaning'], AUDIT_STATUS_MEANINGS, (meaning) => [meaning]),
       },
     ],
   },
@@ -190,35 +185,28 @@ const SECTIONS: readonly Section[] = [
         title: 'CLI exit codes',
         table: table(
           ['exit code', 'meaning', 'what to do'],
-          codesOf(EXIT_MEANINGS).map((name) => [
-            `${EXIT[name]}`,
-            EXIT_MEANINGS[name].meaning,
-            todo(EXIT_MEANINGS[name].action),
-          ]),
+          codesOf(EXIT_MEANINGS).map((name) => {
+            const { meaning, action } = EXIT_MEANINGS[name];
+            return [`${EXIT[name]}`, meaning, todo(action)];
+          }),
         ),
       },
       {
         title: 'CLI error codes',
         text: '`error.code` with `--json`. If a workflow failed, it is the [failure type](#failures-of-workflows-and-messages), with exit code 1.',
-        table: table(
+        table: listed(
           ['code', 'exit code', 'meaning', 'what to do'],
-          Object.entries(CLI_ERRORS).map(([name, { exit, meaning, action }]) => [
-            code(name),
-            `${EXIT[exit]}`,
-            meaning,
-            action,
-          ]),
+          CLI_ERRORS,
+          ({ exit, meaning, action }) => [`${EXIT[exit]}`, meaning, action],
         ),
       },
       {
         title: 'Failures of workflows and messages',
         text: '`type` of the `ApplicationFailure`, in every SDK. For a query, the message starts with it.',
-        table: table(
+        table: listed(
           ['type', 'raised by', 'meaning', 'what to do'],
-          codesOf(FAILURE_MEANINGS).map((name) => {
-            const { raisedBy, meaning, action } = FAILURE_MEANINGS[name];
-            return [code(name), raisedBy, meaning, action];
-          }),
+          FAILURE_MEANINGS,
+          ({ raisedBy, meaning, action }) => [raisedBy, meaning, action],
         ),
       },
       {
@@ -243,10 +231,11 @@ const SECTIONS: readonly Section[] = [
   {
     title: 'Memo fields',
     text: 'Memos are encrypted like payloads, and hold no personal data.',
-    table: table(
-      ['field', 'on', 'written by', 'meaning'],
-      Object.entries(MEMO_FIELDS).map(([name, { on, writer, meaning }]) => [code(name), on, writer, meaning]),
-    ),
+    table: listed(['field', 'on', 'written by', 'meaning'], MEMO_FIELDS, ({ on, writer, meaning }) => [
+      on,
+      writer,
+      meaning,
+    ]),
   },
   {
     title: 'Metrics',
@@ -256,39 +245,34 @@ const SECTIONS: readonly Section[] = [
         title: 'Metrics of the API server',
         text: `At \`GET /metrics\`; see [operations](operations.md#metrics). The usual \`process_…\` and \`nodejs_…\` stand beside them. \`route\` is a pattern, or \`none\`. \`result\` is ${NOTIFICATION_RESULTS}.`,
         table: metrics(
-          Object.values(API_METRICS).map(({ name, unit, labelNames, help, action }) => [
-            name,
-            unit,
-            labelNames,
-            help,
-            action,
-          ]),
+          Object.fromEntries(
+            Object.values(API_METRICS).map(({ name, unit, labelNames, help, action }) => [
+              name,
+              { unit, labels: labelNames, meaning: help, action },
+            ]),
+          ),
         ),
       },
       {
         title: 'Metrics of a worker',
         text: 'At `PAYOUTS_METRICS_LISTEN`. Gauges of an application come from its [lease owner](observability.md#metrics).',
-        table: metrics(tableOf(WORKER_METRICS)),
+        table: metrics(WORKER_METRICS),
       },
       {
         title: 'Metrics of the Temporal SDK',
         text: 'Beside those of a worker. The SDK has more; [dashboards and alerts](observability.md#dashboards) use these.',
-        table: metrics(tableOf(SDK_METRICS)),
+        table: metrics(SDK_METRICS),
       },
     ],
   },
   {
     title: 'Log events',
     text: 'The field `event` of a line of [the log](observability.md#the-log).',
-    table: table(
-      ['event', 'level', 'fields', 'meaning'],
-      Object.entries(BUSINESS_EVENTS).map(([name, { level, fields, says }]) => [
-        code(name),
-        code(level),
-        fields.map(code).join(', '),
-        says.charAt(0).toUpperCase() + says.slice(1),
-      ]),
-    ),
+    table: listed(['event', 'level', 'fields', 'meaning'], BUSINESS_EVENTS, ({ level, fields, says }) => [
+      code(level),
+      fields.map(code).join(', '),
+      says.charAt(0).toUpperCase() + says.slice(1),
+    ]),
   },
 ];
 
@@ -308,44 +292,31 @@ function todo(action: string): string {
   return action.replace(/^Nothing\. ?/, '');
 }
 
+/** A row for each name: the name, then `cells` of what is said of it. */
+function listed<T>(
+  head: readonly string[],
+  rows: Readonly<Record<string, T>>,
+  cells: (row: T) => readonly string[],
+): string {
+  return table(
+    head,
+    Object.entries(rows).map(([name, row]) => [code(name), ...cells(row)]),
+  );
+}
+
 function explained(name: string, rows: Readonly<Record<string, Explained>>): string {
-  return table(
-    [name, 'meaning', 'what to do'],
-    Object.entries(rows).map(([one, { meaning, action }]) => [code(one), meaning, todo(action)]),
-  );
+  return listed([name, 'meaning', 'what to do'], rows, ({ meaning, action }) => [meaning, todo(action)]);
 }
 
-type Metric = readonly [
-  name: string,
-  unit: string,
-  labels: readonly string[],
-  meaning: string,
-  action: string,
-];
-
-function tableOf(
+function metrics(
   rows: Readonly<Record<string, Explained & { unit: string; labels: readonly string[] }>>,
-): Metric[] {
-  return Object.entries(rows).map(([name, { unit, labels, meaning, action }]) => [
-    name,
-    unit,
-    labels,
-    meaning,
-    action,
+): string {
+  return listed(['metric', 'unit', 'labels', 'meaning', 'what to do'], rows, (metric) => [
+    metric.unit,
+    metric.labels.map(code).join(', '),
+    metric.meaning,
+    todo(metric.action),
   ]);
-}
-
-function metrics(rows: readonly Metric[]): string {
-  return table(
-    ['metric', 'unit', 'labels', 'meaning', 'what to do'],
-    rows.map(([name, unit, labels, meaning, action]) => [
-      code(name),
-      unit,
-      labels.map(code).join(', '),
-      meaning,
-      todo(action),
-    ]),
-  );
 }
 
 if (process.argv[1] === import.meta.filename) writeFileSync(REFERENCE_PAGE, referencePage());

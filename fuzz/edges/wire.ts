@@ -25,6 +25,7 @@ import {
 import {
   type ApiOperation,
   type Exchange,
+  OPERATION_NAMES,
   OPERATIONS,
   PaymentsError,
   type Transport,
@@ -107,11 +108,6 @@ const ASKED: Readonly<Record<ApiOperation, Asked>> = {
   },
 };
 
-const NAMES: readonly ApiOperation[] = [
-  ...(['ping', 'exchangeCode', 'refreshUserToken', 'applicationToken', 'openReceivingAccount'] as const),
-  ...(['receivingAccountBalance', 'receivingAccountDetail', 'quote', 'createPayout', 'payoutOrder'] as const),
-  ...(['tradeResult', 'tradeDetail', 'accounts'] as const),
-];
 const OPAQUE: readonly ApiOperation[] = ['openReceivingAccount', 'receivingAccountDetail'];
 const STATUSES = [201, 204, 299, 301, 304, 400, 401, 403, 404, 418, 429, 500, 502, 503, 504, 599, 600, 999];
 const RETRY_AFTER = [
@@ -128,7 +124,7 @@ const RETRY_AFTER = [
 const CODES = ['ECONNRESET', 'UND_ERR_SOCKET', 'TOTAL_TIMEOUT', 'BODY_TOO_LARGE'];
 
 const about = fc.record({
-  operation: fc.constantFrom(...NAMES),
+  operation: fc.constantFrom(...OPERATION_NAMES),
   status: seldom(200, STATUSES),
   retryAfter: seldom<string | undefined>(undefined, RETRY_AFTER),
   broken: seldom<string | undefined>(undefined, [undefined, undefined, undefined, ...CODES]),
@@ -269,7 +265,7 @@ function demandError(error: unknown, operation: ApiOperation, exchange: Exchange
 }
 
 function hasField(error: PaymentsError): boolean {
-  return 'field' in error || error.message.includes('cannot use the answer');
+  return error.field !== undefined || error.message.includes('cannot use the response');
 }
 
 /** Every amount in the answer, in normalized form. */

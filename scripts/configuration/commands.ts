@@ -44,7 +44,6 @@ export const commandShape = {
 
 /** What makes single tests larger, or keeps what they saw. */
 export const testShape = {
-  BATCH_ROWS: count('Rows of the big batch in `test/batch/big.full.test.ts`.'),
   CANARY_DATABASE: z
     .enum(['postgres'])
     .optional()
@@ -52,13 +51,9 @@ export const testShape = {
   CLOCK_CAMPAIGN_SECONDS: count(
     'How long workers are killed in `test/process/kills-and-queries.full.test.ts`.',
   ),
-  TEMPORAL_KILLS: count('How often Temporal is killed in `test/process/temporal-restart.server.test.ts`.'),
-  MONEY_ROUND_TRIPS: count('Amounts in `test/payments/exact-money.test.ts`.'),
   RAW_QUERIES: anyText('Also reads by plain queries in `test/process/queries.full.test.ts`.'),
   RECORD_HISTORIES: count('Adds the recorded histories to `test/histories` as this generation.'),
-  RESTORED_PAYOUTS: count('Payouts in `test/process/restored.full.test.ts`.'),
   SHORT_TOKENS: anyText('Runs `test/process/queries.full.test.ts` with more payouts and short-lived tokens.'),
-  TOKEN_LIVES: count('Lifetimes of a token in `test/tokens/renewal.test.ts`.'),
   UI_PICTURES: path('The folder in which `test/ui` keeps its pictures.'),
 };
 

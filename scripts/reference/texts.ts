@@ -250,72 +250,69 @@ export const NOTIFICATION_RESULTS =
   '`delivered`, `ended` (the payout has finished), `unknown` (kept for two minutes), `limited` (beyond a [limit](notifications.md#limits)), `refused` (not verified), `unusable` (not a notification) or `not_taken` (the sender must send it again)';
 
 /** Of the Temporal SDK, those that the dashboards and alerts use. */
-export const SDK_METRICS: Readonly<Record<string, Explained & { unit: string; labels: readonly string[] }>> =
-  {
-    temporal_workflow_task_execution_failed: {
-      ...{ unit: 'workflow task', labels: ['workflow_type', 'failure_reason'] },
-      meaning:
-        'Workflow tasks that failed. `failure_reason` is `WorkflowError` (a missing key, or an error in workflow code), `NonDeterminismError`, `GrpcMessageTooLarge`, `PayloadsTooLarge` or `RequestTooLarge`',
-      action: 'When it grows: [workflow tasks fail](alerts.md#payoutsworkflowtasksfail).',
-    },
-    temporal_workflow_task_execution_latency: {
-      ...{ unit: 'milliseconds', labels: [] },
-      ...{ meaning: 'Duration of a workflow task in the worker', action: 'Nothing.' },
-    },
-    temporal_workflow_task_replay_latency: {
-      ...{ unit: 'milliseconds', labels: [] },
-      ...{ meaning: 'Duration of the replay of a workflow that was not in memory', action: 'Nothing.' },
-    },
-    temporal_workflow_task_schedule_to_start_latency: {
-      ...{ unit: 'milliseconds', labels: [] },
-      meaning: 'How long a workflow task waited for a worker',
-      action: 'When it grows, start more workers.',
-    },
-    temporal_sticky_cache_size: {
-      ...{ unit: 'workflow', labels: [] },
-      ...{ meaning: 'Workflows in the memory of the worker', action: 'Nothing.' },
-    },
-    temporal_sticky_cache_total_forced_eviction: {
-      ...{ unit: 'workflow', labels: [] },
-      meaning: 'Workflows that were evicted from memory',
-      action: 'When it keeps growing, start more workers: each evicted workflow is replayed.',
-    },
-    temporal_activity_execution_failed: {
-      ...{ unit: 'activity', labels: ['activity_type'] },
-      meaning: 'Activities that failed',
-      action: 'When `createPayout` grows, run `npm run payouts -- list --attention`.',
-    },
-    temporal_activity_schedule_to_start_latency: {
-      ...{ unit: 'milliseconds', labels: ['task_queue'] },
-      meaning: 'How long an activity waited for a worker; calls wait for the rate limit',
-      action: 'Nothing.',
-    },
-    temporal_activity_task_received: {
-      ...{ unit: 'activity', labels: ['task_queue'] },
-      ...{ meaning: 'Activities that this worker took up', action: 'Nothing.' },
-    },
-    temporal_worker_task_slots_used: {
-      ...{ unit: 'slot', labels: ['worker_type'] },
-      ...{ meaning: 'Tasks that the worker executes now', action: 'Nothing.' },
-    },
-    temporal_worker_task_slots_available: {
-      ...{ unit: 'slot', labels: ['worker_type'] },
-      ...{
-        meaning: 'Further tasks that the worker would take',
-        action: 'When it stays 0, start more workers.',
-      },
-    },
-    temporal_request: {
-      ...{ unit: 'request', labels: ['operation'] },
-      ...{ meaning: 'Requests to Temporal', action: 'Nothing.' },
-    },
-    temporal_request_failure: {
-      ...{ unit: 'request', labels: ['operation', 'status_code'] },
-      meaning: 'Requests to Temporal that failed',
-      action: 'When it keeps growing, run `npm run payouts -- doctor`.',
-    },
-    temporal_request_latency: {
-      ...{ unit: 'milliseconds', labels: ['operation'] },
-      ...{ meaning: 'Duration of requests to Temporal', action: 'Nothing.' },
-    },
-  };
+export const SDK_METRICS = {
+  temporal_workflow_task_execution_failed: sdkMetric(
+    'workflow task',
+    ['workflow_type', 'failure_reason'],
+    'Workflow tasks that failed. `failure_reason` is `WorkflowError` (a missing key, or an error in workflow code), `NonDeterminismError`, `GrpcMessageTooLarge`, `PayloadsTooLarge` or `RequestTooLarge`',
+    'When it grows: [workflow tasks fail](alerts.md#payoutsworkflowtasksfail).',
+  ),
+  temporal_workflow_task_execution_latency: sdkMetric(
+    'milliseconds',
+    [],
+    'Duration of a workflow task in the worker',
+  ),
+  temporal_workflow_task_replay_latency: sdkMetric(
+    'milliseconds',
+    [],
+    'Duration of the replay of a workflow that was not in memory',
+  ),
+  temporal_workflow_task_schedule_to_start_latency: sdkMetric(
+    'milliseconds',
+    [],
+    'How long a workflow task waited for a worker',
+    'When it grows, start more workers.',
+  ),
+  temporal_sticky_cache_size: sdkMetric('workflow', [], 'Workflows in the memory of the worker'),
+  temporal_sticky_cache_total_forced_eviction: sdkMetric(
+    'workflow',
+    [],
+    'Workflows that were evicted from memory',
+    'When it keeps growing, start more workers: each evicted workflow is replayed.',
+  ),
+  temporal_activity_execution_failed: sdkMetric(
+    'activity',
+    ['activity_type'],
+    'Activities that failed',
+    'When `createPayout` grows, run `npm run payouts -- list --attention`.',
+  ),
+  temporal_activity_schedule_to_start_latency: sdkMetric(
+    'milliseconds',
+    ['task_queue'],
+    'How long an activity waited for a worker; calls wait for the rate limit',
+  ),
+  temporal_activity_task_received: sdkMetric(
+    'activity',
+    ['task_queue'],
+    'Activities that this worker took up',
+  ),
+  temporal_worker_task_slots_used: sdkMetric('slot', ['worker_type'], 'Tasks that the worker executes now'),
+  temporal_worker_task_slots_available: sdkMetric(
+    'slot',
+    ['worker_type'],
+    'Further tasks that the worker would take',
+    'When it stays 0, start more workers.',
+  ),
+  temporal_request: sdkMetric('request', ['operation'], 'Requests to Temporal'),
+  temporal_request_failure: sdkMetric(
+    'request',
+    ['operation', 'status_code'],
+    'Requests to Temporal that failed',
+    'When it keeps growing, run `npm run payouts -- doctor`.',
+  ),
+  temporal_request_latency: sdkMetric('milliseconds', ['operation'], 'Duration of requests to Temporal'),
+};
+
+function sdkMetric(unit: string, labels: readonly string[], meaning: string, action = 'Nothing.') {
+  return { unit, labels, meaning, action };
+}

@@ -1,4 +1,4 @@
-/** Says where everything in the topology is, for the person who started it. */
+/** Says where everything in the topology is, for the operator who started it. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Topology } from '../topology.ts';

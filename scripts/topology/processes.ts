@@ -85,7 +85,9 @@ export function uiCommand(places: Places, program: string): Command {
 
 export function simulatorCommand(places: Places): Command {
   const app = {
-    ...{ appId: APP_ID, appSecret: places.appSecret, redirectUri: redirectUri(places) },
+    appId: APP_ID,
+    appSecret: places.appSecret,
+    redirectUri: redirectUri(places),
     notifyUrl: `${places.apiUrl}/v1/notifications/default`,
   };
   return ours(places, 'simulator', 'simulator/main.ts', 'simulator listening', {

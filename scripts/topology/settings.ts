@@ -12,7 +12,7 @@ export const OUR_PROGRAMS = { simulator: 1, worker: 3, api: 2, 'codec-server': 1
 
 export const POSTGRES_SETTINGS = { max_connections: MAX_CONNECTIONS } as const;
 
-/** Of each of Temporal's processes. Both certificates are the same, and clients need one, too. */
+/** For each of Temporal's processes. Both certificates are the same, and clients need one, too. */
 export function nodeSettings(keysFolder: string) {
   return {
     ...TEMPORAL_SETTINGS,
@@ -31,7 +31,7 @@ export function nodeSettings(keysFolder: string) {
   };
 }
 
-/** Of each client of Temporal. */
+/** For each client of Temporal. */
 export function clientSettings(keysFolder: string) {
   return {
     TEMPORAL_NAMESPACE: 'default',
@@ -43,7 +43,7 @@ export function clientSettings(keysFolder: string) {
   };
 }
 
-/** Of the Temporal UI. The names differ from those of clients. */
+/** For the Temporal UI. The names differ from those of clients. */
 export function uiSettings(keysFolder: string) {
   return {
     TEMPORAL_TLS_CA: `${keysFolder}/ca.pem`,
@@ -56,7 +56,7 @@ export function uiSettings(keysFolder: string) {
   };
 }
 
-/** The simulator answers these codes. Those of a real provider come from its operator. */
+/** The simulator returns these codes. Those of a real provider come from its operator. */
 const CREATE_CODES = '429:busy,30001:lock-expired,30002:insufficient,30005:refused';
 
 export function workerSettings(keysFolder: string) {

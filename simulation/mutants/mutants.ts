@@ -21,8 +21,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'lost-answer-is-no-send',
     what: 'A create whose connection broke counts as never received and is sent again: a second payment.',
     file: 'src/payments/outcome.ts',
-    find: "return rulesOf(rules.operation).effect === 'read'\n    ? new UnavailableError(context, `no answer",
-    replace: 'return true\n    ? new UnavailableError(context, `no answer',
+    find: "return rulesOf(rules.operation).effect === 'read'\n    ? new PaymentsError('UNAVAILABLE', context, `no response",
+    replace: "return true\n    ? new PaymentsError('UNAVAILABLE', context, `no response",
   },
   {
     name: 'blind-retry',
@@ -108,8 +108,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'unlisted-code-is-refusal',
     what: 'Any error code of a create counts as a refusal: NOT_CREATED, although the money has left.',
     file: 'src/payments/classify.ts',
-    find: "return meaning === undefined ? 'ambiguous' : { createRefused: meaning };",
-    replace: "return meanings.length === 0 ? 'ambiguous' : { createRefused: meaning ?? 'refused' };",
+    find: "return meaning === undefined ? 'AMBIGUOUS' : { createRefused: meaning };",
+    replace: "return meanings.length === 0 ? 'AMBIGUOUS' : { createRefused: meaning ?? 'refused' };",
   },
   {
     name: 'lock-expired-trusted',

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { tokenWorkflowId } from '../contract/ids.ts';
 import type { TokenState } from '../contract/tokens.ts';
 import { renewUpdate, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
-import { WorkflowStuckError } from '../temporal/queries.ts';
+import { WorkflowStuckError } from '../temporal/client-errors.ts';
 import { retryDroppedUpdate } from './dropped-updates.ts';
 
 /**

@@ -9,9 +9,8 @@ import {
 import type { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../contract/failures.ts';
-import { applicationFailure, isGone } from '../temporal/client-errors.ts';
+import { applicationFailure, isGone, WorkflowStuckError } from '../temporal/client-errors.ts';
 import { TemporalSetupError } from '../temporal/connection.ts';
-import { WorkflowStuckError } from '../temporal/queries.ts';
 import { PayoutsError } from './payouts-error.ts';
 
 const badFields = z.tuple([z.array(z.object({ path: z.string(), message: z.string() }))]);

@@ -8,8 +8,8 @@ async function main(): Promise<void> {
   const config = codecConfig(process.env);
   const drain = new Drain();
   const server = await buildCodecServer(config, { drain });
-  drainOnSignals(server, drain, { clock: PROCESS_RUNTIME.clock, drainMs: config.drainMs });
-  console.log(`codec server listening on ${await server.listen(config.listen)}`);
+  drainOnSignals(server, drain, { clock: PROCESS_RUNTIME.clock, drainMs: config.PAYOUTS_DRAIN });
+  console.log(`codec server listening on ${await server.listen(config.PAYOUTS_CODEC_LISTEN)}`);
 }
 
 main().catch((error: unknown) => {

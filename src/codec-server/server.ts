@@ -62,12 +62,12 @@ export async function buildCodecServer(
   const server = fastify({
     logger: logOptions(
       'codec-server',
-      { PAYOUTS_LOG_LEVEL: 'info', PAYOUTS_LOG_FORMAT: config.logFormat },
+      { PAYOUTS_LOG_LEVEL: 'info', PAYOUTS_LOG_FORMAT: config.PAYOUTS_LOG_FORMAT },
       options.log,
     ),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MAX_BODY_BYTES,
-    trustProxy: [...config.proxies],
+    trustProxy: config.PAYOUTS_CODEC_PROXIES,
     ...connectionLimits(requestTimeoutMs),
     connectionTimeout: requestTimeoutMs,
     // An unread request of a client without a key otherwise delays a shutdown.
@@ -78,7 +78,7 @@ export async function buildCodecServer(
   const codec = new EncryptionCodec(config.ring, runtime.random);
   const signIn = new SignIn(config, runtime);
   await server.register(cors, {
-    origin: [...config.origins],
+    origin: config.PAYOUTS_CODEC_ORIGINS,
     credentials: true,
     methods: ['POST'],
     allowedHeaders: ['authorization', 'content-type', 'x-namespace'],
@@ -180,10 +180,10 @@ const FORM = `<form method="post" action="/"><label>Key <input name="key" type="
 const SIGN_OUT_FORM = '<form method="post" action="/sign-out"><button>Sign out</button></form>';
 
 class SignIn {
-  readonly #keys: CodecConfig['keys'];
+  readonly #keys: CodecConfig['PAYOUTS_CODEC_KEYS'];
   readonly #sessions: CookieSessions;
 
-  constructor({ keys, secureCookie }: CodecConfig, runtime: Runtime) {
+  constructor({ PAYOUTS_CODEC_KEYS: keys, secureCookie }: CodecConfig, runtime: Runtime) {
     this.#keys = keys;
     const options = {
       name: 'payouts_codec',

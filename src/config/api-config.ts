@@ -2,6 +2,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { z } from 'zod';
 import { isPlainText } from '../domain/provider-text.ts';
+import { isJson } from '../payments/exact-json.ts';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
 import { type Callers, callersShape, MAX_REQUESTS_PER_SECOND, readCallers } from './callers.ts';
 import { type Environment, Parts, readVariables } from './environment.ts';
@@ -64,15 +65,6 @@ const receipt = z.string().transform((text, context): Receipt => {
   context.addIssue({ code: 'custom', message });
   return z.NEVER;
 });
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const secrets = z.string().transform((text) => text.split(',').map((secret) => secret.trim()));
 

@@ -38,9 +38,9 @@ export interface Caller extends Permissions {
   verbs: readonly Verb[];
   /** The request limit. Default: the setting. `any`: only for a test without keys. */
   requestsPerSecond?: number | 'any' | undefined;
-  /** The people who act as this caller on the desk, behind a proxy that names them. */
+  /** The users who act as this caller on the desk, behind a proxy that names them. */
   users?: readonly string[] | undefined;
-  /** On the desk, where `name` is that of a person: the caller whose daily limits count. */
+  /** On the desk, where `name` is that of a user: the caller whose daily limits apply. */
   actsFor?: string | undefined;
   /** ISO 8601. */
   expiresAt?: string | undefined;
@@ -175,7 +175,7 @@ export const callersFile = z
       values.indexOf(value) !== values.lastIndexOf(value);
     const names = callers.map(({ name }) => name);
     const hashes = callers.flatMap(({ keySha256 }) => keySha256);
-    // A person who has the name of a caller could approve what that caller started, or the other way round.
+    // A user who has the name of a caller could approve what that caller started, or the other way round.
     const people = [...names, ...callers.flatMap(({ users = [] }) => users)];
     for (const [at, { name, keySha256, users = [] }] of callers.entries()) {
       if (users.some((user) => twice(people, user)))

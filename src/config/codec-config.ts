@@ -7,7 +7,6 @@ import {
   addressProblems,
   allowedHostsShape,
   drainShape,
-  type Listen,
   listenAddress,
   logFormatShape,
   partsOf,
@@ -75,20 +74,11 @@ export interface CodecKey extends HashedKey {
   name: string;
 }
 
-export interface CodecConfig {
-  listen: Listen;
-  /** Each of them is valid. Empty only in a test on loopback, which requires none. */
-  keys: readonly CodecKey[];
+export type CodecConfig = z.output<typeof schema> & {
+  ring: KeyRing;
   /** Browsers send the cookie of a session over HTTPS only, except in a test on loopback. */
   secureCookie: boolean;
-  /** IP addresses and networks of trusted proxies. */
-  proxies: readonly string[];
-  origins: readonly string[];
-  ring: KeyRing;
-  logFormat: z.output<typeof schema>['PAYOUTS_LOG_FORMAT'];
-  /** `PAYOUTS_DRAIN`. */
-  drainMs: number;
-}
+};
 
 /** Throws `ConfigError`. */
 export function codecConfig(environment: Environment): CodecConfig {
@@ -105,14 +95,5 @@ export function codecConfig(environment: Environment): CodecConfig {
     parts.report(['PAYOUTS_CODEC_KEYS: is missing: only a test on loopback may run without it']);
   parts.report(publishedProblems(environment, 'PAYOUTS_CODEC_KEYS', own?.PAYOUTS_CODEC_KEYS ?? []));
   const read = parts.complete({ own, ring });
-  return {
-    listen: read.own.PAYOUTS_CODEC_LISTEN,
-    keys: read.own.PAYOUTS_CODEC_KEYS,
-    secureCookie: !(isLocal && isTest(environment)),
-    proxies: read.own.PAYOUTS_CODEC_PROXIES,
-    origins: read.own.PAYOUTS_CODEC_ORIGINS,
-    drainMs: read.own.PAYOUTS_DRAIN,
-    logFormat: read.own.PAYOUTS_LOG_FORMAT,
-    ring: read.ring,
-  };
+  return { ...read.own, ring: read.ring, secureCookie: !(isLocal && isTest(environment)) };
 }

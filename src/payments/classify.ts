@@ -1,29 +1,21 @@
 /**
- * What an answer means: one complete table per effect, by HTTP status class and answer kind (H26). Nothing else decides
+ * What a response means: one complete table per effect, by HTTP status class and kind of response (H26). Nothing else decides
  * this. The data of a success is parsed afterwards.
  */
 
 import type { CreateMeaning } from '../contract/provider-records.ts';
 import type { Answer, AnswerKind } from './envelope.ts';
+import type { PaymentsErrorCode } from './errors.ts';
 import type { Effect } from './operations.ts';
 
-export type Verdict =
-  | 'success'
-  | 'rate-limited'
-  | 'system-error'
-  | 'illegal-parameter'
-  | 'order-not-exist'
-  | 'unauthorized'
-  | 'unavailable'
-  | 'refused'
-  | 'malformed'
-  | 'ambiguous'
-  | { createRefused: CreateMeaning };
+export type FailureCode = Exclude<PaymentsErrorCode, 'NOT_SENT' | 'INVALID_REQUEST' | 'CREATE_REFUSED'>;
+export type Verdict = 'success' | FailureCode | { createRefused: CreateMeaning };
 
 /** `created`: 201, which contradicts any error code. `failed`: 5xx, and every status that HTTP does not define. */
 type StatusClass = 'ok' | 'created' | 'redirect' | 'unauthorized' | 'limited' | 'rejected' | 'failed';
 
-type Row = Readonly<Record<AnswerKind, Exclude<Verdict, object>>>;
+/** By kind. `others`: the kinds that the row doesn't name. */
+type Row = Readonly<Partial<Record<AnswerKind, 'success' | FailureCode>> & { others: FailureCode }>;
 
 function statusClass(status: number): StatusClass {
   if (status === 401 || status === 403) return 'unauthorized';
@@ -34,7 +26,7 @@ function statusClass(status: number): StatusClass {
   return status >= 400 && status < 500 ? 'rejected' : 'failed';
 }
 
-/** Classifies a received answer. */
+/** Classifies a received response. */
 export function classify(
   effect: Effect,
   httpStatus: number,
@@ -42,13 +34,15 @@ export function classify(
   createCodes: ReadonlyMap<string, CreateMeaning>,
 ): Verdict {
   const status = statusClass(httpStatus);
-  if (effect === 'read') return READ[status][answer.kind];
-  if (effect === 'once') return ONCE[status][answer.kind];
+  if (effect !== 'create') {
+    const row = (effect === 'read' ? READ : ONCE)[status];
+    return row[answer.kind] ?? row.others;
+  }
   if ((status === 'ok' || status === 'created') && answer.kind === 'success') return 'success';
   return classifyFailedCreate(httpStatus, answer, createCodes);
 }
 
-/** The create was refused with a code of known meaning, or has an unknown outcome. */
+/** The create call was refused with a code of known meaning, or has an unknown outcome. */
 function classifyFailedCreate(
   httpStatus: number,
   answer: Answer,
@@ -56,7 +50,7 @@ function classifyFailedCreate(
 ): Verdict {
   const meanings = provenCodes(httpStatus, answer).map((code) => createCodes.get(code));
   const meaning = meanings.find((known) => known !== undefined);
-  return meaning === undefined ? 'ambiguous' : { createRefused: meaning };
+  return meaning === undefined ? 'AMBIGUOUS' : { createRefused: meaning };
 }
 
 /**
@@ -77,75 +71,55 @@ function provenCodes(httpStatus: number, { kind, serviceCode }: Answer): string[
 /** By code, for status classes that do not contradict the code. */
 const BY_CODE: Row = {
   success: 'success',
-  limited: 'rate-limited',
-  unauthorized: 'unauthorized',
-  system: 'system-error',
-  illegal: 'illegal-parameter',
-  'no-order': 'order-not-exist',
-  'other-code': 'refused',
-  empty: 'malformed',
-  unreadable: 'malformed',
-  doubtful: 'malformed',
-  broken: 'unavailable',
+  limited: 'RATE_LIMITED',
+  unauthorized: 'UNAUTHORIZED',
+  system: 'SYSTEM_ERROR',
+  illegal: 'ILLEGAL_PARAMETER',
+  'no-order': 'ORDER_NOT_EXIST',
+  'other-code': 'REFUSED',
+  broken: 'UNAVAILABLE',
+  others: 'MALFORMED_ANSWER',
 };
 
 /** A read may be repeated, so the likeliest cause is reported. Only "order not exist" needs proof. */
 const READ: Readonly<Record<StatusClass, Row>> = {
   ok: BY_CODE,
   created: BY_CODE,
-  redirect: all('malformed'),
-  unauthorized: { ...all('unauthorized'), limited: 'rate-limited' },
-  limited: all('rate-limited'),
-  rejected: { ...BY_CODE, success: 'malformed' },
-  failed: { ...all('unavailable'), limited: 'rate-limited', system: 'system-error' },
+  redirect: { others: 'MALFORMED_ANSWER' },
+  unauthorized: { limited: 'RATE_LIMITED', others: 'UNAUTHORIZED' },
+  limited: { others: 'RATE_LIMITED' },
+  rejected: { ...BY_CODE, success: 'MALFORMED_ANSWER' },
+  failed: { limited: 'RATE_LIMITED', system: 'SYSTEM_ERROR', others: 'UNAVAILABLE' },
+};
+
+const AGREED_FAILURES: Row = {
+  limited: 'RATE_LIMITED',
+  unauthorized: 'UNAUTHORIZED',
+  illegal: 'ILLEGAL_PARAMETER',
+  'no-order': 'REFUSED',
+  'other-code': 'REFUSED',
+  others: 'AMBIGUOUS',
 };
 
 /** A call that must not be repeated has failed only if status and code agree that nothing was done. */
 const ONCE: Readonly<Record<StatusClass, Row>> = {
-  ok: { ...agreedFailures(), success: 'success' },
-  created: { ...all('ambiguous'), success: 'success' },
-  redirect: all('ambiguous'),
+  ok: { ...AGREED_FAILURES, success: 'success' },
+  created: { success: 'success', others: 'AMBIGUOUS' },
+  redirect: { others: 'AMBIGUOUS' },
   unauthorized: {
-    ...all('unauthorized'),
-    limited: 'rate-limited',
-    success: 'ambiguous',
-    system: 'ambiguous',
-    doubtful: 'ambiguous',
-    broken: 'ambiguous',
+    limited: 'RATE_LIMITED',
+    success: 'AMBIGUOUS',
+    system: 'AMBIGUOUS',
+    doubtful: 'AMBIGUOUS',
+    broken: 'AMBIGUOUS',
+    others: 'UNAUTHORIZED',
   },
   limited: {
-    ...all('ambiguous'),
-    limited: 'rate-limited',
-    empty: 'rate-limited',
-    unreadable: 'rate-limited',
+    limited: 'RATE_LIMITED',
+    empty: 'RATE_LIMITED',
+    unreadable: 'RATE_LIMITED',
+    others: 'AMBIGUOUS',
   },
-  rejected: agreedFailures(),
-  failed: all('ambiguous'),
+  rejected: AGREED_FAILURES,
+  failed: { others: 'AMBIGUOUS' },
 };
-
-function agreedFailures(): Row {
-  return {
-    ...all('ambiguous'),
-    limited: 'rate-limited',
-    unauthorized: 'unauthorized',
-    illegal: 'illegal-parameter',
-    'no-order': 'refused',
-    'other-code': 'refused',
-  };
-}
-
-function all(verdict: Exclude<Verdict, object>): Row {
-  return {
-    success: verdict,
-    limited: verdict,
-    unauthorized: verdict,
-    system: verdict,
-    illegal: verdict,
-    'no-order': verdict,
-    'other-code': verdict,
-    empty: verdict,
-    unreadable: verdict,
-    doubtful: verdict,
-    broken: verdict,
-  };
-}

@@ -49,7 +49,7 @@ export class PaymentsClient {
 
   /**
    * Builds the link to the authorization page, without a call (spec: User authorization page). Throws
-   * `InvalidRequestError`.
+   * `INVALID_REQUEST`.
    */
   authorizationUrl(link: AuthorizationLink = {}): URL {
     return authorizationUrl(this.#sender.options, link);
@@ -57,7 +57,7 @@ export class PaymentsClient {
 
   /**
    * Exchanges an authorization code for tokens (spec: Token exchange and refresh). A code works only once: throws
-   * `AmbiguousError` if the answer is lost.
+   * `AMBIGUOUS` if the response is lost.
    */
   async exchangeCode(code: string, call?: CallOptions): Promise<UserTokens> {
     const request = checked('exchangeCode', requests.codeRequest, { code });
@@ -65,8 +65,8 @@ export class PaymentsClient {
   }
 
   /**
-   * Renews a user's tokens (spec: Token exchange and refresh). The answer contains a new refresh token: throws
-   * `AmbiguousError` if it is lost. With `openId` in `call`, an answer for another user is rejected.
+   * Renews a user's tokens (spec: Token exchange and refresh). The response contains a new refresh token: throws
+   * `AMBIGUOUS` if it is lost. With `openId` in `call`, a response for another user is rejected.
    */
   async refreshUserToken(refreshToken: string, call?: CallOptions): Promise<UserTokens> {
     const request = checked('refreshUserToken', requests.refreshRequest, { refreshToken });
@@ -102,7 +102,7 @@ export class PaymentsClient {
   }
 
   /**
-   * Checks that the gateway accepts the token (spec: Authenticated example call). The answer is discarded, because it may
+   * Checks that the gateway accepts the token (spec: Authenticated example call). The response is discarded, because it may
    * echo the headers. `onDate` receives the `Date` header, also of a refusal.
    */
   async ping(call?: CallOptions & { onDate?: (date: string) => void }): Promise<void> {
@@ -110,7 +110,7 @@ export class PaymentsClient {
     await this.#sender.send({ operation: 'ping', path, schema: z.unknown(), onDate: call?.onDate }, call);
   }
 
-  /** Opens a receiving account (spec: Apply for a receiving account). Throws `AmbiguousError` if the answer is lost. */
+  /** Opens a receiving account (spec: Apply for a receiving account). Throws `AMBIGUOUS` if the response is lost. */
   async openReceivingAccount(request: ReceivingAccountBody, call?: CallOptions): Promise<OpaqueRecord> {
     const operation = 'openReceivingAccount';
     const body = requests.snakeKeys(checked(operation, requests.receivingAccountRequest, request));
@@ -150,8 +150,8 @@ export class PaymentsClient {
 
   /**
    * Creates the order, which moves money (spec: Create a payout (CNY)). Resolves only if the order provably exists.
-   * `UnavailableError`, `NotSentError` and `InvalidRequestError` mean that no order was created. `CreateRefusedError` means
-   * that the provider says so: confirm it once (H230). `AmbiguousError` means that the outcome is unknown: confirm by
+   * `UNAVAILABLE`, `NOT_SENT` and `INVALID_REQUEST` mean that no order was created. `CREATE_REFUSED` means
+   * that the provider says so: confirm it once (H230). `AMBIGUOUS` means that the outcome is unknown: confirm by
    * `partnerOrderId`, and never repeat the create blindly.
    */
   async createPayout(request: CreatePayoutRequest, call?: CallOptions): Promise<PayoutOrder> {
@@ -177,7 +177,7 @@ export class PaymentsClient {
   }
 
   /**
-   * Spec: Query payout trade result. Throws `OrderNotExistError`, which does not prove that there is no order, because
+   * Spec: Query payout trade result. Throws `ORDER_NOT_EXIST`, which does not prove that there is no order, because
    * the provider's reads may lag (H2).
    */
   async tradeResult(key: TradeKey, call?: CallOptions): Promise<TradeResult> {
@@ -185,7 +185,7 @@ export class PaymentsClient {
     return this.#sender.send({ ...query, schema: tradeResultResponse }, call);
   }
 
-  /** Spec: Query payout trade detail. Throws `OrderNotExistError`, as `tradeResult` does. */
+  /** Spec: Query payout trade detail. Throws `ORDER_NOT_EXIST`, as `tradeResult` does. */
   async tradeDetail(key: TradeKey, call?: CallOptions): Promise<TradeDetail> {
     const query = this.#tradeQuery('tradeDetail', 'queryPayDetail', key);
     return this.#sender.send({ ...query, schema: tradeDetailResponse }, call);
@@ -203,7 +203,7 @@ export class PaymentsClient {
     return this.#sender.send({ operation, path, body, schema: accountsResponse, mismatch }, call);
   }
 
-  /** An answer about another trade or client is not accepted (H15). */
+  /** A response about another trade or client is not accepted (H15). */
   #tradeQuery(operation: 'tradeResult' | 'tradeDetail', name: string, key: TradeKey) {
     const asked = checked(operation, requests.tradeKey, key);
     const { echo } = this.#sender.options;
@@ -215,7 +215,7 @@ export class PaymentsClient {
     return { operation, path, body: requests.snakeKeys(asked), mismatch };
   }
 
-  /** Waits for running calls. Later calls reject with `NotSentError`. */
+  /** Waits for running calls. Later calls reject with `NOT_SENT`. */
   close(): Promise<void> {
     return this.#sender.close();
   }
@@ -231,7 +231,7 @@ export type AuthorizationLink = Omit<z.input<typeof requests.authorizationReques
 type AuthorizationPage = Pick<PaymentsClientOptions, 'appId' | 'authUrl' | 'redirectUri' | 'allowedHosts'>;
 
 /**
- * The link that a user follows to grant access (spec: User authorization page). Throws `InvalidRequestError`, for example
+ * The link that a user follows to grant access (spec: User authorization page). Throws `INVALID_REQUEST`, for example
  * without a redirect URI.
  */
 export function authorizationUrl(page: AuthorizationPage, link: AuthorizationLink): URL {

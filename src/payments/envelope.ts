@@ -1,4 +1,4 @@
-/** Reads `{code, message, data}` from an answer and determines the kind of the answer (spec: Conventions). */
+/** Reads `{code, message, data}` from a response and determines the kind of the response (spec: Conventions). */
 import { isPlainText } from '../domain/provider-text.ts';
 import { exactNumberText, hasKey, isJsonObject, NotJsonError, readExactJson } from './exact-json.ts';
 import type { EnvelopeStyle } from './operations.ts';
@@ -55,7 +55,7 @@ const NAMED_CODES: Readonly<Record<string, AnswerKind>> = {
   '900004': 'no-order',
 };
 
-/** `body` is undefined if the answer broke off. */
+/** `body` is undefined if the response broke off. */
 export function readAnswer(style: EnvelopeStyle, httpStatus: number, body: Buffer | undefined): Answer {
   if (body === undefined) return { kind: 'broken', dataPath: '' };
   if (body.length === 0) return { kind: 'empty', dataPath: '' };

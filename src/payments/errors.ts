@@ -1,22 +1,34 @@
 /**
- * The errors of the client, one class per cause. No message, field or stack contains a secret, a URL or personal data.
+ * The errors of the client, with a code per cause. No message, field or stack contains a secret, a URL or personal data.
  * None has a `cause`, because HTTP clients put URLs there, and one URL contains the secret (H45).
  */
 import type { CreateMeaning } from '../contract/provider-records.ts';
 import type { OperationName } from './operations.ts';
 
 export type PaymentsErrorCode =
+  /** The rate limit was exceeded (HTTP 429, or code 429 in the envelope). The spec says that the call was not served. */
   | 'RATE_LIMITED'
+  /** A query returned 900000. */
   | 'SYSTEM_ERROR'
+  /** The provider returned "illegal parameter" (900002). The query is wrong; the payout has not failed. */
   | 'ILLEGAL_PARAMETER'
+  /** A query found no order (900004). Reads may lag, so this doesn't prove that there is none (H2). */
   | 'ORDER_NOT_EXIST'
+  /** 401 or 403, in the status or the envelope. Never of a create call. */
   | 'UNAUTHORIZED'
+  /** The request provably did not arrive; for reads, also if no usable response came. */
   | 'UNAVAILABLE'
+  /** The client did not send: nothing of the request left this process. `reason` says why. */
   | 'NOT_SENT'
+  /** A call that must not be repeated was sent, and no trustworthy response came. */
   | 'AMBIGUOUS'
+  /** The response of a read doesn't match the spec. */
   | 'MALFORMED_ANSWER'
+  /** A create call was refused with a code whose `meaning` the provider has stated. */
   | 'CREATE_REFUSED'
+  /** Any other call was refused with a code that the spec doesn't list. */
   | 'REFUSED'
+  /** The request violates the spec's lengths, patterns or enumerations in `fields`. Nothing was sent. */
   | 'INVALID_REQUEST';
 
 /** What is known about the failed call. */
@@ -33,27 +45,65 @@ export interface ErrorContext {
   transportCode?: string | undefined;
 }
 
-export abstract class PaymentsError extends Error {
-  abstract readonly code: PaymentsErrorCode;
+export type NotSentReason =
+  | 'deadline'
+  | 'aborted'
+  | 'gate'
+  | 'paused'
+  | 'before-send'
+  | 'token'
+  | 'signer'
+  | 'closed';
+
+/** What only some codes have. */
+interface ErrorDetails {
+  /** `NOT_SENT`: what stopped the call. */
+  reason?: NotSentReason;
+  /** `NOT_SENT`: the class name of what a token source, gate, signer or `beforeSend` threw, without its message. */
+  causeName?: string | undefined;
+  /** `MALFORMED_ANSWER`: the dotted path of the first bad field, as the provider spells it; absent if all of it is bad. */
+  field?: string | undefined;
+  /** `CREATE_REFUSED`. */
+  meaning?: CreateMeaning;
+  /** `INVALID_REQUEST`: dotted paths in our own spelling. */
+  fields?: readonly { path: string; message: string }[];
+}
+
+export class PaymentsError extends Error {
+  override readonly name = 'PaymentsError';
+  readonly code: PaymentsErrorCode;
   readonly operation: OperationName;
-  /** Whether the provider may have executed the request. Never repeat such a call blindly. */
-  readonly mayHaveTakenEffect: boolean = false;
   readonly requestId: string;
-  readonly httpStatus?: number;
-  readonly serviceCode?: string;
-  readonly transportCode?: string;
+  readonly httpStatus: number | undefined;
+  readonly serviceCode: string | undefined;
+  readonly transportCode: string | undefined;
+  readonly reason: ErrorDetails['reason'];
+  readonly causeName: ErrorDetails['causeName'];
+  readonly field: ErrorDetails['field'];
+  readonly meaning: ErrorDetails['meaning'];
+  readonly fields: ErrorDetails['fields'];
   /** Private, so that no log and no serialized error contains it. */
   readonly #serviceMessage: string | undefined;
 
-  constructor(context: ErrorContext, what: string) {
+  constructor(code: PaymentsErrorCode, context: ErrorContext, what: string, details: ErrorDetails = {}) {
     super(`${context.operation}: ${what}`);
-    this.name = new.target.name;
+    this.code = code;
     this.operation = context.operation;
     this.requestId = context.requestId;
-    if (context.httpStatus !== undefined) this.httpStatus = context.httpStatus;
-    if (context.serviceCode !== undefined) this.serviceCode = context.serviceCode;
-    if (context.transportCode !== undefined) this.transportCode = context.transportCode;
+    this.httpStatus = context.httpStatus;
+    this.serviceCode = context.serviceCode;
+    this.transportCode = context.transportCode;
+    this.reason = details.reason;
+    this.causeName = details.causeName;
+    this.field = details.field;
+    this.meaning = details.meaning;
+    this.fields = details.fields;
     this.#serviceMessage = context.serviceMessage;
+  }
+
+  /** Whether the provider may have executed the request. Never repeat such a call blindly. */
+  get mayHaveTakenEffect(): boolean {
+    return this.code === 'AMBIGUOUS';
   }
 
   /** What the provider wrote. Only for the state of the request that it is about: it may contain personal data. */
@@ -62,32 +112,22 @@ export abstract class PaymentsError extends Error {
   }
 }
 
-/**
- * Thrown if the rate limit was exceeded (HTTP 429, or code 429 in the envelope). The spec says that the call was not
- * served.
- */
-export class RateLimitedError extends PaymentsError {
-  override readonly code = 'RATE_LIMITED';
+/** Whether the client threw `error` with one of the codes. */
+export function hasCode(error: unknown, ...codes: readonly PaymentsErrorCode[]): error is PaymentsError {
+  return error instanceof PaymentsError && codes.includes(error.code);
 }
 
-/** Thrown if a query is answered 900000. */
-export class SystemError extends PaymentsError {
-  override readonly code = 'SYSTEM_ERROR';
+export function notSent(context: ErrorContext, reason: NotSentReason, causeName?: string): PaymentsError {
+  const cause = causeName === undefined ? '' : `: ${causeName}`;
+  return new PaymentsError('NOT_SENT', context, `not sent (${reason}${cause})`, { reason, causeName });
 }
 
-/** Thrown if the provider answers "illegal parameter" (900002). The query is wrong; the payout has not failed. */
-export class IllegalParameterError extends PaymentsError {
-  override readonly code = 'ILLEGAL_PARAMETER';
-}
-
-/** Thrown if a query finds no order (900004). Reads may lag, so this does not prove that there is none (H2). */
-export class OrderNotExistError extends PaymentsError {
-  override readonly code = 'ORDER_NOT_EXIST';
-}
-
-/** Thrown on 401 or 403, in the status or the envelope. Never thrown by a create. */
-export class UnauthorizedError extends PaymentsError {
-  override readonly code = 'UNAUTHORIZED';
+export function invalidRequest(
+  context: ErrorContext,
+  fields: NonNullable<ErrorDetails['fields']>,
+): PaymentsError {
+  const what = `invalid ${fields.map(({ path, message }) => `${path} (${message})`).join(', ')}`;
+  return new PaymentsError('INVALID_REQUEST', context, what, { fields });
 }
 
 /**
@@ -99,89 +139,6 @@ export function isTokenRejected({
   serviceCode,
 }: Pick<ErrorContext, 'httpStatus' | 'serviceCode'>): boolean {
   return httpStatus === 401 || serviceCode === '401';
-}
-
-/** Thrown if the request provably did not arrive; for reads, also if no usable answer came. */
-export class UnavailableError extends PaymentsError {
-  override readonly code = 'UNAVAILABLE';
-}
-
-type NotSentReason =
-  | 'deadline'
-  | 'aborted'
-  | 'gate'
-  | 'paused'
-  | 'before-send'
-  | 'token'
-  | 'signer'
-  | 'closed';
-
-/**
- * Thrown if the client does not send: deadline, abort, gate, `beforeSend`, or no token or signature. Nothing of the
- * request left this process.
- */
-export class NotSentError extends PaymentsError {
-  override readonly code = 'NOT_SENT';
-  readonly reason: NotSentReason;
-  /** The class name of what a token source, gate, signer or `beforeSend` threw, without its message. */
-  readonly causeName?: string;
-
-  constructor(context: ErrorContext, reason: NotSentReason, causeName?: string) {
-    super(context, `not sent (${reason}${causeName === undefined ? '' : `: ${causeName}`})`);
-    this.reason = reason;
-    if (causeName !== undefined) this.causeName = causeName;
-  }
-}
-
-/** Thrown if a call that must not be repeated was sent and no trustworthy answer came. */
-export class AmbiguousError extends PaymentsError {
-  override readonly code = 'AMBIGUOUS';
-  override readonly mayHaveTakenEffect: boolean = true;
-}
-
-/** Thrown if the answer of a read does not match the spec. */
-export class MalformedAnswerError extends PaymentsError {
-  override readonly code = 'MALFORMED_ANSWER';
-  /** The dotted path of the first bad field, as the provider spells it; absent if the whole answer is bad. */
-  readonly field?: string;
-
-  constructor(context: ErrorContext, what: string, field?: string) {
-    super(context, what);
-    if (field !== undefined) this.field = field;
-  }
-}
-
-/** Thrown if a create was refused with a code whose meaning the provider has stated. */
-export class CreateRefusedError extends PaymentsError {
-  override readonly code = 'CREATE_REFUSED';
-  readonly meaning: CreateMeaning;
-
-  constructor(context: ErrorContext, meaning: CreateMeaning) {
-    super(context, `the provider did not create the order (${meaning})`);
-    this.meaning = meaning;
-  }
-}
-
-/** Thrown if any other call is refused with a code that the spec does not list. */
-export class RefusedError extends PaymentsError {
-  override readonly code = 'REFUSED';
-}
-
-interface FieldProblem {
-  /** The dotted path in our own spelling. */
-  path: string;
-  message: string;
-}
-
-/** Thrown if a request violates the spec's lengths, patterns or enumerations. Nothing was sent. */
-export class InvalidRequestError extends PaymentsError {
-  override readonly code = 'INVALID_REQUEST';
-  readonly fields: readonly FieldProblem[];
-
-  constructor(context: ErrorContext, fields: readonly FieldProblem[]) {
-    super(context, `invalid ${fields.map((field) => `${field.path} (${field.message})`).join(', ')}`);
-    this.fields = fields;
-  }
 }
 
 /** Thrown by a gate if a call's turn cannot come before its deadline. Nothing was sent. */

@@ -48,6 +48,16 @@ export function readPlainJson(bytes: Uint8Array, limits: Pick<ExactJsonLimits, '
   return JSON.parse(decode(bytes));
 }
 
+/** Whether `JSON.parse` accepts the text. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Whether `isWanted` accepts any key of the value, at any depth. */
 export function hasKey(value: unknown, isWanted: (key: string) => boolean): boolean {
   if (Array.isArray(value)) return value.some((inner) => hasKey(inner, isWanted));

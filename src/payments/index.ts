@@ -12,7 +12,7 @@ export {
   type NotificationVerifier,
   parseNotification,
 } from './notification.ts';
-export { type ApiOperation, creates, OPERATIONS } from './operations.ts';
+export { type ApiOperation, creates, OPERATION_NAMES, OPERATIONS } from './operations.ts';
 export type { CallEnd, CallGate, PaymentsClientOptions, TokenKind, TokenSource } from './options.ts';
 export { createSigner } from './signing.ts';
 export {

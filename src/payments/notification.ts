@@ -9,7 +9,7 @@ import { compact } from '../contract/compact.ts';
 import { isPlainText } from '../domain/provider-text.ts';
 import { PaymentsSettingError } from './errors.ts';
 import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from './exact-json.ts';
-import { loadPlugIn, methodOf, rsaKey } from './signing.ts';
+import { plugInMethod, rsaKey } from './signing.ts';
 
 interface NotificationVerdict {
   result: 'verified' | 'unverified-accepted' | 'rejected';
@@ -65,7 +65,7 @@ function webhookVerifier(check: Check): NotificationVerifier {
 }
 
 async function moduleVerifier(path: string, secrets: readonly string[]): Promise<NotificationVerifier> {
-  const verify = methodOf(SETTING, await loadPlugIn(SETTING, path, { secrets }), 'verify');
+  const verify = await plugInMethod(SETTING, path, { secrets }, 'verify');
   return {
     verify: async (input) => {
       try {

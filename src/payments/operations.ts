@@ -1,6 +1,6 @@
 /** Every operation of the provider's API: its method, envelope, effect and token. */
 
-/** The format of an operation's answer (spec: Conventions). */
+/** The format of an operation's response (spec: Conventions). */
 export type EnvelopeStyle =
   /** `/v2/…`, `/v3/…`: `{code: 0, message, data}`. */
   | 'A'
@@ -10,7 +10,7 @@ export type EnvelopeStyle =
   | 'plain';
 
 /**
- * What a lost answer means. A `read` may be repeated. `once` must not be repeated blindly (single-use code, refresh
+ * What a lost response means. A `read` may be repeated. `once` must not be repeated blindly (single-use code, refresh
  * token, new account). A `create` moves money.
  */
 export type Effect = 'read' | 'once' | 'create';
@@ -42,6 +42,10 @@ export const OPERATIONS = {
 } as const satisfies Record<string, OperationRules>;
 
 export type ApiOperation = keyof typeof OPERATIONS;
+
+export const OPERATION_NAMES = Object.keys(OPERATIONS).filter(
+  (name): name is ApiOperation => name in OPERATIONS,
+);
 
 /** Every operation name in errors and events. `authorizationUrl` only builds a link, without a call. */
 export type OperationName = ApiOperation | 'authorizationUrl';

@@ -11,7 +11,7 @@ export type TokenKind = 'application' | 'user';
 
 /** The source of access tokens. The client stores none. */
 export interface TokenSource {
-  /** Rejects if there is no token. The call then fails with `NotSentError`. */
+  /** Rejects if there is no token. The call then fails with `NOT_SENT`. */
   token(request: { kind: TokenKind; openId?: string }): Promise<string>;
   /** Called when the provider rejected a token. */
   rejected?(kind: TokenKind, openId: string | undefined, token: string): void;
@@ -19,7 +19,7 @@ export interface TokenSource {
 
 export interface GatedCall {
   operation: OperationName;
-  /** The call waits behind creates, whatever its operation. */
+  /** The call waits behind create calls, whatever its operation. */
   background?: boolean;
   deadline?: number;
   signal?: AbortSignal;
@@ -27,9 +27,9 @@ export interface GatedCall {
 
 /** How a call ended, as far as the rate limit is concerned. */
 export type CallEnd =
-  /** The provider answered, so the request had arrived. */
+  /** The provider responded, so the request had arrived. */
   | 'answered'
-  /** The request was written, and the client no longer waits for an answer. */
+  /** The request was written, and the client no longer waits for a response. */
   | 'unanswered'
   /** No connection was established. Nothing was written. */
   | 'unreachable'
@@ -47,7 +47,7 @@ export interface CallGate {
   mayWrite?(call: GatedCall): boolean;
   /** The call has ended, written or not. */
   finished?(call: GatedCall, end: CallEnd): void;
-  /** The provider answered 429, possibly with the time to wait. */
+  /** The provider returned 429, possibly with the time to wait. */
   limited?(retryAfterMs: number | undefined): void;
 }
 
@@ -79,13 +79,13 @@ export interface PaymentsClientOptions {
   /** The `Authorization` header of the trade endpoints: `Bearer <token>` or the bare token. */
   tradeAuthScheme: 'Bearer' | 'none';
   signer: RequestSigner;
-  /** How ids in answers are compared with those of the request. */
+  /** How ids in responses are compared with those of the request. */
   echo: Echo;
-  /** The codes with which a create is answered, and `http:STATUS`. Only these have a known meaning. */
+  /** The codes that a create call may return, and `http:STATUS`. Only these have a known meaning. */
   createCodes: ReadonlyMap<string, CreateMeaning>;
   gate?: CallGate;
   timeouts?: Partial<Timeouts>;
-  /** The maximum size of an answer. Default 1 MiB. */
+  /** The maximum size of a response. Default 1 MiB. */
   maxBodyBytes?: number;
   /** The maximum number of connections to the gateway. Default 32. */
   connections?: number;
@@ -101,9 +101,9 @@ export interface PaymentsClientOptions {
 export interface CallOptions {
   /** The user for whom the application acts, if user tokens are used. */
   openId?: string;
-  /** A background call waits behind creates in the rate limiter. */
+  /** A background call waits behind create calls in the rate limiter. */
   background?: boolean;
-  /** An abort before the send prevents it. After the send, the client stops waiting for the answer. */
+  /** An abort before the send prevents it. After the send, the client stops waiting for the response. */
   signal?: AbortSignal;
   /**
    * Nothing is sent at or after this time, on the client's monotonic clock. A waiting call fails as soon as its turn

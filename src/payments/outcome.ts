@@ -1,29 +1,13 @@
-/** Turns an exchange into the parsed answer or into an error. */
+/** Turns an exchange into the parsed response or into an error. */
 import type { z } from 'zod';
 import type { CreateMeaning } from '../contract/provider-records.ts';
-import { classify, type Verdict } from './classify.ts';
+import { classify, type FailureCode, type Verdict } from './classify.ts';
 import { type Answer, readAnswer } from './envelope.ts';
-import {
-  AmbiguousError,
-  CreateRefusedError,
-  type ErrorContext,
-  IllegalParameterError,
-  isTokenRejected,
-  MalformedAnswerError,
-  NotSentError,
-  OrderNotExistError,
-  type PaymentsError,
-  RateLimitedError,
-  RefusedError,
-  SystemError,
-  safeServiceCode,
-  UnauthorizedError,
-  UnavailableError,
-} from './errors.ts';
+import { type ErrorContext, isTokenRejected, notSent, PaymentsError, safeServiceCode } from './errors.ts';
 import { type ApiOperation, rulesOf } from './operations.ts';
 import type { Exchange } from './transport.ts';
 
-/** How to read an operation's answer. */
+/** How to read an operation's response. */
 export interface AnswerRules<T> {
   operation: ApiOperation;
   schema: z.ZodType<T>;
@@ -73,14 +57,14 @@ function noAnswer<T>(
   called: ErrorContext,
   exchange: Exclude<Exchange, { status: number }>,
 ): PaymentsError {
-  if (exchange.kind === 'withheld') return new NotSentError(called, exchange.reason);
+  if (exchange.kind === 'withheld') return notSent(called, exchange.reason);
   const context = { ...called, transportCode: exchange.transportCode };
   const detail = `(${exchange.transportCode})`;
   if (exchange.kind === 'not-received')
-    return new UnavailableError(context, `the provider was not reached ${detail}`);
+    return new PaymentsError('UNAVAILABLE', context, `the provider was not reached ${detail}`);
   return rulesOf(rules.operation).effect === 'read'
-    ? new UnavailableError(context, `no answer ${detail}`)
-    : new AmbiguousError(context, `sent, but no answer ${detail}`);
+    ? new PaymentsError('UNAVAILABLE', context, `no response ${detail}`)
+    : new PaymentsError('AMBIGUOUS', context, `sent, but no response ${detail}`);
 }
 
 function parsed<T>(rules: AnswerRules<T>, context: ErrorContext, answer: Answer): Outcome<T>['result'] {
@@ -88,7 +72,7 @@ function parsed<T>(rules: AnswerRules<T>, context: ErrorContext, answer: Answer)
   if (!read.success) {
     const path = read.error.issues[0]?.path.join('.') ?? '';
     const field = (answer.dataPath + path).replace(/\.$/, '') || undefined;
-    return { error: unusable(rules, context, `cannot use ${field ?? 'the answer'}`, field) };
+    return { error: unusable(rules, context, `cannot use ${field ?? 'the response'}`, field) };
   }
   const mismatch = rules.mismatch?.(read.data);
   if (mismatch === undefined) return { value: read.data };
@@ -104,33 +88,31 @@ function unusable<T>(
   field: string | undefined,
 ): PaymentsError {
   return rulesOf(rules.operation).effect === 'read'
-    ? new MalformedAnswerError(context, what, field)
-    : new AmbiguousError(context, `sent, and the answer is a success, but ${what}`);
+    ? new PaymentsError('MALFORMED_ANSWER', context, what, { field })
+    : new PaymentsError('AMBIGUOUS', context, `sent, and the response is a success, but ${what}`);
 }
 
-type FailedVerdict = Exclude<Verdict, 'success' | object>;
-
-const FAILURES: Record<
-  FailedVerdict,
-  [new (context: ErrorContext, what: string) => PaymentsError, what: string]
-> = {
-  'rate-limited': [RateLimitedError, 'rate limit exceeded'],
-  'system-error': [SystemError, 'the provider had a system error'],
-  'illegal-parameter': [IllegalParameterError, 'the provider rejected a parameter as illegal'],
-  'order-not-exist': [OrderNotExistError, 'the provider knows no such order'],
-  unauthorized: [UnauthorizedError, 'the provider forbids the call'],
-  unavailable: [UnavailableError, 'the provider gave no usable answer'],
-  refused: [RefusedError, 'the provider refused the call'],
-  malformed: [MalformedAnswerError, 'the answer does not match the spec'],
-  ambiguous: [AmbiguousError, 'sent, but no trustworthy answer'],
+const FAILURES: Readonly<Record<FailureCode, string>> = {
+  RATE_LIMITED: 'rate limit exceeded',
+  SYSTEM_ERROR: 'the provider had a system error',
+  ILLEGAL_PARAMETER: 'the provider rejected a parameter as illegal',
+  ORDER_NOT_EXIST: 'the provider knows no such order',
+  UNAUTHORIZED: 'the provider forbids the call',
+  UNAVAILABLE: 'the provider gave no usable response',
+  REFUSED: 'the provider refused the call',
+  MALFORMED_ANSWER: 'the response does not match the spec',
+  AMBIGUOUS: 'sent, but no trustworthy response',
 };
 
 function errorOf(verdict: Exclude<Verdict, 'success'>, context: ErrorContext): PaymentsError {
-  if (typeof verdict === 'object') return new CreateRefusedError(context, verdict.createRefused);
+  if (typeof verdict === 'object') {
+    const { createRefused: meaning } = verdict;
+    const what = `the provider did not create the order (${meaning})`;
+    return new PaymentsError('CREATE_REFUSED', context, what, { meaning });
+  }
   const { httpStatus, serviceCode } = context;
   const detail = ['HTTP', httpStatus, serviceCode && `code ${serviceCode}`].filter(Boolean).join(' ');
-  const [PaymentsFailure, meaning] = FAILURES[verdict];
-  const tokenRejected = verdict === 'unauthorized' && isTokenRejected(context);
-  const what = tokenRejected ? 'the provider rejected the token' : meaning;
-  return new PaymentsFailure(context, `${what} (${detail})`);
+  const tokenRejected = verdict === 'UNAUTHORIZED' && isTokenRejected(context);
+  const what = tokenRejected ? 'the provider rejected the token' : FAILURES[verdict];
+  return new PaymentsError(verdict, context, `${what} (${detail})`);
 }

@@ -6,9 +6,9 @@ import {
   type ErrorContext,
   GatePausedError,
   GateTooLateError,
-  InvalidRequestError,
+  invalidRequest,
   isTokenRejected,
-  NotSentError,
+  notSent,
   PaymentsError,
   safeErrorName,
 } from './errors.ts';
@@ -23,7 +23,7 @@ import type { Exchange, Timeouts, Transport, TransportOptions, WireRequest } fro
 export interface Call<T> extends AnswerRules<T>, Target {
   /** Serialized with `writeExactJson`. */
   body?: unknown;
-  /** Receives the `Date` header of any answer. */
+  /** Receives the `Date` header of any response. */
   onDate?: ((date: string) => void) | undefined;
 }
 
@@ -128,7 +128,7 @@ export class RequestSender {
       return await this.#withinDeadline(read, options);
     } catch (error) {
       this.#throwIfExpired(context, options);
-      throw error instanceof ExpiredError ? new NotSentError(context, 'deadline') : error;
+      throw error instanceof ExpiredError ? notSent(context, 'deadline') : error;
     }
   }
 
@@ -144,7 +144,7 @@ export class RequestSender {
       const input = { method, path, body: body ?? Buffer.alloc(0), timestamp: runtime.clock.wallMs() };
       return await signer.sign(input);
     } catch (error) {
-      throw new NotSentError(context, 'signer', safeErrorName(error));
+      throw notSent(context, 'signer', safeErrorName(error));
     }
   }
 
@@ -153,8 +153,8 @@ export class RequestSender {
     try {
       await this.options.gate?.pass(gated);
     } catch (error) {
-      if (options.signal?.aborted) throw new NotSentError(context, 'aborted', safeErrorName(error));
-      throw new NotSentError(context, gateReason(error), safeErrorName(error));
+      if (options.signal?.aborted) throw notSent(context, 'aborted', safeErrorName(error));
+      throw notSent(context, gateReason(error), safeErrorName(error));
     }
   }
 
@@ -167,7 +167,7 @@ export class RequestSender {
       this.#throwIfExpired(context, options);
       // A timer may fire a fraction of a millisecond before the clock reaches the deadline.
       const reason = error instanceof ExpiredError ? 'deadline' : 'before-send';
-      throw new NotSentError(context, reason, safeErrorName(error));
+      throw notSent(context, reason, safeErrorName(error));
     }
     this.#throwIfExpired(context, options);
   }
@@ -187,9 +187,9 @@ export class RequestSender {
   }
 
   #throwIfExpired(context: ErrorContext, { signal, deadline }: CallOptions): void {
-    if (signal?.aborted) throw new NotSentError(context, 'aborted');
+    if (signal?.aborted) throw notSent(context, 'aborted');
     if (deadline !== undefined && this.options.runtime.clock.nowMs() >= deadline)
-      throw new NotSentError(context, 'deadline');
+      throw notSent(context, 'deadline');
   }
 
   #report<T>(call: Call<T>, { context, result }: Outcome<T>, durationMs: number): void {
@@ -224,7 +224,7 @@ function wasRateLimited({ context }: { context: ErrorContext }): boolean {
   return context.httpStatus === 429 || context.serviceCode === '429';
 }
 
-/** `Retry-After` in seconds, or as a date, of which the time since the answer's own date counts: clocks may differ. */
+/** `Retry-After` in seconds, or as a date, relative to the response's own date: clocks may differ. */
 function retryAfterMs(exchange: Exchange): number | undefined {
   if (exchange.kind !== 'answer') return undefined;
   const { retryAfter = '', date = '' } = exchange;
@@ -250,10 +250,7 @@ export interface Authorization {
   token?: Token;
 }
 
-/**
- * Throws `InvalidRequestError` if a user token is needed and `openId` is absent, and `NotSentError` if there is no
- * token.
- */
+/** Throws `INVALID_REQUEST` if a user token is needed and `openId` is absent, and `NOT_SENT` if there is no token. */
 export async function authorizationHeaders(
   options: PaymentsClientOptions,
   place: TokenPlace,
@@ -263,7 +260,7 @@ export async function authorizationHeaders(
   if (place === 'none') return { headers: {} };
   const kind = place === 'gateway' ? options.gatewayToken : options.tradeToken;
   if (kind === 'user' && openId === undefined)
-    throw new InvalidRequestError(context, [
+    throw invalidRequest(context, [
       { path: 'openId', message: 'is required, because this call uses a user token' },
     ]);
   const token = { kind, openId: kind === 'user' ? openId : undefined };
@@ -283,12 +280,12 @@ async function tokenText(
   const text = await options.tokens
     .token(openId === undefined ? { kind } : { kind, openId })
     .catch((error: unknown) => {
-      throw new NotSentError(context, 'token', safeErrorName(error));
+      throw notSent(context, 'token', safeErrorName(error));
     });
   if (HEADER_SAFE.test(text)) return text;
   // Otherwise the source would return it for its whole lifetime.
   reportRejectedToken(options, { kind, openId, text });
-  throw new NotSentError(context, 'token', 'UnwritableToken');
+  throw notSent(context, 'token', 'UnwritableToken');
 }
 
 /** An error of the token source must not change the result of the call. */

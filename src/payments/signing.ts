@@ -72,8 +72,7 @@ function builtInSigner(sign: (content: Buffer) => string): RequestSigner {
 }
 
 async function moduleSigner(path: string, key: string | undefined): Promise<RequestSigner> {
-  const plugIn = await loadPlugIn(SETTING, path, { key });
-  const sign = methodOf(SETTING, plugIn, 'sign');
+  const sign = await plugInMethod(SETTING, path, { key }, 'sign');
   return { sign: async (input) => signedHeaders.parse(await sign(input)) };
 }
 
@@ -88,26 +87,24 @@ const callable = z.custom<Callable>((value) => typeof value === 'function');
 const moduleShape = z.object({ default: callable });
 
 /**
- * Calls the default export with `options`. A relative path starts at the working directory. Throws
- * `PaymentsSettingError`.
+ * Calls the default export of the module with `options`, and returns the method `name` of what that returns. A relative path
+ * starts at the working directory. Throws `PaymentsSettingError`.
  */
-export async function loadPlugIn(setting: string, path: string, options: unknown): Promise<unknown> {
+export async function plugInMethod(
+  setting: string,
+  path: string,
+  options: unknown,
+  name: string,
+): Promise<Callable> {
   const loaded = moduleShape.safeParse(await importFile(setting, path));
   if (!loaded.success)
     throw new PaymentsSettingError(setting, 'the default export of the module is not a function');
-  return loaded.data.default(options);
-}
-
-/** The method `name`, bound to `plugIn`. Throws `PaymentsSettingError` if it is not a function. */
-export function methodOf(setting: string, plugIn: unknown, name: string): Callable {
+  const plugIn = await loaded.data.default(options);
   const found = z.object({ [name]: callable }).safeParse(plugIn);
   const method = found.success ? found.data[name] : undefined;
-  if (!method)
-    throw new PaymentsSettingError(
-      setting,
-      `the default export of the module must return an object with ${name}()`,
-    );
-  return method.bind(plugIn);
+  if (method) return method.bind(plugIn);
+  const problem = `the default export of the module must return an object with ${name}()`;
+  throw new PaymentsSettingError(setting, problem);
 }
 
 async function importFile(setting: string, path: string): Promise<unknown> {

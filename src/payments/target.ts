@@ -38,14 +38,6 @@ export function pathOf(base: URL, path: string): string {
   return base.pathname.replace(/\/+$/, '') + path;
 }
 
-/** Why `text` cannot be a path segment, or undefined. */
-export function pathSegmentProblem(text: string): string | undefined {
-  if (text === '' || text.length > 128) return 'must have 1 to 128 characters';
-  if (text === '.' || text === '..') return 'must not be a dot segment';
-  if (/[\p{Cc}\p{Cs}/\\]/u.test(text)) return 'must not contain slashes or control characters';
-  return undefined;
-}
-
 function addressProblem(url: URL, allowedHosts: readonly string[] | undefined): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must be https';
   if (url.protocol === 'http:' && !isLoopback(url)) return 'must be https, except on loopback';

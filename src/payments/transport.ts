@@ -1,4 +1,4 @@
-/** One HTTP exchange. `http-transport.ts` implements it over HTTP; tests and simulations answer in-process. */
+/** One HTTP exchange. `http-transport.ts` implements it over HTTP; tests and simulations respond in-process. */
 
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
 import type { Clock } from '../runtime/runtime.ts';
@@ -19,7 +19,7 @@ export interface WireRequest {
   mayWrite?: (() => boolean) | undefined;
 }
 
-/** How an exchange ended. `broken-answer`: the answer broke off or, with `tooLarge`, exceeded the maximum size. */
+/** How an exchange ended. `broken-answer`: the response broke off or, with `tooLarge`, exceeded the maximum size. */
 export type Exchange =
   | {
       kind: 'answer';
@@ -33,7 +33,7 @@ export type Exchange =
   | { kind: 'not-received'; transportCode: string }
   /** The client or its gate decided not to write the request. Nothing of it was written. */
   | { kind: 'withheld'; reason: 'deadline' | 'aborted' | 'closed' | 'gate' }
-  /** The request may have been written, and no answer came. */
+  /** The request may have been written, and no response came. */
   | { kind: 'no-answer'; transportCode: string };
 
 /** In milliseconds. */
@@ -53,7 +53,7 @@ export interface TransportOptions {
   /** The origin of the gateway. */
   origin: string;
   timeouts: Timeouts;
-  /** The maximum size of an answer. */
+  /** The maximum size of a response. */
   maxBodyBytes: number;
   /** The maximum number of concurrent requests. */
   connections: number;
@@ -74,7 +74,7 @@ export interface Attempt {
    * nothing may be written.
    */
   readonly mayWrite: () => boolean;
-  /** Aborted by the caller or by the total timeout. After that, the answer is no longer needed. */
+  /** Aborted by the caller or by the total timeout. After that, the response is no longer needed. */
   readonly signal: AbortSignal;
 }
 
@@ -83,7 +83,7 @@ const CLOSED: readonly string[] = ['CLOSED', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYE
 
 /**
  * The part that all transports share: deadline, abort, total timeout, the gate's last check, and the kind of the result.
- * `carry` rejects with an error that has a `code` if no answer began.
+ * `carry` rejects with an error that has a `code` if no response began.
  */
 export async function runAttempt(
   request: WireRequest,
@@ -95,52 +95,32 @@ export async function runAttempt(
   const onAbort = () => giveUp.abort(errorWithCode('ABORTED'));
   request.signal?.addEventListener('abort', onAbort, { once: true });
   if (request.signal?.aborted) onAbort();
-  const attempt = new GuardedAttempt(request, clock, giveUp.signal);
+  /** The first byte of the request may have been written. */
+  let written = false;
+  let late = false;
+  let gateClosed = false;
+  const mayWrite = (): boolean => {
+    if (written) return false;
+    late = request.deadline !== undefined && clock.nowMs() >= request.deadline;
+    if (late || giveUp.signal.aborted) return false;
+    // Must come last: `true` counts as a send.
+    gateClosed = request.mayWrite?.() === false;
+    written = !gateClosed;
+    return written;
+  };
   try {
-    return await carry(attempt);
+    return await carry({ mayWrite, signal: giveUp.signal });
   } catch (error) {
-    return attempt.exchangeWithoutAnswer(safeErrorCode(error));
+    const transportCode = safeErrorCode(error);
+    if (written) return { kind: 'no-answer', transportCode };
+    if (late) return { kind: 'withheld', reason: 'deadline' };
+    if (gateClosed) return { kind: 'withheld', reason: 'gate' };
+    if (request.signal?.aborted) return { kind: 'withheld', reason: 'aborted' };
+    if (CLOSED.includes(transportCode)) return { kind: 'withheld', reason: 'closed' };
+    return { kind: 'not-received', transportCode };
   } finally {
     stopTotal();
     request.signal?.removeEventListener('abort', onAbort);
-  }
-}
-
-class GuardedAttempt implements Attempt {
-  readonly signal: AbortSignal;
-  readonly #request: WireRequest;
-  readonly #clock: Clock;
-  /** The first byte of the request may have been written. */
-  #written = false;
-  /** Withheld because the deadline had passed. */
-  #late = false;
-  /** Withheld by the gate. */
-  #gateClosed = false;
-
-  constructor(request: WireRequest, clock: Clock, signal: AbortSignal) {
-    this.#request = request;
-    this.#clock = clock;
-    this.signal = signal;
-  }
-
-  readonly mayWrite = (): boolean => {
-    const { deadline, mayWrite } = this.#request;
-    if (this.#written) return false;
-    this.#late = deadline !== undefined && this.#clock.nowMs() >= deadline;
-    if (this.#late || this.signal.aborted) return false;
-    // Must come last: `true` counts as a send.
-    this.#gateClosed = mayWrite?.() === false;
-    this.#written = !this.#gateClosed;
-    return this.#written;
-  };
-
-  exchangeWithoutAnswer(transportCode: string): Exchange {
-    if (this.#written) return { kind: 'no-answer', transportCode };
-    if (this.#late) return { kind: 'withheld', reason: 'deadline' };
-    if (this.#gateClosed) return { kind: 'withheld', reason: 'gate' };
-    if (this.#request.signal?.aborted) return { kind: 'withheld', reason: 'aborted' };
-    if (CLOSED.includes(transportCode)) return { kind: 'withheld', reason: 'closed' };
-    return { kind: 'not-received', transportCode };
   }
 }
 

@@ -68,8 +68,8 @@ export interface DrainSettings {
 
 /**
  * Ends a server in order: readiness falls first, requests in flight finish, then the process ends.
- * Drains `server` on SIGTERM, and on SIGINT, which comes from a person at a terminal, without the notice for load balancers.
- * Then ends the process with exit code 0. A second signal, or the end of `drainMs`, ends it at once with exit code 1.
+ * Drains `server` on SIGTERM, and on SIGINT, which comes from a terminal, without the notice for load balancers.
+ * Then ends the process with exit code 0. A second signal, or the end of `drainMs`, ends it immediately with exit code 1.
  */
 export function drainOnSignals(
   server: FastifyInstance,

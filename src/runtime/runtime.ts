@@ -69,10 +69,10 @@ export function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> 
   });
 }
 
-/** Each read or start of a workflow takes Temporal milliseconds, so more at once would only queue. */
+/** Each read or start of a workflow takes Temporal milliseconds, so more of them would only queue. */
 const MAX_CONCURRENT = 8;
 
-/** Like `Promise.all` over `items`, with at most `limit` of them at once. */
+/** Like `Promise.all` over `items`, with at most `limit` of them concurrently. */
 export async function inParallel<T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,

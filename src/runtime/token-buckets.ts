@@ -1,5 +1,6 @@
 /** Rate limits: a token bucket for each key, such as a client's network, in bounded memory. */
 import { isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import type { Clock } from './runtime.ts';
 
 export interface BucketSize {
@@ -77,12 +78,11 @@ export class TokenBuckets {
 /** The network of a client's address, as the key of its bucket: one host usually has a whole /64 of IPv6. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address.slice(0, MAX_ADDRESS_LENGTH);
-  const [, mapped] = /^::ffff:([\d.]+)$/i.exec(address) ?? [];
-  if (mapped !== undefined) return mapped;
-  const [head = '', tail = ''] = address.split('::').map((part) => part.split(':').filter(Boolean));
-  const zeros = Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0');
-  return [...head, ...zeros, ...tail]
+  // An IPv4 address in IPv6 form becomes the IPv4 address.
+  const parsed = ipaddr.process(address);
+  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
+  return parsed.parts
     .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
+    .map((group) => group.toString(16))
     .join(':');
 }

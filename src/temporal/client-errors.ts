@@ -1,12 +1,13 @@
 /** Classifies errors of the Temporal client: Temporal itself, or the requested workflow. */
 import {
   isGrpcServiceError,
+  QueryNotRegisteredError,
   ServiceError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { isStaleClock, WorkflowStuckError } from './queries.ts';
+import { STALE_WORKFLOW_CLOCK } from '../contract/failures.ts';
 
 /** In the order of their codes. */
 const GRPC_STATUSES = [
@@ -14,33 +15,28 @@ const GRPC_STATUSES = [
   ...['PERMISSION_DENIED', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION', 'ABORTED', 'OUT_OF_RANGE'],
   ...['UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE', 'DATA_LOSS', 'UNAUTHENTICATED'],
 ];
-const INVALID_ARGUMENT = GRPC_STATUSES.indexOf('INVALID_ARGUMENT');
-const NOT_FOUND = GRPC_STATUSES.indexOf('NOT_FOUND');
 const UNSERVED: readonly (string | undefined)[] = ['UNAVAILABLE', 'DEADLINE_EXCEEDED'];
-/** How a server with PostgreSQL (1.32) answers a read of a history that does not exist, with INVALID_ARGUMENT. */
+/** What a server with PostgreSQL (1.32) returns for a history that doesn't exist, with INVALID_ARGUMENT. */
 const HISTORY_NOT_FOUND = 'Requested workflow history not found';
 
 /** The workflow or run does not exist, or its history was deleted. */
 export function isGone(error: unknown): boolean {
-  const code = grpcCode(error);
-  if (error instanceof WorkflowNotFoundError || code === NOT_FOUND) return true;
-  return code === INVALID_ARGUMENT && messageOf(error).includes(HISTORY_NOT_FOUND);
+  if (error instanceof WorkflowNotFoundError || grpcStatusOf(error) === 'NOT_FOUND') return true;
+  return isInvalidArgument(error) && messageOf(error).includes(HISTORY_NOT_FOUND);
 }
 
-/** Such as `UNAVAILABLE`; undefined for an error of another kind. */
+/**
+ * Such as `UNAVAILABLE`; undefined for an error of another kind. A worker's connection has the code in the error itself, a
+ * client's connection in the cause.
+ */
 export function grpcStatusOf(error: unknown): string | undefined {
-  return GRPC_STATUSES[grpcCode(error) ?? -1];
-}
-
-/** A worker's connection has the code in the error itself, a client's connection in the cause. */
-function grpcCode(error: unknown): number | undefined {
-  if (isGrpcServiceError(error)) return error.code;
-  return error instanceof ServiceError && isGrpcServiceError(error.cause) ? error.cause.code : undefined;
+  const found = isGrpcServiceError(error) || !(error instanceof ServiceError) ? error : error.cause;
+  return isGrpcServiceError(found) ? GRPC_STATUSES[found.code] : undefined;
 }
 
 /** The request is one that Temporal will always reject. */
 export function isInvalidArgument(error: unknown): boolean {
-  return grpcCode(error) === INVALID_ARGUMENT;
+  return grpcStatusOf(error) === 'INVALID_ARGUMENT';
 }
 
 /** The result of `work`; undefined if the workflow, the run or its history is gone. */
@@ -85,6 +81,34 @@ export function messageOf(error: unknown): string {
 /** Whether a retry may succeed. False for a request that Temporal will always reject. */
 export function isRetryableTemporalError(error: unknown): boolean {
   if (isStaleClock(error)) return true;
-  const code = grpcCode(error);
-  return code === undefined ? error instanceof ServiceError : code !== INVALID_ARGUMENT;
+  return grpcStatusOf(error) === undefined ? error instanceof ServiceError : !isInvalidArgument(error);
+}
+
+/** Temporal reports every failed query with this error. Its message starts with the failure type. */
+export function isStaleClock(error: unknown): boolean {
+  return error instanceof QueryNotRegisteredError && error.message.startsWith(STALE_WORKFLOW_CLOCK);
+}
+
+/** What Temporal returns for a query while the workflow task keeps failing. */
+const TASK_FAILED = /workflow task in failed state/i;
+
+/** The message names the workflow and the usual causes. The cause is the error of the connection. */
+export class WorkflowStuckError extends ServiceError {
+  override readonly name = 'WorkflowStuckError';
+  readonly workflowId: string;
+
+  constructor(workflowId: string, cause?: Error) {
+    super(
+      `the workflow ${workflowId} is stuck: its workflow task keeps failing. The usual causes: a worker lacks an encryption key, or runs other code than the workflow needs. The worker's log names the cause; see docs/operations.md, Stuck workflows`,
+      cause && { cause },
+    );
+    this.workflowId = workflowId;
+  }
+}
+
+/** `error`, or `WorkflowStuckError` if it says that the workflow is stuck. */
+export function queryError(error: unknown, workflowId: string): unknown {
+  if (!(error instanceof ServiceError) || !isGrpcServiceError(error.cause)) return error;
+  const isStuck = grpcStatusOf(error) === 'FAILED_PRECONDITION' && TASK_FAILED.test(error.cause.details);
+  return isStuck ? new WorkflowStuckError(workflowId, error.cause) : error;
 }

@@ -141,8 +141,8 @@ export function apiKeyReference(environment: Environment): string | undefined {
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
 /**
- * Bounds every call of a connection in time. Without a deadline, Temporal's client waits for an answer for ever, and a
- * server that accepts connections may never answer, for example while its database is down.
+ * Bounds every call of a connection in time. Without a deadline, Temporal's client waits for a response forever, and a
+ * server that accepts connections may never respond, for example while its database is down.
  *
  * Retries as Temporal's client does. A call without a deadline of its own gets one `maxMs` from now. No retry begins after
  * the deadline, so that the last error says why the call failed.

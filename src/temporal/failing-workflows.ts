@@ -3,13 +3,13 @@
  * later set a search attribute on it. On older servers, every open workflow must be described: each reconciliation
  * describes a limited number and continues where the previous one stopped.
  */
-import { type Client, isGrpcServiceError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { z } from 'zod';
 import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../contract/ids.ts';
 import { FAILING_FROM_ATTEMPT, type FailingWorkflow } from '../domain/reconciliation.ts';
-import { unlessGone } from './client-errors.ts';
+import { grpcStatusOf, unlessGone } from './client-errors.ts';
 import { type ListedRun, listRunPage, listRunPages } from './visibility.ts';
 
 const PAGE_SIZE = 100;
@@ -18,8 +18,6 @@ const MAX_CONCURRENT_DESCRIBES = 8;
 const MAX_RARE = 500;
 const MAX_COMMON = 1_500;
 const MAX_REPORTED = 100;
-/** gRPC status code. */
-const PERMISSION_DENIED = 7;
 /** Enough to contain the last failure. */
 const LAST_EVENTS = 20;
 
@@ -127,7 +125,7 @@ async function serverReports(client: Client): Promise<boolean> {
     return namespaceInfo?.capabilities?.reportedProblemsSearchAttribute ?? false;
   } catch (error) {
     // Without permission to describe the namespace, describe each workflow.
-    if (isGrpcServiceError(error) && error.code === PERMISSION_DENIED) return false;
+    if (grpcStatusOf(error) === 'PERMISSION_DENIED') return false;
     throw error;
   }
 }

@@ -1,8 +1,9 @@
 /** The search attributes for operators' filters. They never contain personal data. */
-import { type Client, isGrpcServiceError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import type { NativeConnection } from '@temporalio/worker';
+import { grpcStatusOf } from './client-errors.ts';
 import { TemporalSetupError } from './connection.ts';
 
 export const SEARCH_ATTRIBUTES = {
@@ -22,9 +23,6 @@ const ENCODED = {
   KeywordList: encodeSearchAttributeIndexedValueType(SearchAttributeType.KEYWORD_LIST) ?? 0,
   Bool: encodeSearchAttributeIndexedValueType(SearchAttributeType.BOOL) ?? 0,
 };
-
-/** gRPC status code. */
-const NOT_FOUND = 5;
 
 type Name = keyof typeof SEARCH_ATTRIBUTES;
 type Operator = Pick<NativeConnection, 'operatorService'>;
@@ -51,7 +49,7 @@ export function registrationCommand(names: readonly Name[], namespace: string): 
 /** Registers missing attributes. Where this process cannot, throws `TemporalSetupError` with the exact command. */
 export async function registerSearchAttributes(connection: Operator, namespace: string): Promise<void> {
   const missing = await missingSearchAttributes(connection, namespace).catch((error: unknown) => {
-    if (!isGrpcServiceError(error) || error.code !== NOT_FOUND) throw error;
+    if (grpcStatusOf(error) !== 'NOT_FOUND') throw error;
     throw new TemporalSetupError(
       `Temporal has no namespace ${namespace}; set TEMPORAL_NAMESPACE, or run:\n  ${namespaceCommand(namespace)}`,
     );

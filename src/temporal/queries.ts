@@ -1,27 +1,15 @@
 /**
  * Retries queries. A query that would run its workflow on a stale clock fails (`src/workflows/shared/stale-clock.ts`,
- * H52). A retry succeeds, because Temporal answers it with the workflow task that the first query overtook.
+ * H52). A retry succeeds, because Temporal serves it with the workflow task that the first query overtook.
  */
-import {
-  type ClientInterceptors,
-  isGrpcServiceError,
-  QueryNotRegisteredError,
-  ServiceError,
-  type WorkflowClientInterceptor,
-  type WorkflowHandle,
-} from '@temporalio/client';
-import { STALE_WORKFLOW_CLOCK } from '../contract/failures.ts';
+import type { ClientInterceptors, WorkflowClientInterceptor, WorkflowHandle } from '@temporalio/client';
 import { clientSpans } from '../observability/tracing.ts';
 import { type Clock, sleep } from '../runtime/runtime.ts';
+import { isStaleClock, queryError } from './client-errors.ts';
 
 /** Another retry is needed only if another event arrives during the query. */
 const MAX_RETRIES = 4;
 const RETRY_PAUSE_MS = 250;
-
-/** Temporal reports every failed query with this error. Its message starts with the failure type. */
-export function isStaleClock(error: unknown): boolean {
-  return error instanceof QueryNotRegisteredError && error.message.startsWith(STALE_WORKFLOW_CLOCK);
-}
 
 const retryStaleQueries = (clock: Clock): WorkflowClientInterceptor => ({
   async query(input, next) {
@@ -55,31 +43,4 @@ export function changeDetector(workflow: Pick<WorkflowHandle, 'describe'>): () =
     seen = now;
     return hasChanged;
   };
-}
-
-/** gRPC status code. */
-const FAILED_PRECONDITION = 9;
-/** How Temporal answers a query while the workflow task keeps failing. */
-const TASK_FAILED = /workflow task in failed state/i;
-
-/** The message names the workflow and the usual causes. The cause is the error of the connection. */
-export class WorkflowStuckError extends ServiceError {
-  override readonly name = 'WorkflowStuckError';
-  readonly workflowId: string;
-
-  constructor(workflowId: string, cause?: Error) {
-    super(
-      `the workflow ${workflowId} is stuck: its workflow task keeps failing. The usual causes: a worker lacks an encryption key, or runs other code than the workflow needs. The worker's log names the cause; see docs/operations.md, Stuck workflows`,
-      cause && { cause },
-    );
-    this.workflowId = workflowId;
-  }
-}
-
-/** `error`, or `WorkflowStuckError` if it says that the workflow is stuck. */
-export function queryError(error: unknown, workflowId: string): unknown {
-  if (!(error instanceof ServiceError) || !isGrpcServiceError(error.cause)) return error;
-  const { code, details } = error.cause;
-  const isStuck = code === FAILED_PRECONDITION && TASK_FAILED.test(details);
-  return isStuck ? new WorkflowStuckError(workflowId, error.cause) : error;
 }

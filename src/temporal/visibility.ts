@@ -95,11 +95,11 @@ export async function countRuns(client: Client, query: string): Promise<number> 
 
 /**
  * Between two visibility requests of one kind of work in a process. Temporal Cloud allows a namespace 30 per second, which
- * people, metrics and other processes share.
+ * operators, metrics and other processes share.
  */
 export const REQUEST_EVERY_MS = 100;
 
-/** The client, with a pause between its lists and counts, however many of them are made at once. */
+/** The client, with a pause between its lists and counts, however many of them are made concurrently. */
 export function withPacedLists(client: Client, clock: Clock): Client {
   const pace = new Pace(clock, REQUEST_EVERY_MS);
   const { workflowService: real } = client;

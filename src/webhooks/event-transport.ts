@@ -19,7 +19,7 @@ export interface EventRequest {
   signal: AbortSignal;
 }
 
-/** The HTTP status, or the code of the error that prevented an answer. */
+/** The HTTP status, or the code of the error that prevented a response. */
 export type EventAnswer = { status: number } | { code: string };
 
 export interface EventTransport {
@@ -35,7 +35,7 @@ export class HttpEventTransport implements EventTransport {
   readonly #public: Agent;
   readonly #private: Agent;
 
-  /** `resolve`: for tests of DNS answers. */
+  /** `resolve`: for tests of DNS responses. */
   constructor(resolve?: Resolve) {
     this.#public = agent(false, resolve);
     this.#private = agent(true, resolve);

@@ -136,7 +136,7 @@ describe('H47 startup configuration', () => {
   };
 
   test('listens on loopback by default', () => {
-    expect(codecConfig(environment).listen.host).toBe('127.0.0.1');
+    expect(codecConfig(environment).PAYOUTS_CODEC_LISTEN.host).toBe('127.0.0.1');
   });
 
   test.each<[string, Environment, RegExp]>([

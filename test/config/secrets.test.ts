@@ -72,7 +72,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   PAYOUTS_CODEC_KEYS: {
     secret: 'one:canary-codec-key-one, two:canary-codec-key-two',
-    read: (own) => codecConfig({ ...TEST, PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS, ...own }).keys,
+    read: (own) => codecConfig({ ...TEST, PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS, ...own }).PAYOUTS_CODEC_KEYS,
   },
 };
 

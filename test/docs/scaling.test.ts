@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { historyCosts, SCALING_PAGE, scalingPage } from '../../scripts/history-costs.ts';
+import { historyCosts, SCALING_PAGE, scalingPage } from '../../scripts/write-scaling.ts';
 
 test('docs/scaling.md has the events, actions and bytes of each recorded history', () => {
   expect(readFileSync(SCALING_PAGE, 'utf8')).toBe(scalingPage());

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { normalizeAmount } from '../../src/contract/money.ts';
-import { InvalidRequestError } from '../../src/payments/errors.ts';
 import { readExactJson, writeExactJson } from '../../src/payments/exact-json.ts';
 import { quoteBody } from '../../src/payments/wire/requests.ts';
 import { amount, rate } from '../../src/payments/wire/scalars.ts';
@@ -9,8 +8,7 @@ import { clientFor, failureOf } from './support/client.ts';
 import { CREATE, callOf, QUOTE, successBody } from './support/samples.ts';
 import { answers, startServer } from './support/server.ts';
 
-/** Run more with `MONEY_ROUND_TRIPS=1000000`. */
-const ROUND_TRIPS = Number(process.env['MONEY_ROUND_TRIPS'] ?? 20_000);
+const ROUND_TRIPS = 20_000;
 const BIG = ['9999999999999999.99', '9007199254740993.01', '0.01', '1234567890123456.78'];
 
 const digits = fc
@@ -107,7 +105,7 @@ describe('H14 money is exact on the wire', () => {
       const error = await failureOf(
         client.createPayout({ ...CREATE, instructedAmount: { currency: 'CNY', amount: bad } }),
       );
-      expect(error).toBeInstanceOf(InvalidRequestError);
+      expect(error).toMatchObject({ code: 'INVALID_REQUEST' });
       expect(error).toMatchObject({ fields: [{ path: 'instructedAmount.amount' }] });
     }
     expect(server.seen).toHaveLength(0);

@@ -1,12 +1,10 @@
 /** What a gateway or a proxy between us and the provider may do to connections and answers. */
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { type ApiOperation, OPERATIONS } from '../../src/payments/operations.ts';
+import { type ApiOperation, OPERATION_NAMES, OPERATIONS } from '../../src/payments/operations.ts';
 import { clientFor, failureOf } from './support/client.ts';
 import { callOf, successBody } from './support/samples.ts';
 import { answers, type Script, startServer } from './support/server.ts';
-
-const NAMES = Object.keys(OPERATIONS).filter((name): name is ApiOperation => name in OPERATIONS);
 
 const CODINGS: readonly [string, (text: string | Buffer) => Buffer][] = [
   ['gzip', gzipSync],
@@ -108,7 +106,7 @@ describe('H242 a gateway that resets connections that were used before', () => {
       else response.end(successBody(operation));
     };
 
-  test.each(NAMES)('%s is not lost, unless it may be repeated', async (operation) => {
+  test.each(OPERATION_NAMES)('%s is not lost, unless it may be repeated', async (operation) => {
     const server = await startServer(resetsUsed(operation));
     const client = clientFor(server.origin, { connections: 1 });
     const isRead = OPERATIONS[operation].effect === 'read';

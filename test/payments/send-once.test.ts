@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PaymentsClient } from '../../src/payments/client.ts';
-import { type ApiOperation, OPERATIONS } from '../../src/payments/operations.ts';
+import { type ApiOperation, OPERATION_NAMES, OPERATIONS } from '../../src/payments/operations.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { PATIENT } from '../support/patience.ts';
 import { standingClock } from '../support/standing-clock.ts';
@@ -8,7 +8,6 @@ import { clientFor, failureOf } from './support/client.ts';
 import { callOf, successBody } from './support/samples.ts';
 import { answers, deadOrigin, type Script, type ScriptedServer, startServer } from './support/server.ts';
 
-const NAMES = Object.keys(OPERATIONS).filter((name): name is ApiOperation => name in OPERATIONS);
 const isRead = (operation: ApiOperation) => OPERATIONS[operation].effect === 'read';
 
 /** Answers normally except for the second request on a kept connection: that one is read, then the connection is cut. */
@@ -22,7 +21,7 @@ function cutSecondRequest(operation: ApiOperation): Script {
 }
 
 describe('a request is sent once', () => {
-  test.each(NAMES)(
+  test.each(OPERATION_NAMES)(
     'H11 %s on a kept connection that dies is sent once, without a retry',
     async (operation) => {
       const server = await startServer(cutSecondRequest(operation));
@@ -43,11 +42,11 @@ describe('a request is sent once', () => {
       const elsewhere = await startServer(answers(200, '{}'));
       const server = await startServer(answers(status, '', { location: `${elsewhere.origin}/take` }));
       const client = clientFor(server.origin);
-      for (const operation of NAMES) {
+      for (const operation of OPERATION_NAMES) {
         const error = await failureOf(callOf(client, operation));
         expect(error.code).toBe(isRead(operation) ? 'MALFORMED_ANSWER' : 'AMBIGUOUS');
       }
-      expect(server.seen).toHaveLength(NAMES.length);
+      expect(server.seen).toHaveLength(OPERATION_NAMES.length);
       expect(elsewhere.connections()).toBe(0);
     },
   );

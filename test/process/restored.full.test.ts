@@ -9,8 +9,8 @@ import { DATABASE, KillableStage } from '../support/killable-stage.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
-/** One third scheduled, one third awaiting approval, one third under way. The campaign has 100 (`RESTORED_PAYOUTS=100`). */
-const COUNT = Number(process.env['RESTORED_PAYOUTS'] ?? 30);
+/** One third scheduled, one third awaiting approval, one third under way. */
+const COUNT = 30;
 const ENVIRONMENT: Environment = {
   PAYMENTS_CALLS_PER_SECOND: '500',
   PAYOUTS_CONFIRMATION_WINDOW: '3s',

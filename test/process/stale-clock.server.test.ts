@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { isStaleClock } from '../../src/temporal/queries.ts';
+import { isStaleClock } from '../../src/temporal/client-errors.ts';
 import { playStaleClocks, type Scene, TIMER_MS } from '../support/clock/scene.ts';
 
 describe('H52 a worker dies, a timer fires, and a query comes before the next workflow task', () => {

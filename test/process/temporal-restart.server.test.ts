@@ -3,7 +3,7 @@ import { KillableStage } from '../support/killable-stage.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
-const KILLS = Number(process.env['TEMPORAL_KILLS'] ?? 1);
+const KILLS = 1;
 
 let stage: KillableStage;
 beforeAll(async () => {

@@ -12,7 +12,7 @@ import { VirtualWorld } from '../support/virtual-world.ts';
 /** A token is renewed with at least half of this left, which is more than any machine stalls. */
 const LIFETIME_S = 20;
 /** Consecutive lifetimes of one token. Twelve are a day of renewals. */
-const LIFETIMES = Number(process.env['TOKEN_LIVES'] ?? 2);
+const LIFETIMES = 2;
 
 /** Calls that were sent with a token that the provider rejected. */
 const unauthorized = (world: VirtualWorld) =>

@@ -11,7 +11,7 @@ import { NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worke
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { failureConverter } from '../../src/encryption/failure-converter.ts';
 import { FAILURE_CONVERTER_PATH } from '../../src/encryption/payload-codec.ts';
-import { isStaleClock } from '../../src/temporal/queries.ts';
+import { isStaleClock } from '../../src/temporal/client-errors.ts';
 import { clockBundle } from '../support/clock/scene.ts';
 import {
   type doesEverything,

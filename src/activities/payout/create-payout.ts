@@ -3,12 +3,7 @@ import { activityInfo } from '@temporalio/activity';
 import type { CreateMeaning, CreatePayoutRequest, PayoutOrder } from '../../contract/provider-records.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';
 import { requiresApproval } from '../../domain/permissions.ts';
-import {
-  CreateRefusedError,
-  InvalidRequestError,
-  OrderNotExistError,
-  type PaymentsClient,
-} from '../../payments/index.ts';
+import { hasCode, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Random, Runtime } from '../../runtime/runtime.ts';
 import { optionsOf, type Principal } from '../shared/execution.ts';
 import { asFailure } from '../shared/failures.ts';
@@ -110,14 +105,14 @@ async function confirmNow(
     await client.tradeResult(key, { ...optionsOf(principal), fresh: true });
     return { kind: 'not-sent', cause: 'exists' };
   } catch (error) {
-    return error instanceof OrderNotExistError ? undefined : { kind: 'not-sent', cause: 'unconfirmed' };
+    return hasCode(error, 'ORDER_NOT_EXIST') ? undefined : { kind: 'not-sent', cause: 'unconfirmed' };
   }
 }
 
 function answerOf(error: unknown, random: Random): CreateAnswer {
-  if (error instanceof CreateRefusedError)
+  if (error instanceof PaymentsError && error.meaning !== undefined)
     return { kind: 'not-created', meaning: error.meaning, message: error.message };
-  if (error instanceof InvalidRequestError) return { kind: 'invalid', message: error.message };
+  if (hasCode(error, 'INVALID_REQUEST')) return { kind: 'invalid', message: error.message };
   const notSent = provablyNotSent(error);
   if (notSent) return notSent;
   throw asFailure(error, random);

@@ -3,15 +3,7 @@ import type { Reason } from '../../contract/payout.ts';
 import type { ClientAccounts, Quote, QuoteMeaning } from '../../contract/provider-records.ts';
 import { accountProblem } from '../../domain/payout-quote.ts';
 import type { QuoteSent } from '../../domain/time.ts';
-import {
-  IllegalParameterError,
-  InvalidRequestError,
-  MalformedAnswerError,
-  OrderNotExistError,
-  type PaymentsError,
-  RefusedError,
-  UnauthorizedError,
-} from '../../payments/index.ts';
+import { hasCode, type PaymentsError } from '../../payments/index.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 
 type Accounts = ClientAccounts | null;
@@ -68,14 +60,14 @@ function isUsable(accounts: Accounts, currency: string): boolean {
   return accountProblem(accounts, currency) === undefined;
 }
 
-/** The provider has answered, and the same request may get the same answer forever. */
+/** The provider has responded, and the same request may get the same response forever. */
 const REFUSALS = [
-  RefusedError,
-  IllegalParameterError,
-  OrderNotExistError,
-  UnauthorizedError,
-  MalformedAnswerError,
-];
+  'REFUSED',
+  'ILLEGAL_PARAMETER',
+  'ORDER_NOT_EXIST',
+  'UNAUTHORIZED',
+  'MALFORMED_ANSWER',
+] as const;
 
 export type QuoteAnswer =
   | ({ kind: 'quote'; quote: Quote } & QuoteSent)
@@ -92,13 +84,12 @@ export function refusedQuote(
   quoteCodes: ReadonlyMap<string, QuoteMeaning>,
 ): QuoteAnswer & { kind: 'refused' } {
   // Our own check.
-  if (error instanceof InvalidRequestError)
+  if (hasCode(error, 'INVALID_REQUEST'))
     return { kind: 'refused', meaning: 'refused', message: error.message };
-  const refusal = REFUSALS.map((one) => (error instanceof one ? error : undefined)).find(Boolean);
-  if (!refusal) throw error;
-  const { serviceCode = '', httpStatus } = refusal;
+  if (!hasCode(error, ...REFUSALS)) throw error;
+  const { serviceCode = '', httpStatus } = error;
   const meaning = quoteCodes.get(serviceCode) ?? quoteCodes.get(`http:${httpStatus}`);
-  return { kind: 'refused', ...(meaning && { meaning }), message: inItsWords(refusal) };
+  return { kind: 'refused', ...(meaning && { meaning }), message: inItsWords(error) };
 }
 
 function inItsWords(refusal: PaymentsError): string {

@@ -4,7 +4,7 @@
  */
 import { activityInfo, Context } from '@temporalio/activity';
 import type { Clearance, SendPolicy } from '../../domain/payout-record.ts';
-import { NotSentError, UnavailableError } from '../../payments/index.ts';
+import { hasCode } from '../../payments/index.ts';
 import { type Clock, repeat } from '../../runtime/runtime.ts';
 
 export interface RunFacts {
@@ -126,8 +126,6 @@ export async function whileClaimed<T>(
 
 /** Defined if nothing left this process, or the provider could not be reached. */
 export function provablyNotSent(error: unknown): NothingSent | undefined {
-  if (error instanceof NotSentError && error.reason === 'paused')
-    return { kind: 'not-sent', cause: 'paused' };
-  const notSent = error instanceof NotSentError || error instanceof UnavailableError;
-  return notSent ? { kind: 'not-sent', cause: 'unreachable' } : undefined;
+  if (hasCode(error, 'NOT_SENT') && error.reason === 'paused') return { kind: 'not-sent', cause: 'paused' };
+  return hasCode(error, 'NOT_SENT', 'UNAVAILABLE') ? { kind: 'not-sent', cause: 'unreachable' } : undefined;
 }

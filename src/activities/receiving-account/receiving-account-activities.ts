@@ -2,16 +2,7 @@
 import { activityInfo } from '@temporalio/activity';
 import type { OpaqueRecord, ReceivingAccountBody } from '../../contract/provider-records.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';
-import {
-  IllegalParameterError,
-  InvalidRequestError,
-  MalformedAnswerError,
-  type PaymentsClient,
-  type PaymentsError,
-  RateLimitedError,
-  RefusedError,
-  UnauthorizedError,
-} from '../../payments/index.ts';
+import { hasCode, type PaymentsClient, type PaymentsError } from '../../payments/index.ts';
 import type { Random } from '../../runtime/runtime.ts';
 import type { CreateDependencies } from '../payout/create-payout.ts';
 import {
@@ -94,13 +85,12 @@ export async function openReceivingAccount(
 }
 
 function answerOf(error: unknown, random: Random): OpenAnswer {
-  if (error instanceof InvalidRequestError || error instanceof IllegalParameterError)
+  if (hasCode(error, 'INVALID_REQUEST', 'ILLEGAL_PARAMETER'))
     return { kind: 'refused', isCertain: true, message: error.message };
-  if (error instanceof RefusedError)
+  if (hasCode(error, 'REFUSED'))
     return { kind: 'refused', isCertain: hasRefusalStatus(error), message: error.message };
   // Documented as not processed. The list of accounts shows whether that is true.
-  if (error instanceof RateLimitedError || error instanceof UnauthorizedError)
-    return { kind: 'busy', message: error.message };
+  if (hasCode(error, 'RATE_LIMITED', 'UNAUTHORIZED')) return { kind: 'busy', message: error.message };
   const notSent = provablyNotSent(error);
   if (notSent) return notSent;
   throw asFailure(error, random);
@@ -143,11 +133,11 @@ async function listedBy(
   { payerId, currency }: ListedAccounts,
 ): Promise<string[] | null> {
   const balance = () => client.receivingAccountBalance(payerId, currency, options);
-  return (await nullOn(REFUSALS, balance))?.accountIds ?? null;
+  const refusals = ['REFUSED', 'MALFORMED_ANSWER', 'ILLEGAL_PARAMETER', 'INVALID_REQUEST'] as const;
+  return (await nullOn(refusals, balance))?.accountIds ?? null;
 }
 
 const SEND = 'openReceivingAccount';
-const REFUSALS = [RefusedError, MalformedAnswerError, IllegalParameterError, InvalidRequestError];
 
 /**
  * The listed accounts, and whether another run may have opened one: another run of this id, or a run that a restored

@@ -4,7 +4,7 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WorkerConfig } from '../../config/config.ts';
 import type { Explained } from '../../contract/attention-codes.ts';
 import { type FieldError, INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
-import { NotSentError, PaymentsError, type PaymentsErrorCode } from '../../payments/index.ts';
+import { hasCode, PaymentsError, type PaymentsErrorCode } from '../../payments/index.ts';
 import type { Random } from '../../runtime/runtime.ts';
 
 /** The provider counts calls in a sliding second. */
@@ -21,13 +21,13 @@ export async function mapped<T>(random: Random, work: () => Promise<T>): Promise
 }
 
 export async function nullOn<T>(
-  errors: readonly (new (...args: never[]) => Error)[],
+  codes: readonly PaymentsErrorCode[],
   work: () => Promise<T>,
 ): Promise<T | null> {
   try {
     return await work();
   } catch (error) {
-    if (errors.some((one) => error instanceof one)) return null;
+    if (hasCode(error, ...codes)) return null;
     throw error;
   }
 }
@@ -37,7 +37,7 @@ export function asFailure(error: unknown, random: Random): unknown {
   if (!(error instanceof PaymentsError)) return error;
   const { code, message, operation, httpStatus, serviceCode } = error;
   // Another process owns the lease now and takes the call.
-  if (error instanceof NotSentError && error.reason === 'gate')
+  if (error.reason === 'gate')
     return ApplicationFailure.create({ type: 'LEASE_MOVED', message, nextRetryDelay: LEASE_MOVED_DELAY_MS });
   return ApplicationFailure.create({
     type: code,

@@ -5,7 +5,7 @@ import type { PayoutOrder, Quote, TradeKey, TradeResult } from '../../contract/p
 import type { ClockOffset, ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
 import { isMasked } from '../../domain/provider-text.ts';
 import { clockOffset } from '../../domain/time.ts';
-import { MalformedAnswerError, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
+import { type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Clock, Random, Runtime } from '../../runtime/runtime.ts';
 
 /** The calls that a probe may use. They change nothing, except that a quote creates a lock, which expires. */
@@ -148,7 +148,7 @@ async function existingOrder(
 
 /** A provider that writes ids in its own way answers, but not as the client accepts it. */
 function notFound(error: PaymentsError): Record<string, Finding> {
-  const isOtherId = error instanceof MalformedAnswerError && error.field?.endsWith('_id') === true;
+  const isOtherId = error.code === 'MALFORMED_ANSWER' && error.field?.endsWith('_id') === true;
   return {
     'partner-number': judged(error, ['ORDER_NOT_EXIST']),
     ...(isOtherId && { echo: refuted(`the trade query repeats another ${error.field}`) }),

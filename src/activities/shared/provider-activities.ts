@@ -15,12 +15,7 @@ import { accountProblem } from '../../domain/payout-quote.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';
 import { finalStatus } from '../../domain/payout-trade.ts';
 import type { QuoteSent } from '../../domain/time.ts';
-import {
-  isTokenRejected,
-  OrderNotExistError,
-  RefusedError,
-  UnauthorizedError,
-} from '../../payments/index.ts';
+import { hasCode, isTokenRejected } from '../../payments/index.ts';
 import { type CreateDependencies, type CreateOrder, createPayout } from '../payout/create-payout.ts';
 import {
   type ClientPairs,
@@ -105,9 +100,9 @@ export function providerActivities(dependencies: ProviderDependencies) {
       retryOnce(() => client.accounts({ clientId }, options)),
     );
   const result = (key: TradeKey, options: Options) =>
-    nullOn([OrderNotExistError], () => client.tradeResult(key, options));
+    nullOn(['ORDER_NOT_EXIST'], () => client.tradeResult(key, options));
   const detail = (key: TradeKey, options: Options) =>
-    nullOn([OrderNotExistError], () => client.tradeDetail(key, options));
+    nullOn(['ORDER_NOT_EXIST'], () => client.tradeDetail(key, options));
 
   return {
     /** With `currency`, may return an answer of the last five minutes that shows a usable account in it. */
@@ -182,7 +177,7 @@ export function providerActivities(dependencies: ProviderDependencies) {
     /** Null: the provider answers that there is no such account. */
     fetchReceivingDetail: (principal: Principal, accountId: string) =>
       read(principal, (options) =>
-        nullOn([RefusedError], () => client.receivingAccountDetail(accountId, options)),
+        nullOn(['REFUSED'], () => client.receivingAccountDetail(accountId, options)),
       ),
   };
 }
@@ -217,7 +212,7 @@ async function retryOnce<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof UnauthorizedError && isTokenRejected(error)) return work();
+    if (hasCode(error, 'UNAUTHORIZED') && isTokenRejected(error)) return work();
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import type { UserTokens } from '../../contract/provider-records.ts';
 import type { Grant, TokenOwner } from '../../contract/tokens.ts';
 import { tokenKind } from '../../domain/tokens.ts';
 import { fingerprint, type TokenSeal } from '../../encryption/key-ring.ts';
-import { NotSentError, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
+import { type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Random, Runtime } from '../../runtime/runtime.ts';
 import type { WorkflowRun } from '../../temporal/histories.ts';
 import { type Claim, claimSend } from '../payout/send-once.ts';
@@ -176,8 +176,7 @@ async function stored(handover: Promise<void>): Promise<void> {
 /** If a refresh token is refused after an attempt without an answer, that attempt probably used up the token. */
 function tokenFailure(error: unknown, random: Random, owner: TokenOwner, triedBefore: boolean): unknown {
   const failure = asFailure(error, random);
-  const isRefused =
-    error instanceof PaymentsError && !(error instanceof NotSentError) && !error.mayHaveTakenEffect;
+  const isRefused = error instanceof PaymentsError && error.code !== 'NOT_SENT' && !error.mayHaveTakenEffect;
   const isFirst = activityInfo().attempt === 1 && !triedBefore;
   if (!isRefused || tokenKind(owner) === 'application' || isFirst) return failure;
   if (!(failure instanceof ApplicationFailure)) return failure;

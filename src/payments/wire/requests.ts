@@ -2,10 +2,9 @@
 import { z } from 'zod';
 import { AMOUNT_PATTERN, type Money, normalizeAmount } from '../../contract/money.ts';
 import type { CreatePayoutRequest, QuoteRequest } from '../../contract/provider-records.ts';
-import { InvalidRequestError } from '../errors.ts';
-import { jsonNumber } from '../exact-json.ts';
+import { invalidRequest } from '../errors.ts';
+import { isJson, jsonNumber } from '../exact-json.ts';
 import type { OperationName } from '../operations.ts';
-import { pathSegmentProblem } from '../target.ts';
 import { isCurrency } from './scalars.ts';
 
 /** Spec: `client_id`, `partner_order_id`, `order_id` and `account_id` are string(64). */
@@ -27,10 +26,11 @@ const money = z.object({
     .transform(normalizeAmount),
 });
 
-const pathSegment = z.string().superRefine((part, context) => {
-  const message = pathSegmentProblem(part);
-  if (message !== undefined) context.addIssue({ code: 'custom', message });
-});
+const pathSegment = z
+  .string()
+  .regex(/^.{1,128}$/s, 'must have 1 to 128 characters')
+  .refine((part) => part !== '.' && part !== '..', 'must not be a dot segment')
+  .regex(/^[^\p{Cc}\p{Cs}/\\]*$/u, 'must not contain slashes or control characters');
 
 export const quoteRequest = z.object({
   payerId: line(128),
@@ -106,21 +106,12 @@ function line(max: number) {
     .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must not contain control characters');
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Returns the normalized request. Throws `InvalidRequestError` with every bad field. Messages contain no values. */
+/** Returns the normalized request. Throws `INVALID_REQUEST` with every bad field. Messages contain no values. */
 export function checked<T>(operation: OperationName, schema: z.ZodType<T>, request: unknown): T {
   const result = schema.safeParse(request);
   if (result.success) return result.data;
   const fields = result.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
-  throw new InvalidRequestError({ operation, requestId: 'not-sent' }, fields);
+  throw invalidRequest({ operation, requestId: 'not-sent' }, fields);
 }
 
 /** The body of a request whose fields have the same names on the wire, in snake case. */

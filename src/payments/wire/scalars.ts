@@ -1,4 +1,4 @@
-/** The scalars of the provider's answers, in every spelling that the spec uses. */
+/** The scalars of the provider's responses, in every spelling that the spec uses. */
 import { z } from 'zod';
 import { type Compact, compact } from '../../contract/compact.ts';
 import { type Money, normalizeAmount } from '../../contract/money.ts';
@@ -42,7 +42,7 @@ function textThat(isAllowed: (value: string) => boolean, max: number): z.ZodType
   }, `text of 1 to ${max} characters, without control characters`);
 }
 
-/** A name of a person or a bank, which is compared. */
+/** The name of a beneficiary or a bank, which is compared. */
 export function name(max: number): z.ZodType<string> {
   return z
     .unknown()
@@ -51,7 +51,7 @@ export function name(max: number): z.ZodType<string> {
 }
 
 /**
- * A description for people. Neither its length nor a bad character may hide a result, so it is truncated to `max`
+ * A description for operators. Neither its length nor a bad character may hide a result, so it is truncated to `max`
  * characters, and what cannot be shown is removed.
  */
 export function description(max: number): z.ZodType<string | undefined> {
@@ -150,7 +150,7 @@ export function isCurrency(code: string, max = 8): boolean {
 export const money: z.ZodType<Money> = z.object({ currency: currency(), amount });
 
 /**
- * A balance of any sign and scale, with at least two decimals. It never makes the rest of an answer unreadable: absent if
+ * A balance of any sign and scale, with at least two decimals. It never makes the rest of a response unreadable: absent if
  * it cannot be read.
  */
 export const balance: z.ZodType<string | undefined> = z.unknown().optional().transform(balanceText);

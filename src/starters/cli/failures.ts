@@ -14,9 +14,9 @@ import {
   grpcStatusOf,
   isUnserved,
   serverMessageOf,
+  WorkflowStuckError,
 } from '../../temporal/client-errors.ts';
 import { TemporalSetupError } from '../../temporal/connection.ts';
-import { WorkflowStuckError } from '../../temporal/queries.ts';
 import { EXIT, type Failure, invalidInput, NotConfirmedError } from './output.ts';
 
 const OTHER_KEYS =

@@ -171,7 +171,7 @@ async function reasonsOf(session: Session, row: ListedPayout): Promise<FlaggedRo
     const followUp = await session.followUpOf(row);
     return followUp && followUpReasons(followUp);
   } catch (error) {
-    const { WorkflowStuckError } = await import('../../temporal/queries.ts');
+    const { WorkflowStuckError } = await import('../../temporal/client-errors.ts');
     if (error instanceof WorkflowStuckError) return [{ code: WORKFLOW_TASK_FAILS, message: error.message }];
     return undefined;
   }

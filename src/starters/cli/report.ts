@@ -61,7 +61,7 @@ async function untilStuck(
     const isFailingNow = await withDeadline(() => isFailing(client, workflowId)).catch(() => false);
     failing = isFailingNow ? failing + 1 : 0;
   }
-  const { WorkflowStuckError } = await import('../../temporal/queries.ts');
+  const { WorkflowStuckError } = await import('../../temporal/client-errors.ts');
   throw new WorkflowStuckError(workflowId);
 }
 

@@ -13,7 +13,7 @@ export async function read(operation: ApiOperation, data: string): Promise<unkno
 export async function refusedField(operation: ApiOperation, data: string): Promise<unknown> {
   const server = await startServer(answers(200, successBody(operation, data)));
   const error = await failureOf(callOf(clientFor(server.origin), operation));
-  return 'field' in error ? error.field : error.message;
+  return error.field ?? error.message;
 }
 
 export const without = (data: string, field: string) =>

@@ -7,7 +7,7 @@ export async function settle(call: Promise<unknown>): Promise<[string, PaymentsE
     return ['OK'];
   } catch (error) {
     if (!(error instanceof PaymentsError)) throw error;
-    const meaning = 'meaning' in error ? ` ${error.meaning}` : '';
+    const meaning = error.meaning === undefined ? '' : ` ${error.meaning}`;
     return [error.code + meaning, error];
   }
 }

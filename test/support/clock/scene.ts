@@ -13,7 +13,7 @@ import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection } from '@temporalio/worker';
 import { inject } from 'vitest';
-import { isStaleClock } from '../../../src/temporal/queries.ts';
+import { isStaleClock } from '../../../src/temporal/client-errors.ts';
 import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
 import { replays } from '../histories.ts';
 import { createNamespace } from '../payout-world.ts';

@@ -2,8 +2,7 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { ListedSettings } from '../../../client/shared-settings.ts';
 import { apiTaskQueue, leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
-import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
-import { WorkflowStuckError } from '../../../temporal/queries.ts';
+import { isUnserved, messageOf, WorkflowStuckError } from '../../../temporal/client-errors.ts';
 import { type WorkerVersion, workerVersions } from '../../../temporal/worker-versions.ts';
 import type { Session } from '../session.ts';
 import { FAILED_OVER, MISSING } from '../settings.ts';
