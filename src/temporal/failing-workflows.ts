@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../contract/ids.ts';
 import { FAILING_FROM_ATTEMPT, type FailingWorkflow } from '../domain/reconciliation.ts';
 import { grpcStatusOf, unlessGone } from './client-errors.ts';
-import { type ListedRun, listRunPage, listRunPages } from './visibility.ts';
+import { firstRuns, listRunPage } from './visibility.ts';
 
 const PAGE_SIZE = 100;
 const MAX_CONCURRENT_DESCRIBES = 8;
@@ -138,9 +138,9 @@ async function reportedByServer(client: Client): Promise<string[] | undefined> {
 }
 
 async function idsToDescribe(client: Client, beforeMs: number | undefined) {
-  const rare = await firstOf(client, `${OPEN} AND WorkflowType NOT IN ${COMMON_TYPES}`, MAX_RARE);
+  const rare = await firstRuns(client, `${OPEN} AND WorkflowType NOT IN ${COMMON_TYPES}`, MAX_RARE);
   const from = beforeMs === undefined ? '' : ` AND StartTime <= '${new Date(beforeMs).toISOString()}'`;
-  const common = await firstOf(client, `${OPEN} AND WorkflowType IN ${COMMON_TYPES}${from}`, MAX_COMMON);
+  const common = await firstRuns(client, `${OPEN} AND WorkflowType IN ${COMMON_TYPES}${from}`, MAX_COMMON);
   const last = common.length < MAX_COMMON ? undefined : common.at(-1);
   // If a whole page started in the same millisecond, the search would never advance.
   const isStuck = last !== undefined && last.startedMs === beforeMs;
@@ -148,15 +148,6 @@ async function idsToDescribe(client: Client, beforeMs: number | undefined) {
     ids: [...rare, ...common].map(({ workflowId }) => workflowId),
     nextBeforeMs: isStuck ? undefined : last?.startedMs,
   };
-}
-
-async function firstOf(client: Client, query: string, max: number): Promise<ListedRun[]> {
-  const found: ListedRun[] = [];
-  for await (const runs of listRunPages(client, query, PAGE_SIZE)) {
-    found.push(...runs);
-    if (found.length >= max) break;
-  }
-  return found.slice(0, max);
 }
 
 /** The report of the last reconciliation. Undefined if none has completed yet. */

@@ -9,6 +9,7 @@ import proto from '@temporalio/proto';
 import { type Clock, Pace } from '../runtime/runtime.ts';
 
 const { WorkflowExecutionStatus } = proto.temporal.api.enums.v1;
+const PAGE_SIZE = 100;
 
 export interface ListedRun {
   workflowId: string;
@@ -118,13 +119,20 @@ export function withPacedLists(client: Client, clock: Clock): Client {
   return Object.create(client, { workflowService: { value: workflowService } });
 }
 
+/** The first `max` runs of the query. */
+export async function firstRuns(client: Client, query: string, max: number): Promise<ListedRun[]> {
+  const found: ListedRun[] = [];
+  for await (const runs of listRunPages(client, query, PAGE_SIZE)) {
+    found.push(...runs);
+    if (found.length >= max) break;
+  }
+  return found.slice(0, max);
+}
+
 /** All runs of a workflow id that visibility shows. */
-export async function listRunsOf(client: Client, workflowId: string): Promise<ListedRun[]> {
+export function listRunsOf(client: Client, workflowId: string): Promise<ListedRun[]> {
   const quote = workflowId.includes("'") ? '"' : "'";
-  const runs: ListedRun[] = [];
-  for await (const page of listRunPages(client, `WorkflowId = ${quote}${workflowId}${quote}`, 100))
-    runs.push(...page);
-  return runs;
+  return firstRuns(client, `WorkflowId = ${quote}${workflowId}${quote}`, Number.POSITIVE_INFINITY);
 }
 
 /** Whether an id can be quoted in a visibility query. Every payout's id can. */
