@@ -27,8 +27,6 @@ export interface DevServerOptions {
   codecEndpoint?: string | undefined;
   /** Added to the project's own dynamic configuration, e.g. `{ 'frontend.namespaceRPS': 5000 }`. */
   dynamicConfig?: Readonly<Record<string, unknown>> | undefined;
-  /** Default: free ports. */
-  ports?: { frontend: number; ui: number } | undefined;
   /** Of Temporal's HTTP API. Default: a free one. */
   httpPort?: number | undefined;
   /** Starts a dev server even if TEMPORAL_ADDRESS names a running server. */
@@ -94,7 +92,6 @@ class OwnDevServer implements DevServer {
   constructor(cliPath: string, options: DevServerOptions) {
     this.cliPath = cliPath;
     this.options = options;
-    this.ports = options.ports && [options.ports.frontend, options.ports.ui];
     this.folder = mkdtempSync(join(tmpdir(), 'payouts-engine-'));
     this.logFile = options.logFile ?? join(this.folder, 'temporal.log');
     this.dbFile = options.dbFile ?? join(this.folder, 'temporal.db');

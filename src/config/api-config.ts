@@ -6,7 +6,14 @@ import { isJson } from '../payments/exact-json.ts';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
 import { type Callers, callersShape, MAX_REQUESTS_PER_SECOND, readCallers } from './callers.ts';
 import { type Environment, Parts, readVariables } from './environment.ts';
-import { type Keys, keyMap, keyProblems, keysExcept, mayRunWithoutKeys, publishedProblems } from './keys.ts';
+import {
+  encryptionKeys,
+  type Keys,
+  keyMap,
+  keyProblems,
+  mayRunWithoutKeys,
+  publishedProblems,
+} from './keys.ts';
 import {
   addressProblems,
   allowedHostsShape,
@@ -171,7 +178,8 @@ export type ApiConfig = z.output<typeof schema> & {
 export function apiConfig(environment: Environment): ApiConfig {
   const parts = new Parts();
   const own = parts.read(() => readVariables(schema, environment));
-  const keys = parts.read(() => keysExcept(environment, ['PAYOUTS_TOKEN_KEYS'], 'the API server'));
+  const foreign = { foreign: ['PAYOUTS_TOKEN_KEYS'], what: 'the API server' } as const;
+  const keys = parts.read(() => encryptionKeys(environment, undefined, foreign));
   const callers = parts.read(() => readCallers(environment, own));
   parts.report(addressProblems(environment));
   if (own) {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { type Environment, isTest, Parts, readVariables } from './environment.ts';
-import { type HashedKey, keyHash, keysExcept, mayRunWithoutKeys, publishedProblems } from './keys.ts';
+import { encryptionKeys, type HashedKey, keyHash, mayRunWithoutKeys, publishedProblems } from './keys.ts';
 import {
   addressProblems,
   allowedHostsShape,
@@ -84,8 +84,9 @@ export type CodecConfig = z.output<typeof schema> & {
 export function codecConfig(environment: Environment): CodecConfig {
   const parts = new Parts();
   const own = parts.read(() => readVariables(schema, environment));
+  const foreign = ['PAYOUTS_TOKEN_KEYS', 'PAYOUTS_AUTHORIZATION_KEYS'] as const;
   const keys = parts.read(() =>
-    keysExcept(environment, ['PAYOUTS_TOKEN_KEYS', 'PAYOUTS_AUTHORIZATION_KEYS'], 'the codec server'),
+    encryptionKeys(environment, undefined, { foreign, what: 'the codec server' }),
   );
   const ring = keys?.payloads;
   parts.report(addressProblems(environment));

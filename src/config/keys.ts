@@ -69,18 +69,24 @@ export interface Keys {
   authorizations: KeyRing | undefined;
 }
 
+type KeyName = keyof typeof MISSING;
+
 /**
- * Without the `needed` keys, the process does not start, except in a test against loopback. Throws `ConfigError` if keys
- * are invalid or missing.
+ * Without the `needed` keys, the process does not start, except in a test against loopback. Nor does it with `foreign` keys,
+ * which it does not need and so could only leak; `what` is the process, such as `the API server`. Throws `ConfigError`.
  */
 export function encryptionKeys(
   environment: Environment,
-  needed: readonly (keyof typeof MISSING)[] = ['PAYOUTS_ENCRYPTION_KEYS'],
+  needed: readonly KeyName[] = ['PAYOUTS_ENCRYPTION_KEYS'],
+  { foreign, what }: { foreign: readonly KeyName[]; what: string } = { foreign: [], what: '' },
 ): Keys {
   const parts = new Parts();
-  const keys = parts.read(() => readVariables(schema, environment));
+  const without = Object.fromEntries(foreign.map((name) => [name, undefined]));
+  const keys = parts.read(() => readVariables(schema, { ...environment, ...without }));
   const missing = mayRunWithoutKeys(environment) ? [] : needed.filter((name) => !environment[name]);
   parts.report(missing.map((name) => `${name}: ${MISSING[name]}`));
+  const given = foreign.filter((name) => environment[name]);
+  parts.report(given.map((name) => `${name}: must not be given to ${what}`));
   for (const [name, own] of Object.entries(keys ?? {}))
     if (own) parts.report(keyProblems(environment, name, own.values()));
   const { rings } = parts.complete({ rings: keys });
@@ -93,23 +99,6 @@ export function encryptionKeys(
 
 function ringOf(keys: ReadonlyMap<string, Buffer> | undefined): KeyRing | undefined {
   return keys && new KeyRing(keys);
-}
-
-/**
- * For a process that does not need the `foreign` keys, and so could only leak them: reads the others, and refuses to have
- * been given these. `what`: such as `the API server`. Throws `ConfigError`.
- */
-export function keysExcept(
-  environment: Environment,
-  foreign: readonly (keyof typeof MISSING)[],
-  what: string,
-): Keys {
-  const parts = new Parts();
-  const without = Object.fromEntries(foreign.map((name) => [name, undefined]));
-  const keys = parts.read(() => encryptionKeys({ ...environment, ...without }));
-  const given = foreign.filter((name) => environment[name]);
-  parts.report(given.map((name) => `${name}: must not be given to ${what}`));
-  return parts.complete({ keys }).keys;
 }
 
 /** Only a test that no other machine can reach may leave payloads unencrypted. */
