@@ -49,8 +49,13 @@ async function usedIds(
 }
 
 /** The part of the preview above its rows. */
-export async function batchWarnings(desk: Desk, rows: Rows, lines: readonly number[]): Promise<Html> {
-  return html`${similarWarning(rows, lines)}${await usedWarning(desk, rows, lines)}`;
+export async function batchNotes(
+  desk: Desk,
+  caller: Caller,
+  rows: Rows,
+  lines: readonly number[],
+): Promise<Html> {
+  return html`${await dailyUse(desk, caller, rows)}${similarWarning(rows, lines)}${await usedWarning(desk, rows, lines)}`;
 }
 
 function similarWarning(rows: Rows, lines: readonly number[]): Html | undefined {
@@ -92,7 +97,7 @@ function rest(count: number): Html | undefined {
 }
 
 /** Undefined for a caller without daily limits. */
-export async function dailyUse(desk: Desk, caller: Caller, rows: Rows): Promise<Html | undefined> {
+async function dailyUse(desk: Desk, caller: Caller, rows: Rows): Promise<Html | undefined> {
   if (!hasDailyLimits(caller)) return undefined;
   const reserved = await reservedToday(desk, caller).catch(() => 'unknown' as const);
   if (reserved === 'unknown')

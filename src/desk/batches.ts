@@ -12,7 +12,7 @@ import { isScoped } from '../domain/permissions.ts';
 import { may, requireApplication, requireRows, requireVerb } from '../service/permissions.ts';
 import { invalidFields, Problem } from '../service/problem.ts';
 import { batchRef } from '../service/requests.ts';
-import { batchWarnings, dailyUse } from './batch-notes.ts';
+import { batchNotes } from './batch-notes.ts';
 import {
   type Desk,
   filledIn,
@@ -257,7 +257,7 @@ async function preview(desk: Desk, visit: Visit, upload: Upload, seal: string): 
     const count = rows.length === 1 ? '1 payout' : `${rows.length} payouts`;
     const totals = totalsByCurrency(rows.map(({ instructedAmount }) => instructedAmount)).map(money);
     return html`${about}<p class="amount">${count}, ${totals.join(', ')}</p><p>Every row is valid. Nothing has started yet.</p>
-${await dailyUse(desk, visit.caller, rows)}${await batchWarnings(desk, rows, lines)}
+${await batchNotes(desk, visit.caller, rows, lines)}
 <form method="post" action="/desk/batches/start">${hidden({ formToken: visit.formToken, ...upload, seal })}
 <div class="buttons"><button>Start ${count}</button> <a href="/desk/batches">Discard</a></div></form>
 ${rowTable(rows.slice(0, SHOWN_ROWS), lines)}${

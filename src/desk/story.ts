@@ -2,7 +2,6 @@
 import type { FastifyInstance } from 'fastify';
 import { openFindings } from '../client/acknowledgements.ts';
 import { REASON_MEANINGS } from '../contract/meanings.ts';
-import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { coveredText } from '../domain/payout-state.ts';
 import { may } from '../service/permissions.ts';
@@ -13,7 +12,6 @@ import { acknowledgementForm, approvalForm, otherForms, reviewForm } from './dec
 import {
   attentionReasons,
   beneficiaryFacts,
-  type CodedMessage,
   duration,
   explained,
   facts,
@@ -26,18 +24,9 @@ import {
   time,
 } from './html.ts';
 import type { Visit } from './identity.ts';
-import { type Step, timelineOf } from './timeline.ts';
+import { timelineOf } from './timeline.ts';
 
-interface Story extends PayoutId {
-  state: PayoutState;
-  request: CheckedPayoutRequest;
-  startedBy: string | undefined;
-  workflow: { workflowId: string; runId: string; startedAt: string };
-  steps: Step[];
-  isCut: boolean;
-  /** The findings of the follow-up after the end. */
-  found: readonly CodedMessage[];
-}
+type Story = Awaited<ReturnType<typeof storyOf>>;
 
 export function storyRoutes(scope: FastifyInstance, desk: Desk): void {
   getPage(scope, desk, '/payout', async (visit, query) => {
@@ -54,7 +43,7 @@ export function storyRoutes(scope: FastifyInstance, desk: Desk): void {
 }
 
 /** The first read requires the scope of the caller. */
-async function storyOf(desk: Desk, visit: Visit, id: PayoutId): Promise<Story> {
+async function storyOf(desk: Desk, visit: Visit, id: PayoutId) {
   const { payouts, withTemporalDeadline } = desk.service;
   const { state } = await desk.service.payout(visit.caller, id);
   const start = await desk.service.payoutStart(visit.caller, id);
@@ -69,6 +58,7 @@ async function storyOf(desk: Desk, visit: Visit, id: PayoutId): Promise<Story> {
     throw error;
   });
   const workflow = { workflowId, runId, startedAt: startTime.toISOString() };
+  // What the follow-up has found after the end.
   const { reasons: found } =
     state.phase === 'DONE'
       ? await withTemporalDeadline(() => openFindings(desk.client, id, runId))

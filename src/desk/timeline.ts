@@ -12,7 +12,7 @@ import { label } from './html.ts';
 /** A page of Temporal. A payout continues as new long before it has so many. */
 const MAX_EVENTS = 1_000;
 
-export interface Step {
+interface Step {
   /** ISO 8601. */
   at: string;
   what: string;
@@ -20,12 +20,6 @@ export interface Step {
   /** The number of equal steps in a row, such as polls, and when the last one was. */
   count?: number;
   lastAt?: string;
-}
-
-interface Timeline {
-  steps: Step[];
-  /** Temporal has more events than were read. */
-  isCut: boolean;
 }
 
 /** The updates of a payout that were carried out. */
@@ -47,7 +41,8 @@ const decision = z.object({
   then: z.string().optional(),
 });
 
-export async function timelineOf(client: Client, run: WorkflowRun & { length: number }): Promise<Timeline> {
+/** `isCut`: Temporal has more events than were read. */
+export async function timelineOf(client: Client, run: WorkflowRun & { length: number }) {
   const events = await firstEvents(client, run, MAX_EVENTS);
   const reader = new StepReader(client, events);
   const steps: Step[] = [];

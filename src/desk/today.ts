@@ -6,11 +6,10 @@
 import type { FastifyInstance } from 'fastify';
 import { RateLimits } from '../client/rate-limits.ts';
 import { SharedReads, unlimitedReads } from '../client/shared-reads.ts';
-import { OUTCOMES, type PayoutOutcome } from '../contract/codes.ts';
+import { OUTCOMES } from '../contract/codes.ts';
 import { apiTaskQueue, leaseWorkflowId, tokenWorkflowId } from '../contract/ids.ts';
 import { totalsByCurrency } from '../contract/money.ts';
-import { type PayoutResult, storedResultSchema } from '../contract/payout.ts';
-import type { TokenState } from '../contract/tokens.ts';
+import { storedResultSchema } from '../contract/payout.ts';
 import { tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { dayBounds, movedMoney } from '../domain/reconciliation.ts';
@@ -160,42 +159,11 @@ const MAX_APPS = 10;
 /** `TASK_QUEUE_TYPE_ACTIVITY` */
 const ACTIVITY = 2;
 
-interface EndedPayout {
-  outcome: PayoutOutcome;
-  /** From the start of the latest run to its end. */
-  tookMs: number;
-  /** Undefined if the result could not be read. */
-  result: Pick<PayoutResult, 'received' | 'failed' | 'splits' | 'quote'> | undefined;
-}
-
-interface AppFigures {
-  app: string;
-  /** Calls to the provider per second that operators set. Null: each worker uses its own setting. Undefined: unknown. */
-  callsPerSecond: number | null | undefined;
-  /** Calls that workers have taken per second, and calls that wait for a worker, as Temporal estimates them. */
-  taken: number | undefined;
-  waiting: number | undefined;
-  /** The application's token. Undefined if it is not known. */
-  token: TokenState | undefined;
-}
-
-interface Figures {
-  /** `YYYY-MM-DD`, UTC. */
-  day: string;
-  /** The number of payouts of the day, by outcome. */
-  outcomes: ReadonlyMap<PayoutOutcome, number>;
-  open: number;
-  /** The last payouts that ended, at most `MAX_RESULTS`. */
-  last: EndedPayout[];
-  apps: AppFigures[];
-  /** There are more applications than were read. */
-  moreApps: boolean;
-  /** The tokens of applications and users. */
-  tokens: { all: number; needingAttention: number };
-}
+type Figures = Awaited<ReturnType<typeof figuresOf>>;
+type EndedPayout = Figures['last'][number];
 
 /** `apps`: undefined for every application. */
-async function figuresOf(desk: Desk, apps: readonly string[] | undefined): Promise<Figures> {
+async function figuresOf(desk: Desk, apps: readonly string[] | undefined) {
   const { client, service, runtime } = desk;
   const day = new Date(runtime.clock.wallMs()).toISOString().slice(0, 10);
   const { from = '', until = '' } = dayBounds(day) ?? {};
@@ -217,12 +185,16 @@ async function figuresOf(desk: Desk, apps: readonly string[] | undefined): Promi
     count(`${renewed} AND PayoutNeedsAttention = true`),
   ]);
   return {
+    /** `YYYY-MM-DD`, UTC. */
     day,
     open,
+    /** The last payouts that ended, at most `MAX_RESULTS`. */
     last,
     apps: figures,
     moreApps: known.length > MAX_APPS,
+    /** The number of payouts of the day, by outcome. */
     outcomes: new Map(counts),
+    /** The tokens of applications and users. */
     tokens: { all, needingAttention },
   };
 }
@@ -237,7 +209,7 @@ async function servedApps({ client, service, config }: Desk): Promise<string[]> 
   return [...new Set(here.map((run) => String(run.attribute('PayoutApp') ?? '')))].filter(Boolean).sort();
 }
 
-async function lastEnded(desk: Desk, query: string): Promise<EndedPayout[]> {
+async function lastEnded(desk: Desk, query: string) {
   const { runs } = await desk.service.withTemporalDeadline(() =>
     listRunPage(desk.client, query, MAX_RESULTS),
   );
@@ -246,17 +218,24 @@ async function lastEnded(desk: Desk, query: string): Promise<EndedPayout[]> {
 }
 
 /** Undefined for a payout without an outcome, which is not expected. */
-async function endedPayout({ client, service }: Desk, run: ListedRun): Promise<EndedPayout | undefined> {
+async function endedPayout({ client, service }: Desk, run: ListedRun) {
   const { workflowId, runId, startedMs, closedMs = startedMs } = run;
   const outcome = OUTCOMES.find((known) => known === run.attribute('PayoutOutcome'));
   if (!outcome) return undefined;
   const result = await ifKnown(
     service.withTemporalDeadline(() => client.workflow.getHandle(workflowId, runId).result()),
   );
-  return { outcome, tookMs: closedMs - startedMs, result: storedResultSchema.safeParse(result).data };
+  return {
+    outcome,
+    /** From the start of the latest run to its end. */
+    tookMs: closedMs - startedMs,
+    /** Undefined if the result could not be read. */
+    result: storedResultSchema.safeParse(result).data,
+  };
 }
 
-async function appFigures({ client, config, service }: Desk, app: string): Promise<AppFigures> {
+/** A figure that is not known is undefined. */
+async function appFigures({ client, config, service }: Desk, app: string) {
   const environment = config.PAYMENTS_ENVIRONMENT;
   const { withTemporalDeadline } = service;
   const limits = new RateLimits(client, environment);
@@ -276,7 +255,9 @@ async function appFigures({ client, config, service }: Desk, app: string): Promi
   return {
     app,
     token,
+    /** Calls to the provider per second that operators set. Null: each worker uses its own setting. */
     callsPerSecond: limit?.callsPerSecond,
+    /** Calls that workers have taken per second, and calls that wait for a worker, as Temporal estimates them. */
     taken: tasksDispatchRate ?? undefined,
     waiting: approximateBacklogCount == null ? undefined : Number(approximateBacklogCount),
   };

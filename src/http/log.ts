@@ -58,18 +58,7 @@ const OWN = [Problem, TooManyReadsError];
 const MAX_CAUSES = 5;
 const MAX_FRAMES = 5;
 
-export interface Cause {
-  name: string;
-  /** Such as `ECONNREFUSED`. */
-  code?: string;
-  /** Such as `DEADLINE_EXCEEDED`. */
-  grpcStatus?: string;
-  /** The type of a Temporal failure. */
-  type?: string;
-  message?: string;
-  /** Where it was thrown. */
-  at?: string[];
-}
+type Cause = ReturnType<typeof described>;
 
 /** The error and its causes, the outermost first. */
 export function causesOf(error: unknown): Cause[] {
@@ -79,19 +68,21 @@ export function causesOf(error: unknown): Cause[] {
   return causes;
 }
 
-function described(error: unknown): Cause {
+/** What is undefined is not logged. */
+function described(error: unknown) {
   if (!(error instanceof Error)) return { name: typeof error };
-  const code = wordOf('code' in error ? error.code : undefined);
-  const type = wordOf('type' in error ? error.type : undefined);
-  const grpcStatus = grpcStatusOf(error);
   const at = framesOf(error);
   return {
     name: wordOf(error.name) ?? 'Error',
-    ...(code !== undefined && { code }),
-    ...(grpcStatus !== undefined && { grpcStatus }),
-    ...(type !== undefined && { type }),
-    ...(OWN.some((kind) => error instanceof kind) && { message: error.message }),
-    ...(at.length > 0 && { at }),
+    /** Such as `ECONNREFUSED`. */
+    code: wordOf('code' in error ? error.code : undefined),
+    /** Such as `DEADLINE_EXCEEDED`. */
+    grpcStatus: grpcStatusOf(error),
+    /** The type of a Temporal failure. */
+    type: wordOf('type' in error ? error.type : undefined),
+    message: OWN.some((kind) => error instanceof kind) ? error.message : undefined,
+    /** Where it was thrown. */
+    at: at.length > 0 ? at : undefined,
   };
 }
 
