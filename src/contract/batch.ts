@@ -17,16 +17,9 @@ export const batchId = z
 
 /** The argument of the batch workflow. Its rows follow by `add`. No payout starts before all of them have been added. */
 export const batchRequestSchema = z.strictObject({
-  app: appName.describe(
-    'The application whose credentials the provider sees: 1 to 32 lowercase letters, digits and hyphens',
-  ),
-  batchId: batchId.describe(
-    "The caller's own id of the batch: 1 to 64 letters, digits, dots, hyphens and underscores",
-  ),
-  count: z
-    .int()
-    .min(1, 'must be at least 1')
-    .max(MAX_ROWS_PER_BATCH, `must be at most ${MAX_ROWS_PER_BATCH}`),
+  app: appName,
+  batchId,
+  count: z.int().min(1).max(MAX_ROWS_PER_BATCH),
 });
 export type BatchRequest = z.output<typeof batchRequestSchema>;
 
@@ -41,42 +34,34 @@ export interface AddedRows extends RowRange {
 
 /** Counts of rows by outcome. */
 const tally = z.strictObject({
-  started: count.describe('The rows whose payout this batch started'),
-  joined: count.describe('The rows whose payout already existed with the same body'),
-  phases: z.partialRecord(z.enum(PHASES), count).describe('The open payouts by phase'),
-  needingAttention: count.describe('The open payouts that a person should look at'),
-  outcomes: z.record(z.enum(ROW_OUTCOMES), count).describe('The ended rows by outcome'),
+  started: count.describe('Rows whose payout this batch started'),
+  joined: count.describe('Rows whose payout already existed with the same body'),
+  phases: z.partialRecord(z.enum(PHASES), count).describe('Open payouts by phase'),
+  needingAttention: count.describe('Open payouts with an attention flag'),
+  outcomes: z.record(z.enum(ROW_OUTCOMES), count).describe('Finished rows by outcome'),
   rows: z
     .record(z.enum(LISTED_OUTCOMES), z.array(count))
-    .describe('The numbers of the rows that a person should look at, by outcome. Rows count from 0'),
+    .describe('Numbers of the rows that need an operator, by outcome. The first row is row 0'),
 });
 export type BatchTally = z.output<typeof tally>;
 
 const result = z.strictObject({
-  app: z
-    .string()
-    .describe(
-      'The application whose credentials the provider sees: 1 to 32 lowercase letters, digits and hyphens',
-    ),
-  batchId: z
-    .string()
-    .describe("The caller's own id of the batch: 1 to 64 letters, digits, dots, hyphens and underscores"),
-  count: count.describe('The number of rows'),
+  app: z.string(),
+  batchId: z.string(),
+  count,
   ...tally.shape,
-  done: count.describe('The rows that have ended'),
-  rejected: count.describe('Of these, the rows with a conflict or with bad input'),
+  done: count.describe('Rows that have finished'),
+  rejected: count.describe('Finished rows with a conflict or bad input'),
 });
 export type BatchResult = z.output<typeof result>;
 
 /** The result of the query `state` and of the update `add`. */
 export const batchStateSchema = z.strictObject({
-  phase: z
-    .enum(['RECEIVING', 'PAYING', 'DONE'])
-    .describe('Where it is on its way; DONE after the end. `docs/reference.md` explains each phase'),
+  phase: z.enum(['RECEIVING', 'PAYING', 'DONE']),
   ...stateText.shape,
-  canceled: z.boolean().describe('Whether the batch was canceled: it starts no further row'),
-  added: count.describe('The rows that were added so far'),
-  missing: z.array(rowRange).describe('The ranges of rows that were not added yet'),
+  canceled: z.boolean().describe('Whether the batch was canceled: it starts no more rows'),
+  added: count.describe('Rows that have been added'),
+  missing: z.array(rowRange),
   ...result.shape,
 });
 export type BatchState = z.output<typeof batchStateSchema>;
@@ -91,7 +76,7 @@ export interface PartReport extends BatchTally {
   ended: boolean;
 }
 
-/** More than a row has fields. It keeps one bad row from filling the whole answer. */
+/** More than a row has fields. It keeps one bad row from filling the whole response. */
 const MAX_ERRORS_PER_ROW = 25;
 
 /**
@@ -136,30 +121,26 @@ export class RowCheck {
       this.rowOf.set(checked.value.partnerOrderId, at);
       return;
     }
-    const listed = checked.errors.slice(0, MAX_ERRORS_PER_ROW);
     const line = this.lines[at];
-    this.errors.push(
-      ...listed.map(({ path, message }) => ({
-        ...{ path: path === '' ? String(at) : `${at}.${path}`, message },
-        ...(line !== undefined && { line }),
-      })),
-    );
+    for (const { path, message } of checked.errors.slice(0, MAX_ERRORS_PER_ROW)) {
+      const error = { path: path === '' ? `${at}` : `${at}.${path}`, message };
+      this.errors.push(line === undefined ? error : { ...error, line });
+    }
   }
 
   private checkRow(row: unknown): CheckResult<CheckedPayoutRequest> {
     const { app } = this;
     const checked = checkBody(payoutRequestSchema, withDefaultApp(app, row));
     if (!checked.ok) return checked;
-    if (checked.value.app !== app)
-      return {
-        ok: false,
-        errors: [{ path: 'app', message: `must be ${app}, the application of the batch` }],
-      };
+    if (checked.value.app !== app) return refused('app', `must be ${app}, the application of the batch`);
     const earlier = this.rowOf.get(checked.value.partnerOrderId);
     if (earlier === undefined) return checked;
-    const message = `is the same as in ${rowName(earlier, this.lines)}`;
-    return { ok: false, errors: [{ path: 'partnerOrderId', message }] };
+    return refused('partnerOrderId', `is the same as in ${rowName(earlier, this.lines)}`);
   }
+}
+
+function refused(path: string, message: string): CheckResult<never> {
+  return { ok: false, errors: [{ path, message }] };
 }
 
 function withDefaultApp(app: string, row: unknown): unknown {
@@ -168,11 +149,8 @@ function withDefaultApp(app: string, row: unknown): unknown {
 
 /** The fingerprints of the rows' `partnerOrderId`s, concatenated. */
 export function rowKeys(rows: readonly CheckedPayoutRequest[]): string {
-  return rows
-    .map(({ partnerOrderId }) =>
-      createHash('sha256').update(partnerOrderId).digest('base64').slice(0, ROW_KEY_LENGTH),
-    )
-    .join('');
+  const keys = rows.map(({ partnerOrderId }) => createHash('sha256').update(partnerOrderId).digest('base64'));
+  return keys.map((key) => key.slice(0, ROW_KEY_LENGTH)).join('');
 }
 
 /** A digest of the rows in their order. Differences in amount format and key order do not change it. */

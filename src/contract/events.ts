@@ -1,5 +1,4 @@
-/** Outgoing events, in the form of Standard Webhooks: `webhook-id`, `webhook-timestamp` and `webhook-signature` are headers,
- * and this is the body. And the state of their delivery. */
+/** Outgoing events, as bodies of Standard Webhooks, and the state of their delivery. */
 
 import { z } from 'zod';
 import {
@@ -17,31 +16,23 @@ import { followUpResultSchema } from './reconciliation.ts';
 
 const result = payoutResultSchema.shape;
 
-/** Only the code: texts of the provider and of people may contain personal data. */
+/** Only the code: texts of the provider, approvers and operators may contain personal data. */
 function codeOnly<const Codes extends readonly string[]>(codes: Codes) {
   return z.strictObject({ code: z.enum(codes) });
 }
 
 const payoutFacts = z.strictObject({
-  app: z
-    .string()
-    .describe(
-      'The application whose credentials the provider sees: 1 to 32 lowercase letters, digits and hyphens',
-    ),
-  partnerOrderId: z.string().describe("The caller's own id of the payout, unique within its application"),
-  clientId: z.string().describe('The `client_id` of the trade queries. At most 64 characters'),
-  payerId: z.string().describe('The payer at the provider. At most 64 characters'),
-  orderId: z.string().exactOptional().describe("The provider's id of the order. Absent without an order"),
-  metadata: result.metadata.describe(
-    "The caller's own pairs of a key and a text, for people and for the caller's programs. At most 20; a key has 1 to 40 characters, a text at most 500. State and result repeat them; the provider never sees them",
-  ),
+  app: z.string(),
+  partnerOrderId: z.string(),
+  clientId: z.string(),
+  payerId: z.string(),
+  orderId: z.string().exactOptional(),
+  metadata: result.metadata,
 });
 export type PayoutFacts = z.output<typeof payoutFacts>;
 
 const shown = payoutFacts.extend({ phase: z.enum(PHASES), outcome: z.enum(OUTCOMES).exactOptional() });
-const flags = z
-  .array(codeOnly(codesOf(PAYOUT_ATTENTION)))
-  .describe('the attention flags: why a person should look at the payout');
+const flags = z.array(codeOnly(codesOf(PAYOUT_ATTENTION))).describe('The attention flags of the payout');
 const followUp = followUpResultSchema.shape;
 const batch = batchStateSchema.shape;
 
@@ -62,30 +53,30 @@ const EVENT_DATA = {
       learnedBy: result.learnedBy,
       reasons: flags,
     })
-    .describe('The payout has ended. The result is final and was verified with the provider'),
+    .describe('The payout has finished. The result is final and was verified with the provider'),
   'payout.needs_attention': shown
     .extend({ reasons: flags })
-    .describe('A person should look at the payout: it got an attention flag, or one with another code'),
+    .describe('The payout needs an operator: it got an attention flag, or one with another code'),
   'payout.attention_cleared': shown.describe('The payout has no attention flag anymore'),
   'payout.awaiting_approval': payoutFacts
     .extend({
       phase: z.literal('AWAITING_APPROVAL'),
       instructedAmount: moneySchema,
       quote: result.quote,
-      approvalExpiresAt: time.exactOptional().describe('when the payout ends without an approval'),
-      lockExpiresAt: time.exactOptional().describe('when the lock of the quote expires'),
+      approvalExpiresAt: time.exactOptional().describe('When the payout ends without an approval'),
+      lockExpiresAt: time.exactOptional().describe('When the lock of the quote expires'),
     })
     .describe('The payout waits for an approval of this quote'),
   'payout.changed_after_end': payoutFacts
     .extend({
       outcome: followUp.outcome,
-      changed: z.boolean().describe("whether the provider's answer differs from the reported result now"),
+      changed: z.boolean().describe("Whether the provider's response differs from the reported result now"),
       returned: z.array(followUp.returned.element.omit({ refundReason: true })),
       returnedSums: followUp.returnedSums,
       differences: z.array(followUp.differences.element.omit({ message: true })),
     })
     .describe(
-      'A check after the end found that money came back, or that the provider says something else than the result',
+      'A check after the payout finished found that money came back, or that the provider contradicts the result',
     ),
   'batch.completed': z
     .strictObject({
@@ -99,12 +90,14 @@ const EVENT_DATA = {
       rejected: batch.rejected,
       outcomes: batch.outcomes,
     })
-    .describe('Every row of the batch has ended. Read the batch for the rows that a person should look at'),
+    .describe(
+      'Every row of the batch has finished. The state of the batch lists the rows that need an operator',
+    ),
   'token.needs_authorization': z
     .strictObject({
       app: z.string(),
-      openId: z.string().describe('the user who must authorize the application'),
-      expiresAt: time.exactOptional().describe('when the current token expires. Absent without a token'),
+      openId: z.string().describe('The user who must authorize the application'),
+      expiresAt: time.exactOptional().describe('When the current token expires. Absent without a token'),
       reasons: z.array(codeOnly(codesOf(TOKEN_ATTENTION))),
     })
     .describe('The user must authorize the application again, or for the first time'),
@@ -115,10 +108,10 @@ export type EventData = { [Type in EventType]: z.output<(typeof EVENT_DATA)[Type
 export function eventSchema(type: EventType) {
   return z
     .strictObject({
-      type: z.literal(type).describe('the type of the event'),
-      timestamp: time.describe('when the event was published. ISO 8601. The same for every delivery'),
+      type: z.literal(type).describe('The type of the event'),
+      timestamp: time.describe('When the event was published. ISO 8601. The same for every delivery'),
       data: EVENT_DATA[type].describe(
-        'ids, amounts and codes as of the event, and the metadata of a payout; no beneficiary and no texts of people',
+        'Ids, amounts and codes at the time of the event, and the metadata of a payout. Never the beneficiary',
       ),
     })
     .describe(meaningOf(type));
@@ -129,15 +122,13 @@ export const anyEventSchema = z.discriminatedUnion('type', [
   eventSchema('payout.completed'),
   ...EVENT_TYPES.filter((type) => type !== 'payout.completed').map(eventSchema),
   z.strictObject({
-    type: z
-      .literal(TEST_EVENT_TYPE)
-      .describe('The kind of problem: a URI reference, relative to the API server'),
+    type: z.literal(TEST_EVENT_TYPE),
     timestamp: time,
     data: z.strictObject({ app: z.string(), endpoint: z.string() }),
   }),
 ]);
 
-/** What the type says: the description of its data. */
+/** The meaning of the type: the description of its data. */
 export function meaningOf(type: EventType): string {
   return EVENT_DATA[type].description ?? '';
 }
@@ -224,14 +215,14 @@ export interface DeliveryRecord {
   attention: AttentionOf<EndpointAttentionCode>[];
 }
 
-/** What became of one event in a batch. An event without an outcome was not tried. */
+/** The outcome of one event in a batch. An event without an outcome was not tried. */
 export type DeliveryOutcome = { id: string } & (
   | { kind: 'delivered' | 'gone' | 'skipped' | 'unreadable' }
   /** `reason`: an HTTP status, or why there is none. */
   | { kind: 'failed' | 'unread'; reason: string }
 );
 
-/** The answer to the query `state` of a delivery. */
+/** The result of the query `state` of a delivery. */
 export interface EndpointState extends Omit<EndpointKey, 'environment'> {
   sentence: string;
   isEnabled: boolean;

@@ -190,7 +190,7 @@ export const appName = z.string().regex(APP_NAME, 'must be 1 to 32 lowercase let
 
 /** An amount as state and result have it. */
 export const moneySchema = z.strictObject({
-  currency: z.string().describe('ISO 4217 code: three uppercase letters'),
+  currency: z.string(),
   amount: z
     .string()
     .regex(/^\d+\.\d{2}$/)
@@ -199,7 +199,7 @@ export const moneySchema = z.strictObject({
 
 /** A balance as the provider states it. */
 export const balanceSchema = z.strictObject({
-  currency: z.string().describe('ISO 4217 code: three uppercase letters'),
+  currency: z.string(),
   amount: z
     .string()
     .regex(/^-?\d+\.\d{2,}$/)
@@ -232,8 +232,8 @@ export type StateText = z.output<typeof stateText>;
 /** What every state says: the words, and why a person should look. */
 export function flagged<Flag extends z.ZodType>(flag: Flag) {
   return stateText.extend({
-    needsAttention: z.boolean().describe('Whether a person should look at it'),
-    reasons: z.array(flag).describe('Why a person should look at it. Empty unless needsAttention is true'),
+    needsAttention: z.boolean(),
+    reasons: z.array(flag),
   });
 }
 

@@ -7,36 +7,45 @@ const CLOSED: readonly string[] = ['outcome', 'status'];
 /** `input`: as callers send it. `output`: as the API server sends it. `name`: of the schema, for ambiguous fields. */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output', name = '') {
   const made = z.toJSONSchema(schema, { io });
-  describeFields(made, name);
-  if (io === 'output') open(made);
+  complete(made, io, name);
   return made;
 }
 
-/** Later versions add fields and codes to what they send, so a schema of an answer accepts any: the known ones are examples. */
-function open(schema: unknown, field = ''): void {
-  if (typeof schema !== 'object' || schema === null) return;
-  acceptMore(schema, field);
-  for (const [name, part] of Object.entries(schema)) {
-    if (name === 'examples') continue;
-    if (name !== 'properties') open(part, field);
-    else for (const [property, of] of Object.entries(Object(part))) open(of, property);
-  }
+interface Schema {
+  description?: string;
+  properties?: Record<string, unknown>;
+  [keyword: string]: unknown;
 }
 
-function acceptMore(
-  schema: { additionalProperties?: unknown; propertyNames?: unknown; enum?: unknown },
-  field: string,
-): void {
-  if (schema.additionalProperties === false) delete schema.additionalProperties;
-  delete schema.propertyNames;
-  if (schema.enum === undefined || CLOSED.includes(field)) return;
-  Object.assign(schema, { examples: schema.enum });
-  delete schema.enum;
+/** Describes the fields that have no description. `field`: the field whose schema it is, or the name of the schema. */
+function complete(schema: unknown, io: 'input' | 'output', field: string): void {
+  if (!isSchema(schema)) return;
+  if (io === 'output') acceptMore(schema, field);
+  for (const [name, inner] of Object.entries(schema.properties ?? {})) {
+    const description = FIELDS[`${field}.${name}`] ?? FIELDS[name];
+    if (isSchema(inner) && description !== undefined) inner.description ??= description;
+    complete(inner, io, name);
+  }
+  for (const keyword of ['items', 'additionalProperties', 'allOf', 'anyOf', 'oneOf'])
+    for (const inner of [schema[keyword]].flat()) complete(inner, io, field);
+}
+
+/** Later versions add fields and codes to what they send, so a schema of a response accepts any: known codes are examples. */
+function acceptMore(schema: Schema, field: string): void {
+  if (schema['additionalProperties'] === false) delete schema['additionalProperties'];
+  delete schema['propertyNames'];
+  if (schema['enum'] === undefined || CLOSED.includes(field)) return;
+  schema['examples'] = schema['enum'];
+  delete schema['enum'];
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**
- * What fields mean that recur in many schemas. A key is the name of a field, with the fields around it if the name alone is
- * ambiguous. A `describe` in a schema takes precedence.
+ * Descriptions of fields that recur in many schemas. A key is the name of a field, after that of the field around it if the
+ * name alone is ambiguous. A `describe` in a schema takes precedence.
  */
 export const FIELDS: Readonly<Record<string, string>> = {
   // Money and exchange.
@@ -59,6 +68,8 @@ export const FIELDS: Readonly<Record<string, string>> = {
   clientId: 'The `client_id` of the trade queries. At most 64 characters',
   payerId: 'The payer at the provider. At most 64 characters',
   partnerOrderId: "The caller's own id of the payout, unique within its application",
+  metadata:
+    "The caller's own keys and texts, for people and for the caller's programs. At most 20 pairs; a key has 1 to 40 characters, a text at most 500. State and result repeat them; the provider never sees them",
   // State and result of a payout or a request.
   state: 'The state now',
   result: 'The result. Absent before the end',
@@ -73,6 +84,9 @@ export const FIELDS: Readonly<Record<string, string>> = {
   outcome: 'How it ended. Absent before the end',
   quote: 'The quote that was accepted, or that awaits approval',
   lockRateId: "The provider's id of the lock, which ties the quote to one create",
+  orderId: "The provider's id of the order. Absent without an order",
+  distributeId: "The provider's id of the split",
+  refundReason: "The provider's reason for the return",
   splits: 'The payments into which the provider divided the order',
   accountType: "The provider's type of the account, such as AVAIL_ACCOUNT",
   accountId: "The provider's id of the account",
@@ -81,6 +95,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   workflowId: 'The id of the workflow in Temporal',
   runId: 'The id of its run in Temporal',
   // Decisions.
+  by: 'The name of the key, or of the signed-in user',
   note: 'The reason of the decision, for people',
   'body.reason': 'The reason of the cancellation, for people',
   created: 'Whether the person knows that the provider has created it',
@@ -111,36 +126,3 @@ export const FIELDS: Readonly<Record<string, string>> = {
   differences: 'What differs from the result that the payout reported',
   returned: 'The splits whose amounts were returned after the end',
 };
-
-/** A JSON Schema, as zod makes it. */
-interface Schema {
-  $ref?: string;
-  description?: string;
-  properties?: Record<string, unknown>;
-  [keyword: string]: unknown;
-}
-
-/** Adds the descriptions to all fields of `schema` that have none. `name`: of the schema, for ambiguous fields. */
-export function describeFields(schema: unknown, name: string): void {
-  if (!isSchema(schema)) return;
-  for (const [field, inner] of Object.entries(schema.properties ?? {})) {
-    const description = descriptionOf(name, field);
-    if (isSchema(inner) && inner.$ref === undefined && description !== undefined)
-      inner.description ??= description;
-    describeFields(inner, field);
-  }
-  for (const keyword of ['items', 'additionalProperties', 'allOf', 'anyOf', 'oneOf']) {
-    const inner = schema[keyword];
-    for (const one of Array.isArray(inner) ? inner : [inner]) describeFields(one, name);
-  }
-}
-
-/** Undefined if there is none. */
-export function descriptionOf(parent: string, field: string): string | undefined {
-  const key = [`${parent}.${field}`, field].find((one) => Object.hasOwn(FIELDS, one));
-  return key === undefined ? undefined : FIELDS[key];
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -91,25 +91,17 @@ const limits = z.strictObject({
 export type QuoteLimits = z.output<typeof limits>;
 
 const fields = z.strictObject({
-  app: appName
-    .default('default')
-    .describe(
-      'The application whose credentials the provider sees: 1 to 32 lowercase letters, digits and hyphens',
-    ),
-  openId: text(128).optional().describe('The user for whom the application acts, if user tokens are used'),
-  clientId: identifier().describe('The `client_id` of the trade queries. At most 64 characters'),
-  payerId: identifier().describe('The payer at the provider. At most 64 characters'),
+  app: appName.default('default'),
+  openId: text(128).optional(),
+  clientId: identifier(),
+  payerId: identifier(),
   partnerOrderId: ownId().describe(
-    'your own id for this payout; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, without spaces at the ends, and not "." or ".."',
+    'Your own id for the payout; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, without spaces at the ends, and not "." or ".."',
   ),
   type: z.enum(PAYOUT_TYPES).describe('WITHDRAW: to an account of the seller. SUPPLIER: to a supplier'),
-  instructedAmount: positiveMoney.describe(
-    'The amount to be received, in the target currency. More than zero',
-  ),
-  originCurrency: currency().describe('ISO 4217 code of the currency that the payer pays in'),
-  targetCurrency: currency().describe(
-    'ISO 4217 code of the currency of the beneficiary account: CNY, unless PAYMENTS_TARGET_CURRENCIES lists others',
-  ),
+  instructedAmount: positiveMoney,
+  originCurrency: currency(),
+  targetCurrency: currency(),
   remittancePurposeCode: text(64).describe("The provider's code for the purpose of the payment"),
   platform: text().optional().describe('The sales platform, as the provider names it'),
   receiver: receiver.describe('The bank account of the beneficiary'),
@@ -121,15 +113,11 @@ const fields = z.strictObject({
   approval: z
     .enum(['none', 'required'])
     .default('none')
-    .describe('required: another caller must approve the quote before the create is sent'),
+    .describe('required: another caller must approve the quote before the create call is sent'),
   notBefore: timeWithOffset()
     .optional()
     .describe('ISO 8601 with an offset: nothing is sent to the provider before this time'),
-  metadata: metadata
-    .optional()
-    .describe(
-      "The caller's own pairs of a key and a text, for people and for the caller's programs. At most 20; a key has 1 to 40 characters, a text at most 500. State and result repeat them; the provider never sees them",
-    ),
+  metadata: metadata.optional(),
 });
 
 /** A validated request: defaults filled in, amounts with two decimals. */

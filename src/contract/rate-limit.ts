@@ -1,5 +1,5 @@
-/** The rate-limit lease of one `app_id`, and the settings that operators change for all processes at once. All times are
- * durations, so that clocks of two processes are never compared. */
+/** The rate-limit lease of one `app_id`, and the settings that operators change for all processes. All times are durations,
+ * so that clocks of two processes are never compared. */
 import { z } from 'zod';
 import { time } from './fields.ts';
 
@@ -9,7 +9,7 @@ export interface LeaseKey {
   appId: string;
 }
 
-/** What an owner reports at the end of its term. It sends nothing afterwards. */
+/** The report of an owner at the end of its term. It sends nothing afterwards. */
 export interface LeaseHandover {
   /** For each call that arrived in the last window: the minimum time between its arrival and the end of the term. */
   sendAgesMs: number[];
@@ -40,9 +40,9 @@ export type PreviousOwner = 'none' | 'unknown' | ReleasedLease;
 
 /** Who stopped all create calls of an application, and when. */
 export const pauseSchema = z.object({
-  by: z.string().describe('The name of the person, or of the key'),
-  at: z.string().describe('when the application was paused. ISO 8601'),
-  reason: z.string().optional().describe('Why there is no payment, or no account. Absent otherwise'),
+  by: z.string(),
+  at: z.string().describe('When the application was paused. ISO 8601'),
+  reason: z.string().optional().describe('Why the application was paused'),
 });
 export type Pause = z.output<typeof pauseSchema>;
 
@@ -51,46 +51,48 @@ const above = z.record(z.string(), z.string());
 export type ApprovalAbove = z.output<typeof above>;
 
 const approvals = z.object({
-  above: above.optional().describe('absent: the application requires none'),
-  callers: z.record(z.string(), above).describe('by the name of the caller who started the payout'),
+  /** Absent: the application requires none. */
+  above: above.optional(),
+  /** By the name of the caller who started the payout. */
+  callers: z.record(z.string(), above),
 });
 export type ApprovalPolicy = z.output<typeof approvals>;
 
 /**
- * What decides whether a create call may be sent, for all processes of an application. Nobody knows a value by default: a
- * person sets it, also for a new application.
+ * Decides for all processes of an application whether a create call may be sent. No default is safe: an operator sets the
+ * values, even for a new application.
  */
-export const sharedSettingsSchema = z.object({
-  version: z.number().describe('one more with each change'),
-  by: z.string().describe('The name of the person, or of the key'),
+const sharedSettingsSchema = z.object({
+  /** One more with each change. */
+  version: z.number(),
+  by: z.string(),
   at: time,
-  reason: z.string().describe('Why there is no payment, or no account. Absent otherwise'),
-  recoveredAt: z.iso
-    .datetime()
-    .nullable()
-    .describe('when Temporal last lost something: a restore, or a failover to another region. Null: never'),
+  reason: z.string(),
+  /** When Temporal last lost something: a restore, or a failover to another region. Null: never. */
+  recoveredAt: z.iso.datetime().nullable(),
   approvals,
-  failoverVersion: z
-    .string()
-    .describe(
-      'of the namespace when they were set. After a failover they no longer count: sends may be lost',
-    ),
+  /** The version of the namespace when they were set. They expire with a failover, which may lose sends. */
+  failoverVersion: z.string(),
 });
 export type SharedSettings = z.output<typeof sharedSettingsSchema>;
 
 /**
- * What operators set for all processes at once. An owner gets it with its term and never learns of a change: every change
- * ends the term. So a process that may send knows the current values.
+ * Set by operators for all processes. An owner gets them with its term, and every change ends the term. So a process that
+ * may send knows the current values.
  */
 export const leaseSettingsSchema = z.object({
-  callsPerSecond: z.number().optional().describe('if absent, each process uses its own configuration'),
-  changedBy: z.string().optional().describe('who set `callsPerSecond` last'),
-  paused: pauseSchema.optional().describe('while it is set, no call is sent that creates something'),
-  shared: sharedSettingsSchema.optional().describe('while it is missing, no such call is sent either'),
+  /** Absent: each process uses its own configuration. */
+  callsPerSecond: z.number().optional(),
+  /** Who set `callsPerSecond` last. */
+  changedBy: z.string().optional(),
+  /** While it is set, no call is sent that creates something. */
+  paused: pauseSchema.optional(),
+  /** While it is missing, no such call is sent either. */
+  shared: sharedSettingsSchema.optional(),
 });
 export type LeaseSettings = z.output<typeof leaseSettingsSchema>;
 
-/** What an owner needs to know. It is also the state of the lease workflow, which survives continue-as-new. */
+/** Given to an owner. It is also the state of the lease workflow, which survives continue-as-new. */
 export interface LeaseTerm {
   previousOwner: PreviousOwner;
   settings: LeaseSettings;

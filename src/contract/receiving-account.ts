@@ -33,29 +33,25 @@ export const payer = () =>
 export const accountId = payer;
 
 export const receivingAccountRequestSchema = z.strictObject({
-  app: appName
-    .default('default')
-    .describe(
-      'The application whose credentials the provider sees: 1 to 32 lowercase letters, digits and hyphens',
-    ),
-  openId: text(128).optional().describe('The user for whom the application acts, if user tokens are used'),
+  app: appName.default('default'),
+  openId: text(128).optional(),
   requestId: ownId().describe(
-    'your own id for this request; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, without spaces at the ends, and not "." or ".."',
+    'Your own id for the request; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, without spaces at the ends, and not "." or ".."',
   ),
-  payerId: payer().describe('The payer at the provider. At most 64 characters'),
-  currency: currency().describe('ISO 4217 code: three uppercase letters'),
+  payerId: payer(),
+  currency: currency(),
   bankLocation: z
     .literal('Hong Kong', { error: 'must be absent or "Hong Kong"' })
     .optional()
-    .describe('absent or Hong Kong'),
+    .describe('Absent or Hong Kong'),
   usages: z
     .array(text(255))
     .min(1, 'must be absent or name at least one platform')
     .max(MAX_USAGES, `must be at most ${MAX_USAGES} platforms`)
     .optional()
-    .describe('platforms for which the account is used'),
-  purposeCode: text(64).optional().describe('required when the payer is Indian'),
-  monthSaleVolume: text(64).optional().describe('estimated total monthly sales volume'),
+    .describe('The platforms for which the account is used'),
+  purposeCode: text(64).optional().describe('Required when the payer is Indian'),
+  monthSaleVolume: text(64).optional().describe('The estimated total monthly sales volume'),
 });
 
 /** The request as callers send it: defaults absent. */
@@ -79,34 +75,29 @@ const reason = reasonOf(RECEIVING_ACCOUNT_REASON_CODES);
 export type ReceivingAccountReason = z.output<typeof reason>;
 
 export const receivingAccountResultSchema = z.strictObject({
-  requestId: z.string().describe("The caller's own id of the request, unique within its application"),
-  outcome: z.enum(RECEIVING_ACCOUNT_OUTCOMES).describe('How it ended. Absent before the end'),
-  payerId: z.string().describe('The payer at the provider. At most 64 characters'),
-  currency: z.string().describe('ISO 4217 code: three uppercase letters'),
-  reason: reason.exactOptional().describe('Why there is no payment, or no account. Absent otherwise'),
-  accountId: z.string().exactOptional().describe("The provider's id of the account"),
+  requestId: z.string(),
+  outcome: z.enum(RECEIVING_ACCOUNT_OUTCOMES),
+  payerId: z.string(),
+  currency: z.string(),
+  reason: reason.exactOptional(),
+  accountId: z.string().exactOptional(),
   account: z
     .record(z.string(), z.unknown())
     .exactOptional()
-    .describe("the provider's record, with numbers as text; its fields depend on the currency"),
-  learnedBy: z.enum(['answer', 'person']).exactOptional().describe('How the end became known'),
+    .describe("The provider's record, with numbers as text; its fields depend on the currency"),
+  learnedBy: z.enum(['answer', 'person']).exactOptional().describe('How the outcome became known'),
 });
 export type ReceivingAccountResult = z.output<typeof receivingAccountResultSchema>;
 
 /** The result of the query `state` and of the update `resolve`. */
 export const receivingAccountStateSchema = z.strictObject({
-  phase: z
-    .enum(RECEIVING_ACCOUNT_PHASES)
-    .describe('Where it is on its way; DONE after the end. `docs/reference.md` explains each phase'),
+  phase: z.enum(RECEIVING_ACCOUNT_PHASES),
   ...flagged(attention(RECEIVING_ACCOUNT_ATTENTION)).shape,
   candidates: z
     .array(z.string())
     .exactOptional()
-    .describe('in review: accounts of this payer and currency that appeared after the request was sent'),
-  sends: z
-    .int()
-    .exactOptional()
-    .describe('in review: how many requests this run of the workflow has sent, or may have sent'),
+    .describe('In review: accounts of this payer and currency that appeared after the request was sent'),
+  sends: z.int().exactOptional().describe('In review: requests that this run has sent, or may have sent'),
   lastAskedAt: time.exactOptional(),
   ...receivingAccountResultSchema.exactPartial().shape,
 });

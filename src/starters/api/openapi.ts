@@ -9,7 +9,7 @@ import {
   RECEIVING_ACCOUNT_REASON_CODES,
 } from '../../contract/codes.ts';
 import { eventSchema, meaningOf } from '../../contract/events.ts';
-import { descriptionOf, jsonSchema } from '../../contract/json-schema.ts';
+import { FIELDS, jsonSchema } from '../../contract/json-schema.ts';
 import { payoutResultSchema, payoutStateSchema } from '../../contract/payout.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
 import { PROBLEM_KINDS, PROBLEMS, problemSchema, problemType } from '../../contract/problems.ts';
@@ -237,7 +237,7 @@ function response({ description, schema, type = schema ? 'application/json' : un
 /** Lists the types that the status may have. */
 function problem(status: number, description: string) {
   const types = PROBLEM_KINDS.filter((kind) => PROBLEMS[kind].status === status).map(problemType);
-  const type = { enum: types, description: descriptionOf('', 'type') };
+  const type = { enum: types, description: FIELDS['type'] };
   const schema = { allOf: [refTo('Problem'), { properties: { type } }] };
   const headers = { ...REQUEST_ID, ...(REPEATABLE.includes(status) && RETRY_AFTER) };
   return { description, headers, content: { 'application/problem+json': { schema } } };
