@@ -1,65 +1,67 @@
-/** Every attention code. `AttentionOf` accepts no other code. `docs/reference.md` and the JSON Schemas are generated from
- * these tables. */
+/** Every attention code. `AttentionOf` accepts no other code. The desk, `docs/reference.md` and the JSON Schemas show them. */
+
+const DOCTOR = 'Run `npm run payouts -- doctor`.';
+const ASK_ABOUT_ORDER =
+  'Get the `orderId` with `npm run payouts -- status ID` and ask the provider about the order.';
+const PAY_AGAIN = 'To pay again, use a new `partnerOrderId`.';
+const START_NOTHING = 'Start nothing else for this payment.';
+const WAIT_FIRST =
+  'Wait: the payout queries again, and reports no outcome yet. If the flag stays, ask the provider.';
+const AUTHORIZE = 'Let the user authorize again, with a link from `POST /v1/authorizations`.';
+const ENABLE = 'run `npm run payouts -- events enable --endpoint NAME --by NAME`.';
+const CALL_WAITS = 'A call has waited for its turn or its response for longer than `PAYOUTS_CALL_WAITS`.';
 
 export const PAYOUT_ATTENTION = {
   NEEDS_REVIEW: {
-    meaning: 'The payout cannot continue without a decision. The message says why.',
+    meaning: "The payout can't continue without a decision. The message says why.",
     action:
       'Ask the provider for the order by the `partnerOrderId`. Then run `npm run payouts -- resolve ID --by NAME` with `--created ORDER_ID` or `--not-created end|retry`.',
     whileOpen: true,
   },
   CREATION_STARTS_OVER: {
     meaning:
-      'Quote and create have started over three times or more without an order. After ten times, the payout goes to review.',
-    action:
-      'Run `npm run payouts -- doctor`. If `payouts_creates` counts `not-sent`, creates do not leave the workers: check that the provider can be reached, the tokens, and whether workflow tasks fail, for example because of a wrong encryption key. Otherwise, check the clocks of the workers, and whether `PAYMENTS_LOCK_LIFETIME` is longer than the lifetime of a lock.',
+      'Quote and create call have started over three times or more. After ten times, the payout goes to review.',
+    action: `${DOCTOR} If \`payouts_creates\` counts \`not-sent\`, create calls don't leave the workers: check the network, the tokens and the encryption keys. Otherwise, check the workers' clocks, and that \`PAYMENTS_LOCK_LIFETIME\` isn't longer than a lock lasts.`,
     whileOpen: true,
   },
   CALL_WAITS: {
-    meaning: 'A call has waited for its turn or its answer for longer than `PAYOUTS_CALL_WAITS`.',
-    action:
-      'Run `npm run payouts -- doctor`. Check that a worker runs and that the provider answers. The payout then continues; `npm run payouts -- poll ID` polls at once.',
+    meaning: CALL_WAITS,
+    action: `${DOCTOR} Check that a worker runs and that the provider responds. The payout then continues.`,
     whileOpen: true,
   },
   QUOTE_REFUSED: {
     meaning:
-      'The provider has refused the account check or the quote three times in a row. The message has its code and its words. The payout asks again, after pauses that grow to half an hour; nothing was sent.',
+      'The provider has refused the account check or the quote three times in a row. The payout keeps asking, at least every half hour; nothing was sent.',
     action:
-      'Check `payerId` and `clientId`, and the settings of the tokens. `npm run payouts -- poll ID` asks again at once; `cancel` ends the payout, and `batch cancel` all such payouts of a batch. If the provider has told you what its code means, set `PAYMENTS_QUOTE_CODES`.',
+      'Check `payerId`, `clientId` and the token settings. `npm run payouts -- poll ID` asks again now; `cancel` ends the payout, and `batch cancel` all such payouts of a batch. If the provider explains the code, set `PAYMENTS_QUOTE_CODES`.',
     whileOpen: true,
   },
   PROVIDER_NOT_ANSWERING: {
-    meaning:
-      'Three polls in a row got no usable answer, the provider refused a poll, or a confirm got no usable answer. The message contains the last failure type.',
-    action:
-      'Run `npm run payouts -- doctor`. With `ILLEGAL_PARAMETER` or `UNAUTHORIZED`, check the settings; otherwise wait for the provider. Then `npm run payouts -- poll ID` polls at once.',
+    meaning: 'Three polls or one confirmation got no usable response, or the provider refused a poll.',
+    action: `${DOCTOR} With \`ILLEGAL_PARAMETER\` or \`UNAUTHORIZED\`, check the settings; otherwise wait for the provider. \`npm run payouts -- poll ID\` polls now.`,
     whileOpen: true,
   },
   ORDER_NOT_FOUND: {
     meaning:
-      'The order was created, but the trade query still does not know it after the confirmation window. If this continues for a whole window and the order query does not know it either, the payout goes to review.',
-    action: 'Get the `orderId` with `npm run payouts -- status ID` and ask the provider.',
+      "The order was created, but the trade query doesn't know it after the confirmation window. After another window, if the order query doesn't know it either, the payout goes to review.",
+    action: ASK_ABOUT_ORDER,
     whileOpen: true,
   },
   SEVERAL_ORDERS: {
-    meaning:
-      'The provider names another order than the one that the payout tracks. There may be two payments.',
-    action:
-      'Start nothing else for this payment. Send the provider both order ids from `npm run payouts -- status ID --json`.',
+    meaning: 'The provider names another order than the payout tracks. There may be two payments.',
+    action: `${START_NOTHING} Send the provider both order ids from \`npm run payouts -- status ID --json\`.`,
   },
   ORDER_DIFFERS_FROM_QUOTE: {
-    meaning:
-      'The lock, rate, amounts or fee of the order are not those of the quote. The message says which.',
+    meaning: "The order's lock, rate, amounts or fee aren't those of the quote. The message says which.",
     action: 'Compare the quote in `npm run payouts -- status ID` with what the provider debited.',
   },
   ORDER_DIFFERS_FROM_REQUEST: {
     meaning:
-      'The order in the answer to the create, or the order found under this `partnerOrderId`, is not the requested one, or an earlier start had another body. The message says which.',
-    action:
-      'Start nothing else for this payment. Find out whether the `partnerOrderId` was used for something else, and ask the provider.',
+      "An order isn't the requested one, or an earlier start had another body. The message says which.",
+    action: `${START_NOTHING} Find out whether the \`partnerOrderId\` was used for something else, and ask the provider.`,
   },
   ORDER_NOT_COMPARED: {
-    meaning: 'An order was found under this `partnerOrderId`, but could not be read and compared.',
+    meaning: "An order was found under this `partnerOrderId`, but couldn't be read and compared.",
     action: 'Compare the order with `npm run payouts -- status ID` by hand.',
     whileOpen: true,
   },
@@ -68,45 +70,43 @@ export const PAYOUT_ATTENTION = {
     action: 'Give the provider the material, then run `npm run payouts -- poll ID`.',
   },
   AUDIT_REJECTED: {
-    meaning: 'The risk audit rejected the order, and its status is not yet `FAILED`.',
-    action: 'Wait: the order usually ends as `FAILED` soon. If it does not, ask the provider.',
+    meaning: "The risk audit rejected the order, and its status isn't `FAILED` yet.",
+    action: "Wait: the order usually fails soon. If it doesn't, ask the provider.",
   },
   UNKNOWN_STATUS: {
-    meaning: 'The provider answered a status that its specification does not name. Polling continues.',
-    action: 'Get the `orderId` with `npm run payouts -- status ID` and ask the provider.',
+    meaning: "The provider returned a status that its specification doesn't name. Polling continues.",
+    action: ASK_ABOUT_ORDER,
   },
   UNKNOWN_AUDIT_STATUS: {
-    meaning: 'The provider answered an audit status that its specification does not name. Polling continues.',
-    action: 'Get the `orderId` with `npm run payouts -- status ID` and ask the provider.',
+    meaning: "The provider returned an audit status that its specification doesn't name. Polling continues.",
+    action: ASK_ABOUT_ORDER,
   },
   PROVIDER_CONTRADICTS_ITSELF: {
     meaning: 'The order query and the trade query disagree. The trade query takes precedence.',
     action: 'Tell the provider what each of the two says.',
   },
   DETAIL_MISSING: {
-    meaning: 'The provider reports the end, but three queries or more have not returned the payments.',
-    action:
-      'Nothing at first: the payout queries again and reports no outcome until then. If the flag stays, ask the provider.',
+    meaning:
+      "The provider says that the order is final, but three queries or more haven't returned the payments.",
+    action: WAIT_FIRST,
   },
   DETAIL_DISAGREES: {
     meaning:
-      'The provider reports the end, but in three queries or more its payments do not add up or contradict the result.',
-    action:
-      'Nothing at first: the payout queries again and reports no outcome until then. If the flag stays, ask the provider.',
+      "The order is final, but in three queries or more its payments don't add up or contradict the result.",
+    action: WAIT_FIRST,
   },
   PAYMENT_RETURNED: {
-    meaning: 'The money of a payment came back after it was paid, before the payout ended.',
-    action:
-      'Compare the splits in `npm run payouts -- result ID` with your books. To pay again, use a new `partnerOrderId`.',
+    meaning: 'The money of a payment came back after it was paid, before the payout finished.',
+    action: `Compare the splits in \`npm run payouts -- result ID\` with your books. ${PAY_AGAIN}`,
   },
   DEBITS_DIFFER_FROM_QUOTE: {
     meaning:
-      'The provider has said three times in a row that it debited another amount than was quoted. After five times, the payout ends with that amount.',
+      'The provider has said three times in a row that it debited another amount than quoted. After five times, the payout finishes with that amount.',
     action: 'Compare the debits in `npm run payouts -- result ID` with your books, and ask the provider.',
   },
   ORDER_OVERDUE: {
     meaning: 'The order has been open for longer than `PAYOUTS_OVERDUE_AFTER`.',
-    action: 'Get the `orderId` with `npm run payouts -- status ID` and ask the provider.',
+    action: ASK_ABOUT_ORDER,
   },
   CANCEL_TOO_LATE: {
     meaning: 'A cancellation came after the creation had begun. It has no effect.',
@@ -114,31 +114,30 @@ export const PAYOUT_ATTENTION = {
   },
   STOPPED_REPEATEDLY: {
     meaning:
-      'The workflow was terminated, timed out or failed three times or more, and was started again each time.',
+      'The workflow was terminated, timed out or failed three times or more, and was restarted each time.',
     action: "Find out who or what stops it. If it failed, the worker's log says why.",
   },
 } as const satisfies Record<string, Explained>;
 
 export type PayoutAttentionCode = keyof typeof PAYOUT_ATTENTION;
 
-/** The codes that say nothing about a payout that has ended. */
+/** The codes that say nothing about a payout that has finished. */
 export const WHILE_OPEN = codesOf(PAYOUT_ATTENTION).filter((code) => 'whileOpen' in PAYOUT_ATTENTION[code]);
 
 export const RECEIVING_ACCOUNT_ATTENTION = {
   NEEDS_REVIEW: {
-    meaning: 'Whether the account was opened is unknown, or the request could not be sent 24 times in a row.',
+    meaning:
+      "Nobody knows whether the account was opened, or the request couldn't be sent 24 times in a row.",
     action:
       'Ask the provider. Then run `npm run payouts -- account resolve ID --by NAME` with `--created ACCOUNT_ID` or `--not-created end|retry`.',
   },
   NOT_SENT: {
-    meaning:
-      'The request could not be sent three times in a row or more. Nothing was sent. After 24 times, it goes to review.',
-    action:
-      'Run `npm run payouts -- doctor`. Check that the provider can be reached; the request is sent again automatically.',
+    meaning: "The request couldn't be sent three times in a row or more. After 24 times, it goes to review.",
+    action: `${DOCTOR} Check that the provider can be reached; the request is sent again automatically.`,
   },
   CALL_WAITS: {
-    meaning: 'A call has waited for its turn or its answer for longer than `PAYOUTS_CALL_WAITS`.',
-    action: 'Run `npm run payouts -- doctor`. Check that a worker runs and that the provider answers.',
+    meaning: CALL_WAITS,
+    action: `${DOCTOR} Check that a worker runs and that the provider responds.`,
   },
 } as const satisfies Record<string, Explained>;
 
@@ -147,15 +146,15 @@ export type ReceivingAccountAttentionCode = keyof typeof RECEIVING_ACCOUNT_ATTEN
 export const TOKEN_ATTENTION = {
   RENEWAL_LATE: {
     meaning: 'Half of the time between renewal and expiry has passed without a new token. Calls still work.',
-    action: 'Run `npm run payouts -- doctor`. Check that the provider answers.',
+    action: `${DOCTOR} Check that the provider responds.`,
   },
   TOKEN_EXPIRED: {
     meaning: 'The token has expired. Calls wait for a new one.',
-    action: 'At once: run `npm run payouts -- doctor` and check that the provider answers.',
+    action: `Immediately: ${DOCTOR} Check that the provider responds.`,
   },
   NO_TOKEN: {
     meaning: 'A first token was requested a minute ago or earlier, and there is none yet.',
-    action: 'At once: run `npm run payouts -- doctor` and check that the provider answers.',
+    action: `Immediately: ${DOCTOR} Check that the provider responds.`,
   },
   REFUSED: {
     meaning: 'The provider refuses an application token. The worker requests it again every minute.',
@@ -168,16 +167,13 @@ export const TOKEN_ATTENTION = {
       'Check `PAYMENTS_TRADE_AUTH_SCHEME`, `PAYMENTS_SIGNER`, `PAYMENTS_GATEWAY_TOKEN` and `PAYMENTS_TRADE_TOKEN`.',
   },
   REFRESH_TOKEN_EXPIRES: {
-    meaning: "A sixth of the refresh token's lifetime is left, and the renewal has not succeeded.",
-    action: 'Run `npm run payouts -- doctor`. Check that the provider answers.',
+    meaning: "A sixth of the refresh token's lifetime is left, and the renewal hasn't succeeded.",
+    action: `${DOCTOR} Check that the provider responds.`,
   },
-  REFRESH_REFUSED: {
-    meaning: 'The provider refused the refresh token.',
-    action: 'Let the user authorize again, with a link of `POST /v1/authorizations`.',
-  },
+  REFRESH_REFUSED: { meaning: 'The provider refused the refresh token.', action: AUTHORIZE },
   NO_REFRESH_TOKEN: {
     meaning: 'There is no refresh token, neither here nor in the histories of earlier runs.',
-    action: 'Let the user authorize again, with a link of `POST /v1/authorizations`.',
+    action: AUTHORIZE,
   },
 } as const satisfies Record<string, Explained>;
 
@@ -185,29 +181,25 @@ export type TokenAttentionCode = keyof typeof TOKEN_ATTENTION;
 
 export const FOLLOW_UP_ATTENTION = {
   MONEY_RETURNED: {
-    meaning: 'Payments came back, before the end of the payout (`inResult`) or after it.',
-    action: 'Book the return. To pay again, use a new `partnerOrderId`.',
+    meaning: 'Payments came back, before the payout finished (`inResult`) or afterwards.',
+    action: `Book the return. ${PAY_AGAIN}`,
   },
   OUTCOME_CHANGED: {
-    meaning: 'The provider reports another outcome than at the end of the payout.',
+    meaning: 'The provider reports another outcome than when the payout finished.',
     action: 'Ask the provider which of the two is correct.',
   },
   SPLITS_CHANGED: {
-    meaning: 'The provider reports other payments than at the end of the payout. The message says which.',
+    meaning: 'The provider reports other payments than when the payout finished. The message says which.',
     action: 'Ask the provider which of the two is correct.',
   },
   ORDER_EXISTS: {
     meaning: 'The payout ended as `NOT_CREATED`, but the provider has an order.',
-    action:
-      'Start nothing else for this payment. If it was paid under another `partnerOrderId` too, it was paid twice.',
+    action: `${START_NOTHING} If it was paid under another \`partnerOrderId\` too, it was paid twice.`,
   },
-  ORDER_NOT_FOUND: {
-    meaning: 'The provider no longer knows the order.',
-    action: 'Ask the provider.',
-  },
+  ORDER_NOT_FOUND: { meaning: 'The provider no longer knows the order.', action: 'Ask the provider.' },
   COULD_NOT_CHECK: {
     meaning:
-      'The last check was refused, or got no answer until the next one was due. Whether money has come back since `lastCheckedAt` is unknown.',
+      'The last check was refused, or got no response until the next one was due. Money may have come back since `lastCheckedAt`.',
     action:
       'Ask the provider why it refuses `queryPayDetail`. Then `npm run payouts -- notify ID` checks once more.',
   },
@@ -218,7 +210,7 @@ export type FollowUpAttentionCode = keyof typeof FOLLOW_UP_ATTENTION;
 export const WORKFLOW_ATTENTION = {
   WORKFLOW_TASK_FAILS: {
     meaning: 'The workflow task of an open workflow keeps failing, so the workflow is stuck.',
-    action: 'Run `npm run payouts -- doctor` and repair the workflow. No payout is lost.',
+    action: `${DOCTOR} Repair the workflow. No payout is lost.`,
   },
   NOT_RECONCILED: {
     meaning:
@@ -232,9 +224,8 @@ export type WorkflowAttentionCode = keyof typeof WORKFLOW_ATTENTION;
 export const ENDPOINT_ATTENTION = {
   ENDPOINT_DISABLED: {
     meaning:
-      'The endpoint gets no events: it answered 410, it has only failed for three days, or too many events were waiting. The message says which.',
-    action:
-      'Repair it, check it with `npm run payouts -- events test --endpoint NAME`, then run `npm run payouts -- events enable --endpoint NAME --by NAME`.',
+      'The endpoint gets no events: it returned 410, it has only failed for three days, or too many events were waiting. The message says which.',
+    action: `Repair it, check it with \`npm run payouts -- events test --endpoint NAME\`, then ${ENABLE}`,
   },
   ENDPOINT_FAILS: {
     meaning:
@@ -243,9 +234,8 @@ export const ENDPOINT_ATTENTION = {
   },
   EVENTS_LOST: {
     meaning:
-      'Events were not delivered: one failed for three days, its workflow could no longer be read, or there was no room for it.',
-    action:
-      'Let the receiver read the payouts of that time, or run `npm run payouts -- events resend --endpoint NAME --since TIME`. Then run `npm run payouts -- events enable --endpoint NAME --by NAME`.',
+      "Events weren't delivered: one failed for three days, couldn't be read any more, or found no room.",
+    action: `Let the receiver read the payouts of that time, or run \`npm run payouts -- events resend --endpoint NAME --since TIME\`. Then ${ENABLE}`,
   },
 } as const satisfies Record<string, Explained>;
 
@@ -259,7 +249,7 @@ export type AttentionCode =
   | FollowUpAttentionCode
   | WorkflowAttentionCode;
 
-/** Something that a person should look at, in plain words. */
+/** An attention flag, in plain words. */
 export interface AttentionOf<Code extends AttentionCode> {
   code: Code;
   message: string;
@@ -269,7 +259,7 @@ export interface AttentionOf<Code extends AttentionCode> {
 export interface Explained {
   meaning: string;
   action: string;
-  /** Asks for a decision or for patience, so it is removed at the end of the payout. */
+  /** Asks for a decision or for patience, so it is removed when the payout finishes. */
   whileOpen?: true;
 }
 

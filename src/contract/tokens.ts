@@ -50,13 +50,23 @@ export interface TokenState {
   reasons: AttentionOf<TokenAttentionCode>[];
 }
 
+/**
+ * `NOT_STORED`: the provider issued tokens, but Temporal did not accept them. `UNCERTAIN`: the result at the provider is
+ * unknown.
+ */
+export const AUTHORIZATION_OUTCOMES = [
+  'GRANTED',
+  'DENIED',
+  'EXPIRED',
+  'REFUSED',
+  'UNAVAILABLE',
+  'UNCERTAIN',
+  'NOT_STORED',
+] as const;
+
 /** How a user's attempt to authorize the application ended. */
 export interface AuthorizationOutcome {
-  /**
-   * `NOT_STORED`: the provider issued tokens, but Temporal did not accept them. `UNCERTAIN`: the result at the provider
-   * is unknown.
-   */
-  outcome: 'GRANTED' | 'DENIED' | 'EXPIRED' | 'REFUSED' | 'UNAVAILABLE' | 'UNCERTAIN' | 'NOT_STORED';
+  outcome: (typeof AUTHORIZATION_OUTCOMES)[number];
   /** The text of the page. */
   sentence: string;
   openId?: string;

@@ -1,8 +1,8 @@
 /** Creates Workers for the task queues that run only activities. */
 import type { Client } from '@temporalio/client';
+import type { MetricMeter } from '@temporalio/common';
 import type { ActivitySlotInfo, CustomSlotSupplier, Worker, WorkerOptions } from '@temporalio/worker';
 import type { WorkerConfig } from '../config/config.ts';
-import type { Meter } from '../domain/telemetry.ts';
 import { dataConverter } from '../encryption/payload-codec.ts';
 import type { PaymentsClientOptions } from '../payments/index.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -19,7 +19,7 @@ export interface ApplicationParts extends Pick<PaymentsClientOptions, 'transport
   eventTransport?: EventTransport;
   createWorker: CreateWorker;
   /** Where the process records metrics. Default: nowhere. */
-  meter?: Meter;
+  meter?: MetricMeter;
 }
 
 export type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;

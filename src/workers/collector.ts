@@ -3,6 +3,7 @@
  * number of workers. In every other process they are 0, so the sum over all workers is the value.
  */
 import type { Client } from '@temporalio/client';
+import type { MetricMeter } from '@temporalio/common';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import {
@@ -15,7 +16,7 @@ import {
 } from '../contract/attention-codes.ts';
 import { PHASES } from '../contract/codes.ts';
 import { apiTaskQueue, reconciliationId } from '../contract/ids.ts';
-import { type AppGauge, count, type Meter, setGauge } from '../domain/telemetry.ts';
+import { type AppGauge, count, setGauge } from '../domain/telemetry.ts';
 import { type Clock, type Pace, repeat, sleep } from '../runtime/runtime.ts';
 import { listRunPage } from '../temporal/visibility.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
@@ -45,7 +46,7 @@ const CODES = [
 export interface Collection {
   client: Client;
   environment: string;
-  meter: Meter;
+  meter: MetricMeter;
   clock: Clock;
   /** Of its requests. */
   pace: Pace;

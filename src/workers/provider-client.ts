@@ -1,9 +1,10 @@
 /** The provider client of one application. */
 
 import { log } from '@temporalio/activity';
+import type { MetricMeter } from '@temporalio/common';
 import type { Application } from '../config/applications.ts';
 import type { WorkerConfig } from '../config/config.ts';
-import { count, logEvent, type Meter, observeMs } from '../domain/telemetry.ts';
+import { count, logEvent, observeMs } from '../domain/telemetry.ts';
 import { startSpan } from '../observability/tracing.ts';
 import { createSigner, PaymentsClient, type PaymentsClientOptions } from '../payments/index.ts';
 import type { CallEvent } from '../payments/options.ts';
@@ -54,7 +55,11 @@ const TOO_MANY_REQUESTS = 429;
  * What metrics, log and traces say of each call to the provider: without URL, body or token.
  * Called in the activity that made the call.
  */
-export function callObserver(app: string, clock: Clock, meter: Meter | undefined): (call: CallEvent) => void {
+export function callObserver(
+  app: string,
+  clock: Clock,
+  meter: MetricMeter | undefined,
+): (call: CallEvent) => void {
   return (call) => {
     const { operation, requestId, outcome, httpStatus, code } = call;
     const durationMs = Math.round(call.durationMs);

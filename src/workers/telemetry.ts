@@ -1,6 +1,7 @@
 /** Configures the Temporal runtime of a worker process: the log, with what the SDK and its Rust core say, and the metrics. */
 
 import { activityInfo } from '@temporalio/activity';
+import type { MetricMeter } from '@temporalio/common';
 import {
   type InjectedSinks,
   type Logger,
@@ -11,8 +12,7 @@ import {
 } from '@temporalio/worker';
 import type { WorkflowInfo } from '@temporalio/workflow';
 import type { WorkerEnvironment } from '../config/config.ts';
-import { type Metric, WORKER_METRICS } from '../domain/metrics.ts';
-import type { Meter } from '../domain/telemetry.ts';
+import { type Metric, WORKER_METRICS } from '../domain/telemetry.ts';
 import { createLog, type Log } from '../observability/log.ts';
 import { runSpanId, traceIdOf, traceIn } from '../observability/trace.ts';
 import { currentTrace, inSpan, isTracing, startSpan } from '../observability/tracing.ts';
@@ -30,7 +30,7 @@ const BUCKETS = Object.fromEntries(
   ),
 );
 
-export function installRuntime(env: WorkerEnvironment): { log: Log; meter: Meter } {
+export function installRuntime(env: WorkerEnvironment): { log: Log; meter: MetricMeter } {
   const { PAYOUTS_LOG_LEVEL: level, PAYOUTS_METRICS_LISTEN: bindAddress } = env;
   const log = createLog('worker', env);
   Runtime.install({

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { findPrometheus } from '../../scripts/setup/prometheus.ts';
-import { type Metric, WORKER_METRICS } from '../../src/domain/metrics.ts';
+import { type Metric, WORKER_METRICS } from '../../src/domain/telemetry.ts';
 import { metricsIn, PROMETHEUS, panels, queries } from './queries.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { INCIDENTS } from '../../chaos/drill/incidents.ts';
 import { anchorOf, anchorsOf } from '../../scripts/markdown.ts';
 import { SDK_METRICS } from '../../scripts/reference/texts.ts';
-import { WORKER_METRICS } from '../../src/domain/metrics.ts';
+import { WORKER_METRICS } from '../../src/domain/telemetry.ts';
 import { API_METRICS } from '../../src/starters/api/monitoring.ts';
 import { dashboards, metricsIn, PROMETHEUS, panels, queries, RUNBOOK } from './queries.ts';
 

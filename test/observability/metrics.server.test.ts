@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { SDK_METRICS } from '../../scripts/reference/texts.ts';
 import { findPrometheus } from '../../scripts/setup/prometheus.ts';
-import { WORKER_METRICS } from '../../src/domain/metrics.ts';
+import { WORKER_METRICS } from '../../src/domain/telemetry.ts';
 import { eventually } from '../support/eventually.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';

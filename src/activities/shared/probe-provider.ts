@@ -42,9 +42,9 @@ export async function probeProvider(
   };
   const limited = OPEN_POINTS.map(({ id }) => id).filter((id) => findings[id]?.isLimited);
   return {
-    findings: OPEN_POINTS.map(({ id, probe }) => {
+    findings: OPEN_POINTS.map(({ id, needs }) => {
       const { verdict, detail } =
-        findings[id] ?? notProbed(probe === '' ? 'no harmless read can check this' : `needs more: ${probe}`);
+        findings[id] ?? notProbed(needs === undefined ? 'no harmless read can check this' : `needs ${needs}`);
       return { id, verdict, detail };
     }),
     ...(limited.length > 0 && { limited }),

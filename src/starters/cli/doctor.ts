@@ -198,8 +198,7 @@ function table(findings: readonly ProbeFinding[]): string {
   const probed = findings.filter(({ verdict }) => verdict !== 'not probed');
   const others = findings.filter((finding) => !probed.includes(finding));
   const rows = probed.map((finding) => {
-    const setting = (pointOf(finding)?.setting ?? '').replaceAll('`', '');
-    return [finding.id, finding.verdict, wrap(finding.detail), wrap(setting)];
+    return [finding.id, finding.verdict, wrap(finding.detail), wrap(pointOf(finding)?.setting ?? '')];
   });
   return [
     'What the specification leaves open (docs/open-points.md):',
