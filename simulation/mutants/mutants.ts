@@ -157,8 +157,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'money-as-number',
     what: 'Amounts are added as JavaScript numbers: amounts with more digits than a double never add up.',
     file: 'src/contract/money.ts',
-    find: 'amount: fromMinorUnits(toMinorUnits(left.amount) + toMinorUnits(right.amount)),',
-    replace: 'amount: (Number(left.amount) + Number(right.amount)).toFixed(2),',
+    find: 'amount = fromMinorUnits(toMinorUnits(left.amount) + toMinorUnits(right.amount));',
+    replace: 'amount = (Number(left.amount) + Number(right.amount)).toFixed(2);',
   },
   {
     name: 'debits-not-confirmed',
@@ -388,7 +388,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'stopped-part-not-missed',
     what: 'The termination of a part of a batch is not detected: its rows are never paid, and the batch never ends.',
     file: 'src/workflows/batch/payout-batch.ts',
-    find: '    run.lost(slice);\n',
+    find: '    run.lost(part);\n',
     replace: '',
   },
   {
@@ -560,8 +560,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'applications-share-a-token',
     what: "A worker uses the first application's token for all: another application's payouts stop.",
     file: 'src/contract/ids.ts',
-    find: '  return openId === undefined ?',
-    replace: "  app = openId === undefined ? 'default' : app;\n  return openId === undefined ?",
+    find: 'tokenWorkflowId = (app: string, openId?: string) =>',
+    replace: "tokenWorkflowId = (_: string, openId?: string, app = openId ? _ : 'default') =>",
   },
 
   // ---- order of the calls

@@ -45,12 +45,15 @@ const nextCursor = z
   .exactOptional()
   .describe('The cursor of the next page; absent on the last page');
 
-/** As of the last update of the search attributes; texts are empty if never set. */
+/** By the last update of the search attributes; texts are empty if never set. */
 const listedPayout = z.strictObject({
   partnerOrderId: z.string(),
   app: z.string(),
-  phase: z.enum([...PHASES, 'FOLLOW_UP', '']).describe('FOLLOW_UP: the follow-up of a finished payout'),
-  outcome: z.enum([...OUTCOMES, '']).describe('Empty while the payout is open'),
+  phase: z.string().meta({
+    description: 'FOLLOW_UP: the follow-up of a finished payout',
+    examples: [...PHASES, 'FOLLOW_UP', ''],
+  }),
+  outcome: z.string().meta({ description: 'Empty while the payout is open', examples: [...OUTCOMES, ''] }),
   needsAttention: z.boolean(),
   orderId: z.string().describe('Empty without an order'),
   auditStatus: z.string().describe('Empty while the provider reports none'),
@@ -58,11 +61,7 @@ const listedPayout = z.strictObject({
   workflow,
 });
 
-/** A later version may add phases and outcomes. */
-export type ListedPayout = Omit<z.output<typeof listedPayout>, 'phase' | 'outcome'> & {
-  phase: string;
-  outcome: string;
-};
+export type ListedPayout = z.output<typeof listedPayout>;
 
 /** A page may be empty and still have a `nextCursor`. */
 export const payoutPageSchema = z.strictObject({
@@ -71,10 +70,7 @@ export const payoutPageSchema = z.strictObject({
     .describe('Open payouts first, newest first; then finished payouts, most recently finished first'),
   nextCursor,
 });
-export interface PayoutPage {
-  payouts: ListedPayout[];
-  nextCursor?: string;
-}
+export type PayoutPage = z.output<typeof payoutPageSchema>;
 
 const listedBatch = z.strictObject({
   batchId: z.string(),

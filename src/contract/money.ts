@@ -7,29 +7,18 @@ export interface Money {
   amount: string;
 }
 
-/** Thrown when two amounts of different currencies are added or compared. */
-export class CurrencyMismatchError extends Error {
-  override readonly name = 'CurrencyMismatchError';
-  constructor(left: string, right: string) {
-    super(`cannot combine ${left} with ${right}`);
-  }
-}
-
 /** The amounts that callers may send: at most 16 digits and two decimals, without a sign or an exponent. */
 export const AMOUNT_PATTERN = /^\d{1,16}(\.\d{1,2})?$/;
 
-/**
- * Normalizes to two decimals: `"10"` becomes `"10.00"`. Throws `RangeError` if the text does not match
- * `AMOUNT_PATTERN`.
- */
+/** Normalizes to two decimals: `"10"` becomes `"10.00"`. Throws `RangeError` if the text isn't an `AMOUNT_PATTERN`. */
 export function normalizeAmount(text: string): string {
   if (!AMOUNT_PATTERN.test(text)) throw new RangeError('not an amount of at most 16 digits and two decimals');
   return fromMinorUnits(toMinorUnits(text));
 }
 
 /**
- * The amount in hundredths. A sum may have more digits than a single amount, so the number of digits is not
- * limited here (H57). Throws `RangeError` if the text is not a decimal number with at most two decimals.
+ * The amount in hundredths. A sum may have more digits than an amount, so their number isn't limited here (H57). Throws
+ * `RangeError` if the text isn't a decimal number with at most two decimals.
  */
 export function toMinorUnits(amount: string): bigint {
   if (!/^\d+(\.\d{1,2})?$/.test(amount)) throw new RangeError('not an amount with at most two decimals');
@@ -44,9 +33,7 @@ export function fromMinorUnits(hundredths: bigint): string {
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
-/**
- * Negative, zero or positive if `left` is less than, equal to or greater than `right`. Throws `CurrencyMismatchError`.
- */
+/** Negative, zero or positive if `left` is less than, equal to or greater than `right`. Throws for two currencies. */
 export function compareMoney(left: Money, right: Money): number {
   assertSameCurrency(left, right);
   return compareBigints(toMinorUnits(left.amount), toMinorUnits(right.amount));
@@ -59,13 +46,11 @@ export function sameMoney(left: Money, right: Money): boolean {
 
 export function addMoney(left: Money, right: Money): Money {
   assertSameCurrency(left, right);
-  return {
-    currency: left.currency,
-    amount: fromMinorUnits(toMinorUnits(left.amount) + toMinorUnits(right.amount)),
-  };
+  const amount = fromMinorUnits(toMinorUnits(left.amount) + toMinorUnits(right.amount));
+  return { currency: left.currency, amount };
 }
 
-/** The sum of `amounts`; zero in `currency` if there are none. Throws `CurrencyMismatchError`. */
+/** The sum of `amounts`; zero in `currency` if there are none. Throws for two currencies. */
 export function sumMoney(currency: string, amounts: readonly Money[]): Money {
   return amounts.reduce(addMoney, { currency, amount: '0.00' });
 }
@@ -89,10 +74,8 @@ export function reachesRate(target: Money, rate: string, pay: Money): boolean {
 export function increasedBy({ currency, amount }: Money, percent: string): Money {
   const scale = decimalsOf(percent);
   const whole = 100n * 10n ** BigInt(scale);
-  return {
-    currency,
-    amount: fromMinorUnits((toMinorUnits(amount) * (whole + scaled(percent, scale))) / whole),
-  };
+  const increased = (toMinorUnits(amount) * (whole + scaled(percent, scale))) / whole;
+  return { currency, amount: fromMinorUnits(increased) };
 }
 
 /** An amount for people: `"10.50 USD"`. */
@@ -107,7 +90,8 @@ export function compareDecimals(left: string, right: string): number {
 }
 
 function assertSameCurrency(left: Money, right: Money): void {
-  if (left.currency !== right.currency) throw new CurrencyMismatchError(left.currency, right.currency);
+  if (left.currency !== right.currency)
+    throw new RangeError(`cannot combine ${left.currency} with ${right.currency}`);
 }
 
 function compareBigints(left: bigint, right: bigint): number {
@@ -125,12 +109,9 @@ function scaled(text: string, scale: number): bigint {
   return BigInt(whole + fraction.padEnd(scale, '0'));
 }
 
-const WITHOUT_DECIMALS: readonly string[] = [
-  ...['BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG'],
-  ...['RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF', 'XOF', 'XPF'],
-];
+const WITHOUT_DECIMALS = /^(?:BIF|CLP|DJF|GNF|ISK|JPY|KMF|KRW|PYG|RWF|UGX|UYI|VND|VUV|XAF|XOF|XPF)$/;
 
 /** Whether the amount, decimal text with at most two decimals, has a digit that its currency cannot express. */
-export function isTooFine({ currency, amount }: { currency: string; amount: string }): boolean {
-  return WITHOUT_DECIMALS.includes(currency) && /\.\d*[1-9]/.test(amount);
+export function isTooFine({ currency, amount }: Money): boolean {
+  return WITHOUT_DECIMALS.test(currency) && /\.\d*[1-9]/.test(amount);
 }

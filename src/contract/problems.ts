@@ -1,33 +1,25 @@
-/** The problems of the API server (RFC 9457). `type` is `/problems/KIND`, which the API server explains. `docs/reference.md`,
- * these pages and the schemas are generated from this table. */
+/** The problems of the API server (RFC 9457). It explains each at `/problems/KIND`. */
 
 import { z } from 'zod';
 import { codesOf, type Explained } from './attention-codes.ts';
 
 const CHANGE_KEY = 'Use another key, or change this one in `PAYOUTS_API_KEYS_FILE`.';
-const CHECK_ID = 'Check the id and `app`.';
+const SEND_LATER = 'Send it again after `retry-after` seconds.';
 
 const ROWS = {
   'invalid-request': {
     status: 400,
-    meaning:
-      'The request is invalid. `errors` names every invalid field; of a batch, the first hundred. Nothing was done.',
+    meaning: 'The request is invalid. `errors` has every invalid field, or the first hundred of a batch.',
     action: 'Correct the fields.',
   },
   'malformed-request': {
     status: 400,
-    meaning: 'The URL or the body cannot be parsed. Nothing was done.',
+    meaning: "The URL or the body can't be parsed, or the request says something twice. Nothing was done.",
     action: 'Correct what `detail` names. A JSON body is UTF-8, without duplicate keys.',
-  },
-  'ambiguous-request': {
-    status: 400,
-    meaning:
-      'The request names the same thing twice: a repeated header, an application in path and query, or a body where none is expected. Nothing was done.',
-    action: 'Name each thing once.',
   },
   'notification-unusable': {
     status: 400,
-    meaning: 'The notification cannot be parsed, or contains no order id.',
+    meaning: "The notification can't be parsed, or contains no order id.",
     action: 'Set `PAYMENTS_NOTIFICATION_FIELDS`.',
   },
   'key-missing': {
@@ -37,7 +29,7 @@ const ROWS = {
   },
   'key-unknown': {
     status: 401,
-    meaning: 'The bearer key is not in `PAYOUTS_API_KEYS_FILE`, or was removed from it.',
+    meaning: "The bearer key isn't in `PAYOUTS_API_KEYS_FILE`, or was removed from it.",
     action: 'Send a key that the file lists.',
   },
   'key-expired': {
@@ -52,75 +44,43 @@ const ROWS = {
   },
   'verb-not-allowed': {
     status: 403,
-    meaning: 'The key lacks the permission of the route.',
+    meaning: 'The key lacks the permission that the route requires.',
     action: CHANGE_KEY,
   },
   'application-not-allowed': {
     status: 403,
-    meaning: 'The key does not include the application.',
-    action: CHANGE_KEY,
-  },
-  'currency-not-allowed': {
-    status: 403,
-    meaning: '`largestAmount` of the key does not list the currency of `instructedAmount`.',
+    meaning: "The key doesn't include the application.",
     action: CHANGE_KEY,
   },
   'amount-too-large': {
     status: 403,
-    meaning: '`instructedAmount` exceeds `largestAmount` of the key.',
+    meaning: "`instructedAmount` exceeds the key's `largestAmount`, or isn't in one of its currencies.",
     action: CHANGE_KEY,
+  },
+  'outside-scope': {
+    status: 403,
+    meaning:
+      'The key is limited by `clientIds`, `payerIds` or `openIds`, and the request, payout, account or batch is not within the limit. Such a key lists nothing.',
+    action: `Read payouts by their ids. ${CHANGE_KEY}`,
   },
   'daily-limit-exceeded': {
     status: 403,
-    meaning:
-      '`dailyAmount` or `dailyCount` of the key does not allow the payouts today (UTC). `detail` has the limit, what is reserved and what was requested. Nothing was started.',
-    action:
-      'Send it again after `retry-after` seconds, or raise the limit of the key. Without `retry-after`, the payouts alone exceed the limit.',
-  },
-  'client-not-allowed': {
-    status: 403,
-    meaning: '`clientIds` of the key does not list the `clientId` of the request or of the payout.',
-    action: CHANGE_KEY,
-  },
-  'payer-not-allowed': {
-    status: 403,
-    meaning:
-      '`payerIds` of the key does not list the `payerId` of the request, the payout or the receiving account, or the route does not show the payer.',
-    action: CHANGE_KEY,
-  },
-  'user-not-allowed': {
-    status: 403,
-    meaning:
-      '`openIds` of the key does not list the `openId` of the request, the payout or the receiving account, or there is no `openId`.',
-    action: CHANGE_KEY,
-  },
-  'batch-not-allowed': {
-    status: 403,
-    meaning:
-      'The key is limited to clients, payers or users, and another caller started the batch, which may contain rows of others.',
-    action: CHANGE_KEY,
-  },
-  'list-not-allowed': {
-    status: 403,
-    meaning:
-      'The key is limited to clients, payers or users. Lists come from the visibility store, which does not contain them.',
-    action: 'Read payouts by their ids, or use a key without such a limit.',
+    meaning: "The payouts exceed the key's `dailyAmount` or `dailyCount` (UTC). Nothing was started.",
+    action: `${SEND_LATER} Without \`retry-after\`, the payouts alone exceed the limit: raise it.`,
   },
   'own-payout': {
     status: 403,
-    meaning: 'The caller who started a payout cannot approve it or resolve its review.',
+    meaning: "The caller who started a payout can't approve it or resolve its review.",
     action: 'Decide with the key of another caller.',
   },
   'form-not-accepted': {
     status: 403,
-    meaning:
-      'The form of the desk was not sent from a page of this session: the session may have ended meanwhile. Nothing was done.',
+    meaning: "The form doesn't belong to this session, which may have expired. Nothing was done.",
     action: 'Open the page again, and send its form.',
   },
   'user-not-named': {
     status: 403,
-    meaning:
-      'The desk accepts users from the proxies in `PAYOUTS_API_PROXIES` only, which name them in `PAYOUTS_DESK_USER_HEADER`.',
+    meaning: 'Only a proxy of `PAYOUTS_API_PROXIES` can name a user, in `PAYOUTS_DESK_USER_HEADER`.',
     action: 'Open the desk through the proxy. If you did, check both settings.',
   },
   'user-not-listed': {
@@ -131,7 +91,7 @@ const ROWS = {
   'not-found': {
     status: 404,
     meaning: 'There is no such payout, batch, account, request or application.',
-    action: CHECK_ID,
+    action: 'Check the id and `app`.',
   },
   'route-not-found': {
     status: 404,
@@ -145,7 +105,7 @@ const ROWS = {
   },
   'request-timeout': {
     status: 408,
-    meaning: 'The request did not arrive within 10 s.',
+    meaning: "The request didn't arrive within 10 s.",
     action: 'Send it again.',
   },
   'id-conflict': {
@@ -155,17 +115,17 @@ const ROWS = {
   },
   'not-accepted-now': {
     status: 409,
-    meaning: 'The update is not accepted in the current state. `detail` says why. Nothing was changed.',
+    meaning: "The current state doesn't accept the update. `detail` says why. Nothing was changed.",
     action: 'Read the state, then decide again.',
   },
   'already-ended': {
     status: 409,
-    meaning: 'The payout, batch or request has ended. Nothing was changed.',
+    meaning: 'The payout, batch or request has finished. Nothing was changed.',
     action: 'Read the state.',
   },
   'start-rejected': {
     status: 409,
-    meaning: 'A worker rejected the start as bad input. `errors` names every invalid field.',
+    meaning: 'A worker rejected the start as bad input. `errors` has every invalid field.',
     action: 'Correct the fields, and start again under the same id.',
   },
   'content-too-large': {
@@ -180,21 +140,19 @@ const ROWS = {
   },
   'unsupported-media-type': {
     status: 415,
-    meaning: 'The route does not accept this `content-type`.',
-    action: 'Send `application/json`, or NDJSON or CSV for a batch.',
+    meaning: "The route doesn't accept this `content-type`.",
+    action: 'Send `Content-Type: application/json`, or NDJSON or CSV for a batch.',
   },
   'too-many-requests': {
     status: 429,
-    meaning:
-      'The address sent too many invalid requests, unknown keys or notifications, or an order had too many notifications. Nothing was done.',
-    action: 'Send it again after `retry-after` seconds.',
+    meaning: 'The address sent too many invalid requests, unknown keys or notifications. Nothing was done.',
+    action: SEND_LATER,
   },
   'request-limit-exceeded': {
     status: 429,
     meaning:
-      'The key exceeds its `requestsPerSecond`, or `PAYOUTS_API_REQUESTS_PER_SECOND`, in this API server. Nothing was done.',
-    action:
-      'Send it again after `retry-after` seconds. If it recurs, send fewer requests, use `wait` instead of repeated reads, or raise the limit of the key.',
+      'The key exceeds its `requestsPerSecond`, or `PAYOUTS_API_REQUESTS_PER_SECOND`. Nothing was done.',
+    action: `${SEND_LATER} Use \`wait\` instead of repeated reads, or raise the limit.`,
   },
   'headers-too-large': {
     status: 431,
@@ -208,8 +166,8 @@ const ROWS = {
   },
   'provider-unavailable': {
     status: 502,
-    meaning: 'A worker called the provider and got no usable answer in time.',
-    action: 'Send it again later. `npm run payouts -- doctor` checks whether the provider answers.',
+    meaning: 'A worker called the provider and got no usable response in time.',
+    action: 'Send it again later. `npm run payouts -- doctor` checks whether the provider responds.',
   },
   'shutting-down': {
     status: 503,
@@ -219,18 +177,18 @@ const ROWS = {
   'temporal-unavailable': {
     status: 503,
     meaning:
-      'Temporal or a worker did not respond within 10 s (30 s if the provider is needed). The request may have been executed.',
-    action: 'Send the same request again after `retry-after` seconds.',
+      "Temporal or a worker didn't respond within 10 s (30 s if the provider is needed). The request may have been executed.",
+    action: SEND_LATER,
   },
   'too-many-waiting': {
     status: 503,
     meaning: 'Too many requests of this kind wait in this API server. Nothing was done.',
-    action: 'Send the same request again after `retry-after` seconds.',
+    action: SEND_LATER,
   },
   'notification-not-delivered': {
     status: 503,
-    meaning: 'The notification could not be passed on to Temporal.',
-    action: 'Send it again after `retry-after` seconds.',
+    meaning: "The notification couldn't be passed on to Temporal.",
+    action: SEND_LATER,
   },
   'authorization-not-configured': {
     status: 501,
@@ -240,7 +198,7 @@ const ROWS = {
   'authorization-in-progress': {
     status: 504,
     meaning: 'The exchange of an authorization code continues.',
-    action: 'Start the authorization again only if it is still missing after a minute.',
+    action: "Start the authorization again only if it's still missing after a minute.",
   },
 } as const satisfies Record<string, Explained & { status: number }>;
 
@@ -257,26 +215,28 @@ function titleOf(kind: ProblemKind): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-export type ProblemType = `/problems/${ProblemKind}`;
-
 /** The `type` of a problem: a URI reference, relative to the API server. Stable. */
-export function problemType(kind: ProblemKind): ProblemType {
+export function problemType(kind: ProblemKind): `/problems/${ProblemKind}` {
   return `/problems/${kind}`;
 }
-
-const fileLine = z.int().describe('the line at which the row of a file begins, from 1');
 
 export const problemSchema = z.strictObject({
   type: z
     .enum(PROBLEM_KINDS.map(problemType))
-    .describe('a URI reference, relative to the API server, which serves a page about it'),
+    .describe('A URI reference, relative to the API server, which serves a page about it'),
   title: z.string().describe('The kind of problem in words'),
   status: z.int().describe('The HTTP status'),
   detail: z.string().describe('What is wrong with this request, in words'),
   errors: z
-    .array(z.strictObject({ path: z.string(), message: z.string(), line: fileLine.exactOptional() }))
+    .array(
+      z.strictObject({
+        path: z.string(),
+        message: z.string(),
+        line: z.int().exactOptional().describe('The line at which the row of a file begins, from 1'),
+      }),
+    )
     .exactOptional()
-    .describe('every bad field, of the kinds invalid-request and start-rejected'),
+    .describe('Every bad field, of the kinds invalid-request and start-rejected'),
 });
 
 export type ProblemDocument = z.output<typeof problemSchema>;

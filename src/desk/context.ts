@@ -128,7 +128,7 @@ export function acceptForms(scope: FastifyInstance): void {
       const byName = Object.fromEntries(fields);
       // A program between the browser and this server may read a repeated field differently.
       if (Object.keys(byName).length < fields.length)
-        throw new Problem('ambiguous-request', 'a field of the form is repeated');
+        throw new Problem('malformed-request', 'a field of the form is repeated');
       return byName;
     },
   );

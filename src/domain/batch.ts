@@ -56,27 +56,27 @@ export function sumTallies(tallies: readonly BatchTally[]): BatchTally {
 }
 
 export function countEndedRows({ outcomes }: BatchTally): number {
-  return ROW_OUTCOMES.reduce((sum, end) => sum + outcomes[end], 0);
+  return sumOf(ROW_OUTCOMES.map((outcome) => outcomes[outcome]));
 }
 
-export function countRejectedRows({ outcomes }: BatchTally): number {
-  return outcomes.conflict + outcomes.invalid;
-}
+const sumOf = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
 
 /** Validates a report. Anyone can send the signal that carries it, so a malformed report is ignored. */
 export function isPartReport(value: unknown): value is PartReport {
   if (!isObject(value)) return false;
   const { digest, allStarted, ended, phases, outcomes, rows } = value;
-  if (typeof digest !== 'string' || typeof allStarted !== 'boolean' || typeof ended !== 'boolean')
-    return false;
   if (!isObject(phases) || !isObject(outcomes) || !isObject(rows)) return false;
   const counts = ['offset', 'started', 'joined', 'needingAttention'].map((name) => value[name]);
-  counts.push(
-    ...PHASES.map((phase) => phases[phase] ?? 0),
-    ...ROW_OUTCOMES.map((outcome) => outcomes[outcome]),
-  );
+  const byPhase = PHASES.map((phase) => phases[phase] ?? 0);
+  const byOutcome = ROW_OUTCOMES.map((outcome) => outcomes[outcome]);
   const lists = LISTED_OUTCOMES.map((outcome) => rows[outcome]);
-  return counts.every(isCount) && lists.every((list) => Array.isArray(list) && list.every(isCount));
+  return (
+    typeof digest === 'string' &&
+    typeof allStarted === 'boolean' &&
+    typeof ended === 'boolean' &&
+    [...counts, ...byPhase, ...byOutcome].every(isCount) &&
+    lists.every((list) => Array.isArray(list) && list.every(isCount))
+  );
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -87,8 +87,8 @@ function isCount(value: unknown): boolean {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-/** One `add` in the state of the batch. The part holds the rows themselves. */
-export interface Slice extends AddedRows {
+/** The rows of one `add`, which a part of the batch holds. */
+export interface BatchPart extends AddedRows {
   /** Fingerprints of the rows' `partnerOrderId`s, kept while rows may still be added. */
   keys: string;
   /** A part holds the rows. False again after that part was stopped: the rows must be added again. */
@@ -101,7 +101,7 @@ export interface Slice extends AddedRows {
 
 export interface BatchRecord {
   request: BatchRequest;
-  slices: Slice[];
+  parts: BatchPart[];
   /** All rows have been added. From then on, they are fixed. */
   allAdded: boolean;
   canceled: boolean;
@@ -116,7 +116,7 @@ export interface BatchRecord {
 export function newBatchRecord(request: BatchRequest): BatchRecord {
   return {
     request,
-    slices: [],
+    parts: [],
     allAdded: false,
     canceled: false,
     window: 0,
@@ -125,18 +125,14 @@ export function newBatchRecord(request: BatchRequest): BatchRecord {
   };
 }
 
-export function newSlice(offset: number, count: number, digest: string, keys: string): Slice {
-  return { offset, count, digest, keys, held: false, hasTurn: false, isStopping: false };
-}
-
-/** The rows that are missing: ranges that no slice covers, and slices whose part no longer exists. */
-export function missingRows(count: number, slices: readonly Slice[]): RowRange[] {
+/** The rows that are missing: ranges that no part covers, and parts that no longer exist. */
+export function missingRows(count: number, parts: readonly BatchPart[]): RowRange[] {
   const missing: RowRange[] = [];
   let next = 0;
-  for (const slice of [...slices].sort((a, b) => a.offset - b.offset)) {
-    if (slice.offset > next) missing.push({ offset: next, count: slice.offset - next });
-    if (!slice.held) missing.push({ offset: slice.offset, count: slice.count });
-    next = slice.offset + slice.count;
+  for (const part of [...parts].sort((a, b) => a.offset - b.offset)) {
+    if (part.offset > next) missing.push({ offset: next, count: part.offset - next });
+    if (!part.held) missing.push({ offset: part.offset, count: part.count });
+    next = part.offset + part.count;
   }
   if (next < count) missing.push({ offset: next, count: count - next });
   return missing;
@@ -154,7 +150,7 @@ export interface PartRequest extends AddedRows {
   startedBy?: string;
 }
 
-/** Payouts that have not ended, grouped by their last known state. Only a different state is a change. */
+/** Open payouts, grouped by their last known state. Only a different state is a change. */
 export interface OpenPayouts {
   phase: PayoutPhase;
   needsAttention: boolean;
@@ -164,25 +160,24 @@ export interface OpenPayouts {
 /** A payout starts in this phase and leaves it when it first waits. Until then, it uses the rate limit. */
 export const BUSY_PHASE: PayoutPhase = 'CHECKING';
 
-/** A payout whose quote is refused again and again stays in the window, so that its batch does not start all its like. */
+/** A payout whose quote is refused again and again stays in the window, so that its batch doesn't start all its like. */
 export function isBusy({ phase }: Pick<OpenPayouts, 'phase'>): boolean {
   return phase === BUSY_PHASE || phase === 'QUOTING';
 }
 
-/** It waits for a person, and has no order. */
+/** It waits for an operator, and has no order. */
 export function isRefused({ phase, needsAttention }: Pick<OpenPayouts, 'phase' | 'needsAttention'>): boolean {
   return phase === 'QUOTING' && needsAttention;
 }
 
 export function openTally(open: readonly OpenPayouts[]): Pick<BatchTally, 'phases' | 'needingAttention'> {
   const phases: BatchTally['phases'] = {};
-  for (const { phase, partnerOrderIds } of open)
-    phases[phase] = (phases[phase] ?? 0) + partnerOrderIds.length;
-  const waiting = open.filter(({ needsAttention }) => needsAttention);
-  return {
-    phases,
-    needingAttention: waiting.reduce((sum, { partnerOrderIds }) => sum + partnerOrderIds.length, 0),
-  };
+  for (const group of open) phases[group.phase] = (phases[group.phase] ?? 0) + countOf([group]);
+  return { phases, needingAttention: countOf(open.filter(({ needsAttention }) => needsAttention)) };
+}
+
+export function countOf(open: readonly OpenPayouts[]): number {
+  return sumOf(open.map(({ partnerOrderIds }) => partnerOrderIds.length));
 }
 
 export interface PartRecord {
@@ -213,9 +208,9 @@ export function newPartRecord(payouts: readonly PayoutRequest[]): PartRecord {
 }
 
 export function batchState(record: BatchRecord, isDone: boolean): BatchState {
-  const { request, slices, canceled } = record;
-  const missing = missingRows(request.count, slices);
-  const missingCount = missing.reduce((sum, { count }) => sum + count, 0);
+  const { request, parts, canceled } = record;
+  const missing = missingRows(request.count, parts);
+  const missingCount = sumOf(missing.map(({ count }) => count));
   const result = batchResult(record);
   const phase = isDone ? 'DONE' : record.allAdded ? 'PAYING' : 'RECEIVING';
   return {
@@ -228,19 +223,24 @@ export function batchState(record: BatchRecord, isDone: boolean): BatchState {
   };
 }
 
-export function batchResult({ request, slices, canceled }: BatchRecord): BatchResult {
-  const tally = sumTallies(slices.map(({ report }) => report ?? emptyTally()));
-  if (canceled) countMissingRows(tally, { request, slices });
-  return { ...request, ...tally, done: countEndedRows(tally), rejected: countRejectedRows(tally) };
+export function batchResult({ request, parts, canceled }: BatchRecord): BatchResult {
+  const tally = sumTallies(parts.map(({ report }) => report ?? emptyTally()));
+  if (canceled) countMissingRows(tally, { request, parts });
+  return {
+    ...request,
+    ...tally,
+    done: countEndedRows(tally),
+    rejected: tally.outcomes.conflict + tally.outcomes.invalid,
+  };
 }
 
 /** Rows that were missing at the cancellation are never started. Rows whose part no longer exists count as stopped. */
 function countMissingRows(
   tally: BatchTally,
-  { request, slices }: Pick<BatchRecord, 'request' | 'slices'>,
+  { request, parts }: Pick<BatchRecord, 'request' | 'parts'>,
 ): void {
-  for (const { offset, count } of missingRows(request.count, slices)) {
-    const wasHeld = slices.some((slice) => slice.offset === offset && !slice.held);
+  for (const { offset, count } of missingRows(request.count, parts)) {
+    const wasHeld = parts.some((part) => part.offset === offset && !part.held);
     tally.outcomes[wasHeld ? 'stopped' : 'notStarted'] += count;
     if (wasHeld) tally.rows.stopped.push(...Array.from({ length: count }, (_, at) => offset + at));
   }
@@ -252,15 +252,15 @@ function describe(
   missingCount: number,
   { count, done }: BatchResult,
 ): StateText {
-  if (phase === 'DONE') return { sentence: `All ${count} rows have ended.`, nextStep: 'Nothing.' };
+  if (phase === 'DONE') return { sentence: `All ${count} rows have finished.`, nextStep: 'Nothing.' };
   if (canceled)
     return {
       sentence: 'Canceled: the batch stops starting rows.',
-      nextStep: 'The batch ends when its started payouts have ended.',
+      nextStep: 'The batch finishes when its started payouts have finished.',
     };
   if (missingCount === 0)
     return {
-      sentence: allAdded ? `${done} of ${count} rows have ended.` : 'All rows have been added.',
+      sentence: allAdded ? `${done} of ${count} rows have finished.` : 'All rows have been added.',
       nextStep: 'None; the batch continues.',
     };
   return allAdded

@@ -1,4 +1,4 @@
-/** The daily limits of callers: what a caller has reserved on a day (UTC), and whether more may be reserved. No I/O. */
+/** The daily limits of callers: what a caller has reserved on a day (UTC), and whether it can reserve more. */
 
 import { fromMinorUnits, toMinorUnits } from '../contract/money.ts';
 import type {
@@ -23,17 +23,8 @@ export function hasDailyLimits({ dailyAmount, dailyCount }: DailyLimits): boolea
 /** Temporal accepts 2 MB per payload: so many payouts fit, whatever their amounts. As many as a batch has rows. */
 export const MAX_PAYOUTS_PER_DAY = 50_000;
 
-/**
- * Characters of a payout's key, a digest of 132 bits. The caller chooses what is digested, so it must be long enough that
- * no one can find two payouts with the same key.
- */
+/** Characters of a payout's key: 132 bits, so that no caller can find two payouts with the same key. */
 export const PAYOUT_KEY_LENGTH = 22;
-
-/** What a reservation adds to a day. */
-interface Addition {
-  keys: string[];
-  sums: Map<string, bigint>;
-}
 
 export function dayOf(ms: number): string {
   return isoTime(ms).slice(0, 10);
@@ -41,43 +32,49 @@ export function dayOf(ms: number): string {
 
 const startOf = (day: string) => Date.parse(`${day}T00:00:00Z`);
 
-/** What one caller has reserved. `nowMs` is the clock of the workflow, in Unix milliseconds. */
-export class Allowance {
-  #day: string;
-  #sums: Map<string, bigint>;
-  #keys: Set<string>;
+interface Reserved {
+  day: string;
+  /** In hundredths, by currency. */
+  sums: Map<string, bigint>;
+  keys: Set<string>;
+}
 
-  constructor(nowMs: number, carried?: AllowanceRecord) {
-    this.#day = carried?.day ?? dayOf(nowMs);
-    this.#sums = new Map(Object.entries(carried?.sums ?? {}).map(([name, sum]) => [name, BigInt(sum)]));
-    this.#keys = new Set(splitKeys(carried?.keys ?? ''));
+/** The reservations of one caller on one day. `nowMs` is the clock of the workflow, in Unix milliseconds. */
+export class Allowance {
+  #reserved: Reserved;
+
+  constructor(
+    nowMs: number,
+    { day, sums, keys }: AllowanceRecord = { day: dayOf(nowMs), sums: {}, keys: '' },
+  ) {
+    const carried = Object.entries(sums).map(([currency, sum]) => [currency, BigInt(sum)] as const);
+    this.#reserved = { day, sums: new Map(carried), keys: new Set(splitKeys(keys)) };
+  }
+
+  /** Never an earlier day, even if the server's clock was set back: the sums of a day do not return to zero. */
+  #on(nowMs: number): Reserved {
+    const day = dayOf(nowMs);
+    return day > this.#reserved.day ? { day, sums: new Map(), keys: new Set() } : this.#reserved;
   }
 
   /** Why the payouts cannot be reserved; undefined if they can. Changes nothing. */
   refusal({ limits, payouts }: Reservation, nowMs: number): DailyRefusal | undefined {
-    const isSameDay = this.#dayAt(nowMs) === this.#day;
-    const known: ReadonlySet<string> = isSameDay ? this.#keys : new Set();
-    const sums: ReadonlyMap<string, bigint> = isSameDay ? this.#sums : new Map();
-    const added = additionOf(payouts, known);
-    const [unknown] = Object.keys(limits).filter((name) => !KNOWN_LIMITS.includes(name));
+    const { day, keys, sums } = this.#on(nowMs);
+    const added = additionOf(payouts, keys);
+    const unknown = Object.keys(limits).find((name) => !KNOWN_LIMITS.includes(name));
     if (unknown !== undefined) return { message: `has the limit ${unknown}, which only newer workers know` };
-    // A repeated reservation needs nothing, also when the limit is exhausted or was lowered.
-    if (added.keys.length === 0) return undefined;
-    const found = countProblem(limits, known.size, added) ?? amountProblem(limits, sums, added);
+    // A repeated reservation needs nothing, even if the limit is exhausted or was lowered.
+    if (added.keys.size === 0) return undefined;
+    const found = countProblem(limits, keys.size, added) ?? amountProblem(limits, sums, added);
     if (!found) return undefined;
-    const retryAfterMs = startOf(this.#dayAt(nowMs)) + DAY_MS - nowMs;
-    return { message: found.message, ...(found.fitsAlone && { retryAfterMs }) };
+    const { message, fitsAlone } = found;
+    return fitsAlone ? { message, retryAfterMs: startOf(day) + DAY_MS - nowMs } : { message };
   }
 
-  /** The answer, if none of the reservations can be made. Changes nothing. */
+  /** The result if none of the reservations can be made. Changes nothing. */
   refusals({ reservations }: ReserveRequest, nowMs: number): ReserveResult | undefined {
-    const refusals: DailyRefusal[] = [];
-    for (const reservation of reservations) {
-      const refusal = this.refusal(reservation, nowMs);
-      if (!refusal) return undefined;
-      refusals.push(refusal);
-    }
-    return { refusals };
+    const refusals = reservations.map((reservation) => this.refusal(reservation, nowMs));
+    return refusals.every((refusal) => refusal !== undefined) ? { refusals } : undefined;
   }
 
   /** Reserves what the limits allow, one reservation after another. */
@@ -92,45 +89,38 @@ export class Allowance {
 
   /** Reserves the payouts, each once per day. Call it only if nothing refuses them. */
   reserve({ payouts }: Reservation, nowMs: number): AllowanceState {
-    const day = this.#dayAt(nowMs);
-    if (day !== this.#day) {
-      this.#day = day;
-      this.#sums = new Map();
-      this.#keys = new Set();
-    }
-    const { keys, sums } = additionOf(payouts, this.#keys);
-    for (const key of keys) this.#keys.add(key);
-    for (const [currency, sum] of sums) this.#sums.set(currency, (this.#sums.get(currency) ?? 0n) + sum);
+    this.#reserved = this.#on(nowMs);
+    const { keys, sums } = this.#reserved;
+    const added = additionOf(payouts, keys);
+    for (const key of added.keys) keys.add(key);
+    for (const [currency, sum] of added.sums) sums.set(currency, (sums.get(currency) ?? 0n) + sum);
     return this.state();
   }
 
   state(): AllowanceState {
-    const sums = [...this.#sums].map(([currency, sum]) => ({ currency, amount: fromMinorUnits(sum) }));
-    return { day: this.#day, count: this.#keys.size, sums };
+    const { day, keys, sums } = this.#reserved;
+    const amounts = [...sums].map(([currency, sum]) => ({ currency, amount: fromMinorUnits(sum) }));
+    return { day, count: keys.size, sums: amounts };
   }
 
   record(): AllowanceRecord {
-    const sums = [...this.#sums].map(([currency, sum]) => [currency, sum.toString()]);
-    return { day: this.#day, sums: Object.fromEntries(sums), keys: [...this.#keys].join('') };
+    const { day, keys, sums } = this.#reserved;
+    const texts = [...sums].map(([currency, sum]) => [currency, sum.toString()]);
+    return { day, sums: Object.fromEntries(texts), keys: [...keys].join('') };
   }
 
   /** The day of the last reservation. */
   get day(): string {
-    return this.#day;
+    return this.#reserved.day;
   }
 
   /** When a whole day without reservations will be over. */
   get unusedAtMs(): number {
-    return startOf(this.#day) + 2 * DAY_MS;
-  }
-
-  /** Never an earlier day, also if the server's clock was set back: the sums of a day do not return to zero. */
-  #dayAt(nowMs: number): string {
-    const today = dayOf(nowMs);
-    const isLater = today > this.#day;
-    return isLater ? today : this.#day;
+    return startOf(this.day) + 2 * DAY_MS;
   }
 }
+
+type Addition = Pick<Reserved, 'keys' | 'sums'>;
 
 /** The payouts that are not known yet. */
 function additionOf(payouts: readonly ReservedPayouts[], known: ReadonlySet<string>): Addition {
@@ -144,13 +134,11 @@ function additionOf(payouts: readonly ReservedPayouts[], known: ReadonlySet<stri
       sums.set(currency, (sums.get(currency) ?? 0n) + BigInt(amounts[at] ?? 0));
     }
   }
-  return { keys: [...keys], sums };
+  return { keys, sums };
 }
 
 function splitKeys(joined: string): string[] {
-  return Array.from({ length: joined.length / PAYOUT_KEY_LENGTH }, (_, at) =>
-    joined.slice(at * PAYOUT_KEY_LENGTH, (at + 1) * PAYOUT_KEY_LENGTH),
-  );
+  return joined.match(new RegExp(`.{${PAYOUT_KEY_LENGTH}}`, 'gs')) ?? [];
 }
 
 interface Problem {
@@ -160,9 +148,9 @@ interface Problem {
 
 function countProblem({ dailyCount }: DailyLimits, count: number, { keys }: Addition): Problem | undefined {
   const largest = Math.min(dailyCount ?? MAX_PAYOUTS_PER_DAY, MAX_PAYOUTS_PER_DAY);
-  if (count + keys.length <= largest) return undefined;
-  const message = `allows at most ${largest} payouts per day (UTC): ${count} are reserved, and ${keys.length} more are requested`;
-  return { message, fitsAlone: keys.length <= largest };
+  if (count + keys.size <= largest) return undefined;
+  const message = `allows at most ${largest} payouts per day (UTC): ${count} are reserved, and ${keys.size} more are requested`;
+  return { message, fitsAlone: keys.size <= largest };
 }
 
 function amountProblem(
@@ -186,20 +174,19 @@ function amountProblem(
 export function reserveProblem(value: unknown): string | undefined {
   const { reservations } = recordOf(value);
   if (!Array.isArray(reservations) || reservations.length === 0) return 'reservations: must be a list';
-  return reservations.map(reservationProblem).find((problem) => problem !== undefined);
+  return reservations.every(isReservation) ? undefined : 'reservations: must be limits, keys and amounts';
 }
 
-function reservationProblem(value: unknown): string | undefined {
+function isReservation(value: unknown): boolean {
   const { limits, payouts } = recordOf(value);
   const { dailyAmount, dailyCount } = recordOf(limits);
-  const amounts = dailyAmount === undefined ? [] : Object.values(recordOf(dailyAmount));
-  if (!amounts.every((amount) => typeof amount === 'string' && /^\d+\.\d{2}$/.test(amount)))
-    return 'limits.dailyAmount: must be amounts by currency';
-  if (dailyCount !== undefined && !Number.isSafeInteger(dailyCount))
-    return 'limits.dailyCount: must be a whole number';
-  if (!Array.isArray(payouts) || !payouts.every(areReservedPayouts))
-    return 'payouts: must be keys and amounts by currency';
-  return undefined;
+  const amounts = Object.values(recordOf(dailyAmount));
+  return (
+    amounts.every((amount) => typeof amount === 'string' && /^\d+\.\d{2}$/.test(amount)) &&
+    (dailyCount === undefined || Number.isSafeInteger(dailyCount)) &&
+    Array.isArray(payouts) &&
+    payouts.every(areReservedPayouts)
+  );
 }
 
 function areReservedPayouts(value: unknown): boolean {

@@ -1,5 +1,4 @@
-/** Who may pay what, and for whom, and which payouts require an approval. The HTTP API and the Nexus operation apply the same
- * rules. */
+/** The permissions of a caller, for the HTTP API and the Nexus operation, and the payouts that require an approval. */
 
 import { compareMoney, type Money } from '../contract/money.ts';
 import type { ApprovalAbove, ApprovalPolicy } from '../contract/rate-limit.ts';
@@ -21,68 +20,64 @@ export interface ScopedIds {
   openId?: string | undefined;
 }
 
-const SCOPES = [
-  ['clientId', 'clientIds', 'client-not-allowed'],
-  ['payerId', 'payerIds', 'payer-not-allowed'],
-  ['openId', 'openIds', 'user-not-allowed'],
-] as const;
+const SCOPED_IDS = ['clientId', 'payerId', 'openId'] as const;
 
 export interface Refusal {
-  kind: (typeof SCOPES)[number][2] | 'currency-not-allowed' | 'amount-too-large';
+  kind: 'outside-scope' | 'amount-too-large';
   /** Follows the name of who is refused, such as `this key`. */
   message: string;
 }
 
 /** Undefined if the lists contain the ids that `named` has a key for. */
 export function scopeRefusal(permissions: Permissions, named: ScopedIds): Refusal | undefined {
-  for (const [id, list, kind] of SCOPES) {
-    const allowed = permissions[list];
+  for (const id of SCOPED_IDS) {
+    const [allowed, value] = [permissions[`${id}s`], named[id]];
     if (allowed === undefined || !(id in named)) continue;
-    const value = named[id];
     if (value === undefined || !allowed.includes(value))
-      return { kind, message: `does not include that ${id}` };
+      return { kind: 'outside-scope', message: `does not include that ${id}` };
   }
   return undefined;
 }
 
 /** Whether the caller is limited to clients, payers or users. */
 export function isScoped(permissions: Permissions): boolean {
-  return SCOPES.some(([, list]) => permissions[list] !== undefined);
+  return SCOPED_IDS.some((id) => permissions[`${id}s`] !== undefined);
 }
 
 export function amountRefusal({ largestAmount }: Permissions, amount: Money): Refusal | undefined {
   if (largestAmount === 'any') return undefined;
   const { currency } = amount;
   const largest = largestAmount[currency];
-  if (largest === undefined)
-    return { kind: 'currency-not-allowed', message: `does not include payouts in ${currency}` };
-  return compareMoney(amount, { currency, amount: largest }) > 0
-    ? { kind: 'amount-too-large', message: `allows at most ${largest} ${currency} for a payout` }
-    : undefined;
+  if (largest !== undefined && compareMoney(amount, { currency, amount: largest }) <= 0) return undefined;
+  const message =
+    largest === undefined
+      ? `does not include payouts in ${currency}`
+      : `allows at most ${largest} ${currency} for a payout`;
+  return { kind: 'amount-too-large', message };
 }
 
 interface Actor {
   name: string;
-  /** Of a person: the caller whose permissions the person has. */
+  /** For a signed-in user: the caller whose permissions the user has. */
   actsFor?: string | undefined;
 }
 
-/** The names of callers and people contain no slash. */
+/** The names of callers and users contain no slash. */
 const SEPARATOR = '/';
 
-/** `finance`, or `finance/olga` for a person, so that the rules for the caller apply to its people. */
+/** `finance`, or `finance/olga` for a user, so that the rules for the caller apply to its users. */
 export function starterName({ name, actsFor }: Actor): string {
   return actsFor === undefined ? name : `${actsFor}${SEPARATOR}${name}`;
 }
 
-/** The caller, and the person if there is one. */
+/** The caller, and the user if there is one. */
 export function namesOf(startedBy: string): string[] {
   return startedBy.split(SEPARATOR);
 }
 
 /**
- * Whether the actor started it: itself, a person with the caller's key, or a caller's key in the hands of one of its people.
- * Two people of one caller are two.
+ * Whether the actor started it: itself, a user of the caller, or the caller of one of its users. Two users of one caller are
+ * two.
  */
 export function isStarter({ name, actsFor }: Actor, startedBy: string | undefined): boolean {
   if (startedBy === undefined) return false;

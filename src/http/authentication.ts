@@ -71,7 +71,7 @@ export function requireUnexpired<Entry extends { caller: Caller }>(entry: Entry)
 export function requireOneHeader({ raw: { rawHeaders } }: FastifyRequest, name: string): void {
   const names = rawHeaders.filter((_, at) => at % 2 === 0);
   if (names.filter((each) => each.toLowerCase() === name).length > 1)
-    throw new Problem('ambiguous-request', `the header ${name} is repeated`);
+    throw new Problem('malformed-request', `the header ${name} is repeated`);
 }
 
 /** Reads the callers again when `PAYOUTS_API_KEYS_FILE` changes, so that a removed key stops working without a restart. */

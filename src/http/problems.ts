@@ -132,5 +132,5 @@ export function routeOf({ routeOptions: { url } }: FastifyRequest): string {
 /** The path names the application: throws a 400 if the query does, too. */
 export function requireNoAppInQuery({ query }: FastifyRequest): void {
   if (isJsonObject(query) && Object.hasOwn(query, 'app'))
-    throw new Problem('ambiguous-request', 'the path names the application: the query must not contain app');
+    throw new Problem('malformed-request', 'the path names the application: the query must not contain app');
 }

@@ -201,7 +201,7 @@ export class Service {
   /** Rows may belong to any client, and the state does not name them. */
   private async requireOwnBatch(caller: Caller, id: BatchId): Promise<void> {
     if (isScoped(caller) && (await this.batches.startedBy(id)) !== starterName(caller))
-      throw new Problem('batch-not-allowed', 'another caller started the batch');
+      throw new Problem('outside-scope', 'another caller started the batch');
   }
 
   async quote(caller: Caller, request: CheckedPayoutRequest) {
@@ -323,6 +323,6 @@ function listedApplications(caller: Caller, app: string | undefined): string[] |
   if (app !== undefined) requireApplication(caller, app);
   // Visibility does not contain the client, the payer or the user.
   if (isScoped(caller))
-    throw new Problem('list-not-allowed', 'a key that is limited to clients, payers or users cannot list');
+    throw new Problem('outside-scope', 'a key that is limited to clients, payers or users cannot list');
   return app === undefined ? applicationsWithin(caller) : undefined;
 }

@@ -35,7 +35,7 @@ describe('type of a problem', () => {
     ['key-unknown', payoutRequest('a'), as('stranger')],
     ['verb-not-allowed', payoutRequest('a'), as('reader')],
     ['application-not-allowed', payoutRequest('a'), as('other')],
-    ['currency-not-allowed', payoutRequest('a'), as('dollars')],
+    ['amount-too-large', payoutRequest('a'), as('dollars')],
     ['amount-too-large', payoutRequest('a'), as('small')],
     ['invalid-request', {}, as('shop')],
     ['malformed-request', '{', as('shop')],

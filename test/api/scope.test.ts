@@ -36,11 +36,14 @@ const request = (over: object = {}) =>
     ...{ platform: 'sim:slow final=1h', clientId: 'client-1', payerId: 'payer-1' },
     ...over,
   });
-const refused = (kind: string) => ({ status: 403, body: { type: `/problems/${kind}` } });
-const CLIENT = refused('client-not-allowed');
-const PAYER = refused('payer-not-allowed');
-const USER = refused('user-not-allowed');
-const BATCH = refused('batch-not-allowed');
+const refused = (detail: string) => ({
+  status: 403,
+  body: { type: '/problems/outside-scope', detail: expect.stringContaining(detail) },
+});
+const CLIENT = refused('does not include that clientId');
+const PAYER = refused('does not include that payerId');
+const USER = refused('does not include that openId');
+const BATCH = refused('another caller started the batch');
 
 describe('scope of a key', () => {
   test('a start for another client, payer or user is refused, and starts nothing', async () => {
@@ -70,7 +73,8 @@ describe('scope of a key', () => {
   test('one row of another client refuses the batch; the batch of another caller cannot be read', async () => {
     const rows = [request({ platform: 'sim:success' }), request({ clientId: 'client-2' })];
     const mixed = await post(`${v1}/payout-batches`, { batchId: 'mixed', payouts: rows }, as('one'));
-    expect(mixed).toMatchObject({ ...CLIENT, body: { detail: expect.stringContaining('payouts[1]') } });
+    expect(mixed).toMatchObject(refused('payouts[1]'));
+    expect(mixed).toMatchObject(CLIENT);
     const own = { batchId: 'own', payouts: rows.slice(0, 1) };
     expect((await post(`${v1}/payout-batches`, own, as('one'))).status).toBe(202);
     expect((await get(`${v1}/payout-batches/own`, as('one'))).status).toBe(200);

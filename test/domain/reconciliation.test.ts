@@ -10,14 +10,7 @@ import {
   type FollowUpRequest,
   followUpResultSchema,
 } from '../../src/contract/reconciliation.ts';
-import {
-  batchState,
-  emptyTally,
-  isPartReport,
-  newBatchRecord,
-  newSlice,
-  sumTallies,
-} from '../../src/domain/batch.ts';
+import { batchState, emptyTally, isPartReport, newBatchRecord, sumTallies } from '../../src/domain/batch.ts';
 import {
   accountIdOf,
   accountMismatch,
@@ -321,9 +314,13 @@ describe('H57 no report of a part makes a batch throw', () => {
     fc.assert(
       fc.property(reports, fc.boolean(), (report, canceled) => {
         if (!isPartReport(report)) return;
-        const slice = { ...newSlice(0, 2, 'd', ''), held: true, report };
+        const part = { offset: 0, count: 2, digest: 'd', keys: '', held: true, report };
         const request = { app: 'default', batchId: 'b', count: 3 };
-        const record = { ...newBatchRecord(request), slices: [slice], canceled };
+        const record = {
+          ...newBatchRecord(request),
+          parts: [{ ...part, hasTurn: false, isStopping: false }],
+          canceled,
+        };
         expect(batchState(record, false).sentence).not.toBe('');
         expect(Number.isNaN(sumTallies([report, emptyTally()]).started)).toBe(false);
       }),

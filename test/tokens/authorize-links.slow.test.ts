@@ -145,7 +145,7 @@ describe('POST /v1/authorizations', () => {
     expect((await issue({}))[0]).toBe(401);
     expect(await issue(as('reader'))).toEqual([403, expect.stringContaining('verb-not-allowed')]);
     expect(await issue(as('other'))).toEqual([403, expect.stringContaining('application-not-allowed')]);
-    expect(await issue(as('scoped'))).toEqual([403, expect.stringContaining('user-not-allowed')]);
+    expect(await issue(as('scoped'))).toEqual([403, expect.stringContaining('outside-scope')]);
     expect((await issue(as('shop')))[0]).toBe(201);
   });
 });

@@ -205,7 +205,7 @@ export function acceptBatches(scope: Api): void {
 function requireReadableBody(request: FastifyRequest): void {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
   if (request.method === 'GET' && (length !== '0' || encoding !== undefined))
-    throw new Problem('ambiguous-request', 'this route takes no body');
+    throw new Problem('malformed-request', 'this route takes no body');
   requireOneHeader(request, 'content-type');
 }
 

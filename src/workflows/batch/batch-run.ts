@@ -16,14 +16,13 @@ import { ROW_KEY_LENGTH } from '../../contract/codes.ts';
 import { batchPartWorkflowId } from '../../contract/ids.ts';
 import type { AddRows } from '../../contract/workflows.ts';
 import {
+  type BatchPart,
   type BatchRecord,
   batchResult,
   batchState,
   missingRows,
   newBatchRecord,
-  newSlice,
   type PartRequest,
-  type Slice,
 } from '../../domain/batch.ts';
 import { checks } from '../shared/calls.ts';
 import { Publisher } from '../shared/publish-events.ts';
@@ -32,7 +31,7 @@ import type { payoutBatchPart } from './payout-batch-part.ts';
 
 /** A report takes about 5 events. */
 const MAX_HISTORY_EVENTS = 400;
-/** The history holds each slice of rows three times. */
+/** The history holds the rows of each part three times. */
 const MAX_HISTORY_BYTES = 3_000_000;
 
 export class BatchRun {
@@ -80,41 +79,41 @@ export class BatchRun {
   }
 
   acceptReport(report: PartReport): void {
-    const slice = this.record.slices.find(({ offset }) => offset === report.offset);
-    if (!slice || slice.digest !== report.digest) return;
-    const { allStarted, ended } = slice.report ?? { allStarted: false, ended: false };
-    slice.report = report;
+    const part = this.record.parts.find(({ offset }) => offset === report.offset);
+    if (!part || part.digest !== report.digest) return;
+    const { allStarted, ended } = part.report ?? { allStarted: false, ended: false };
+    part.report = report;
     // Progress alone is only shown; the main loop has nothing to do.
     if (allStarted !== report.allStarted || ended !== report.ended) this.changed();
     else this.show();
   }
 
   /** The part was stopped. Its payouts continue, and are joined when the caller adds the rows again. */
-  lost(slice: Slice): void {
-    if (slice.report?.ended) return;
-    slice.held = false;
-    slice.hasTurn = false;
-    slice.report = undefined;
+  lost(part: BatchPart): void {
+    if (part.report?.ended) return;
+    part.held = false;
+    part.hasTurn = false;
+    part.report = undefined;
     this.changed();
   }
 
   /** Signals every open part again. The signal fails if the part was stopped. */
   recheckParts(): void {
-    for (const slice of this.record.slices)
-      if (!slice.report?.ended) {
-        slice.hasTurn = false;
-        slice.isStopping = false;
+    for (const part of this.record.parts)
+      if (!part.report?.ended) {
+        part.hasTurn = false;
+        part.isStopping = false;
       }
   }
 
   get isComplete(): boolean {
-    return missingRows(this.record.request.count, this.record.slices).length === 0;
+    return missingRows(this.record.request.count, this.record.parts).length === 0;
   }
 
   get isDone(): boolean {
-    const { slices, canceled } = this.record;
+    const { parts, canceled } = this.record;
     if (!canceled && !this.isComplete) return false;
-    return slices.every(({ held, report }) => !held || report?.ended);
+    return parts.every(({ held, report }) => !held || report?.ended);
   }
 
   get shouldContinueAsNew(): boolean {
@@ -152,7 +151,7 @@ export class BatchRun {
 type BadFields = Extract<CheckedRows, { ok: false }>['errors'];
 
 /**
- * Takes one slice of rows: checks it, compares it with the rows added before, and starts a part for it. Returns why the rows
+ * Takes rows: checks them, compares them with the rows added before, and starts a part for them. Returns why the rows
  * were not added, in words or as every bad field; undefined if they were.
  */
 export async function addRows(
@@ -165,37 +164,39 @@ export async function addRows(
     return `the batch has ${count} rows, and no row ${offset + payouts.length - 1}`;
   const checked = await checks.checkRows(app, offset, payouts);
   if (!checked.ok) return checked.errors;
-  const known = overlapping(record.slices, offset, payouts.length);
+  const known = overlapping(record.parts, offset, payouts.length);
   const isSame =
     known?.offset === offset && known.count === payouts.length && known.digest === checked.digest;
   if (known && !isSame)
     return `rows ${known.offset} to ${known.offset + known.count - 1} were added already, with different content`;
   if (known?.held) return undefined;
   if (record.canceled) return 'the batch was canceled';
-  const duplicates = known ? [] : duplicatesOf(record.slices, offset, checked.keys);
+  const duplicates = known ? [] : duplicatesOf(record.parts, offset, checked.keys);
   if (duplicates.length > 0) return duplicates;
-  const slice = known ?? newSlice(offset, payouts.length, checked.digest, checked.keys);
-  if (!known) record.slices.push(slice);
-  await startPart(run, slice, payouts);
-  slice.held = true;
+  const { digest, keys } = checked;
+  const fresh = { offset, count: payouts.length, digest, keys };
+  const part: BatchPart = known ?? { ...fresh, held: false, hasTurn: false, isStopping: false };
+  if (!known) record.parts.push(part);
+  await startPart(run, part, payouts);
+  part.held = true;
   if (run.isComplete) {
     record.allAdded = true;
     // No more rows can be added, so the keys are no longer needed.
-    for (const added of record.slices) added.keys = '';
+    for (const added of record.parts) added.keys = '';
   }
   run.changed();
   return undefined;
 }
 
-function overlapping(slices: readonly Slice[], offset: number, count: number): Slice | undefined {
-  return slices.find((slice) => slice.offset < offset + count && offset < slice.offset + slice.count);
+function overlapping(parts: readonly BatchPart[], offset: number, count: number): BatchPart | undefined {
+  return parts.find((part) => part.offset < offset + count && offset < part.offset + part.count);
 }
 
-/** Rows with the `partnerOrderId` of an earlier slice's row. The check finds duplicates within a slice. */
-function duplicatesOf(slices: readonly Slice[], offset: number, keys: string): BadFields {
+/** Rows with the `partnerOrderId` of a row of an earlier part. The check finds duplicates within a part. */
+function duplicatesOf(parts: readonly BatchPart[], offset: number, keys: string): BadFields {
   const rowOf = new Map<string, number>();
-  for (const slice of slices)
-    for (const [index, key] of splitKeys(slice.keys).entries()) rowOf.set(key, slice.offset + index);
+  for (const part of parts)
+    for (const [index, key] of splitKeys(part.keys).entries()) rowOf.set(key, part.offset + index);
   return splitKeys(keys).flatMap((key, index) => {
     const row = rowOf.get(key);
     if (row === undefined) return [];
@@ -204,18 +205,16 @@ function duplicatesOf(slices: readonly Slice[], offset: number, keys: string): B
 }
 
 function splitKeys(keys: string): string[] {
-  return Array.from({ length: keys.length / ROW_KEY_LENGTH }, (_, index) =>
-    keys.slice(index * ROW_KEY_LENGTH, (index + 1) * ROW_KEY_LENGTH),
-  );
+  return keys.match(new RegExp(`.{${ROW_KEY_LENGTH}}`, 'g')) ?? [];
 }
 
 /** The rows belong to the part from now on. The part waits for its turn. */
-async function startPart(run: BatchRun, slice: Slice, payouts: AddRows['payouts']): Promise<void> {
+async function startPart(run: BatchRun, part: BatchPart, payouts: AddRows['payouts']): Promise<void> {
   const { request, window, environment } = run.record;
   const { app, batchId } = request;
-  const { offset, count, digest } = slice;
+  const { offset, count, digest } = part;
   const startedBy = workflowInfo().memo?.['startedBy'];
-  const part: PartRequest = {
+  const partRequest: PartRequest = {
     environment,
     app,
     batchId,
@@ -232,7 +231,7 @@ async function startPart(run: BatchRun, slice: Slice, payouts: AddRows['payouts'
       // The batch may have been stopped and started again, so an earlier part may have used the id.
       workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
       parentClosePolicy: ParentClosePolicy.ABANDON,
-      args: [part],
+      args: [partRequest],
       staticSummary: `rows ${offset} to ${offset + count - 1} of ${batchId}`,
     });
   } catch (error) {

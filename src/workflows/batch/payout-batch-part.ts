@@ -19,6 +19,7 @@ import type { PayoutRequest } from '../../contract/payout-request.ts';
 import { partReportSignal, stopStartingSignal, turnSignal } from '../../contract/workflows.ts';
 import {
   BUSY_PHASE,
+  countOf,
   isBusy,
   isRefused,
   newPartRecord,
@@ -335,8 +336,4 @@ class PartRun {
         : `${count} rows, waiting for their turn`,
     );
   }
-}
-
-function countOf(groups: readonly OpenPayouts[]): number {
-  return groups.reduce((sum, { partnerOrderIds }) => sum + partnerOrderIds.length, 0);
 }

@@ -1,6 +1,6 @@
 /**
- * Many payouts at once. The caller adds the rows in slices with `add`. The batch checks each slice and starts a part for
- * it; no row is paid before all rows have been added. Then the parts take turns, so that only a window of payouts uses
+ * Many payouts at once. The caller adds the rows with `add`, 500 at a time. The batch checks them and starts a part for
+ * them; no row is paid before all rows have been added. Then the parts take turns, so that only a window of payouts uses
  * the rate limit.
  *
  * The payouts are not child workflows: they continue if the batch or a part is stopped, and a batch that is started again
@@ -28,7 +28,7 @@ import {
   stopStartingSignal,
   turnSignal,
 } from '../../contract/workflows.ts';
-import { type BatchRecord, isPartReport, type Slice } from '../../domain/batch.ts';
+import { type BatchPart, type BatchRecord, isPartReport } from '../../domain/batch.ts';
 import { publishBatch } from '../../domain/events.ts';
 import { logEvent } from '../../domain/telemetry.ts';
 import { checks, orBadInput } from '../shared/calls.ts';
@@ -87,7 +87,7 @@ function installBatchHandlers(run: BatchRun): void {
 }
 
 function addedRows({ record }: BatchRun): AddedRows[] {
-  return record.slices
+  return record.parts
     .filter(({ held }) => held)
     .map(({ offset, count, digest }) => ({ offset, count, digest }));
 }
@@ -99,7 +99,7 @@ async function add(run: BatchRun, rows: AddRows): Promise<BatchState> {
   if (typeof refused === 'string') throw notAccepted(refused);
   const [first] = refused;
   throw ApplicationFailure.nonRetryable(
-    `rows are not valid, so no row of this slice was added: ${first?.path} ${first?.message}${refused.length > 1 ? ', …' : ''}`,
+    `rows are not valid, so none of these rows was added: ${first?.path} ${first?.message}${refused.length > 1 ? ', …' : ''}`,
     INVALID_PAYOUT_REQUEST,
     refused,
   );
@@ -119,35 +119,35 @@ function shapeProblem(_run: BatchRun, rows: Partial<AddRows> | undefined): strin
 /** Signals the parts: each in turn may begin, and all stop starting payouts once the batch is canceled. */
 async function signalParts(run: BatchRun): Promise<void> {
   const { record } = run;
-  const open = record.slices.filter(({ held, report }) => held && !report?.ended);
+  const open = record.parts.filter(({ held, report }) => held && !report?.ended);
   if (record.canceled)
-    for (const slice of open.filter(({ isStopping }) => !isStopping)) {
-      slice.isStopping = true;
-      await signalPart(run, slice, stopStartingSignal);
+    for (const part of open.filter(({ isStopping }) => !isStopping)) {
+      part.isStopping = true;
+      await signalPart(run, part, stopStartingSignal);
     }
   if (!record.allAdded) return;
-  for (const slice of withTurn(open).filter(({ hasTurn }) => !hasTurn)) {
+  for (const part of withTurn(open).filter(({ hasTurn }) => !hasTurn)) {
     // Canceled during an earlier signal: this part must stop before it gets its turn.
-    if (record.canceled && !slice.isStopping) return;
-    slice.hasTurn = true;
-    await signalPart(run, slice, turnSignal);
+    if (record.canceled && !part.isStopping) return;
+    part.hasTurn = true;
+    await signalPart(run, part, turnSignal);
   }
 }
 
 /** The parts whose turn it is, in the order of their rows: every part that has started its rows, and the next one. */
-function withTurn(open: readonly Slice[]): Slice[] {
+function withTurn(open: readonly BatchPart[]): BatchPart[] {
   const inOrder = [...open].sort((a, b) => a.offset - b.offset);
   const next = inOrder.findIndex(({ report }) => !report?.allStarted);
-  return next < 0 ? inOrder : inOrder.filter((slice, index) => index <= next || slice.report?.allStarted);
+  return next < 0 ? inOrder : inOrder.filter((part, index) => index <= next || part.report?.allStarted);
 }
 
 /** Awaits the signal, which fails if the part was stopped. */
-async function signalPart(run: BatchRun, slice: Slice, signal: SignalDefinition): Promise<void> {
+async function signalPart(run: BatchRun, part: BatchPart, signal: SignalDefinition): Promise<void> {
   const { app, batchId } = run.record.request;
-  const part = batchPartWorkflowId(app, batchId, slice.offset, slice.digest);
+  const partId = batchPartWorkflowId(app, batchId, part.offset, part.digest);
   try {
-    await getExternalWorkflowHandle(part).signal(signal);
+    await getExternalWorkflowHandle(partId).signal(signal);
   } catch {
-    run.lost(slice);
+    run.lost(part);
   }
 }
