@@ -17,7 +17,7 @@ import {
 } from '../contract/codes.ts';
 import type { StateText } from '../contract/fields.ts';
 import type { PayoutRequest } from '../contract/payout-request.ts';
-import { type EventLog, newEventLog } from './events.ts';
+import { EventLog } from './events.ts';
 
 export function emptyTally(): BatchTally {
   return {
@@ -99,30 +99,22 @@ export interface BatchPart extends AddedRows {
   report?: PartReport | undefined;
 }
 
-export interface BatchRecord {
+export class BatchRecord {
   request: BatchRequest;
-  parts: BatchPart[];
+  parts: BatchPart[] = [];
   /** All rows have been added. From then on, they are fixed. */
-  allAdded: boolean;
-  canceled: boolean;
+  allAdded = false;
+  canceled = false;
   /** `window` and `environment` come from the worker's configuration when the batch starts. */
-  window: number;
-  environment: string;
+  window = 0;
+  environment = '';
   /** See `PayoutSettings`. */
   eventTypes?: EventType[];
-  log: EventLog;
-}
+  log = new EventLog();
 
-export function newBatchRecord(request: BatchRequest): BatchRecord {
-  return {
-    request,
-    parts: [],
-    allAdded: false,
-    canceled: false,
-    window: 0,
-    environment: '',
-    log: newEventLog(),
-  };
+  constructor(request: BatchRequest) {
+    this.request = request;
+  }
 }
 
 /** The rows that are missing: ranges that no part covers, and parts that no longer exist. */
@@ -180,31 +172,22 @@ export function countOf(open: readonly OpenPayouts[]): number {
   return sumOf(open.map(({ partnerOrderIds }) => partnerOrderIds.length));
 }
 
-export interface PartRecord {
+export class PartRecord {
   /** The partnerOrderId of each row of the part. */
   partnerOrderIds: string[];
-  open: OpenPayouts[];
-  tally: BatchTally;
-  hasTurn: boolean;
+  open: OpenPayouts[] = [];
+  tally: BatchTally = emptyTally();
+  hasTurn = false;
   /** The part starts no more rows, and ends payouts whose quote is refused. */
-  canceled: boolean;
+  canceled = false;
   /** The part has changed since its last report to the batch. */
-  unreported: boolean;
-  reportedStage: 'starting' | 'started' | 'ended';
-  reportedAtMs: number;
-}
+  unreported = false;
+  reportedStage: 'starting' | 'started' | 'ended' = 'starting';
+  reportedAtMs = 0;
 
-export function newPartRecord(payouts: readonly PayoutRequest[]): PartRecord {
-  return {
-    partnerOrderIds: payouts.map(({ partnerOrderId }) => partnerOrderId),
-    open: [],
-    tally: emptyTally(),
-    hasTurn: false,
-    canceled: false,
-    unreported: false,
-    reportedStage: 'starting',
-    reportedAtMs: 0,
-  };
+  constructor(payouts: readonly PayoutRequest[]) {
+    this.partnerOrderIds = payouts.map(({ partnerOrderId }) => partnerOrderId);
+  }
 }
 
 export function batchState(record: BatchRecord, isDone: boolean): BatchState {

@@ -11,7 +11,7 @@ import type {
   ReserveRequest,
   ReserveResult,
 } from '../contract/workflows.ts';
-import { DAY_MS, isoTime } from './time.ts';
+import { DAY_MS, dayOf } from './time.ts';
 
 /** A limit that is not known cannot be kept. */
 const KNOWN_LIMITS: readonly string[] = ['dailyAmount', 'dailyCount'] satisfies (keyof DailyLimits)[];
@@ -25,10 +25,6 @@ export const MAX_PAYOUTS_PER_DAY = 50_000;
 
 /** Characters of a payout's key: 132 bits, so that no caller can find two payouts with the same key. */
 export const PAYOUT_KEY_LENGTH = 22;
-
-export function dayOf(ms: number): string {
-  return isoTime(ms).slice(0, 10);
-}
 
 const startOf = (day: string) => Date.parse(`${day}T00:00:00Z`);
 

@@ -11,8 +11,8 @@ import type { FollowUpRequest, FollowUpResult } from '../contract/reconciliation
 import type { TokenState } from '../contract/tokens.ts';
 
 /** The latest event last. It survives continue-as-new, so it is plain data. */
-export interface EventLog {
-  events: RecordedEvent[];
+export class EventLog {
+  events: RecordedEvent[] = [];
   /** What the last events published, so that only a change publishes another one. */
   published: {
     codes?: string[];
@@ -20,15 +20,11 @@ export interface EventLog {
     isCompleted?: true;
     changes?: string;
     needsAuthorization?: boolean;
-  };
+  } = {};
 }
 
 const MAX_QUEUED = 50;
 const MAX_LOGGED = 100;
-
-export function newEventLog(): EventLog {
-  return { events: [], published: {} };
-}
 
 /** Without the oldest events: of those that are queued, the last 50 are kept. */
 export function trimmed(events: readonly RecordedEvent[]): RecordedEvent[] {

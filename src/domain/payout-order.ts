@@ -17,30 +17,20 @@ export function quoteMismatches(order: PayoutOrder, quote: AgreedQuote): Attenti
     moneyMismatch('the receiver gets', order.target, quote.target),
     moneyMismatch('the fee is', order.fee, quote.fee),
   ].filter((difference) => typeof difference === 'string');
-  if (found.length === 0) return [];
-  return [
-    { code: 'ORDER_DIFFERS_FROM_QUOTE', message: `the order differs from its quote: ${found.join('; ')}` },
-  ];
+  const message = `the order differs from its quote: ${found.join('; ')}`;
+  return found.length > 0 ? [{ code: 'ORDER_DIFFERS_FROM_QUOTE', message }] : [];
 }
 
 /**
  * Why `order` is not the order of this payout, or undefined if what every returned field shows matches the request. An
  * absent field proves nothing either way. The message contains no personal data.
  */
-export function orderMismatch(
-  order: PayoutOrder,
-  request: CheckedPayoutRequest,
-  echo: Echo,
-): string | undefined {
+export function orderMismatch(order: PayoutOrder, request: CheckedPayoutRequest, echo: Echo) {
   return identityMismatch(order, request, echo) ?? beneficiaryMismatch(order, request, echo);
 }
 
-/** The mismatches that a person's decision cannot override: `partnerOrderId`, currencies and amount. */
-export function identityMismatch(
-  order: PayoutOrder,
-  request: CheckedPayoutRequest,
-  echo: Echo,
-): string | undefined {
+/** The mismatches that an operator's decision cannot override: `partnerOrderId`, currencies and amount. */
+export function identityMismatch(order: PayoutOrder, request: CheckedPayoutRequest, echo: Echo) {
   const { partnerOrderId, instructedAmount, originCurrency, targetCurrency } = request;
   if (order.partnerOrderId !== undefined && idDiffers(echo, order.partnerOrderId, partnerOrderId))
     return `its partnerOrderId is ${order.partnerOrderId}, not ${partnerOrderId}`;
@@ -50,57 +40,38 @@ export function identityMismatch(
     currencyMismatch('payer currency', order.pay.currency, originCurrency) ??
     currencyMismatch('receiver currency', order.target.currency, targetCurrency) ??
     // The instructed amount is the amount to be received (spec: Payout creation request).
-    (moneyMismatch('the receiver gets', order.target, instructedAmount) || undefined)
+    moneyMismatch('the receiver gets', order.target, instructedAmount)
   );
 }
 
-const BENEFICIARY = [
-  ['bankAccountNumber', 'account number'],
-  ['bankAccountName', 'account name'],
-  ['bankName', 'bank name'],
-] as const;
-
-function beneficiaryMismatch(
-  order: PayoutOrder,
-  { receiver }: CheckedPayoutRequest,
-  echo: Echo,
-): string | undefined {
-  const different = BENEFICIARY.filter(([field]) => {
+function beneficiaryMismatch(order: PayoutOrder, { receiver }: CheckedPayoutRequest, echo: Echo) {
+  const different = (['bankAccountNumber', 'bankAccountName', 'bankName'] as const).filter((field) => {
     const found = order[field];
     return found !== undefined && textDiffers(echo, found, receiver[field]);
   });
-  if (different.length === 0) return undefined;
-  return `its beneficiary has a different ${different.map(([, what]) => what).join(' and ')}`;
+  return different.length > 0 ? `its beneficiary has a different ${different.join(' and ')}` : undefined;
 }
 
 function currencyMismatch(what: string, found: string | undefined, expected: string): string | undefined {
   return found === undefined || found === expected ? undefined : `its ${what} is ${found}, not ${expected}`;
 }
 
-/** The trade query takes precedence over the order's own status; a contradiction is flagged (H21). */
+/** The trade query takes precedence over the order's status; a contradiction is flagged (H21). */
 export function statusContradiction(orderStatus: string | undefined, trade: TradeResult): Attention[] {
+  const { status } = trade;
   const contradicts =
-    (orderStatus === 'fail' && (trade.status === 'SUCCESS' || trade.status === 'PARTIAL_SUCCESS')) ||
-    (orderStatus === 'success' && trade.status === 'FAILED');
-  if (!contradicts) return [];
-  return [
-    {
-      code: 'PROVIDER_CONTRADICTS_ITSELF',
-      message: `the order query said ${orderStatus}, the trade query says ${trade.status}; the trade query takes precedence`,
-    },
-  ];
+    (orderStatus === 'fail' && (status === 'SUCCESS' || status === 'PARTIAL_SUCCESS')) ||
+    (orderStatus === 'success' && status === 'FAILED');
+  const message = `the order query said ${orderStatus}, the trade query says ${status}; the trade query takes precedence`;
+  return contradicts ? [{ code: 'PROVIDER_CONTRADICTS_ITSELF', message }] : [];
 }
 
 /** A rate of zero is none: the money is compared anyway. */
-function ratesDiffer(found: string | undefined, expected: string): boolean {
-  return [found ?? '0', expected].every(isRate) && compareDecimals(found ?? '0', expected) !== 0;
+function ratesDiffer(found = '0', expected: string): boolean {
+  return [found, expected].every((rate) => /[1-9]/.test(rate)) && compareDecimals(found, expected) !== 0;
 }
 
-function isRate(decimal: string): boolean {
-  return /[1-9]/.test(decimal);
-}
-
-function moneyMismatch(what: string, found: Money, expected: Money): string | false {
-  if (sameMoney(found, expected)) return false;
+function moneyMismatch(what: string, found: Money, expected: Money): string | undefined {
+  if (sameMoney(found, expected)) return undefined;
   return `${what} ${formatMoney(found)}, not ${formatMoney(expected)}`;
 }

@@ -1,5 +1,4 @@
-/** Whether the client's account can pay, and whether a quote is acceptable: it matches the request, and the balance, the
- * caller's limits and the approval allow it. */
+/** Whether the client's account can pay, and whether the request, the balance, the limits and the approval allow a quote. */
 
 import {
   compareDecimals,
@@ -22,8 +21,7 @@ export function quoteProblem(request: CheckedPayoutRequest, quote: Quote): Reaso
 }
 
 /** The terms of a quote that the payout keeps. */
-export function agreedQuote(quote: Quote): AgreedQuote {
-  const { lockRateId, exchangeRate, pay, target, fee } = quote;
+export function agreedQuote({ lockRateId, exchangeRate, pay, target, fee }: Quote): AgreedQuote {
   return { lockRateId, exchangeRate, pay, target, fee };
 }
 
@@ -87,8 +85,8 @@ const AVAILABLE = 'AVAIL_ACCOUNT';
  * name its status, or if its row cannot be parsed (the row may say that the account is closed).
  */
 export function accountProblem(accounts: ClientAccounts | null, currency: string): Reason | undefined {
-  if (accounts?.unread?.some((row) => mayMatch(row, currency)))
-    return notUsable(`the provider's answer about the ${currency} account cannot be read`);
+  if (accounts?.unread?.some((row) => mayMatch(currency, row)))
+    return notUsable(`the provider's response about the ${currency} account cannot be read`);
   if (accounts === null || accounts.accounts.length === 0) return notUsable('the client has no account');
   const inCurrency = accounts.accounts.filter((account) => account.currency === currency);
   if (inCurrency.length === 0) return notUsable(`the client has no ${currency} account`);
@@ -100,12 +98,11 @@ export function accountProblem(accounts: ClientAccounts | null, currency: string
 }
 
 /** Whether the unreadable row could be the available account in this currency. */
-function mayMatch(row: UnreadableAccount, currency: string): boolean {
-  return matchesOrAbsent(row.currency, currency) && matchesOrAbsent(row.accountType, AVAILABLE);
-}
-
-function matchesOrAbsent(value: string | undefined, expected: string): boolean {
-  return value === undefined || value.toUpperCase() === expected.toUpperCase();
+function mayMatch(
+  wanted: string,
+  { currency = wanted, accountType = AVAILABLE }: UnreadableAccount,
+): boolean {
+  return currency.toUpperCase() === wanted && accountType.toUpperCase() === AVAILABLE;
 }
 
 function notUsable(message: string): Reason {

@@ -13,7 +13,7 @@ import type {
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { TradeResult } from '../contract/provider-records.ts';
 import type { ApprovalPolicy } from '../contract/rate-limit.ts';
-import { type EventLog, newEventLog } from './events.ts';
+import { EventLog } from './events.ts';
 import type { Echo } from './provider-text.ts';
 
 /**
@@ -122,67 +122,71 @@ export interface FoundOrder {
   differs: boolean;
 }
 
-export interface PayoutRecord {
-  phase: PayoutPhase;
+export class PayoutRecord {
+  phase: PayoutPhase = 'CHECKING';
   /** When the first run of this payout started. Unix milliseconds. */
   startedAtMs: number;
-  creation: Creation;
+  creation: Creation = { stage: 'quoting' };
   /**
    * A create was sent and its outcome is unknown. While this is set, the payout can neither end `NOT_CREATED` nor be
    * canceled; only a found order or a person's decision clears it (H58). A later refusal proves nothing about it.
    */
   unknownSend?: { cause: UnknownCause; sinceMs: number } | undefined;
   /** Creates that were sent, or may have been. */
-  sends: number;
+  sends = 0;
   /** The quotes of the creates that were sent, or may have been. */
-  sentQuotes: AgreedQuote[];
+  sentQuotes: AgreedQuote[] = [];
   /** How many times in a row the creation was restarted. */
-  creationRestarts: number;
+  creationRestarts = 0;
   /** How many times in a row the provider has refused the account check or the quote. */
-  quoteRefusals: number;
+  quoteRefusals = 0;
   /** The current quote, and when its request was sent. The lock's lifetime starts then. */
   quote?: AgreedQuote | undefined;
-  quotedAtMs: number;
+  quotedAtMs = 0;
   /** The approver, and the worst terms that the approval covers. */
   approved?: { by: string; covers: Terms } | undefined;
   approvalExpiresAtMs?: number | undefined;
   refused?: { by: string; note?: string | undefined } | undefined;
   canceled?: { by: string; reason?: string | undefined } | undefined;
   /** Those that counted. */
-  decisions: MadeDecision[];
+  decisions: MadeDecision[] = [];
   order?: KnownOrder | undefined;
   /** The review shows these orders. */
-  foundOrders: FoundOrder[];
+  foundOrders: FoundOrder[] = [];
   /** The trade query named a different order than the create, so there may be two orders. */
   orderReplaced?: true | undefined;
   /** The last trustworthy answer of the trade query. */
   trade?: TradeResult | undefined;
-  attention: Attention[];
-  createdAtMs: number;
-  lastAskedAtMs: number;
+  attention: Attention[] = [];
+  createdAtMs = 0;
+  lastAskedAtMs = 0;
   /** When the last call was scheduled that brought a trustworthy answer. Its answer may be later. Unix milliseconds. */
-  lastConfirmedAtMs: number;
+  lastConfirmedAtMs = 0;
   /** Queries about the order, answered or not. */
-  queries: number;
+  queries = 0;
   /** The value of `queries` when the creation became known. The polling interval grows with the queries since then. */
-  queriesBeforeOrder: number;
+  queriesBeforeOrder = 0;
   /** Trade queries in a row without a trustworthy answer. */
-  unanswered: number;
+  unanswered = 0;
   /** When the workflow first saw that a trade query did not name the created order. Unix milliseconds. */
   missingSinceMs?: number | undefined;
   /** How many times in a row result and detail disagreed. */
-  disagreements: number;
+  disagreements = 0;
   /** A message about debits that differ from the quote, and how often in a row the provider has reported them. */
   reportedDebits?: { message: string; times: number } | undefined;
   /** A notification has arrived since the last query. */
-  hinted: boolean;
+  hinted = false;
   /** Queries that notifications triggered without finding a final status. Each doubles the pause before the next. */
-  hintedQueries: number;
-  hintAllowedAtMs: number;
+  hintedQueries = 0;
+  hintAllowedAtMs = 0;
   /** When the latest notification arrived, by its own statement. Only metrics use it. Unix milliseconds. */
   notifiedAtMs?: number | undefined;
   result?: PayoutResult | undefined;
-  log: EventLog;
+  log = new EventLog();
+
+  constructor(startedAtMs: number) {
+    this.startedAtMs = startedAtMs;
+  }
 }
 
 /** What continue-as-new passes to the next run of the payout. */
@@ -190,33 +194,6 @@ export interface CarriedOver {
   request: CheckedPayoutRequest;
   settings: PayoutSettings;
   record: PayoutRecord;
-}
-
-export function newRecord(startedAtMs: number): PayoutRecord {
-  return {
-    phase: 'CHECKING',
-    startedAtMs,
-    creation: { stage: 'quoting' },
-    sends: 0,
-    sentQuotes: [],
-    decisions: [],
-    creationRestarts: 0,
-    quoteRefusals: 0,
-    foundOrders: [],
-    quotedAtMs: 0,
-    attention: [],
-    createdAtMs: 0,
-    lastAskedAtMs: 0,
-    lastConfirmedAtMs: 0,
-    queries: 0,
-    queriesBeforeOrder: 0,
-    unanswered: 0,
-    disagreements: 0,
-    hinted: false,
-    hintedQueries: 0,
-    hintAllowedAtMs: 0,
-    log: newEventLog(),
-  };
 }
 
 /** Whether a trade query names this order. With an id of its own, the first trade of the order has it. */

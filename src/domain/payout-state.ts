@@ -15,26 +15,25 @@ export function payoutState(
   { partnerOrderId, metadata }: Pick<CheckedPayoutRequest, 'partnerOrderId' | 'metadata'>,
   lockLifetimeMs = 0,
 ): PayoutState {
-  const pendingQuote = record.phase === 'AWAITING_APPROVAL' ? record.quote : undefined;
-  const lockEndMs = lockExpiresAtMs(record.quotedAtMs, lockLifetimeMs);
-  const { result, attention, quote } = record;
-  // If a person decided that no order exists, the state shows none of the order's data.
+  const { phase, result, attention, quote, decisions, sends } = record;
+  const lockEndMs =
+    phase === 'AWAITING_APPROVAL' && quote && lockExpiresAtMs(record.quotedAtMs, lockLifetimeMs);
+  // If an operator decided that no order exists, the state shows none of the order's data.
   const { order, trade } = result?.outcome === 'NOT_CREATED' ? {} : record;
+  const reviewedOrderIds = foundOrderIds(record);
   return {
     partnerOrderId,
-    phase: record.phase,
+    phase,
     ...stateText(record),
-    ...(record.lastAskedAtMs > 0 && { lastAskedAt: isoTime(record.lastAskedAtMs) }),
-    ...(record.lastConfirmedAtMs > 0 && { lastConfirmedAt: isoTime(record.lastConfirmedAtMs) }),
     needsAttention: attention.length > 0,
     reasons: attention,
-    ...(record.approvalExpiresAtMs !== undefined && {
-      approvalExpiresAt: isoTime(record.approvalExpiresAtMs),
-    }),
-    ...(pendingQuote && { lockExpiresAt: isoTime(lockEndMs) }),
-    ...(record.phase === 'NEEDS_REVIEW' && inReview(record)),
-    ...(record.decisions.length > 0 && { decisions: record.decisions }),
+    ...(phase === 'NEEDS_REVIEW' && { sends, ...(reviewedOrderIds.length > 0 && { reviewedOrderIds }) }),
+    ...(decisions.length > 0 && { decisions }),
     ...compact({
+      lastAskedAt: timeOf(record.lastAskedAtMs),
+      lastConfirmedAt: timeOf(record.lastConfirmedAtMs),
+      approvalExpiresAt: timeOf(record.approvalExpiresAtMs),
+      lockExpiresAt: timeOf(lockEndMs),
       quote,
       orderId: order?.orderId,
       received: trade?.received,
@@ -46,14 +45,18 @@ export function payoutState(
   };
 }
 
-/** After a decision, the sentence begins with it until the provider's answers say more. */
+/** Undefined for a time that hasn't come. */
+function timeOf(ms: number | false | undefined): string | undefined {
+  return ms ? isoTime(ms) : undefined;
+}
+
+/** After a decision, the sentence begins with it until the provider's responses say more. */
 function stateText(record: PayoutRecord): StateText {
   const text = STATE_TEXTS[record.phase]?.(record) ?? OF_NEWER_VERSION;
   const last = record.decisions.at(-1);
   const isFresh = DECIDED_IN.includes(record.phase) || (record.phase === 'PROCESSING' && !record.trade);
-  return last && isFresh
-    ? { ...text, sentence: `${DECIDED[last.action]} by ${last.by}. ${text.sentence}` }
-    : text;
+  if (!last || !isFresh) return text;
+  return { ...text, sentence: `${DECIDED[last.action]} by ${last.by}. ${text.sentence}` };
 }
 
 const DECIDED_IN: readonly PayoutPhase[] = ['QUOTING', 'CREATING', 'RECONCILING'];
@@ -67,41 +70,30 @@ const DECIDED = {
 
 /** While the review asks the provider once more, before it carries out the decision that no order was created. */
 export function beingResolved({ by, then }: { by: string; then: 'end' | 'retry' }): StateText {
+  const next = then === 'end' ? 'Ends without an order' : 'Creates the order again';
   return {
     sentence: `${by} has decided that no order was created. The payout is confirming this with the provider.`,
-    nextStep:
-      then === 'end'
-        ? 'Ends without an order, unless the provider knows one.'
-        : 'Creates the order again, unless the provider knows one.',
+    nextStep: `${next}, unless the provider knows one.`,
   };
-}
-
-function inReview(record: PayoutRecord): Pick<PayoutState, 'sends' | 'reviewedOrderIds'> {
-  const { sends, foundOrders } = record;
-  return { sends, ...(foundOrders.length > 0 && { reviewedOrderIds: foundOrderIds(record) }) };
 }
 
 const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {
   SCHEDULED: () => ({
     sentence: 'Waiting for notBefore. Nothing has been sent to the provider.',
-    nextStep: 'Starts at notBefore. The payout can be canceled.',
+    nextStep: 'Starts at notBefore. You can cancel.',
   }),
   CHECKING: () => ({
     sentence: 'Checking the request.',
-    nextStep: 'A quote is requested next. The payout can be canceled.',
+    nextStep: 'A quote is requested next. You can cancel.',
   }),
   QUOTING: ({ unknownSend }) => ({
     sentence: 'Getting a quote, or pausing before the next attempt to get one.',
-    nextStep: unknownSend
-      ? 'The order is created once the quote is accepted. A create was already sent, so the payout cannot be canceled.'
-      : 'The order is created once the quote is accepted. The payout can be canceled.',
+    nextStep: `The order is created once the quote is accepted. ${canCancel(unknownSend)}`,
   }),
   AWAITING_APPROVAL: awaitedText,
   PAUSED: ({ unknownSend }) => ({
     sentence: 'The application is paused or has no shared settings: no create call is sent.',
-    nextStep: `The payout continues within a minute after the pause ends, with a new quote if its lock has expired. ${
-      unknownSend ? 'A create was already sent, so the payout cannot be canceled.' : 'It can be canceled.'
-    }`,
+    nextStep: `The payout continues within a minute after the pause ends, with a new quote if its lock has expired. ${canCancel(unknownSend)}`,
   }),
   CREATING: () => ({
     sentence: 'Creating the order.',
@@ -109,27 +101,27 @@ const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {
       "The order is tracked once the provider responds. If it doesn't, the payout confirms whether the order exists. It can't be canceled now.",
   }),
   RECONCILING: ({ creation }) => ({
-    sentence: 'It is unknown whether the order exists. The payout is confirming this with the provider.',
-    nextStep:
-      creation.stage === 'confirming'
-        ? `The payout keeps confirming until ${isoTime(creation.untilMs)}. Nothing is sent before that.`
-        : 'The payout keeps confirming. Nothing is sent before that.',
+    sentence: 'Confirming with the provider whether the order exists.',
+    nextStep: `The payout keeps confirming${creation.stage === 'confirming' ? ` until ${isoTime(creation.untilMs)}` : ''}. Nothing is sent before that.`,
   }),
   NEEDS_REVIEW: ({ creation }) => ({
-    sentence: `A person must decide${creation.stage === 'review' ? `: ${creation.reason}` : ''}.`,
-    nextStep:
-      'Find out whether the order exists, then send the update resolve. The payout keeps querying the provider.',
+    sentence: `An operator must decide${creation.stage === 'review' ? `: ${creation.reason}` : ''}.`,
+    nextStep: 'Find out whether the order exists, then resolve. The payout keeps querying the provider.',
   }),
   PROCESSING: ({ trade }) => ({
     sentence: trade ? `The order exists with status ${trade.status}.` : 'The order exists.',
     nextStep: 'The provider is queried again after a notification or when the poll timer fires.',
   }),
   FETCHING_DETAIL: ({ trade, disagreements }) => ({
-    sentence: `The order ended${trade ? ` as ${trade.status}` : ''}. Its splits are being fetched${disagreements > 0 ? ' again, because result and detail disagree' : ''}.`,
+    sentence: `The order is final${trade ? `: ${trade.status}` : ''}. Its splits are being fetched${disagreements > 0 ? ' again, because result and detail disagree' : ''}.`,
     nextStep: 'The outcome is reported once all sums and flags agree.',
   }),
   DONE: ({ result }) => endedText(result),
 };
+
+function canCancel(unknownSend: PayoutRecord['unknownSend']): string {
+  return unknownSend ? "A create call was already sent, so you can't cancel." : 'You can cancel.';
+}
 
 /** Says what an approval would cover: the lock of the quote has nearly always expired by then. */
 function awaitedText({ quote, decisions }: PayoutRecord): StateText {
@@ -167,12 +159,12 @@ function doneSentence(result: PayoutRecord['result']): string {
     : `Paid ${paid}; ${failed ? formatMoney(failed) : 'the rest'} failed.`;
 }
 
-/** What an approval covers, for people. */
+/** The cover of an approval, in words. */
 export function coveredText({ pay, fee }: Terms): string {
   return `at most ${formatMoney(pay)} with a fee of at most ${formatMoney(fee)}`;
 }
 
-/** The text of a phase that a newer version has written into the record. */
+/** For a phase that a newer version has written into the record. */
 export const OF_NEWER_VERSION: StateText = {
   sentence: 'In a phase that this version of the workers does not know.',
   nextStep: 'Continues on workers of the version that wrote it.',

@@ -1,4 +1,4 @@
-/** What the provider's trade records mean, whether they agree with each other, and the result that they make. No I/O. */
+/** The meaning of the provider's trade records, whether they agree with each other, and the result that they make. */
 
 import type { AuditStatus } from '../contract/codes.ts';
 import { compact } from '../contract/compact.ts';
@@ -22,11 +22,9 @@ export type FinalStatus = (typeof FINAL_STATUSES)[number];
  * The final status of a trade, or undefined while it is open. A trade to CNY may have several splits, so its final
  * status counts only once all of them are complete (spec: Payout trade result, rule 1).
  */
-export function finalStatus(trade: {
-  status: string;
-  complete: boolean;
-  targetCurrency: string;
-}): FinalStatus | undefined {
+export function finalStatus(
+  trade: Pick<TradeResult, 'status' | 'complete' | 'targetCurrency'>,
+): FinalStatus | undefined {
   const status = FINAL_STATUSES.find((known) => known === trade.status);
   return trade.targetCurrency === 'CNY' && !trade.complete ? undefined : status;
 }
@@ -37,30 +35,20 @@ export function auditStatusOf(raw: string | undefined): AuditStatus | undefined 
   return raw === 'DECLINED' ? 'RETURNED' : undefined;
 }
 
-/** Reasons for the attention flag of a trade that may still be open. */
+/** Attention flags of a trade that may still be open. */
 export function tradeAttention(trade: TradeResult): Attention[] {
+  const { status, auditStatus } = trade;
+  const audit = auditStatusOf(auditStatus);
   const found: Attention[] = [];
-  const audit = auditStatusOf(trade.auditStatus);
+  const flag = (code: Attention['code'], message: string) => found.push({ code, message });
   if (audit === 'RETURNED')
-    found.push({
-      code: 'AWAITING_MATERIAL',
-      message: `the risk audit returned the order and awaits material (${trade.auditStatus})`,
-    });
+    flag('AWAITING_MATERIAL', `the risk audit returned the order and awaits material (${auditStatus})`);
   if (audit === 'REJECTED' && finalStatus(trade) !== 'FAILED')
-    found.push({
-      code: 'AUDIT_REJECTED',
-      message: `the risk audit rejected the order; its status is ${trade.status}`,
-    });
-  if (audit === undefined && trade.auditStatus !== undefined)
-    found.push({
-      code: 'UNKNOWN_AUDIT_STATUS',
-      message: `the provider answered an audit status that the spec does not name: ${trade.auditStatus}`,
-    });
-  if (trade.status !== 'PROCESSING' && !FINAL_STATUSES.some((known) => known === trade.status))
-    found.push({
-      code: 'UNKNOWN_STATUS',
-      message: `the provider answered a status that the spec does not name: ${trade.status}`,
-    });
+    flag('AUDIT_REJECTED', `the risk audit rejected the order; its status is ${status}`);
+  if (audit === undefined && auditStatus !== undefined)
+    flag('UNKNOWN_AUDIT_STATUS', `the specification does not name this audit status: ${auditStatus}`);
+  if (status !== 'PROCESSING' && !FINAL_STATUSES.some((known) => known === status))
+    flag('UNKNOWN_STATUS', `the specification does not name this status: ${status}`);
   return found;
 }
 
@@ -72,64 +60,49 @@ export function disagreement(
 ): string | undefined {
   return (
     flagMismatch(result, detail, expected) ??
-    missingDetail(result, detail) ??
+    (isDetailMissing(result, detail)
+      ? `the status is ${result.status}, but no split is listed`
+      : undefined) ??
     invalidSplit(detail) ??
     sumMismatch(result, detail, expected.target) ??
     statusMismatch(result, detail)
   );
 }
 
-/** What the payout knows before the trade ends. */
+/** Known before the trade ends. */
 export interface ExpectedTrade {
   targetCurrency: string;
   /** The order's target amount, where the order could be read. */
   target: Money | undefined;
 }
 
-/** Has its own attention code, because the detail may only be delayed. */
+/** A case of its own, because the detail may only be delayed. */
 export function isDetailMissing(result: TradeResult, detail: TradeDetail): boolean {
   return detail.splits.length === 0 && result.status !== 'FAILED';
 }
 
-const DEBITS_DIFFER = 'DEBITS_DIFFER_FROM_QUOTE';
-
-/**
- * Reasons for the attention flag of a payout that ends with `detail`: returned money, and debits that differ from the
- * quote.
- */
+/** Attention flags of a payout that ends with `detail`: returned money, and debits that differ from the quote. */
 export function finalAttention(
   status: FinalStatus,
   detail: TradeDetail,
   quote: AgreedQuote | undefined,
 ): Attention[] {
   const returned = detail.splits.filter((split) => split.status === 'SUCCESS' && split.refunded);
-  const found: Attention[] = [];
-  if (returned.length > 0) {
-    const which = returned
-      .map(({ distributeId, target }) => `${distributeId} (${formatMoney(target)})`)
-      .join(', ');
-    found.push({ code: 'PAYMENT_RETURNED', message: `the money of ${which} was returned after it was paid` });
-  }
+  const which = returned.map(({ distributeId, target }) => `${distributeId} (${formatMoney(target)})`);
+  const message = `the money of ${which.join(', ')} was returned after it was paid`;
+  const found: Attention[] = returned.length > 0 ? [{ code: 'PAYMENT_RETURNED', message }] : [];
   const debits = quote && debitProblem(status, detail, quote);
-  if (debits) found.push({ code: DEBITS_DIFFER, message: debits });
+  if (debits) found.push({ code: 'DEBITS_DIFFER_FROM_QUOTE', message: debits });
   return found;
 }
 
-export function isDebitMismatch({ code }: Attention): boolean {
-  return code === DEBITS_DIFFER;
-}
-
-/**
- * If everything succeeded, the payer pays the quoted amount. If a split failed, the payer never pays more than that.
- */
+/** If everything succeeded, the payer pays the quoted amount. If a split failed, the payer never pays more than that. */
 function debitProblem(status: FinalStatus, { debits }: TradeDetail, quote: AgreedQuote): string | undefined {
   if (debits.length === 0) return undefined;
   const other = debits.find(({ pay }) => pay.currency !== quote.pay.currency);
   if (other) return `account ${other.accountId} was debited in ${other.pay.currency}`;
-  const pay = sumMoney(
-    quote.pay.currency,
-    debits.map((debit) => debit.pay),
-  );
+  const pays = debits.map((debit) => debit.pay);
+  const pay = sumMoney(quote.pay.currency, pays);
   const difference = compareMoney(pay, quote.pay);
   if (difference === 0 || (difference < 0 && status !== 'SUCCESS')) return undefined;
   return `the debits add up to ${formatMoney(pay)}, the quote was ${formatMoney(quote.pay)}`;
@@ -146,12 +119,6 @@ function flagMismatch(result: TradeResult, detail: TradeDetail, expected: Expect
   return undefined;
 }
 
-function missingDetail(result: TradeResult, detail: TradeDetail): string | undefined {
-  return isDetailMissing(result, detail)
-    ? `the status is ${result.status}, but no split is listed`
-    : undefined;
-}
-
 function invalidSplit(detail: TradeDetail): string | undefined {
   const unknown = detail.splits.find((split) => split.status !== 'SUCCESS' && split.status !== 'FAILED');
   if (unknown) return `split ${unknown.distributeId} has the unknown status ${unknown.status}`;
@@ -161,11 +128,7 @@ function invalidSplit(detail: TradeDetail): string | undefined {
   return ids.size === detail.splits.length ? undefined : 'two splits have the same id';
 }
 
-function sumMismatch(
-  result: TradeResult,
-  detail: TradeDetail,
-  target: Money | undefined,
-): string | undefined {
+function sumMismatch(result: TradeResult, detail: TradeDetail, target?: Money): string | undefined {
   if (detail.received && !sameMoney(detail.received, result.received))
     return `received is ${formatMoney(result.received)} in the result and ${formatMoney(detail.received)} in the detail`;
   if (detail.failed && !sameMoney(detail.failed, result.failed))
@@ -184,10 +147,7 @@ function sumMismatch(
 }
 
 /** FAILED without splits is a valid final answer (H23): nothing was received, and nothing or everything failed. */
-function unexecutedMismatch(
-  { received, failed }: TradeResult,
-  target: Money | undefined,
-): string | undefined {
+function unexecutedMismatch({ received, failed }: TradeResult, target?: Money): string | undefined {
   if (!isZero(received)) return `the status is FAILED, but ${formatMoney(received)} was received`;
   if (isZero(failed) || !target || sameMoney(failed, target)) return undefined;
   return `${formatMoney(failed)} failed, the order was for ${formatMoney(target)}`;
@@ -195,22 +155,18 @@ function unexecutedMismatch(
 
 function statusMismatch(result: TradeResult, detail: TradeDetail): string | undefined {
   if (detail.splits.length === 0) return undefined;
+  const all = detail.splits.length;
   const succeeded = detail.splits.filter((split) => split.status === 'SUCCESS').length;
-  const expected = expectedStatus(succeeded, detail.splits.length);
-  return expected === result.status
-    ? undefined
-    : `${succeeded} of ${detail.splits.length} splits succeeded, but the status is ${result.status}`;
-}
-
-function expectedStatus(succeeded: number, all: number): FinalStatus {
-  if (succeeded === all) return 'SUCCESS';
-  return succeeded === 0 ? 'FAILED' : 'PARTIAL_SUCCESS';
+  const expected = succeeded === all ? 'SUCCESS' : succeeded === 0 ? 'FAILED' : 'PARTIAL_SUCCESS';
+  if (expected === result.status) return undefined;
+  return `${succeeded} of ${all} splits succeeded, but the status is ${result.status}`;
 }
 
 function sumOfSplits(splits: readonly TradeSplit[], status: string, currency: string): Money {
+  const counted = splits.filter((split) => split.status === status);
   return sumMoney(
     currency,
-    splits.filter((split) => split.status === status).map((split) => split.target),
+    counted.map(({ target }) => target),
   );
 }
 

@@ -11,8 +11,8 @@ import type {
 import { OF_NEWER_VERSION } from './payout-state.ts';
 import { HOUR_MS, isoTime } from './time.ts';
 
-interface ReceivingAccountRecord {
-  phase: ReceivingAccountPhase;
+export class ReceivingAccountRecord {
+  phase: ReceivingAccountPhase = 'CHECKING';
   /** Unix milliseconds. */
   startedAtMs: number;
   /** The payer's accounts in this currency before the first send; undefined if the provider did not list them. */
@@ -23,32 +23,22 @@ interface ReceivingAccountRecord {
    * Sends of unknown outcome, by this run or an earlier one. While there are any, only a found account or a person's
    * decision ends the opening, whatever the outcome of a later send.
    */
-  unknownSends: number;
+  unknownSends = 0;
   /** Requests that this run has sent, or may have sent. */
-  sends: number;
+  sends = 0;
   /** How many times in a row nothing could be sent. */
-  unsent: number;
+  unsent = 0;
   /** How often the provider answered that it did not serve the send. */
-  busyAnswers: number;
-  lastAskedAtMs: number;
+  busyAnswers = 0;
+  lastAskedAtMs = 0;
   /** The end of the confirmation window. Until then, no review is needed. */
-  confirmUntilMs: number;
-  attention: AttentionOf<ReceivingAccountAttentionCode>[];
+  confirmUntilMs = 0;
+  attention: AttentionOf<ReceivingAccountAttentionCode>[] = [];
   result?: ReceivingAccountResult | undefined;
-}
 
-export function newReceivingAccountRecord(startedAtMs: number): ReceivingAccountRecord {
-  return {
-    phase: 'CHECKING',
-    startedAtMs,
-    unknownSends: 0,
-    sends: 0,
-    unsent: 0,
-    busyAnswers: 0,
-    lastAskedAtMs: 0,
-    confirmUntilMs: 0,
-    attention: [],
-  };
+  constructor(startedAtMs: number) {
+    this.startedAtMs = startedAtMs;
+  }
 }
 
 const MAX_UNSENT_PAUSE_MS = HOUR_MS;

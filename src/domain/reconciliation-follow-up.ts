@@ -11,7 +11,7 @@ import type {
   FollowUpResult,
   ReturnedPayment,
 } from '../contract/reconciliation.ts';
-import { type EventLog, newEventLog } from './events.ts';
+import { EventLog } from './events.ts';
 import type { PayoutSettings } from './payout-record.ts';
 import { DAY_MS, HOUR_MS, isoTime } from './time.ts';
 
@@ -25,35 +25,21 @@ export interface FollowUpPlan extends Pick<PayoutSettings, 'environment' | 'apiQ
 }
 
 /** The state of a follow-up. It survives continue-as-new. */
-export interface FollowUpRecord {
-  checks: number;
+export class FollowUpRecord {
+  checks = 0;
   /** When the last check queried the provider, and the last one that got an answer. Unix milliseconds. */
-  checkedAtMs: number;
-  confirmedAtMs: number;
-  returned: ReturnedPayment[];
-  differences: Difference[];
+  checkedAtMs = 0;
+  confirmedAtMs = 0;
+  returned: ReturnedPayment[] = [];
+  differences: Difference[] = [];
   notChecked?: Difference | undefined;
-  hinted: boolean;
-  hintedQueries: number;
-  hintAllowedAtMs: number;
-  log: EventLog;
+  hinted = false;
+  hintedQueries = 0;
+  hintAllowedAtMs = 0;
+  log = new EventLog();
 }
 
 const MAX_HINT_PAUSE_MS = HOUR_MS;
-
-export function newFollowUpRecord(): FollowUpRecord {
-  return {
-    checks: 0,
-    checkedAtMs: 0,
-    confirmedAtMs: 0,
-    returned: [],
-    differences: [],
-    hinted: false,
-    hintedQueries: 0,
-    hintAllowedAtMs: 0,
-    log: newEventLog(),
-  };
-}
 
 /** When the next check of the plan is due; missed checks are merged into one. Undefined after the last check. */
 export function nextCheckMs(

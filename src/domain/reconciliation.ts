@@ -1,17 +1,16 @@
-/** The report of a reconciliation, the delay before a stopped payout is started again, and the daily report: the payouts of
- * one day by outcome and by change since their end. No I/O. */
+/** The report of a reconciliation, the delay before a stopped payout is started again, and the daily report. */
 
 import type { WorkflowAttentionCode } from '../contract/attention-codes.ts';
 import { OUTCOMES } from '../contract/codes.ts';
 import { totalsByCurrency } from '../contract/money.ts';
 import type { PayoutResult } from '../contract/payout.ts';
 import type { AppReport, ReportPart } from '../contract/reconciliation.ts';
-import { DAY_MS, HOUR_MS, isoTime } from './time.ts';
+import { DAY_MS, dayOf, HOUR_MS, isoTime } from './time.ts';
 
 /** A closed workflow that the next reconciliation looks at again. */
 export interface Unresolved {
   workflowId: string;
-  /** Why a person should look at it: it is not started again, or a new start would not help. Absent if it only waits. */
+  /** Why it needs an operator: it isn't started again, or a new start wouldn't help. Absent if it only waits. */
   reason?: string;
 }
 
@@ -28,9 +27,7 @@ export interface ReconciliationReport {
   notReconciled: NotReconciled[];
   /** Open workflows whose workflow task keeps failing: at most the first hundred. */
   failing: FailingWorkflow[];
-  /**
-   * The next search covers workflows that started before this time. Unix milliseconds; undefined: from the newest on.
-   */
+  /** The next search covers workflows that started before this time. Unix milliseconds; undefined: from the newest on. */
   failingBeforeMs?: number | undefined;
   /** Every workflow that closed before this time, and that lists showed then, has been processed. Unix milliseconds. */
   seenUntilMs: number;
@@ -72,17 +69,14 @@ export interface FailingWorkflow {
   cause: string;
 }
 
-/** A message for operators. It contains no payload data. */
+/** For operators. It contains no payload data. */
 export function describeFailingWorkflow({ attempt, sinceMs, cause }: FailingWorkflow): string {
   return `its workflow task has failed ${attempt - 1} times since ${isoTime(sinceMs)} (${cause}): the workflow is stuck`;
 }
 
 const MAX_CHANGES = 1_000;
 
-/**
- * Of JSON, which is ASCII here. Together, they are far below the 2 MiB of a payload, and of what Temporal puts into one
- * history event.
- */
+/** Bytes of JSON, which is ASCII here: together, far below the 2 MiB of a payload and of a history event. */
 const MAX_APPS_BYTES = 600_000;
 const MAX_CHANGES_BYTES = 400_000;
 
@@ -91,10 +85,9 @@ export function emptyReportPart(): ReportPart {
 }
 
 export function emptyAppReport(app: string): AppReport {
-  const [SUCCESS, PARTIAL_SUCCESS, FAILED, NOT_CREATED] = [0, 0, 0, 0];
   return {
     app,
-    outcomes: { SUCCESS, PARTIAL_SUCCESS, FAILED, NOT_CREATED },
+    outcomes: { SUCCESS: 0, PARTIAL_SUCCESS: 0, FAILED: 0, NOT_CREATED: 0 },
     endedFlagged: 0,
     unreadable: 0,
     received: [],
@@ -109,10 +102,8 @@ export function emptyAppReport(app: string): AppReport {
 /** The sums of an application are complete or missing: once it is left out of a part, it is left out of every sum. */
 export function mergeReportParts(parts: readonly ReportPart[]): ReportPart {
   const byName = new Map<string, AppReport>();
-  for (const one of parts.flatMap(({ apps }) => apps)) {
-    const sum = byName.get(one.app);
-    byName.set(one.app, sum ? mergeAppReports(sum, one) : one);
-  }
+  for (const one of parts.flatMap(({ apps }) => apps))
+    byName.set(one.app, addAppReport(byName.get(one.app) ?? emptyAppReport(one.app), one));
   const merged = [...byName.keys()].sort().flatMap((name) => byName.get(name) ?? []);
   const tooLarge = merged.slice(fitting(merged, MAX_APPS_BYTES).length).map(({ app }) => app);
   const [firstMissing] = [...parts.flatMap((part) => part.appsMissingFrom ?? []), ...tooLarge].sort();
@@ -125,7 +116,7 @@ export function mergeReportParts(parts: readonly ReportPart[]): ReportPart {
   };
 }
 
-/** As many of the first ones as fit. */
+/** The first ones that fit. */
 function fitting<T>(all: readonly T[], maxBytes: number): T[] {
   let bytes = 0;
   const end = all.findIndex((one) => {
@@ -135,40 +126,23 @@ function fitting<T>(all: readonly T[], maxBytes: number): T[] {
   return all.slice(0, end < 0 ? all.length : end);
 }
 
-function mergeAppReports(one: AppReport, other: AppReport): AppReport {
-  const outcomes = { ...one.outcomes };
-  for (const outcome of OUTCOMES) outcomes[outcome] += other.outcomes[outcome];
-  return {
-    app: one.app,
-    outcomes,
-    endedFlagged: one.endedFlagged + other.endedFlagged,
-    unreadable: one.unreadable + other.unreadable,
-    received: totalsByCurrency([...one.received, ...other.received]),
-    failed: totalsByCurrency([...one.failed, ...other.failed]),
-    returned: totalsByCurrency([...one.returned, ...other.returned]),
-    changed: one.changed + other.changed,
-    notChecked: one.notChecked + other.notChecked,
-    open: {
-      underAnHour: one.open.underAnHour + other.open.underAnHour,
-      underADay: one.open.underADay + other.open.underADay,
-      underAWeek: one.open.underAWeek + other.open.underAWeek,
-      older: one.open.older + other.open.older,
-      needingAttention: one.open.needingAttention + other.open.needingAttention,
-    },
-  };
+/** Adds `one` to `sum`. */
+function addAppReport(sum: AppReport, one: AppReport): AppReport {
+  for (const outcome of OUTCOMES) sum.outcomes[outcome] += one.outcomes[outcome];
+  for (const count of ['endedFlagged', 'unreadable', 'changed', 'notChecked'] as const)
+    sum[count] += one[count];
+  for (const sums of ['received', 'failed', 'returned'] as const)
+    sum[sums] = totalsByCurrency([...sum[sums], ...one[sums]]);
+  for (const age of ['underAnHour', 'underADay', 'underAWeek', 'older', 'needingAttention'] as const)
+    sum.open[age] += one.open[age];
+  return sum;
 }
 
-/**
- * The money that an ended payout moved. A returned split does not count as received, although the provider counts it.
- */
-export function movedMoney({
-  received,
-  failed,
-  splits,
-}: Pick<PayoutResult, 'received' | 'failed' | 'splits'>): Pick<
-  AppReport,
-  'received' | 'failed' | 'returned'
-> {
+type Moved = Pick<AppReport, 'received' | 'failed' | 'returned'>;
+
+/** The money that a finished payout moved. Unlike the provider, it doesn't count a returned split as received. */
+export function movedMoney(result: Pick<PayoutResult, 'received' | 'failed' | 'splits'>): Moved {
+  const { received, failed, splits } = result;
   const succeeded = splits.filter(({ status }) => status === 'SUCCESS');
   const sum = (returned: boolean) =>
     totalsByCurrency(succeeded.filter(({ refunded }) => refunded === returned).map(({ target }) => target));
@@ -185,14 +159,9 @@ export function ageGroup(ageMs: number): 'underAnHour' | 'underADay' | 'underAWe
   return ageMs < 7 * DAY_MS ? 'underAWeek' : 'older';
 }
 
-/** The day before `nowMs`, in UTC. */
-export function dayBefore(nowMs: number): string {
-  return isoTime(nowMs - DAY_MS).slice(0, 10);
-}
-
 /** The first and last millisecond of a day (ISO 8601), or undefined if `day` is not a date. */
 export function dayBounds(day: string): { from: string; until: string } | undefined {
-  const fromMs = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00.000Z`) : Number.NaN;
-  if (Number.isNaN(fromMs) || new Date(fromMs).toISOString().slice(0, 10) !== day) return undefined;
-  return { from: new Date(fromMs).toISOString(), until: new Date(fromMs + DAY_MS - 1).toISOString() };
+  const fromMs = Date.parse(`${day}T00:00:00.000Z`);
+  if (Number.isNaN(fromMs) || dayOf(fromMs) !== day) return undefined;
+  return { from: isoTime(fromMs), until: isoTime(fromMs + DAY_MS - 1) };
 }

@@ -6,6 +6,11 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
+/** The day (UTC), such as `2026-01-31`. */
+export function dayOf(ms: number): string {
+  return isoTime(ms).slice(0, 10);
+}
+
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 

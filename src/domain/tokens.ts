@@ -2,7 +2,7 @@
 
 import type { AttentionOf, TokenAttentionCode } from '../contract/attention-codes.ts';
 import type { Grant, TokenOwner, TokenState } from '../contract/tokens.ts';
-import { type EventLog, newEventLog } from './events.ts';
+import { EventLog } from './events.ts';
 import { isoTime } from './time.ts';
 
 /** A grant with its absolute times, in Unix milliseconds on Temporal's clock. */
@@ -12,22 +12,22 @@ export interface HeldGrant extends Grant {
 }
 
 /** The state of a renewal workflow. It survives continue-as-new. */
-export interface TokenRecord {
+export class TokenRecord {
   held?: HeldGrant | undefined;
   /** The number of grants. It changes with each new grant, so waiters notice it. */
-  generation: number;
+  generation = 0;
   /** `obtainedAtMs` of the newest handover. Handovers are retried and may arrive out of order. */
   handedOverAtMs?: number | undefined;
   /** The provider refused the refresh token, or there is none: the user must authorize again. */
-  needsAuthorization: boolean;
+  needsAuthorization = false;
   /** A refresh was abandoned before its outcome was known. It may have used up the refresh token. */
   triedBefore?: boolean | undefined;
   /** The provider refused the application token; the next attempt is not before this time. */
   nextTryAtMs?: number | undefined;
   /** How many new tokens in a row the provider rejected. */
-  rejectedInARow: number;
-  attention: AttentionOf<TokenAttentionCode>[];
-  log: EventLog;
+  rejectedInARow = 0;
+  attention: AttentionOf<TokenAttentionCode>[] = [];
+  log = new EventLog();
 }
 
 /**
@@ -59,10 +59,6 @@ const MAX_REJECTION_PAUSE_MS = 30_000;
 export function pausedUntilMs({ held, rejectedInARow }: TokenRecord): number | undefined {
   if (!held || rejectedInARow < REJECTED_BEFORE_PAUSE) return undefined;
   return held.obtainedAtMs + Math.min(MAX_REJECTION_PAUSE_MS, held.lifetimeMs * PAUSE_FRACTION);
-}
-
-export function newTokenRecord(): TokenRecord {
-  return { generation: 0, needsAuthorization: false, rejectedInARow: 0, attention: [], log: newEventLog() };
 }
 
 export function tokenKind(owner: TokenOwner): 'application' | 'user' {

@@ -7,7 +7,7 @@ import { stored } from '../../src/contract/fields.ts';
 import { payoutResultSchema, storedResultSchema } from '../../src/contract/payout.ts';
 import { checkPayoutRequest, readStoredRequest } from '../../src/contract/payout-request.ts';
 import { Allowance } from '../../src/domain/daily-limits.ts';
-import { newRecord } from '../../src/domain/payout-record.ts';
+import { PayoutRecord } from '../../src/domain/payout-record.ts';
 import { payoutState } from '../../src/domain/payout-state.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { clientFor } from '../payments/support/client.ts';
@@ -95,7 +95,7 @@ describe('H191 what a newer 1.x version has written', () => {
   });
 
   test('a phase that is not known has a text', () => {
-    const record = Object.assign(newRecord(0), { phase: 'ON_HOLD' });
+    const record = Object.assign(new PayoutRecord(0), { phase: 'ON_HOLD' });
     expect(payoutState(record, { partnerOrderId: 'p' })).toMatchObject({
       phase: 'ON_HOLD',
       nextStep: 'Continues on workers of the version that wrote it.',

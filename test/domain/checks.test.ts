@@ -237,9 +237,9 @@ describe('H54 an order belongs to this payout only when every returned field mat
     ['origin currency', { originCurrency: 'EUR' }, /is EUR/],
     ['currency that the payer pays in', { pay: money('EUR', '14.10') }, /EUR/],
     ['currency that the receiver gets', { target: money('EUR', '100.00') }, /EUR/],
-    ['account number', { bankAccountNumber: '6222020000009999' }, /account number/],
-    ['account name', { bankAccountName: 'Somebody Else' }, /account name/],
-    ['bank', { bankName: 'Another Bank' }, /bank name/],
+    ['account number', { bankAccountNumber: '6222020000009999' }, /bankAccountNumber/],
+    ['account name', { bankAccountName: 'Somebody Else' }, /bankAccountName/],
+    ['bank', { bankName: 'Another Bank' }, /bankName/],
   ];
   test.each(foreign)('rejects another %s', (_name, over, why) => {
     expect(orderMismatch(order({ ...whole, ...over }), request, 'visible')).toMatch(why);

@@ -10,12 +10,12 @@ import {
   type FollowUpRequest,
   followUpResultSchema,
 } from '../../src/contract/reconciliation.ts';
-import { batchState, emptyTally, isPartReport, newBatchRecord, sumTallies } from '../../src/domain/batch.ts';
+import { BatchRecord, batchState, emptyTally, isPartReport, sumTallies } from '../../src/domain/batch.ts';
 import {
   accountIdOf,
   accountMismatch,
   candidateAccounts,
-  newReceivingAccountRecord,
+  ReceivingAccountRecord,
   receivingAccountState,
   unsentBackoff,
 } from '../../src/domain/receiving-account.ts';
@@ -29,10 +29,10 @@ import {
 import {
   checkTimeoutMs,
   differencesSince,
+  FollowUpRecord,
   followUpReasons,
   followUpResult,
   hintPauseMs,
-  newFollowUpRecord,
   nextCheckMs,
   notChecked,
   returnedPayments,
@@ -68,7 +68,7 @@ describe('H57 no answer of the provider makes a follow-up throw', () => {
       fc.property(requests, tradeDetails, times, (request, detail, nowMs) => {
         const returned = returnedPayments(request, detail, [], nowMs);
         const differences = differencesSince(request, detail, [], nowMs);
-        const record = { ...newFollowUpRecord(), checks: 1, confirmedAtMs: nowMs, returned, differences };
+        const record = { ...new FollowUpRecord(), checks: 1, confirmedAtMs: nowMs, returned, differences };
         const result = followUpResult(request, record);
         expect(followUpResultSchema.parse(JSON.parse(JSON.stringify(result)))).toBeTruthy();
         const back = detail.splits.filter(({ refunded }) => refunded).map(({ target }) => target);
@@ -276,7 +276,7 @@ describe('H57 no answer of the provider makes an opening throw', () => {
         times,
         (phase, listed, before, atMs) => {
           const record = {
-            ...newReceivingAccountRecord(0),
+            ...new ReceivingAccountRecord(0),
             phase,
             listed,
             before,
@@ -317,7 +317,7 @@ describe('H57 no report of a part makes a batch throw', () => {
         const part = { offset: 0, count: 2, digest: 'd', keys: '', held: true, report };
         const request = { app: 'default', batchId: 'b', count: 3 };
         const record = {
-          ...newBatchRecord(request),
+          ...new BatchRecord(request),
           parts: [{ ...part, hasTurn: false, isStopping: false }],
           canceled,
         };

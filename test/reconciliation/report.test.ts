@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dailyReport } from '../../src/client/reads.ts';
 import {
-  dayBefore,
   dayBounds,
   emptyAppReport,
   emptyReportPart,
   mergeReportParts,
   restartDelayMs,
 } from '../../src/domain/reconciliation.ts';
+import { DAY_MS, dayOf } from '../../src/domain/time.ts';
 import { eventually } from '../support/eventually.ts';
 import { reconcile } from '../support/reconciliation.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';
 
-const DAY_MS = 24 * 3_600_000;
 const TIME_FOR_ONE_TEST_MS = 5 * 60_000;
 
 let world: VirtualWorld;
@@ -109,7 +108,7 @@ describe('arithmetic of reports and pauses', () => {
   });
 
   test('days are UTC days', () => {
-    expect(dayBefore(Date.parse('2026-03-01T00:10:00Z'))).toBe('2026-02-28');
+    expect(dayOf(Date.parse('2026-03-01T00:10:00Z') - DAY_MS)).toBe('2026-02-28');
     expect(dayBounds('2026-03-01')).toEqual({
       from: '2026-03-01T00:00:00.000Z',
       until: '2026-03-01T23:59:59.999Z',

@@ -5,7 +5,8 @@ import { PayoutWorld } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows } from '../../simulation/sdk.ts';
 import { allowanceWorkflowId, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
 import { allowanceQuery, reserveUpdate, type WorkflowSignatures } from '../../src/contract/workflows.ts';
-import { dayOf, PAYOUT_KEY_LENGTH } from '../../src/domain/daily-limits.ts';
+import { PAYOUT_KEY_LENGTH } from '../../src/domain/daily-limits.ts';
+import { dayOf } from '../../src/domain/time.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -6,7 +6,7 @@ import type { CheckedPayoutRequest } from '../../src/contract/payout-request.ts'
 import type { PayoutOrder, Quote, TradeDetail, TradeResult } from '../../src/contract/provider-records.ts';
 import { orderMismatch, quoteMismatches, statusContradiction } from '../../src/domain/payout-order.ts';
 import { accountProblem, agreedQuote, quoteProblem, withinApproval } from '../../src/domain/payout-quote.ts';
-import { newRecord } from '../../src/domain/payout-record.ts';
+import { PayoutRecord } from '../../src/domain/payout-record.ts';
 import { payoutState } from '../../src/domain/payout-state.ts';
 import {
   disagreement,
@@ -49,7 +49,7 @@ function judge({ result, detail, order, quote }: Drawn, targetCurrency: string):
   statusContradiction(order.status, result);
   orderMismatch(order, request, 'visible');
   quoteMismatches(order, agreed);
-  payoutState({ ...newRecord(0), trade: result, quote: agreed }, { partnerOrderId: 'p-1' });
+  payoutState({ ...new PayoutRecord(0), trade: result, quote: agreed }, { partnerOrderId: 'p-1' });
   const status = finalStatus(result);
   const why = disagreement(result, detail, { targetCurrency, target: order.target });
   if (!status) return;

@@ -129,7 +129,9 @@ describe('H103 an order appears', () => {
     await eventually(asked.arrived);
     const canceled = world.payouts.cancel(body, { by });
     const { sentence } = await world.until(body, (state) => state.sentence.includes(by));
-    expect(sentence).toMatch(/^Cancellation requested by olga\. It is unknown whether the order exists/);
+    expect(sentence).toMatch(
+      /^Cancellation requested by olga\. Confirming with the provider whether the order exists/,
+    );
     asked.release();
     expect((await canceled).sentence).toBe('No order was created: canceled by olga.');
   });

@@ -17,11 +17,10 @@ import { batchPartWorkflowId } from '../../contract/ids.ts';
 import type { AddRows } from '../../contract/workflows.ts';
 import {
   type BatchPart,
-  type BatchRecord,
+  BatchRecord,
   batchResult,
   batchState,
   missingRows,
-  newBatchRecord,
   type PartRequest,
 } from '../../domain/batch.ts';
 import { checks } from '../shared/calls.ts';
@@ -43,7 +42,7 @@ export class BatchRun {
   private adding: Promise<unknown> = Promise.resolve();
 
   constructor(request: BatchRequest, carried: BatchRecord | undefined) {
-    this.record = carried ?? newBatchRecord(request);
+    this.record = carried ?? new BatchRecord(request);
     this.prepared = carried !== undefined;
     const { record } = this;
     this.publisher = new Publisher(record.log, () =>

@@ -22,10 +22,9 @@ import {
   countOf,
   isBusy,
   isRefused,
-  newPartRecord,
   type OpenPayouts,
   openTally,
-  type PartRecord,
+  PartRecord,
   type PartRequest,
 } from '../../domain/batch.ts';
 import { UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
@@ -186,7 +185,7 @@ class PartRun {
 
   constructor(request: PartRequest, carried: PartRecord | undefined) {
     this.request = request;
-    this.record = carried ?? newPartRecord(request.payouts);
+    this.record = carried ?? new PartRecord(request.payouts);
     this.waiting = [...request.payouts];
     this.mustEndRefused = this.record.canceled;
     this.rowOf = new Map(this.record.partnerOrderIds.map((id, index) => [id, request.offset + index]));

@@ -19,8 +19,7 @@ import type { NotCreatedResolution } from '../../contract/workflows.ts';
 import {
   type CarriedOver,
   type Clearance,
-  newRecord,
-  type PayoutRecord,
+  PayoutRecord,
   type UnknownCause,
   withDecision,
 } from '../../domain/payout-record.ts';
@@ -87,7 +86,7 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     super();
     this.started = started;
     this.prepared = carried;
-    this.record = carried?.record ?? newRecord(workflowInfo().startTime.getTime());
+    this.record = carried?.record ?? new PayoutRecord(workflowInfo().startTime.getTime());
     this.publisher = new Publisher(this.record.log, () => {
       if (!this.prepared) return undefined;
       const { settings, request } = this.prepared;

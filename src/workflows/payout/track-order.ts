@@ -12,7 +12,6 @@ import {
   type FinalStatus,
   finalAttention,
   finalStatus,
-  isDebitMismatch,
   isDetailMissing,
   tradeAttention,
   verifiedResult,
@@ -218,7 +217,7 @@ export async function verifyResult(run: PayoutRun, final: FinalTrade): Promise<P
 /** Flags what a person should know about the outcome. False while debits that differ from the quote may be a wrong answer. */
 function debitsAreConfirmed(run: PayoutRun, odd: Attention[]): boolean {
   const { record } = run;
-  const debits = odd.find(isDebitMismatch);
+  const debits = odd.find(({ code }) => code === 'DEBITS_DIFFER_FROM_QUOTE');
   const times = record.reportedDebits?.message === debits?.message ? (record.reportedDebits?.times ?? 0) : 0;
   record.reportedDebits = debits && { message: debits.message, times: times + 1 };
   run.unflag('DEBITS_DIFFER_FROM_QUOTE');

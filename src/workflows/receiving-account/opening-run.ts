@@ -12,7 +12,7 @@ import type {
 import type { ReceivingAccountResolution } from '../../contract/workflows.ts';
 import {
   accountIdOf,
-  newReceivingAccountRecord,
+  ReceivingAccountRecord,
   receivingAccountState,
 } from '../../domain/receiving-account.ts';
 import { flagLines, showAttention } from '../shared/attention.ts';
@@ -20,7 +20,7 @@ import type { CallSettings } from '../shared/calls.ts';
 import { RequestRun } from '../shared/run-facts.ts';
 
 export class OpeningRun extends RequestRun<CheckedReceivingAccountRequest, ReceivingAccountAttentionCode> {
-  readonly record = newReceivingAccountRecord(workflowInfo().startTime.getTime());
+  readonly record = new ReceivingAccountRecord(workflowInfo().startTime.getTime());
   /** A person's decision in review and the account that was checked, until the review acts on it. */
   resolution:
     | { decision: ReceivingAccountResolution; account?: Record<string, unknown>; voidedBy?: string }

@@ -24,11 +24,10 @@ import {
   checkTimeoutMs,
   differencesSince,
   type FollowUpPlan,
-  type FollowUpRecord,
+  FollowUpRecord,
   followUpReasons,
   followUpResult,
   hintPauseMs,
-  newFollowUpRecord,
   nextCheckMs,
   notChecked,
   returnedPayments,
@@ -43,7 +42,7 @@ export async function payoutFollowUp(
   request: FollowUpRequest,
   carried?: FollowUpRecord,
 ): Promise<FollowUpResult> {
-  const record = carried ?? newFollowUpRecord();
+  const record = carried ?? new FollowUpRecord();
   let plan: FollowUpPlan | undefined;
   const { app, metadata } = request;
   const publisher = new Publisher(record.log, () => plan && { ...plan, app, metadata });
@@ -75,7 +74,7 @@ async function follow({ request, record, publisher }: FollowUp, plan: FollowUpPl
       await condition(allHandlersFinished);
       const { events } = record.log;
       const log = { events, published: {} };
-      await continueAsNew<typeof payoutFollowUp>(end, { ...newFollowUpRecord(), log, hinted: true });
+      await continueAsNew<typeof payoutFollowUp>(end, { ...new FollowUpRecord(), log, hinted: true });
     }
     if (reason === undefined) return;
     if (reason === 'notification') {

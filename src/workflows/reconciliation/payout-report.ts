@@ -2,7 +2,8 @@
 import { ApplicationFailure, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
 import type { DailyReport, ReportPart } from '../../contract/reconciliation.ts';
-import { dayBefore, dayBounds, emptyReportPart, mergeReportParts } from '../../domain/reconciliation.ts';
+import { dayBounds, emptyReportPart, mergeReportParts } from '../../domain/reconciliation.ts';
+import { DAY_MS, dayOf } from '../../domain/time.ts';
 import { temporalCalls } from '../shared/calls.ts';
 import { continueAsNewWhenLong } from '../shared/run-facts.ts';
 
@@ -22,7 +23,7 @@ export async function payoutReport(
   request?: { environment?: string; day?: string | undefined },
   progress: Progress = { nowMs: Date.now(), lists: 0, sum: emptyReportPart() },
 ): Promise<DailyReport> {
-  const { environment, day = dayBefore(dueMs()) } = request ?? {};
+  const { environment, day = dayOf(dueMs() - DAY_MS) } = request ?? {};
   if (typeof environment !== 'string')
     throw ApplicationFailure.nonRetryable('environment: is missing', INVALID_PAYOUT_REQUEST);
   if (!dayBounds(day))

@@ -20,13 +20,7 @@ import {
 } from '../../contract/workflows.ts';
 import { publishToken } from '../../domain/events.ts';
 import { count, logEvent } from '../../domain/telemetry.ts';
-import {
-  newTokenRecord,
-  pausedUntilMs,
-  type TokenRecord,
-  toHeldGrant,
-  tokenState,
-} from '../../domain/tokens.ts';
+import { pausedUntilMs, TokenRecord, toHeldGrant, tokenState } from '../../domain/tokens.ts';
 import { flagged, flagLines, showAttention } from '../shared/attention.ts';
 import { isRecord, onSignal, onUpdate } from '../shared/messages.ts';
 import { Publisher } from '../shared/publish-events.ts';
@@ -56,7 +50,7 @@ export class RenewalRun {
 
   constructor(owner: TokenOwner, carried: TokenRecord | undefined) {
     this.owner = owner;
-    this.record = carried ?? newTokenRecord();
+    this.record = carried ?? new TokenRecord();
     this.publisher = new Publisher(this.record.log, () => this.plan && { ...this.plan, ...owner });
   }
 
