@@ -153,7 +153,7 @@ export function rowKeys(rows: readonly CheckedPayoutRequest[]): string {
   return keys.map((key) => key.slice(0, ROW_KEY_LENGTH)).join('');
 }
 
-/** A digest of the rows in their order. Differences in amount format and key order do not change it. */
+/** A digest of the rows in their order. Differences in amount format and key order don't change it. */
 export function rowsDigest(rows: readonly CheckedPayoutRequest[]): string {
   const hash = createHash('sha256');
   // The schema outputs its keys in a fixed order, so equal rows have equal text.

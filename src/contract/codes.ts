@@ -41,13 +41,13 @@ export type AuditStatus = (typeof AUDIT_STATUSES)[number];
  * The outcomes of a row: the outcome of its payout, or
  * `conflict`: its `partnerOrderId` belongs to a payout with another body;
  * `invalid`: the payout failed as bad input;
- * `stopped`: the payout's workflow no longer exists or is no longer tracked, so a person should look at it;
+ * `stopped`: the payout's workflow no longer exists or is no longer tracked, so it needs an operator;
  * `notStarted`: the batch was canceled before the row was started.
  */
 export const ROW_OUTCOMES = [...OUTCOMES, 'conflict', 'invalid', 'stopped', 'notStarted'] as const;
 export type RowOutcome = (typeof ROW_OUTCOMES)[number];
 
-/** Outcomes whose rows are listed one by one, because a person should look at each. */
+/** Outcomes whose rows are listed one by one, because each needs an operator. */
 export const LISTED_OUTCOMES = ['conflict', 'invalid', 'stopped'] as const;
 
 /** The maximum number of rows in one `add`, and in one part. */
@@ -88,7 +88,7 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** What `payouts events test` sends. No filter applies to it. */
+/** The event of `payouts events test`. No filter applies to it. */
 export const TEST_EVENT_TYPE = 'endpoint.test' as const;
 
 /** A percentage below ten: more is a typing error. */

@@ -167,7 +167,7 @@ export interface QueueEvents {
   events: QueuedEvent[];
   /** The sender's time. Unix milliseconds. */
   atMs: number;
-  /** Also those that were delivered before. */
+  /** Include those that were delivered before. */
   resend?: boolean;
 }
 
@@ -207,7 +207,7 @@ export interface DeliveryRecord {
   failingSinceMs?: number | undefined;
   pauseUntilMs?: number | undefined;
   delivered: number;
-  /** Events that failed for three days, that could not be read, and that found no room. */
+  /** Events that failed for three days, that couldn't be read, and that found no room. */
   lost: number;
   lastDeliveredMs?: number | undefined;
   lastFailure?: { atMs: number; reason: string } | undefined;
@@ -215,7 +215,7 @@ export interface DeliveryRecord {
   attention: AttentionOf<EndpointAttentionCode>[];
 }
 
-/** The outcome of one event in a batch. An event without an outcome was not tried. */
+/** The outcome of one event in a batch. An event without an outcome wasn't tried. */
 export type DeliveryOutcome = { id: string } & (
   | { kind: 'delivered' | 'gone' | 'skipped' | 'unreadable' }
   /** `reason`: an HTTP status, or why there is none. */

@@ -9,7 +9,7 @@ export const NOT_ACCEPTED_NOW = 'NotAcceptedNow';
 /** The Nexus operation `pay`: the `partnerOrderId` belongs to a payout with another body. */
 export const PAYOUT_CONFLICT = 'PayoutConflict';
 
-/** The Nexus operation `pay`: the endpoint does not serve this application, client, payer, user or amount. */
+/** The Nexus operation `pay`: the endpoint doesn't serve this application, client, payer, user or amount. */
 export const PAYOUT_NOT_ALLOWED = 'PayoutNotAllowed';
 
 /** The update `reserve`: the payouts exceed a daily limit of the caller. `details[0]` may have `retryAfterMs`. */
@@ -18,14 +18,14 @@ export const DAILY_LIMIT_EXCEEDED = 'DailyLimitExceeded';
 /** The Nexus operation `pay`: the payout's workflow no longer exists, so its outcome is unknown. */
 export const PAYOUT_IS_GONE = 'PayoutIsGone';
 
-/** The answer to a query depends on history events whose workflow task has not started. A retry succeeds. */
+/** The result of a query depends on history events whose workflow task hasn't started. A retry succeeds. */
 export const STALE_WORKFLOW_CLOCK = 'StaleWorkflowClock';
 
-/** A bad field: `path` such as `receiver.bankName`, and a `message` for people. */
+/** A bad field: `path` such as `receiver.bankName`, and a `message`. */
 export interface FieldError {
   path: string;
   message: string;
-  /** Of a row of a file: the line at which the row begins, from 1. */
+  /** The line at which the row of a file begins, from 1. */
   line?: number;
 }
 

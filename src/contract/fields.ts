@@ -12,7 +12,7 @@ const ENTER_AGAIN = 'format the cells as text and enter the value again';
 
 /**
  * But for joiners and variation selectors where scripts need them to write names. The marks of these scripts take joiners;
- * accents, which all scripts share, do not. Bengali and Kannada also put a joiner before a virama.
+ * accents, which all scripts share, don't. Bengali and Kannada also put a joiner before a virama.
  */
 const INVISIBLE =
   /(?!\u200c|\u200d|\p{Variation_Selector})[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]|(?<!\p{Script_Extensions=Arabic}|(?!\p{Script=Inherited})\p{M})(?:\u200c|\u200d)(?![\u09cd\u0ccd])|(?<![\p{Script=Han}\p{Extended_Pictographic}])\p{Variation_Selector}/u;
@@ -20,7 +20,7 @@ const INVISIBLE =
 /** In English and in other languages: `#REF!`, `#N/A`, `#BEZUG!`, `#NV`, and a column that was too narrow. */
 const ERROR_VALUE = /^(?:#(?:#+|¡?[\p{L}\d/_]+[!?]|N\/[AD]|NV|GETTING_DATA)|Err:\d{3})$/u;
 
-/** As a spreadsheet writes a long number. */
+/** The form in which a spreadsheet writes a long number. */
 export const SCIENTIFIC: Rule = [
   /^-?\d(?:[.,]\d+)?E[+-]\d{2,3}$/i,
   `is in scientific notation: ${ENTER_AGAIN}`,
@@ -28,7 +28,7 @@ export const SCIENTIFIC: Rule = [
 
 const RULES: readonly Rule[] = [
   [/[\p{Cc}\p{Zl}\p{Zp}]/u, 'must not contain control characters, such as line breaks'],
-  // JSON can express lone surrogates, but UTF-8 cannot.
+  // JSON can express lone surrogates, but UTF-8 can't.
   [/\p{Cs}/u, 'must not contain a lone surrogate'],
   [/\p{Bidi_Control}/u, 'must not contain characters that change the direction of text'],
   [INVISIBLE, 'must not contain invisible characters'],
@@ -217,19 +217,19 @@ export function reasonOf<const Codes extends readonly string[]>(codes: Codes) {
 /** A reason or an attention flag, whatever its code. */
 export const storedReason = z.object({ code: z.string(), message: z.string() });
 
-/** Something that a person should look at, with a code of `table`. */
+/** An attention flag with a code of `table`. */
 export function attention<Code extends string>(table: Readonly<Record<Code, unknown>>) {
   return reasonOf(codesOf(table));
 }
 
 export const stateText = z.strictObject({
   sentence: z.string().describe('The state in words'),
-  nextStep: z.string().describe('What happens next, or what a person should do, in words'),
+  nextStep: z.string().describe('The next step, in words'),
 });
 /** The state in words. */
 export type StateText = z.output<typeof stateText>;
 
-/** What every state says: the words, and why a person should look. */
+/** Fields of every state: its words and its attention flags. */
 export function flagged<Flag extends z.ZodType>(flag: Flag) {
   return stateText.extend({
     needsAttention: z.boolean(),

@@ -121,7 +121,7 @@ export function environmentOfQueue(queue: string): string | undefined {
 }
 
 /**
- * The kinds of token calls. Each has its own task queue and slots, so that slow or numerous calls of one kind do not
+ * The kinds of token calls. Each has its own task queue and slots, so that slow or numerous calls of one kind don't
  * delay the others. The rate limiter orders them.
  */
 export const TOKEN_LANES = ['application', 'urgent', 'due', 'anonymous'] as const;
@@ -151,7 +151,7 @@ const PRIME = 0x100000001b3n;
 const MASK = 0xffffffffffffffffn;
 
 /**
- * The fairness key of a client: a 64-bit FNV-1a hash of its id. Temporal does not encrypt fairness keys and rejects
+ * The fairness key of a client: a 64-bit FNV-1a hash of its id. Temporal doesn't encrypt fairness keys and rejects
  * keys over 64 bytes. If two clients collide, they only share one turn.
  */
 export function fairnessKey(id: string): string {
@@ -160,7 +160,7 @@ export function fairnessKey(id: string): string {
   return hash.toString(16).padStart(16, '0');
 }
 
-/** A hash, because Temporal does not encrypt search attributes. */
+/** A hash, because Temporal doesn't encrypt search attributes. */
 export function clientPair(
   environment: string,
   { app, clientId, payerId }: { app: string; clientId: string; payerId: string },

@@ -69,21 +69,21 @@ export const FIELDS: Readonly<Record<string, string>> = {
   payerId: 'The payer at the provider. At most 64 characters',
   partnerOrderId: "The caller's own id of the payout, unique within its application",
   metadata:
-    "The caller's own keys and texts, for people and for the caller's programs. At most 20 pairs; a key has 1 to 40 characters, a text at most 500. State and result repeat them; the provider never sees them",
+    "The caller's own keys and texts. At most 20 pairs; a key has 1 to 40 characters, a text at most 500. State and result repeat them; the provider never sees them",
   // State and result of a payout or a request.
   state: 'The state now',
-  result: 'The result. Absent before the end',
-  phase: 'Where it is on its way; DONE after the end. `docs/reference.md` explains each phase',
-  needsAttention: 'Whether a person should look at it',
-  reasons: 'Why a person should look at it. Empty unless needsAttention is true',
+  result: 'The result. Absent until it finishes',
+  phase: 'The phase; DONE when it has finished. `docs/reference.md` explains each phase',
+  needsAttention: 'Whether it needs an operator',
+  reasons: 'Why it needs an operator. Empty unless needsAttention is true',
   'reasons.code': 'A stable attention code',
   reason: 'Why there is no payment, or no account. Absent otherwise',
   'reason.code': 'A stable reason code: see the schemas ReasonCode and ReceivingAccountReasonCode',
   'problem.code': 'A stable reason code: see the schema ReasonCode',
-  message: 'Details for a person',
-  outcome: 'How it ended. Absent before the end',
+  message: 'Details in words',
+  outcome: 'The outcome. Absent until it finishes',
   quote: 'The quote that was accepted, or that awaits approval',
-  lockRateId: "The provider's id of the lock, which ties the quote to one create",
+  lockRateId: "The provider's id of the lock, which ties the quote to one create call",
   orderId: "The provider's id of the order. Absent without an order",
   distributeId: "The provider's id of the split",
   refundReason: "The provider's reason for the return",
@@ -96,16 +96,16 @@ export const FIELDS: Readonly<Record<string, string>> = {
   runId: 'The id of its run in Temporal',
   // Decisions.
   by: 'The name of the key, or of the signed-in user',
-  note: 'The reason of the decision, for people',
-  'body.reason': 'The reason of the cancellation, for people',
-  created: 'Whether the person knows that the provider has created it',
+  note: 'The reason for the decision',
+  'body.reason': 'The reason for the cancellation',
+  created: 'Whether the operator knows that the provider has created it',
   'body.orderId': "The provider's id of the order, whose ids and amounts are compared first",
   'body.accountId': "The provider's id of the account, whose detail is compared first",
-  then: 'end: it ends without a creation. retry: it confirms once more, then sends again',
+  then: 'end: finish without an order or account. retry: confirm once more, then send again',
   // Batches.
   batchId: "The caller's own id of the batch: 1 to 64 letters, digits, dots, hyphens and underscores",
   count: 'The number of rows',
-  missing: 'The ranges of rows that were not added yet',
+  missing: 'The ranges of rows that are still missing',
   offset: 'The first row of the range. Rows count from 0',
   // Accounts.
   accounts: 'The accounts of the client',
@@ -116,7 +116,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   kind: 'The last part of `type` of a problem document',
   // Notifications.
   'accepted.received':
-    'delivered: to its payout. ended: the payout has ended. unknown: kept for two minutes, until its payout is known',
+    'delivered: to its payout. ended: the payout has finished. unknown: kept for two minutes, until its payout is known',
   // Reports.
   SUCCESS: 'Payouts of which every split succeeded',
   PARTIAL_SUCCESS: 'Payouts of which some splits succeeded',
@@ -124,5 +124,5 @@ export const FIELDS: Readonly<Record<string, string>> = {
   NOT_CREATED: 'Payouts without an order',
   code: 'A stable code',
   differences: 'What differs from the result that the payout reported',
-  returned: 'The splits whose amounts were returned after the end',
+  returned: 'The splits whose amounts came back',
 };

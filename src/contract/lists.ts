@@ -17,7 +17,7 @@ export const payoutFilterSchema = filter.extend({
   phase: z.enum(PHASES).optional(),
   outcome: z.enum(OUTCOMES).optional(),
   attention: z.boolean().optional().describe('Only payouts with the attention flag, and flagged follow-ups'),
-  // Temporal does not store it readably, so the request of every payout of a page is read.
+  // Temporal doesn't store it readably, so the request of every payout of a page is read.
   clientId: identifier()
     .optional()
     .describe('Only payouts of this client. A page may be empty and still have a nextCursor'),

@@ -1,4 +1,4 @@
-/** Money as exact decimal text. Amounts never become JavaScript numbers: a double cannot represent
+/** Money as exact decimal text. Amounts never become JavaScript numbers: a double can't represent
  * `9999999999999999.99`. */
 
 /** An amount of one currency. `amount` is decimal text in major units, e.g. `"10.50"`. */
@@ -78,7 +78,7 @@ export function increasedBy({ currency, amount }: Money, percent: string): Money
   return { currency, amount: fromMinorUnits(increased) };
 }
 
-/** An amount for people: `"10.50 USD"`. */
+/** An amount in words: `"10.50 USD"`. */
 export function formatMoney({ amount, currency }: Money): string {
   return `${amount} ${currency}`;
 }
@@ -111,7 +111,7 @@ function scaled(text: string, scale: number): bigint {
 
 const WITHOUT_DECIMALS = /^(?:BIF|CLP|DJF|GNF|ISK|JPY|KMF|KRW|PYG|RWF|UGX|UYI|VND|VUV|XAF|XOF|XPF)$/;
 
-/** Whether the amount, decimal text with at most two decimals, has a digit that its currency cannot express. */
+/** Whether the amount, decimal text with at most two decimals, has a digit that its currency can't express. */
 export function isTooFine({ currency, amount }: Money): boolean {
   return WITHOUT_DECIMALS.test(currency) && /\.\d*[1-9]/.test(amount);
 }

@@ -1,4 +1,4 @@
-/** What the spec leaves open. `docs/open-points.md` explains each; `doctor` reports its findings under these ids. */
+/** Questions that the spec leaves open. `docs/open-points.md` explains each; `doctor` reports its findings under these ids. */
 interface OpenPoint {
   id: string;
   /** The settings that change the assumption. Absent if no alternative is safe. */
@@ -10,7 +10,7 @@ interface OpenPoint {
 export interface ProbeFinding {
   id: string;
   verdict: 'holds' | 'does not hold' | 'not probed';
-  /** What was observed, or why nothing was. Contains no personal data. */
+  /** The observation, or why there is none. Contains no personal data. */
   detail: string;
 }
 

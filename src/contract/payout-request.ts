@@ -61,7 +61,7 @@ const metadataPairs = z
   .transform(inOrder)
   .meta({ maxProperties: MAX_METADATA_PAIRS });
 
-/** zod does not count invalid pairs, and drops a key `__proto__` without an error. */
+/** zod doesn't count invalid pairs, and drops a key `__proto__` without an error. */
 const metadata = z.preprocess((pairs: Readonly<Record<string, string>> | undefined, context) => {
   const keys = typeof pairs === 'object' && pairs !== null ? Object.keys(pairs) : [];
   if (keys.length > MAX_METADATA_PAIRS)
@@ -87,7 +87,6 @@ const limits = z.strictObject({
     ),
   maxPay: positiveMoney.optional().describe('The highest amount that the payer pays, in the origin currency'),
 });
-/** A quote outside of these limits is not accepted. */
 export type QuoteLimits = z.output<typeof limits>;
 
 const fields = z.strictObject({
@@ -107,9 +106,7 @@ const fields = z.strictObject({
   receiver: receiver.describe('The bank account of the beneficiary'),
   limits: limits
     .optional()
-    .describe(
-      'A quote outside these limits is not accepted: the payout ends as NOT_CREATED with QUOTE_OUT_OF_LIMITS',
-    ),
+    .describe('A quote outside these limits ends the payout as NOT_CREATED with QUOTE_OUT_OF_LIMITS'),
   approval: z
     .enum(['none', 'required'])
     .default('none')
@@ -166,7 +163,7 @@ export function checkPayoutRequest(
   return errors.length === 0 ? checked : { ok: false, errors };
 }
 
-/** The error of a request whose target currency the provider does not take. */
+/** The error of a request whose target currency the provider doesn't take. */
 export function targetErrors(
   { targetCurrency }: Pick<CheckedPayoutRequest, 'targetCurrency'>,
   targetCurrencies = CNY_ONLY,

@@ -1,13 +1,13 @@
-/** The provider's records in our own spelling: money as decimal text, times as ISO 8601, statuses as the provider
- * wrote them. Only `src/payments/wire` knows the spellings on the wire. */
+/** The provider's records: money as decimal text, times as ISO 8601, statuses as the provider wrote them. Only
+ * `src/payments/wire` knows the spellings on the wire. */
 
 import type { Money } from './money.ts';
 import type { AgreedQuote, Debit, Split } from './payout.ts';
 import type { PayoutRequest } from './payout-request.ts';
 
-/** The answer of `POST /v1/payments/fee` (spec: Fee and exchange quote). */
+/** The response of `POST /v1/payments/fee` (spec: Fee and exchange quote). */
 export interface Quote extends AgreedQuote {
-  /** The payer account's available balance, of any sign and scale. Absent if it cannot be read. */
+  /** The payer account's available balance, of any sign and scale. Absent if it can't be read. */
   available?: Money;
   originCurrency: string;
   targetCurrency: string;
@@ -23,16 +23,16 @@ export interface QuoteRequest
 export interface CreatePayoutRequest
   extends Omit<QuoteRequest, 'payerId'>,
     Pick<PayoutRequest, 'partnerOrderId' | 'remittancePurposeCode' | 'platform' | 'receiver'> {
-  /** The lock of exactly one quote. Sent as `lockRateId`, a field that the spec's table does not list. */
+  /** The lock of exactly one quote. Sent as `lockRateId`, a field that the spec's table doesn't list. */
   lockRateId: string;
 }
 
-/** The meaning of a code of `createCnyOrder`, as the provider states it. Each one is confirmed before it counts (H230). */
+/** The meaning of a code of `createCnyOrder`, as the provider states it. Each one is confirmed before it applies (H230). */
 export type CreateMeaning =
   | 'refused'
   | 'lock-expired'
   | 'insufficient'
-  /** The call was not served. */
+  /** The call wasn't served. */
   | 'busy'
   /** The `outOrderId` was used before. */
   | 'duplicate';
@@ -40,10 +40,10 @@ export type CreateMeaning =
 /** The meaning of a code of an account check or a quote, as the provider states it. */
 export type QuoteMeaning = 'refused' | 'insufficient';
 
-/** The data of the create and of `GET /v2/b2b/currents/queryDetail/{orderId}` (spec: Payout order). */
+/** The data of `createCnyOrder` and of `GET /v2/b2b/currents/queryDetail/{orderId}` (spec: Payout order). */
 export interface PayoutOrder {
   orderId: string;
-  /** As the provider wrote it: `pending`, `success`, `fail`, or an unknown value. */
+  /** The provider's text: `pending`, `success`, `fail`, or an unknown value. */
   status: string;
   failReason?: string;
   pay: Money;
@@ -73,7 +73,7 @@ interface Trade extends TradeKey {
   orderId: string;
   complete: boolean;
   targetCurrency: string;
-  /** As the provider wrote it: `PROCESSING`, `FAILED`, `SUCCESS`, `PARTIAL_SUCCESS`, or an unknown value. */
+  /** The provider's text: `PROCESSING`, `FAILED`, `SUCCESS`, `PARTIAL_SUCCESS`, or an unknown value. */
   status: string;
   createdAt?: string;
   finishedAt?: string;
@@ -85,14 +85,14 @@ export interface TradeResult extends Trade {
   received: Money;
   /** The sum of the splits that failed. */
   failed: Money;
-  /** As the provider wrote it: `PROCESSING`, `APPROVED`, `REJECTED`, `RETURNED`, `DECLINED`, or an unknown value. */
+  /** The provider's text: `PROCESSING`, `APPROVED`, `REJECTED`, `RETURNED`, `DECLINED`, or an unknown value. */
   auditStatus?: string;
   errorMessage?: string;
 }
 
 /** One split (spec: Payout trade detail, `pay_distribute_detail`). */
 export interface TradeSplit extends Omit<Split, 'status'> {
-  /** As the provider wrote it: `SUCCESS`, `FAILED`, or an unknown value. */
+  /** The provider's text: `SUCCESS`, `FAILED`, or an unknown value. */
   status: string;
 }
 
@@ -108,11 +108,11 @@ export interface TradeDetail extends Trade {
 export interface ClientAccounts {
   clientId: string;
   accounts: ClientAccount[];
-  /** Rows of the answer that could not be parsed; absent if there are none. */
+  /** Rows of the response that couldn't be parsed; absent if there are none. */
   unread?: UnreadableAccount[];
 }
 
-/** The readable fields of a row that could not be parsed. An absent field may have any value. */
+/** The readable fields of a row that couldn't be parsed. An absent field may have any value. */
 export interface UnreadableAccount {
   currency?: string;
   accountType?: string;
@@ -121,7 +121,7 @@ export interface UnreadableAccount {
 export interface ClientAccount {
   /** `AVAIL_ACCOUNT`, `TEMP_ACCOUNT`, or an unknown value. */
   accountType: string;
-  /** Of any sign and scale. Absent if they cannot be read. */
+  /** Any sign and scale. Absent if they can't be read. */
   available?: Money;
   frozen?: Money;
   currency: string;
@@ -155,16 +155,12 @@ export interface ReceivingAccountBody {
   monthSaleVolume?: string | undefined;
 }
 
-/**
- * The answer of `GET /v1/accounts/receiving-account/{payer_id}/{currency}` (spec: Receiving account balance response).
- */
+/** The response of `GET /v1/accounts/receiving-account/{payer_id}/{currency}` (spec: Receiving account balance response). */
 export interface ReceivingAccountBalance {
-  /** Of any sign and scale. Absent if it cannot be read. */
+  /** Any sign and scale. Absent if it can't be read. */
   balance?: Money;
   accountIds: string[];
 }
 
-/** A record whose fields the spec does not list: kept as the provider wrote it, with numbers as exact text. */
-export interface OpaqueRecord {
-  [field: string]: unknown;
-}
+/** A record whose fields the spec doesn't list: kept as the provider wrote it, with numbers as exact text. */
+export type OpaqueRecord = Record<string, unknown>;

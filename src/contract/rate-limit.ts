@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { time } from './fields.ts';
 
-/** The identity of a lease. The provider limits an `app_id`, so the application's name is not part of it. */
+/** The identity of a lease. The provider limits an `app_id`, so the application's name isn't part of it. */
 export interface LeaseKey {
   environment: string;
   appId: string;
@@ -46,7 +46,7 @@ export const pauseSchema = z.object({
 });
 export type Pause = z.output<typeof pauseSchema>;
 
-/** The largest amount without an approval, by currency. A currency that is not listed always requires one. */
+/** The largest amount without an approval, by currency. A currency that isn't listed always requires one. */
 const above = z.record(z.string(), z.string());
 export type ApprovalAbove = z.output<typeof above>;
 
@@ -118,7 +118,7 @@ export interface PauseRequest {
   reason?: string | undefined;
 }
 
-/** Throws if they cannot be read: no process may then take the lease, as a pause could be lost. */
+/** Throws if they can't be read: no process may then take the lease, as a pause could be lost. */
 export function settingsIn(memo: Record<string, unknown> | undefined): LeaseSettings {
   return leaseSettingsSchema.parse(memo?.['settings'] ?? {});
 }

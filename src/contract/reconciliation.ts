@@ -9,7 +9,7 @@ import { storedResultSchema } from './payout.ts';
 const MAX_TIME_MS = 253_402_300_799_999;
 const { outcome, splits, metadata } = storedResultSchema.shape;
 
-/** A finished payout as its own result reported it: all that the workflow reads, because it does not check the request again. */
+/** A finished payout as its own result reported it: all that the workflow reads, because it doesn't check the request again. */
 export const followUpRequestSchema = z.object({
   /** Absent if neither memo nor history of the payout names it. */
   environment: z.string().optional(),
@@ -61,7 +61,7 @@ export const followUpResultSchema = z.strictObject({
 });
 export type FollowUpResult = z.output<typeof followUpResultSchema>;
 
-/** What a follow-up has found, in its memo: lists and the daily report read it without a query to each follow-up. */
+/** The findings of a follow-up, in its memo: lists and the daily report read it without a query to each follow-up. */
 export const followUpChanges = z.object({
   returned: z.array(stored(returned.omit({ refundReason: true }))),
   differences: z.array(stored(difference.omit({ message: true }))),

@@ -30,11 +30,11 @@ export interface CurrentGrant {
   lifetimeMs: number;
   expiresAtMs: number;
   renewsAtMs: number;
-  /** When the renewal answered with it. */
+  /** When the renewal returned it. */
   grantedAtMs: number;
 }
 
-/** The result of the query `state`: for people, without secrets. */
+/** The result of the query `state`: without secrets. */
 export interface TokenState {
   app: string;
   kind: 'application' | 'user';
@@ -51,7 +51,7 @@ export interface TokenState {
 }
 
 /**
- * `NOT_STORED`: the provider issued tokens, but Temporal did not accept them. `UNCERTAIN`: the result at the provider is
+ * `NOT_STORED`: the provider issued tokens, but Temporal didn't accept them. `UNCERTAIN`: the result at the provider is
  * unknown.
  */
 export const AUTHORIZATION_OUTCOMES = [

@@ -1,5 +1,4 @@
-/** The workflow types that callers start or query: their arguments, results and messages. A test compares them with the
- * workflows. */
+/** The workflow types that callers start or query: their arguments, results and messages. */
 
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { AddedRows, BatchRequest, BatchResult, BatchState, PartReport } from './batch.ts';
@@ -31,7 +30,7 @@ import type {
 import type { DailyReport, FollowUpRequest, FollowUpResult } from './reconciliation.ts';
 import type { AuthorizationOutcome, CurrentGrant, Grant, TokenOwner, TokenState } from './tokens.ts';
 
-/** Function properties instead of methods: TypeScript does not compare the parameters of methods strictly. */
+/** Function properties instead of methods: TypeScript doesn't compare the parameters of methods strictly. */
 export interface WorkflowSignatures {
   payout: (request: PayoutRequest) => Promise<PayoutResult>;
   payoutOperation: (operation: PayoutOperation) => Promise<PayoutResult>;
@@ -78,25 +77,24 @@ export interface AuthorizationAttempt extends TokenOwner {
 
 export interface QuotedPayout {
   quote: Quote;
-  /** Why a payout would not accept this quote; absent if it would. */
+  /** Why a payout wouldn't accept this quote; absent if it would. */
   problem?: Reason;
 }
 
-/** What a probe may query. With an existing order, it can check more. */
+/** With an existing order, a probe can check more. */
 export interface ProbeTarget {
   clientId?: string | undefined;
   partnerOrderId?: string | undefined;
   payerId?: string | undefined;
 }
 
-/** The result of a probe. */
 export interface ProbeResult {
   findings: ProbeFinding[];
-  /** The ids of the findings that are missing because the provider answered 429. Absent: none. */
+  /** The ids of the findings that are missing because the provider returned 429. Absent: none. */
   limited?: string[];
-  /** Whether the provider answered at all, even with a refusal, and the details. */
+  /** Whether the provider responded at all, even with a refusal, and the details. */
   reached: { ok: boolean; detail: string };
-  /** The offset of the provider's clock from the worker's; absent if the answer has no `Date` header. */
+  /** The offset of the provider's clock from the worker's; absent if the response has no `Date` header. */
   clock?: ClockOffset;
 }
 
@@ -105,7 +103,7 @@ export interface WorkerDescription {
   nowMs: number;
   environment: string;
   applications: string[];
-  /** Key ids; the first key encrypts. Empty if payloads are not encrypted. */
+  /** Key ids; the first key encrypts. Empty if payloads aren't encrypted. */
   payloadKeys: string[];
   tokenKeys: string[];
   authorizationKeys: string[];
@@ -129,7 +127,7 @@ export interface Decision {
   /** The name of the approver; not empty. */
   by: string;
   note?: string | undefined;
-  /** `quote.lockRateId` of the state that the approver has read. The decision counts for no other quote. */
+  /** `quote.lockRateId` of the state that the approver has read. The decision applies only to that quote. */
   lockRateId?: string | undefined;
 }
 
@@ -137,7 +135,7 @@ export interface Decision {
 export interface ApprovalDecision extends Decision {
   /**
    * By how many percent more than the quote that the approver has read the payer may pay, and the fee may be, in a later
-   * quote: a percentage below 10, such as `0.5`. Without it, the approval covers only a later quote that is not worse.
+   * quote: a percentage below 10, such as `0.5`. Without it, the approval covers only a later quote that isn't worse.
    */
   tolerance?: string | undefined;
 }
@@ -148,26 +146,29 @@ export interface CancelRequest {
   reason?: string | undefined;
 }
 
-/** The argument of `resolve`: a person's decision about an order of unknown existence. */
-export type Resolution = CreatedResolution | NotCreatedResolution;
+/** The argument of `resolve`: a decision about an order of unknown existence. */
+export type Resolution =
+  | {
+      by: string;
+      created: true;
+      orderId: string;
+      /** One of the `reviewedOrderIds`: the trade queries have this number for the order (H233). */
+      tradeOrderId?: string | undefined;
+    }
+  | NotCreatedResolution;
 
-export interface CreatedResolution {
-  by: string;
-  created: true;
-  orderId: string;
-  /** One of the `reviewedOrderIds`: the trade queries have this number for the order (H233). */
-  tradeOrderId?: string | undefined;
-}
-
-export interface NotCreatedResolution {
+interface NotCreated {
   by: string;
   created: false;
   then: 'end' | 'retry';
-  /** `sends` of the state that the person has read. The decision does not count after another send. */
+  /** `sends` of the state that the operator has read. The decision expires with another send. */
   sends?: number | undefined;
+}
+
+export interface NotCreatedResolution extends NotCreated {
   /**
-   * `reviewedOrderIds` of the state that the person has read: none of these orders is this payout's. Required while one of
-   * them could not be read to compare it.
+   * `reviewedOrderIds` of the state that the operator has read: none of these orders is this payout's. Required while one
+   * of them couldn't be read to compare it.
    */
   reviewedOrderIds?: string[] | undefined;
 }
@@ -180,7 +181,7 @@ export const cancelUpdate = defineUpdate<PayoutState, [CancelRequest]>('cancel')
 export const resolveUpdate = defineUpdate<PayoutState, [Resolution]>('resolve');
 export const pollUpdate = defineUpdate<PayoutState>('poll');
 
-/** Of a follow-up, which also receives `notification`: the result so far. */
+/** The result of a follow-up so far. It also receives `notification`. */
 export const changesQuery = defineQuery<FollowUpResult>('changes');
 
 export interface AddRows {
@@ -193,7 +194,7 @@ export interface AddRows {
 export const addUpdate = defineUpdate<BatchState, [AddRows]>('add');
 export const batchStateQuery = defineQuery<BatchState>('state');
 
-/** For a caller who continues a batch: the rows that were added, to compare with the caller's own rows. */
+/** The rows that were added, for a caller who continues a batch and compares them. */
 export const addedRowsQuery = defineQuery<AddedRows[]>('addedRows');
 
 /** From the batch to a part: start the rows, and report. */
@@ -205,18 +206,13 @@ export const stopStartingSignal = defineSignal('stopStarting');
 /** From a part to its batch. */
 export const partReportSignal = defineSignal<[PartReport]>('partReport');
 
-/** The argument of `resolve`: a person's decision about an account of unknown existence. */
+/** The argument of `resolve`: a decision about an account of unknown existence. */
 export type ReceivingAccountResolution =
   | { by: string; created: true; accountId: string }
-  | {
-      by: string;
-      created: false;
-      then: 'end' | 'retry';
-      /** `sends` of the state that the person has read. The decision does not count after another send. */
-      sends?: number | undefined;
-      /** `candidates` of the state that the person has read. The decision does not count if there are others. */
+  | (NotCreated & {
+      /** `candidates` of the state that the operator has read. The decision expires if there are others. */
       candidates?: string[] | undefined;
-    };
+    });
 
 export const receivingAccountStateQuery = defineQuery<ReceivingAccountState>('state');
 
@@ -237,21 +233,20 @@ export interface GrantRequest {
  */
 export const grantUpdate = defineUpdate<CurrentGrant | null, [GrantRequest]>('grant');
 
-/** For people: renews the token now. */
+/** For operators: renews the token now. */
 export const renewUpdate = defineUpdate<TokenState>('renew');
 
 /** The tokens of a new user authorization. A signal, so that they are kept whatever the renewal is doing. */
 export const authorizedSignal = defineSignal<[Grant]>('authorized');
 export const tokenStateQuery = defineQuery<TokenState>('state');
 
-/** Of a payout, a follow-up, a batch or a token renewal: the events that it has recorded, the latest last. */
+/** The events that a payout, a follow-up, a batch or a token renewal has recorded, the latest last. */
 export const eventsQuery = defineQuery<RecordedEvent[]>('events');
 
-/** Of a delivery. */
 export const publishSignal = defineSignal<[QueueEvents]>('publish');
 export const endpointStateQuery = defineQuery<EndpointState>('state');
 
-/** Sends everything that waits again, also to a disabled endpoint. `by`: who decides. */
+/** Sends everything that waits again, even to a disabled endpoint. */
 export const enableEndpointUpdate = defineUpdate<EndpointState, [{ by: string }]>('enable');
 
 /** Sends one event of the type `endpoint.test` now, without a retry. */
@@ -273,9 +268,9 @@ export const rateLimitQuery = defineQuery<RateLimitState>('state');
 /** From an owner whose configuration names the application differently: operators find the lease by that name. */
 export const appRenamedSignal = defineSignal<[app: string]>('appRenamed');
 
-/** Part of a caller's permissions. An absent limit does not restrict. */
+/** Part of a caller's permissions. An absent limit doesn't restrict. */
 export interface DailyLimits {
-  /** The largest sum of `instructedAmount` per day by currency. A currency that is not listed is not allowed. */
+  /** The largest sum of `instructedAmount` per day by currency. A currency that isn't listed isn't allowed. */
   dailyAmount?: Readonly<Record<string, string>> | undefined;
   /** The largest number of payouts per day. */
   dailyCount?: number | undefined;
@@ -286,12 +281,12 @@ export interface AllowanceKey {
   caller: string;
 }
 
-/** Payouts in one currency, in a form that is short: 50,000 fit into one payload. */
+/** Payouts in one currency, in a short form: 50,000 fit into one payload. */
 export interface ReservedPayouts {
   currency: string;
-  /** The keys of the payouts, concatenated. */
+  /** Concatenated. */
   keys: string;
-  /** Their amounts in hundredths, in the same order, separated by commas. */
+  /** The amounts in hundredths, in the same order, separated by commas. */
   hundredths: string;
 }
 
@@ -301,17 +296,17 @@ export interface Reservation {
   payouts: readonly ReservedPayouts[];
 }
 
-/** The argument of the update `reserve`: what one process needs at the same time. Each reservation counts for itself. */
+/** The argument of the update `reserve`. Each reservation is accepted or refused by itself. */
 export interface ReserveRequest {
   reservations: readonly Reservation[];
 }
 
-/** The answer, in the same order. Null: reserved. */
+/** In the same order. Null: reserved. */
 export interface ReserveResult {
   refusals: (DailyRefusal | null)[];
 }
 
-/** What the caller has reserved on the day of its last reservation. */
+/** The reservations of a caller on the day of its last one. */
 export interface AllowanceState {
   /** UTC, such as `2026-01-31`. */
   day: string;
@@ -337,6 +332,6 @@ export interface DailyRefusal {
   retryAfterMs?: number;
 }
 
-/** Answers each reservation. If all are refused, it fails as `DailyLimitExceeded` and leaves no history events. */
+/** If all reservations are refused, it fails as `DailyLimitExceeded` and leaves no history events. */
 export const reserveUpdate = defineUpdate<ReserveResult, [ReserveRequest]>('reserve');
 export const allowanceQuery = defineQuery<AllowanceState>('state');

@@ -134,7 +134,7 @@ export interface PartRequest extends AddedRows {
   environment: string;
   app: string;
   batchId: string;
-  /** The rows that have not been started yet. */
+  /** The rows that haven't been started yet. */
   payouts: PayoutRequest[];
   /** The maximum number of busy payouts. */
   window: number;

@@ -13,7 +13,7 @@ import type {
 } from '../contract/workflows.ts';
 import { DAY_MS, dayOf } from './time.ts';
 
-/** A limit that is not known cannot be kept. */
+/** A limit that isn't known can't be kept. */
 const KNOWN_LIMITS: readonly string[] = ['dailyAmount', 'dailyCount'] satisfies (keyof DailyLimits)[];
 
 export function hasDailyLimits({ dailyAmount, dailyCount }: DailyLimits): boolean {
@@ -47,13 +47,13 @@ export class Allowance {
     this.#reserved = { day, sums: new Map(carried), keys: new Set(splitKeys(keys)) };
   }
 
-  /** Never an earlier day, even if the server's clock was set back: the sums of a day do not return to zero. */
+  /** Never an earlier day, even if the server's clock was set back: the sums of a day don't return to zero. */
   #on(nowMs: number): Reserved {
     const day = dayOf(nowMs);
     return day > this.#reserved.day ? { day, sums: new Map(), keys: new Set() } : this.#reserved;
   }
 
-  /** Why the payouts cannot be reserved; undefined if they can. Changes nothing. */
+  /** Why the payouts can't be reserved; undefined if they can. Changes nothing. */
   refusal({ limits, payouts }: Reservation, nowMs: number): DailyRefusal | undefined {
     const { day, keys, sums } = this.#on(nowMs);
     const added = additionOf(payouts, keys);
@@ -118,7 +118,7 @@ export class Allowance {
 
 type Addition = Pick<Reserved, 'keys' | 'sums'>;
 
-/** The payouts that are not known yet. */
+/** The payouts that aren't known yet. */
 function additionOf(payouts: readonly ReservedPayouts[], known: ReadonlySet<string>): Addition {
   const keys = new Set<string>();
   const sums = new Map<string, bigint>();

@@ -109,7 +109,7 @@ function bytesOf({ id, source, body = '' }: WaitingEvent): number {
   return 40 + id.length + source.length + JSON.stringify(body).length;
 }
 
-/** The events to send now. An event whose predecessor in the same order waits is not among them. */
+/** The events to send now. An event whose predecessor in the same order waits isn't among them. */
 export function nextBatch({ disabled, waiting, failures, pauseUntilMs = 0 }: DeliveryRecord, nowMs: number) {
   if (disabled || pauseUntilMs > nowMs) return [];
   const blocked = new Set<string>();
@@ -230,12 +230,12 @@ export function enable(record: DeliveryRecord, by: string): void {
 }
 
 const WHY_DISABLED: Record<DisabledCode, string> = {
-  GONE: 'it answered 410',
+  GONE: 'it returned 410',
   FAILING: 'it has only failed for three days',
   BACKLOG: 'too many events were waiting',
 };
 
-/** `nowMs`: by the workflow's clock; 0 where it is not known. */
+/** `nowMs`: by the workflow's clock; 0 where it isn't known. */
 export function flagEndpoint(record: DeliveryRecord, nowMs: number): void {
   const { disabled, failingSinceMs, lost, lastFailure } = record;
   const isFailing = failingSinceMs !== undefined && nowMs - failingSinceMs >= FAILS_AFTER_MS;

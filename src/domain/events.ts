@@ -13,7 +13,7 @@ import type { TokenState } from '../contract/tokens.ts';
 /** The latest event last. It survives continue-as-new, so it is plain data. */
 export class EventLog {
   events: RecordedEvent[] = [];
-  /** What the last events published, so that only a change publishes another one. */
+  /** State as of the last events, so that only a change publishes another one. */
   published: {
     codes?: string[];
     approvalOf?: string;
@@ -26,7 +26,7 @@ export class EventLog {
 const MAX_QUEUED = 50;
 const MAX_LOGGED = 100;
 
-/** Without the oldest events: of those that are queued, the last 50 are kept. */
+/** Drops the oldest events: of those that are queued, it keeps the last 50. */
 export function trimmed(events: readonly RecordedEvent[]): RecordedEvent[] {
   const queued = events.filter(({ isQueued }) => isQueued);
   const surplus = queued.slice(0, Math.max(0, queued.length - MAX_QUEUED));

@@ -22,14 +22,14 @@ export function quoteMismatches(order: PayoutOrder, quote: AgreedQuote): Attenti
 }
 
 /**
- * Why `order` is not the order of this payout, or undefined if what every returned field shows matches the request. An
+ * Why `order` isn't the order of this payout, or undefined if what every returned field shows matches the request. An
  * absent field proves nothing either way. The message contains no personal data.
  */
 export function orderMismatch(order: PayoutOrder, request: CheckedPayoutRequest, echo: Echo) {
   return identityMismatch(order, request, echo) ?? beneficiaryMismatch(order, request, echo);
 }
 
-/** The mismatches that an operator's decision cannot override: `partnerOrderId`, currencies and amount. */
+/** The mismatches that an operator's decision can't override: `partnerOrderId`, currencies and amount. */
 export function identityMismatch(order: PayoutOrder, request: CheckedPayoutRequest, echo: Echo) {
   const { partnerOrderId, instructedAmount, originCurrency, targetCurrency } = request;
   if (order.partnerOrderId !== undefined && idDiffers(echo, order.partnerOrderId, partnerOrderId))

@@ -62,7 +62,7 @@ function limitViolation(limits: QuoteLimits, quote: Quote): string | undefined {
   return undefined;
 }
 
-/** A balance that the quote does not show, or shows in another currency, proves nothing. */
+/** A balance that the quote doesn't show, or shows in another currency, proves nothing. */
 function balanceProblem({ pay, available }: Quote): Reason | undefined {
   if (available?.currency !== pay.currency || compareDecimals(pay.amount, available.amount) <= 0)
     return undefined;
@@ -81,8 +81,8 @@ const AVAILABLE = 'AVAIL_ACCOUNT';
 
 /**
  * Returns undefined if the client has a usable account in `currency`, otherwise the reason why it has none.
- * An account is not usable if it is a `TEMP_ACCOUNT` (its money has not passed the risk audit), if the spec does not
- * name its status, or if its row cannot be parsed (the row may say that the account is closed).
+ * An account isn't usable if it is a `TEMP_ACCOUNT` (its money hasn't passed the risk audit), if the spec doesn't
+ * name its status, or if its row can't be parsed (the row may say that the account is closed).
  */
 export function accountProblem(accounts: ClientAccounts | null, currency: string): Reason | undefined {
   if (accounts?.unread?.some((row) => mayMatch(currency, row)))

@@ -18,7 +18,7 @@ import type { Echo } from './provider-text.ts';
 
 /**
  * The settings that a payout keeps for its whole life, read from the worker's configuration at its start. The settings
- * that decide whether a create may be sent are not included: activities read them at each send (`SendPolicy`).
+ * that decide whether a create call may be sent aren't included: activities read them at each send (`SendPolicy`).
  */
 export interface PayoutSettings {
   environment: string;
@@ -45,7 +45,7 @@ export interface PayoutSettings {
   requires?: string[];
 }
 
-/** What decides whether a create may be sent, read at each send. The last two are shared settings. */
+/** Decides whether a create call may be sent. Read at each send. The last two are shared settings. */
 export interface SendPolicy {
   /** `PAYOUTS_CREATE_CHECK` */
   createCheck: 'doubtful' | 'always';
@@ -62,27 +62,27 @@ export interface SendPolicy {
 
 /** Why it is unknown whether the order exists. */
 export type UnknownCause =
-  /** The create was sent, and no trustworthy answer came. */
+  /** The create call was sent, and no trustworthy response came. */
   | 'unanswered'
-  /** The provider answered a code that means "not served", but it may have served the create anyway (H4). */
+  /** The provider returned a code that means "not served", but it may have served the create call anyway (H4). */
   | 'busy'
-  /** The provider answered that this number was used: for an order of ours, or of another system (H236). */
+  /** The provider says that this number was used: for an order of ours, or of another system (H236). */
   | 'duplicate'
-  /** The provider refused the create with a listed code, and has not confirmed yet that there is no order (H230). */
+  /** The provider refused the create call with a listed code, and hasn't confirmed yet that there is no order (H230). */
   | 'refused'
-  /** This run did not send it, but an earlier run or start may have (H6, H7). */
+  /** This run didn't send it, but an earlier run or start may have (H6, H7). */
   | 'earlier-run'
-  /** The payout started before Temporal was restored to an earlier state, so its history may lack a create (H53). */
+  /** The payout started before Temporal was restored to an earlier state, so its history may lack a create call (H53). */
   | 'restored'
   /**
-   * The payout started soon after the restore: it may repeat a start that Temporal lost, whose order is not visible yet
+   * The payout started soon after the restore: it may repeat a start that Temporal lost, whose order isn't visible yet
    * (H53).
    */
   | 'lost-run';
 
 /** The stage of the order's creation. */
 export type Creation =
-  /** No create is under way. Whether an earlier one has an unknown outcome is in `unknownSend`. */
+  /** No create call is under way. Whether an earlier one has an unknown outcome is in `unknownSend`. */
   | { stage: 'quoting' }
   | { stage: 'sending' }
   | {
@@ -93,14 +93,14 @@ export type Creation =
       /** With the cause `refused`: the end, once no order is confirmed. Without it, the payout starts over. */
       end?: Reason | undefined;
     }
-  /** A person decides. `reason` says what blocks the payout. */
+  /** An operator decides. `reason` says what blocks the payout. */
   | { stage: 'review'; reason: string }
   | { stage: 'created' };
 
 /** Tells the create activity that the run `runId` has confirmed that no order exists. */
 export interface Clearance {
   runId: string;
-  /** When Temporal had last lost something, by the shared settings, when a person or a whole confirmation window cleared the send. */
+  /** When Temporal had last lost something, by the shared settings, when an operator or a whole confirmation window cleared the send. */
   recoveredAtMs?: number | undefined;
 }
 
@@ -115,10 +115,10 @@ export interface KnownOrder {
   quote?: AgreedQuote | undefined;
 }
 
-/** An order that the provider has named under our `partnerOrderId`, and that the payout has not adopted. */
+/** An order that the provider has named under our `partnerOrderId`, and that the payout hasn't adopted. */
 export interface FoundOrder {
   orderId: string;
-  /** It was read and differs from the request, so it is not this payout's (H54). Only a read or a person disproves it. */
+  /** It was read and differs from the request, so it isn't this payout's (H54). Only a read or an operator disproves it. */
   differs: boolean;
 }
 
@@ -128,13 +128,13 @@ export class PayoutRecord {
   startedAtMs: number;
   creation: Creation = { stage: 'quoting' };
   /**
-   * A create was sent and its outcome is unknown. While this is set, the payout can neither end `NOT_CREATED` nor be
-   * canceled; only a found order or a person's decision clears it (H58). A later refusal proves nothing about it.
+   * A create call was sent and its outcome is unknown. While this is set, the payout can neither end `NOT_CREATED` nor be
+   * canceled; only a found order or an operator's decision clears it (H58). A later refusal proves nothing about it.
    */
   unknownSend?: { cause: UnknownCause; sinceMs: number } | undefined;
-  /** Creates that were sent, or may have been. */
+  /** Create calls that were sent, or may have been. */
   sends = 0;
-  /** The quotes of the creates that were sent, or may have been. */
+  /** The quotes of the create calls that were sent, or may have been. */
   sentQuotes: AgreedQuote[] = [];
   /** How many times in a row the creation was restarted. */
   creationRestarts = 0;
@@ -148,27 +148,27 @@ export class PayoutRecord {
   approvalExpiresAtMs?: number | undefined;
   refused?: { by: string; note?: string | undefined } | undefined;
   canceled?: { by: string; reason?: string | undefined } | undefined;
-  /** Those that counted. */
+  /** Accepted ones only. */
   decisions: MadeDecision[] = [];
   order?: KnownOrder | undefined;
   /** The review shows these orders. */
   foundOrders: FoundOrder[] = [];
-  /** The trade query named a different order than the create, so there may be two orders. */
+  /** The trade query named a different order than the create call, so there may be two orders. */
   orderReplaced?: true | undefined;
-  /** The last trustworthy answer of the trade query. */
+  /** The last trustworthy response of the trade query. */
   trade?: TradeResult | undefined;
   attention: Attention[] = [];
   createdAtMs = 0;
   lastAskedAtMs = 0;
-  /** When the last call was scheduled that brought a trustworthy answer. Its answer may be later. Unix milliseconds. */
+  /** When the last call was scheduled that brought a trustworthy response. Its response may be later. Unix milliseconds. */
   lastConfirmedAtMs = 0;
   /** Queries about the order, answered or not. */
   queries = 0;
   /** The value of `queries` when the creation became known. The polling interval grows with the queries since then. */
   queriesBeforeOrder = 0;
-  /** Trade queries in a row without a trustworthy answer. */
+  /** Trade queries in a row without a trustworthy response. */
   unanswered = 0;
-  /** When the workflow first saw that a trade query did not name the created order. Unix milliseconds. */
+  /** When the workflow first saw that a trade query didn't name the created order. Unix milliseconds. */
   missingSinceMs?: number | undefined;
   /** How many times in a row result and detail disagreed. */
   disagreements = 0;
@@ -189,7 +189,7 @@ export class PayoutRecord {
   }
 }
 
-/** What continue-as-new passes to the next run of the payout. */
+/** Passed by continue-as-new to the next run of the payout. */
 export interface CarriedOver {
   request: CheckedPayoutRequest;
   settings: PayoutSettings;
@@ -206,7 +206,7 @@ export function isTradeOf(
   return trade.orderId === expected;
 }
 
-/** The payout waits for the approval of a quote that an earlier approval does not cover. */
+/** The payout waits for the approval of a quote that an earlier approval doesn't cover. */
 export function isApprovedEarlier({ decisions }: PayoutRecord): boolean {
   return decisions.some(({ action }) => action === 'approve');
 }
@@ -215,12 +215,12 @@ export function foundOrderIds({ foundOrders }: PayoutRecord): string[] {
   return foundOrders.map(({ orderId }) => orderId);
 }
 
-/** An order that the provider has named and no read has disproved: it may be this payout's, whatever a later answer says. */
+/** An order that the provider has named and no read has disproved: it may be this payout's, whatever a later response says. */
 export function undisprovedOrders({ foundOrders }: PayoutRecord): string[] {
   return foundOrders.filter(({ differs }) => !differs).map(({ orderId }) => orderId);
 }
 
-/** More than people make. The result of a payout has all of them. */
+/** More than anyone makes. The result of a payout has all of them. */
 const MAX_DECISIONS = 50;
 
 export function withDecision(made: readonly MadeDecision[], decision: MadeDecision): MadeDecision[] {
@@ -228,8 +228,8 @@ export function withDecision(made: readonly MadeDecision[], decision: MadeDecisi
 }
 
 /**
- * Whether `decision`, the argument of an update, is the latest decision of its kind once more, by the same person. A
- * caller that lost the answer sends it again.
+ * Whether `decision`, the argument of an update, is the latest decision of its kind once more, by the same actor. A
+ * caller that lost the response sends it again.
  */
 export function repeatsLast(
   made: readonly MadeDecision[],

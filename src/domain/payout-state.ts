@@ -137,8 +137,8 @@ function awaitedText({ quote, decisions }: PayoutRecord): StateText {
 }
 
 /**
- * The state of an ended payout that needs no attention, from its result alone, without a query to a worker. It lacks
- * `lastAskedAt` and `lastConfirmedAt`, which the result does not contain.
+ * The state of an finished payout that needs no attention, from its result alone, without a query to a worker. It lacks
+ * `lastAskedAt` and `lastConfirmedAt`, which the result doesn't contain.
  */
 export function endedState(result: PayoutResult): PayoutState {
   return { phase: 'DONE', ...endedText(result), needsAttention: false, reasons: [], ...result };
@@ -166,6 +166,6 @@ export function coveredText({ pay, fee }: Terms): string {
 
 /** For a phase that a newer version has written into the record. */
 export const OF_NEWER_VERSION: StateText = {
-  sentence: 'In a phase that this version of the workers does not know.',
+  sentence: "In a phase that this version of the workers doesn't know.",
   nextStep: 'Continues on workers of the version that wrote it.',
 };

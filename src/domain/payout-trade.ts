@@ -29,7 +29,7 @@ export function finalStatus(
   return trade.targetCurrency === 'CNY' && !trade.complete ? undefined : status;
 }
 
-/** The spec spells the same status `RETURNED` and `DECLINED`. Undefined for a value that the spec does not name. */
+/** The spec spells the same status `RETURNED` and `DECLINED`. Undefined for a value that the spec doesn't name. */
 export function auditStatusOf(raw: string | undefined): AuditStatus | undefined {
   if (raw === 'PROCESSING' || raw === 'APPROVED' || raw === 'REJECTED' || raw === 'RETURNED') return raw;
   return raw === 'DECLINED' ? 'RETURNED' : undefined;
@@ -146,7 +146,7 @@ function sumMismatch(result: TradeResult, detail: TradeDetail, target?: Money): 
   return undefined;
 }
 
-/** FAILED without splits is a valid final answer (H23): nothing was received, and nothing or everything failed. */
+/** FAILED without splits is a valid final response (H23): nothing was received, and nothing or everything failed. */
 function unexecutedMismatch({ received, failed }: TradeResult, target?: Money): string | undefined {
   if (!isZero(received)) return `the status is FAILED, but ${formatMoney(received)} was received`;
   if (isZero(failed) || !target || sameMoney(failed, target)) return undefined;

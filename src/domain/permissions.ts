@@ -5,15 +5,15 @@ import type { ApprovalAbove, ApprovalPolicy } from '../contract/rate-limit.ts';
 import type { DailyLimits } from '../contract/workflows.ts';
 
 export interface Permissions extends DailyLimits {
-  /** The largest `instructedAmount` by its currency. A currency that is not listed is not allowed. */
+  /** The largest `instructedAmount` by its currency. A currency that isn't listed isn't allowed. */
   largestAmount: Readonly<Record<string, string>> | 'any';
-  /** The scope: whose payouts and accounts. An absent list does not restrict. */
+  /** The scope: whose payouts and accounts. An absent list doesn't restrict. */
   clientIds?: readonly string[] | undefined;
   payerIds?: readonly string[] | undefined;
   openIds?: readonly string[] | undefined;
 }
 
-/** The ids in a request. An id that is not known is undefined. */
+/** The ids in a request. An id that isn't known is undefined. */
 export interface ScopedIds {
   clientId?: string;
   payerId?: string | undefined;

@@ -47,7 +47,7 @@ function shows(masked: string, whole: string): boolean {
   return whole.endsWith(last) && whole.length - last.length >= at;
 }
 
-/** Stands for what could not be read: a byte that is not UTF-8, or half of a surrogate pair. */
+/** Stands for what couldn't be read: a byte that isn't UTF-8, or half of a surrogate pair. */
 const UNREADABLE = '\ufffd';
 const NOT_PLAIN = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}\ufffd]/u;
 
@@ -64,7 +64,7 @@ export function isPlainText(text: string): boolean {
   return !NOT_PLAIN.test(text);
 }
 
-/** Whether a character could not be read. */
+/** Whether a character couldn't be read. */
 export function isDamaged(text: string): boolean {
   return text.includes(UNREADABLE);
 }

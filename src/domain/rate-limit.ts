@@ -4,7 +4,7 @@ import type { LeaseSettings } from '../contract/rate-limit.ts';
 /** The provider counts calls in a sliding window of one second. */
 export const WINDOW_MS = 1_000;
 
-/** An owner that does not heartbeat for this long loses the lease. */
+/** An owner that doesn't heartbeat for this long loses the lease. */
 export const LEASE_TIMEOUT_MS = 1_500;
 
 /** How long an acknowledged renewal is valid after it was sent. It ends before Temporal reassigns the lease. */
@@ -26,7 +26,7 @@ export interface LeaseHeartbeat {
   settingsVersion?: number;
 }
 
-/** Without shared settings from before a failover: Temporal may have lost sends since. */
+/** Drops shared settings from before a failover: Temporal may have lost sends since. */
 export function inForce(settings: LeaseSettings, failoverVersion: string): LeaseSettings {
   return settings.shared?.failoverVersion === failoverVersion ? settings : { ...settings, shared: undefined };
 }
@@ -48,7 +48,7 @@ export function changeProblem(change: unknown): string | undefined {
   return byProblem(change);
 }
 
-/** Of a pause, and of its end. */
+/** The problem with the request of a pause, or of its end. */
 export function pauseProblem(request: unknown): string | undefined {
   if (typeof request !== 'object' || request === null) return 'must be an object';
   const reason = 'reason' in request ? request.reason : undefined;

@@ -15,9 +15,9 @@ export class ReceivingAccountRecord {
   phase: ReceivingAccountPhase = 'CHECKING';
   /** Unix milliseconds. */
   startedAtMs: number;
-  /** The payer's accounts in this currency before the first send; undefined if the provider did not list them. */
+  /** The payer's accounts in this currency before the first send; undefined if the provider didn't list them. */
   before?: string[] | undefined;
-  /** Every account that a query has listed. An account does not disappear, so a later list without it proves nothing. */
+  /** Every account that a query has listed. An account doesn't disappear, so a later list without it proves nothing. */
   listed?: string[] | undefined;
   /**
    * Sends of unknown outcome, by this run or an earlier one. While there are any, only a found account or a person's
@@ -28,7 +28,7 @@ export class ReceivingAccountRecord {
   sends = 0;
   /** How many times in a row nothing could be sent. */
   unsent = 0;
-  /** How often the provider answered that it did not serve the send. */
+  /** How often the provider answered that it didn't serve the send. */
   busyAnswers = 0;
   lastAskedAtMs = 0;
   /** The end of the confirmation window. Until then, no review is needed. */
@@ -47,14 +47,14 @@ const MAX_UNSENT_PAUSE_MS = HOUR_MS;
 const UNSENT_BEFORE_FLAG = 3;
 const UNSENT_BEFORE_REVIEW = 24;
 
-/** What to do after the `unsent`-th failure to send in a row. */
+/** The reaction to the `unsent`-th failure to send in a row. */
 export function unsentBackoff(unsent: number): { pauseMs: number; flag: boolean } | 'review' {
   if (unsent >= UNSENT_BEFORE_REVIEW) return 'review';
   const pauseMs = Math.min(MAX_UNSENT_PAUSE_MS, 1_000 * 2 ** (unsent - 1));
   return { pauseMs, flag: unsent >= UNSENT_BEFORE_FLAG };
 }
 
-/** Accounts that appeared since the first send: each may be the one whose opening was not answered. */
+/** Accounts that appeared since the first send: each may be the one whose opening wasn't answered. */
 export function candidateAccounts({ before = [], listed = [] }: ReceivingAccountRecord): string[] {
   return listed.filter((accountId) => !before.includes(accountId));
 }
@@ -91,16 +91,15 @@ const STATE_TEXTS: Record<ReceivingAccountPhase, (record: ReceivingAccountRecord
   }),
   OPENING: () => ({
     sentence: 'The request for the account is being sent.',
-    nextStep: "The provider's answer, or a query of the payer's accounts if no answer comes.",
+    nextStep: "If the provider doesn't respond, the payer's accounts are queried.",
   }),
   RECONCILING: ({ confirmUntilMs }) => ({
-    sentence: "It is unknown whether the account was opened. The payer's accounts are being queried.",
+    sentence: "Querying the payer's accounts: it isn't known whether the account was opened.",
     nextStep: `The queries continue until ${isoTime(confirmUntilMs)}. Nothing is sent before that.`,
   }),
   NEEDS_REVIEW: (record) => ({
-    sentence: `It is unknown whether the account was opened; ${describeCandidates(candidateAccounts(record).length)}.`,
-    nextStep:
-      'Find out whether the account exists, then send the update resolve. Nothing is sent before that.',
+    sentence: `It isn't known whether the account was opened; ${describeCandidates(candidateAccounts(record).length)}.`,
+    nextStep: 'Find out whether the account exists, then resolve. Nothing is sent before that.',
   }),
   DONE: ({ result }) => ({
     sentence:
@@ -112,13 +111,11 @@ const STATE_TEXTS: Record<ReceivingAccountPhase, (record: ReceivingAccountRecord
 };
 
 function describeCandidates(candidates: number): string {
-  if (candidates === 0) return "the payer's accounts include no new one";
-  return candidates === 1
-    ? "the payer's accounts include one new account"
-    : `the payer's accounts include ${candidates} new accounts`;
+  const count = candidates === 0 ? 'no' : candidates;
+  return `the payer's accounts include ${count} new account${candidates === 1 ? '' : 's'}`;
 }
 
-/** Possible names of the record's id. The spec says that it has one, but does not name it. */
+/** Possible names of the record's id. The spec says that it has one, but doesn't name it. */
 export const ID_FIELDS = ['id', 'account_id', 'accountId'] as const;
 const MAX_ID_LENGTH = 64;
 
@@ -127,20 +124,17 @@ export function accountIdOf(record: Record<string, unknown>): string | undefined
   return ids.find((id): id is string => typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH);
 }
 
-/** An account that a person names in a review. It is accepted unless the provider's record contradicts it. */
+/** An account that an operator names in a review. It is accepted unless the provider's record contradicts it. */
 interface NamedAccount {
   accountId: string;
   /** The provider's record of the account. */
   record: Record<string, unknown>;
-  /**
-   * The payer's accounts in this currency, now and before the request was sent; undefined if the provider did not list
-   * them.
-   */
+  /** The payer's accounts in this currency, now and before the request; undefined if the provider didn't list them. */
   listed: readonly string[] | undefined;
   before: readonly string[] | undefined;
 }
 
-/** Why the account cannot be the requested one, or undefined. */
+/** Why the account can't be the requested one, or undefined. */
 export function accountMismatch(
   { payerId, currency }: CheckedReceivingAccountRequest,
   { accountId, record, listed, before }: NamedAccount,
@@ -150,7 +144,7 @@ export function accountMismatch(
   const owner = field('payer_id', 'payerId');
   const accountCurrency = field('currency', 'currnecy');
   if (before?.includes(accountId)) return 'it existed before the request was sent';
-  if ((accountIdOf(record) ?? accountId) !== accountId) return 'the provider answered with another account';
+  if ((accountIdOf(record) ?? accountId) !== accountId) return 'the provider returned another account';
   if (owner !== undefined && owner !== payerId) return 'it belongs to another payer';
   if (accountCurrency !== undefined && accountCurrency !== currency) return `its currency is not ${currency}`;
   if (owner === undefined && !listed?.includes(accountId))

@@ -1,7 +1,7 @@
-/** What a follow-up knows about an ended payout, what it finds, and when it checks. No I/O. */
+/** What a follow-up knows about an finished payout, what it finds, and when it checks. No I/O. */
 
 import type { EventType } from '../contract/codes.ts';
-import { formatMoney, totalsByCurrency } from '../contract/money.ts';
+import { formatMoney, sameMoney, totalsByCurrency } from '../contract/money.ts';
 import type { Split } from '../contract/payout.ts';
 import type { TradeDetail } from '../contract/provider-records.ts';
 import type {
@@ -27,7 +27,7 @@ export interface FollowUpPlan extends Pick<PayoutSettings, 'environment' | 'apiQ
 /** The state of a follow-up. It survives continue-as-new. */
 export class FollowUpRecord {
   checks = 0;
-  /** When the last check queried the provider, and the last one that got an answer. Unix milliseconds. */
+  /** When the last check queried the provider, and the last one that got a response. Unix milliseconds. */
   checkedAtMs = 0;
   confirmedAtMs = 0;
   returned: ReturnedPayment[] = [];
@@ -73,13 +73,13 @@ export function returnedPayments(
     }));
 }
 
-/** The difference that a check without an answer reports. `seenAt` is the time of the first such check in a row. */
+/** The difference that a check without a response reports. `seenAt` is the time of the first such check in a row. */
 export function notChecked(why: string, known: Difference | undefined, nowMs: number): Difference {
-  const message = `the last check got no answer, so it is unknown whether money was returned: ${why}`;
+  const message = `the last check got no response, so money may have come back: ${why}`;
   return { code: 'COULD_NOT_CHECK', message, seenAt: known?.seenAt ?? isoTime(nowMs) };
 }
 
-/** How long one check may take before it counts as unanswered: until the next one is due, but at least a day. */
+/** How long one check may take before it counts as without a response: until the next one is due, but at least a day. */
 export function checkTimeoutMs(
   request: Pick<FollowUpRequest, 'endedAtMs'>,
   plan: Pick<FollowUpPlan, 'checksAfterMs'>,
@@ -89,10 +89,7 @@ export function checkTimeoutMs(
   return Math.max(DAY_MS, nextMs - nowMs);
 }
 
-/**
- * How the provider's current answer differs from the reported result. `detail` null: the provider does not know the
- * order.
- */
+/** Differences of the provider's response from the reported result. `detail` null: the provider doesn't know the order. */
 export function differencesSince(
   request: FollowUpRequest,
   detail: TradeDetail | null,
@@ -105,23 +102,16 @@ export function differencesSince(
 }
 
 function differences(request: FollowUpRequest, detail: TradeDetail | null): FollowUpAttention[] {
-  if (request.outcome === 'NOT_CREATED') return detail ? [orderExists(detail)] : [];
-  if (!detail) return [{ code: 'ORDER_NOT_FOUND', message: 'the provider no longer knows the order' }];
   const { outcome } = request;
-  const found: FollowUpAttention[] = [];
-  if (detail.status !== outcome)
-    found.push({
-      code: 'OUTCOME_CHANGED',
-      message: `the payout reported ${outcome}, the provider now says ${detail.status}`,
-    });
-  const splits = changedSplits(request.splits, detail);
-  if (splits.length > 0) found.push({ code: 'SPLITS_CHANGED', message: splits.join('; ') });
-  return found;
-}
-
-function orderExists({ orderId, status }: TradeDetail): FollowUpAttention {
-  const message = `the payout reported NOT_CREATED, but the provider has order ${orderId} with status ${status}`;
-  return { code: 'ORDER_EXISTS', message };
+  if (outcome === 'NOT_CREATED') {
+    const message = `the payout reported NOT_CREATED, but order ${detail?.orderId} is ${detail?.status}`;
+    return detail ? [{ code: 'ORDER_EXISTS', message }] : [];
+  }
+  if (!detail) return [{ code: 'ORDER_NOT_FOUND', message: 'the provider no longer knows the order' }];
+  const splits = changedSplits(request.splits, detail).join('; ');
+  const message = `the payout reported ${outcome}, the provider now says ${detail.status}`;
+  const found: FollowUpAttention[] = detail.status === outcome ? [] : [{ code: 'OUTCOME_CHANGED', message }];
+  return splits === '' ? found : [...found, { code: 'SPLITS_CHANGED', message: splits }];
 }
 
 function changedSplits(splits: readonly Split[], detail: TradeDetail): string[] {
@@ -130,8 +120,8 @@ function changedSplits(splits: readonly Split[], detail: TradeDetail): string[] 
     const other = now.get(distributeId);
     now.delete(distributeId);
     if (!other) return [`split ${distributeId} is missing`];
-    const same = other.target.currency === target.currency && other.target.amount === target.amount;
-    if (!same) return [`split ${distributeId} is now ${formatMoney(other.target)}`];
+    if (!sameMoney(other.target, target))
+      return [`split ${distributeId} is now ${formatMoney(other.target)}`];
     if (other.status !== status) return [`split ${distributeId} was ${status} and is now ${other.status}`];
     return refunded && !other.refunded ? [`split ${distributeId} was returned and no longer is`] : [];
   });
@@ -153,15 +143,13 @@ export function followUpResult(request: FollowUpRequest, record: FollowUpRecord)
   };
 }
 
-/** Why a person should look at the payout. Empty if nothing has changed. */
+/** Why the payout needs an operator. Empty if nothing has changed. */
 export function followUpReasons({
   returnedSums,
   differences,
   notChecked,
 }: FollowUpResult): FollowUpAttention[] {
-  const returned = returnedSums.map((sum) => ({
-    code: 'MONEY_RETURNED' as const,
-    message: `${formatMoney(sum)} was returned`,
-  }));
+  const code = 'MONEY_RETURNED' as const;
+  const returned = returnedSums.map((sum) => ({ code, message: `${formatMoney(sum)} was returned` }));
   return [...returned, ...differences, ...(notChecked ? [notChecked] : [])];
 }

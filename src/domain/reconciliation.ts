@@ -31,7 +31,7 @@ export interface ReconciliationReport {
   failingBeforeMs?: number | undefined;
   /** Every workflow that closed before this time, and that lists showed then, has been processed. Unix milliseconds. */
   seenUntilMs: number;
-  /** The ids of processed workflows that wait or were not reconciled. At most `MAX_UNRESOLVED`. */
+  /** The ids of processed workflows that wait or weren't reconciled. At most `MAX_UNRESOLVED`. */
   unresolved: string[];
   /** The sweep has processed every workflow that closed before this time. Unix milliseconds; 0: it begins. */
   sweptUntilMs: number;
@@ -65,7 +65,7 @@ export interface FailingWorkflow {
   attempt: number;
   /** When this task was first scheduled. Unix milliseconds. */
   sinceMs: number;
-  /** Temporal's name for the cause, such as `NON_DETERMINISTIC_ERROR`; `UNKNOWN` if the history does not contain it. */
+  /** Temporal's name for the cause, such as `NON_DETERMINISTIC_ERROR`; `UNKNOWN` if the history doesn't contain it. */
   cause: string;
 }
 
@@ -159,7 +159,7 @@ export function ageGroup(ageMs: number): 'underAnHour' | 'underADay' | 'underAWe
   return ageMs < 7 * DAY_MS ? 'underAWeek' : 'older';
 }
 
-/** The first and last millisecond of a day (ISO 8601), or undefined if `day` is not a date. */
+/** The first and last millisecond of a day (ISO 8601), or undefined if `day` isn't a date. */
 export function dayBounds(day: string): { from: string; until: string } | undefined {
   const fromMs = Date.parse(`${day}T00:00:00.000Z`);
   if (Number.isNaN(fromMs) || dayOf(fromMs) !== day) return undefined;

@@ -5,7 +5,7 @@ import { compact } from '../contract/compact.ts';
 export interface Metric {
   kind: 'counter' | 'gauge' | 'histogram';
   labels: readonly string[];
-  /** Of a histogram. In seconds. */
+  /** Only of a histogram. In seconds. */
   buckets?: readonly number[];
 }
 

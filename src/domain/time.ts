@@ -28,19 +28,19 @@ export function clockOffset(
   return theirsMs + resolutionMs < beforeMs ? theirsMs + resolutionMs - beforeMs : 0;
 }
 
-/** The start-to-close timeout of an API activity. After it, no call of that activity can still be sent or answered. */
+/** The start-to-close timeout of an API activity. After it, no call of that activity can still be sent or get a response. */
 export function activityTimeoutMs(callTimeoutMs: number): number {
   return 2 * callTimeoutMs + 5_000;
 }
 
-/** The fraction of a lock's lifetime that is reserved for sending the create. */
+/** The fraction of a lock's lifetime that is reserved for sending the create call. */
 const LOCK_MARGIN = 0.1;
 
 /** When the request for a quote was sent. The provider locks the rate at that time or later. */
 export interface QuoteSent {
   /** By the clock of the worker, but no earlier than Temporal scheduled the activity. Unix milliseconds. */
   sentAtMs: number;
-  /** How long the answer took. Milliseconds. */
+  /** How long the response took. Milliseconds. */
   answeredWithinMs: number;
 }
 
@@ -54,12 +54,12 @@ export function lockExpiresAtMs(quotedAtMs: number, lockLifetimeMs: number): num
   return quotedAtMs + lockLifetimeMs * (1 - LOCK_MARGIN);
 }
 
-/** A create is sent only while its whole exchange still fits into the activity's timeout, with a margin. */
+/** A create call is sent only while its whole exchange still fits into the activity's timeout, with a margin. */
 export function sendWithinMs(callTimeoutMs: number): number {
   return callTimeoutMs + 2_500;
 }
 
-/** How a create divides the remaining lifetime of its lock. Durations only, so that no two clocks are compared. */
+/** How a create call divides the remaining lifetime of its lock. Durations only, so that no two clocks are compared. */
 export interface LockBudget {
   /** Until Temporal schedules the activity, which is when the workflow task completes. The activity checks it. */
   scheduleWithinMs: number;
@@ -83,7 +83,7 @@ const WORKFLOW_TASK_MS = 10_000;
 const MIN_SEND_MS = 50;
 
 /**
- * A create does not heartbeat before its claim, so its turn must come within the heartbeat timeout (8 s), with a
+ * A create call doesn't heartbeat before its claim, so its turn must come within the heartbeat timeout (8 s), with a
  * margin.
  */
 const MAX_TURN_MS = 6_000;

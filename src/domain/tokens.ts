@@ -22,7 +22,7 @@ export class TokenRecord {
   needsAuthorization = false;
   /** A refresh was abandoned before its outcome was known. It may have used up the refresh token. */
   triedBefore?: boolean | undefined;
-  /** The provider refused the application token; the next attempt is not before this time. */
+  /** The provider refused the application token; the next attempt isn't before this time. */
   nextTryAtMs?: number | undefined;
   /** How many new tokens in a row the provider rejected. */
   rejectedInARow = 0;
@@ -36,7 +36,7 @@ export class TokenRecord {
  */
 const RENEW_AFTER = { application: 0.25, user: 0.5 } as const;
 
-/** Renewals are spread by this fraction of their wait, so that tokens issued together do not renew together. */
+/** Renewals are spread by this fraction of their wait, so that tokens issued together don't renew together. */
 const JITTER = 0.1;
 
 /** A renewal is late after this fraction of the time between its due time and the expiry. */
@@ -49,13 +49,13 @@ const URGENT_FRACTION = 0.05;
 const EXPIRES_SOON_FRACTION = 1 / 6;
 
 /**
- * After this many rejected tokens in a row, renewals pause, so that a provider that accepts no token is not flooded.
+ * After this many rejected tokens in a row, renewals pause, so that a provider that accepts no token isn't flooded.
  */
 const REJECTED_BEFORE_PAUSE = 2;
 const PAUSE_FRACTION = 0.02;
 const MAX_REJECTION_PAUSE_MS = 30_000;
 
-/** Until this time, a rejected token is not replaced, because the tokens before it were rejected too. */
+/** Until this time, a rejected token isn't replaced, because the tokens before it were rejected too. */
 export function pausedUntilMs({ held, rejectedInARow }: TokenRecord): number | undefined {
   if (!held || rejectedInARow < REJECTED_BEFORE_PAUSE) return undefined;
   return held.obtainedAtMs + Math.min(MAX_REJECTION_PAUSE_MS, held.lifetimeMs * PAUSE_FRACTION);
@@ -72,12 +72,12 @@ export function toHeldGrant(owner: TokenOwner, grant: Grant, chance: number): He
   return { ...grant, expiresAtMs: obtainedAtMs + lifetimeMs, renewsAtMs: obtainedAtMs + Math.round(wait) };
 }
 
-/** When a renewal that has not succeeded sets the attention flag. */
+/** When a renewal that hasn't succeeded sets the attention flag. */
 export function lateAtMs({ renewsAtMs, expiresAtMs }: HeldGrant): number {
   return renewsAtMs + (expiresAtMs - renewsAtMs) * LATE_AFTER;
 }
 
-/** From this time on, a refresh is served before creates; until then, after them. */
+/** From this time on, a refresh is served before create calls; until then, after them. */
 export function urgentAtMs({ expiresAtMs, lifetimeMs }: HeldGrant): number {
   return expiresAtMs - lifetimeMs * URGENT_FRACTION;
 }
@@ -117,8 +117,8 @@ function sentenceOf({ held, needsAuthorization }: TokenRecord, nowMs: number): s
   const usable = held !== undefined && held.expiresAtMs > nowMs;
   if (needsAuthorization)
     return usable
-      ? 'Valid, but it cannot be renewed. The user must authorize again.'
+      ? "Valid, but it can't be renewed. The user must authorize again."
       : 'The user must authorize.';
   if (!held) return 'The first token is being fetched.';
-  return usable ? 'Valid; renewed automatically.' : 'Expired; the renewal has not succeeded yet.';
+  return usable ? 'Valid; renewed automatically.' : "Expired; the renewal hasn't succeeded yet.";
 }

@@ -84,7 +84,7 @@ describe('what needs attention', () => {
     const { world } = stage;
     await world.payouts.result(await world.pay('success final=0s'));
     expect(await cardText('Endpoint shop of application default')).toMatch(
-      /it answered 410\..* events? waits?[\s\S]*Endpoint disabled\.[\s\S]*events enable/,
+      /it returned 410\..* events? waits?[\s\S]*Endpoint disabled\.[\s\S]*events enable/,
     );
   });
 
