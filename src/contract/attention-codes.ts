@@ -19,8 +19,7 @@ export const PAYOUT_ATTENTION = {
     whileOpen: true,
   },
   CREATION_STARTS_OVER: {
-    meaning:
-      'Quote and create call have started over three times or more. After ten times, the payout goes to review.',
+    meaning: 'Quote and create call started over three times or more. After ten times, a review follows.',
     action: `${DOCTOR} If \`payouts_creates\` counts \`not-sent\`, create calls don't leave the workers: check the network, the tokens and the encryption keys. Otherwise, check the workers' clocks, and that \`PAYMENTS_LOCK_LIFETIME\` isn't longer than a lock lasts.`,
     whileOpen: true,
   },
@@ -56,8 +55,7 @@ export const PAYOUT_ATTENTION = {
     action: 'Compare the quote in `npm run payouts -- status ID` with what the provider debited.',
   },
   ORDER_DIFFERS_FROM_REQUEST: {
-    meaning:
-      "An order isn't the requested one, or an earlier start had another body. The message says which.",
+    meaning: "An order isn't the requested one, or an earlier start had another body.",
     action: `${START_NOTHING} Find out whether the \`partnerOrderId\` was used for something else, and ask the provider.`,
   },
   ORDER_NOT_COMPARED: {
@@ -86,13 +84,11 @@ export const PAYOUT_ATTENTION = {
     action: 'Tell the provider what each of the two says.',
   },
   DETAIL_MISSING: {
-    meaning:
-      "The provider says that the order is final, but three queries or more haven't returned the payments.",
+    meaning: "The order is final, but three queries or more haven't returned its payments.",
     action: WAIT_FIRST,
   },
   DETAIL_DISAGREES: {
-    meaning:
-      "The order is final, but in three queries or more its payments don't add up or contradict the result.",
+    meaning: 'The order is final, but in three queries or more its payments contradict the result.',
     action: WAIT_FIRST,
   },
   PAYMENT_RETURNED: {
@@ -113,8 +109,7 @@ export const PAYOUT_ATTENTION = {
     action: 'Nothing.',
   },
   STOPPED_REPEATEDLY: {
-    meaning:
-      'The workflow was terminated, timed out or failed three times or more, and was restarted each time.',
+    meaning: 'The workflow was terminated, timed out or failed, and was restarted, three times or more.',
     action: "Find out who or what stops it. If it failed, the worker's log says why.",
   },
 } as const satisfies Record<string, Explained>;
@@ -126,8 +121,7 @@ export const WHILE_OPEN = codesOf(PAYOUT_ATTENTION).filter((code) => 'whileOpen'
 
 export const RECEIVING_ACCOUNT_ATTENTION = {
   NEEDS_REVIEW: {
-    meaning:
-      "Nobody knows whether the account was opened, or the request couldn't be sent 24 times in a row.",
+    meaning: "It isn't known whether the account was opened, or 24 requests in a row couldn't be sent.",
     action:
       'Ask the provider. Then run `npm run payouts -- account resolve ID --by NAME` with `--created ACCOUNT_ID` or `--not-created end|retry`.',
   },
@@ -200,8 +194,7 @@ export const FOLLOW_UP_ATTENTION = {
   COULD_NOT_CHECK: {
     meaning:
       'The last check was refused, or got no response until the next one was due. Money may have come back since `lastCheckedAt`.',
-    action:
-      'Ask the provider why it refuses `queryPayDetail`. Then `npm run payouts -- notify ID` checks once more.',
+    action: 'Ask the provider about `queryPayDetail`. Then `npm run payouts -- notify ID` checks again.',
   },
 } as const satisfies Record<string, Explained>;
 
@@ -213,8 +206,7 @@ export const WORKFLOW_ATTENTION = {
     action: `${DOCTOR} Repair the workflow. No payout is lost.`,
   },
   NOT_RECONCILED: {
-    meaning:
-      'Reconciliation found a payout that it can neither start again nor follow up. The message says why.',
+    meaning: 'Reconciliation can neither start a payout again nor follow it up. The message says why.',
     action: 'Do what the message says.',
   },
 } as const satisfies Record<string, Explained>;
@@ -228,13 +220,11 @@ export const ENDPOINT_ATTENTION = {
     action: `Repair it, check it with \`npm run payouts -- events test --endpoint NAME\`, then ${ENABLE}`,
   },
   ENDPOINT_FAILS: {
-    meaning:
-      'The endpoint has only failed for an hour. Its events wait, and are sent again with growing pauses.',
+    meaning: 'The endpoint has only failed for an hour. Its events are sent again with growing pauses.',
     action: 'Repair it. `npm run payouts -- events list` shows the last failure.',
   },
   EVENTS_LOST: {
-    meaning:
-      "Events weren't delivered: one failed for three days, couldn't be read any more, or found no room.",
+    meaning: "Events were lost: they failed for three days, couldn't be read, or found no room.",
     action: `Let the receiver read the payouts of that time, or run \`npm run payouts -- events resend --endpoint NAME --since TIME\`. Then ${ENABLE}`,
   },
 } as const satisfies Record<string, Explained>;

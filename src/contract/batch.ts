@@ -39,9 +39,7 @@ const tally = z.strictObject({
   phases: z.partialRecord(z.enum(PHASES), count).describe('Open payouts by phase'),
   needingAttention: count.describe('Open payouts with an attention flag'),
   outcomes: z.record(z.enum(ROW_OUTCOMES), count).describe('Finished rows by outcome'),
-  rows: z
-    .record(z.enum(LISTED_OUTCOMES), z.array(count))
-    .describe('Numbers of the rows that need an operator, by outcome. The first row is row 0'),
+  rows: z.record(z.enum(LISTED_OUTCOMES), z.array(count)).describe('Rows that need an operator, from row 0'),
 });
 export type BatchTally = z.output<typeof tally>;
 

@@ -8,3 +8,8 @@ export function compact<T extends object>(record: T): Compact<T>;
 export function compact(record: object): object {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
 }
+
+/** The fields of what came from outside; none if it is no object. */
+export function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}

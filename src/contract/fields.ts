@@ -238,31 +238,27 @@ export function flagged<Flag extends z.ZodType>(flag: Flag) {
 }
 
 /** Fields whose values never grow in 1.x. */
-type Closed = 'outcome' | 'status' | 'type';
-const CLOSED: readonly string[] = ['outcome', 'status', 'type'] satisfies Closed[];
+type Closed = 'outcome' | 'status' | 'type' | 'approval' | 'bankLocation';
+const CLOSED: readonly string[] = ['outcome', 'status', 'type', 'approval'] satisfies Closed[];
 
-type Stored<Schema, Field = ''> =
-  Schema extends z.ZodObject<infer Shape>
-    ? z.ZodObject<{ [Name in keyof Shape]: Stored<Shape[Name], Name> }>
-    : Schema extends z.ZodArray<infer Element>
-      ? z.ZodArray<Stored<Element, Field>>
-      : Schema extends z.ZodExactOptional<infer Inner>
-        ? z.ZodExactOptional<Stored<Inner, Field>>
-        : Schema extends z.ZodOptional<infer Inner>
-          ? z.ZodOptional<Stored<Inner, Field>>
-          : Schema extends z.ZodEnum
-            ? Field extends Closed
-              ? Schema
-              : z.ZodString
-            : Schema;
+/** A code is any text, because a newer version may have written it. */
+type Stored<T, Field = ''> = T extends readonly (infer Element)[]
+  ? Stored<Element, Field>[]
+  : T extends object
+    ? { [Name in keyof T]: Stored<T[Name], Name> }
+    : T extends string
+      ? Field extends Closed
+        ? T
+        : string
+      : T;
 
 /**
  * The schema of a record that a workflow of any 1.x version has stored. Newer versions add fields and codes, which a reader of
  * this one ignores or shows as they are.
  */
-export function stored<Schema extends z.ZodType>(schema: Schema): Stored<Schema> {
+export function stored<Schema extends z.ZodType>(schema: Schema): z.ZodType<Stored<z.output<Schema>>> {
   // zod has no type for a schema that was made from another one.
-  return tolerant(schema, '') as Stored<Schema>;
+  return tolerant(schema, '') as z.ZodType<Stored<z.output<Schema>>>;
 }
 
 function tolerant(schema: z.core.$ZodType, field: string): z.core.$ZodType {

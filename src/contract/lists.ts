@@ -20,7 +20,7 @@ export const payoutFilterSchema = filter.extend({
   // Temporal doesn't store it readably, so the request of every payout of a page is read.
   clientId: identifier()
     .optional()
-    .describe('Only payouts of this client. A page may be empty and still have a nextCursor'),
+    .describe('Only payouts of this client. A page may be empty before the last'),
 });
 export type PayoutFilter = z.input<typeof payoutFilterSchema>;
 

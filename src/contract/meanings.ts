@@ -11,8 +11,7 @@ export const REASON_MEANINGS: Readonly<Record<ReasonCode, Explained>> = {
     action: `${NEW_ID}, with other \`limits\` or at another time.`,
   },
   INSUFFICIENT_BALANCE: {
-    meaning:
-      'The account balance is below what the payer would pay, by the quote or the response to the create call.',
+    meaning: 'The account balance is below what the payer would pay, by the quote or the create call.',
     action: `Fund the account. ${NEW_ID}.`,
   },
   ACCOUNT_NOT_USABLE: {
@@ -29,14 +28,10 @@ export const REASON_MEANINGS: Readonly<Record<ReasonCode, Explained>> = {
     action: `${NEW_ID}.`,
   },
   REFUSED_BY_PROVIDER: {
-    meaning:
-      'The provider, or our check of its request format, refused the quote or the create call. The message gives the reason.',
+    meaning: 'The provider, or our check of the format, refused the quote or the create call.',
     action: `Correct the request. ${NEW_ID}.`,
   },
-  CANCELLED: {
-    meaning: 'The payout was canceled before the creation began.',
-    action: 'Nothing.',
-  },
+  CANCELLED: { meaning: 'The payout was canceled before the creation began.', action: 'Nothing.' },
   RESOLVED_NOT_CREATED: {
     meaning: 'An operator found in review that the order was not created, and ended the payout.',
     action: `${NEW_ID}.`,

@@ -32,20 +32,14 @@ const rate = z
 const receiver = z.strictObject({
   bankCountry: nameText(64).describe('Country or area code of the bank'),
   bankName: nameText().describe('Name of the bank'),
-  bankAccountCurrency: currency().describe(
-    'ISO 4217 code of the currency of the account: the target currency',
-  ),
-  bankAccountNumber: accountNumber().describe(
-    'Number of the account or card: digits, and letters or hyphens',
-  ),
+  bankAccountCurrency: currency().describe('ISO 4217 code of the account: the target currency'),
+  bankAccountNumber: accountNumber().describe('Number of the account or card: digits, letters, hyphens'),
   bankAccountName: nameText().describe('Name on the account or card'),
   bankCode: bankCode().optional().describe('Code of the bank: letters, digits and hyphens'),
   bankBranchName: nameText().optional().describe('Branch or address of the bank'),
   province: nameText().optional().describe('Province of the bank'),
   city: nameText().optional().describe('City of the bank'),
-  idCardNumber: idCardNumber().describe(
-    'Identity number of the holder: digits, and letters, hyphens, slashes or parentheses',
-  ),
+  idCardNumber: idCardNumber().describe('Identity number of the holder: digits, letters, - / ( )'),
   cardHoldType: text(32).describe('Type of the holder, such as Personal'),
 });
 /** The beneficiary's bank account: `receiver` in the spec's "Payout creation request". */
@@ -80,11 +74,7 @@ function inOrder(pairs: Readonly<Record<string, string>>): Record<string, string
 
 const limits = z.strictObject({
   maxFee: money.optional().describe('The highest fee'),
-  minRate: rate
-    .optional()
-    .describe(
-      'The least that the beneficiary receives per unit that the payer pays, fee included, as decimal text',
-    ),
+  minRate: rate.optional().describe('The least target amount per unit that the payer pays, fee included'),
   maxPay: positiveMoney.optional().describe('The highest amount that the payer pays, in the origin currency'),
 });
 export type QuoteLimits = z.output<typeof limits>;
@@ -104,16 +94,12 @@ const fields = z.strictObject({
   remittancePurposeCode: text(64).describe("The provider's code for the purpose of the payment"),
   platform: text().optional().describe('The sales platform, as the provider names it'),
   receiver: receiver.describe('The bank account of the beneficiary'),
-  limits: limits
-    .optional()
-    .describe('A quote outside these limits ends the payout as NOT_CREATED with QUOTE_OUT_OF_LIMITS'),
+  limits: limits.optional().describe('A quote outside these limits ends the payout: QUOTE_OUT_OF_LIMITS'),
   approval: z
     .enum(['none', 'required'])
     .default('none')
     .describe('required: another caller must approve the quote before the create call is sent'),
-  notBefore: timeWithOffset()
-    .optional()
-    .describe('ISO 8601 with an offset: nothing is sent to the provider before this time'),
+  notBefore: timeWithOffset().optional().describe('ISO 8601 with an offset: nothing is sent before'),
   metadata: metadata.optional(),
 });
 

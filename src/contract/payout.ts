@@ -100,21 +100,12 @@ export const payoutStateSchema = z.strictObject({
   phase: z.enum(PHASES),
   ...flagged(flag).shape,
   lastAskedAt: time.exactOptional().describe('When the provider was last asked about this payout. ISO 8601'),
-  lastConfirmedAt: time
-    .exactOptional()
-    .describe('When the last query was sent that got a trustworthy response. ISO 8601'),
-  acknowledged: acknowledgement
-    .exactOptional()
-    .describe('The flags of the finished payout, and who acknowledged them'),
+  lastConfirmedAt: time.exactOptional().describe('When the last query with a trustworthy response was sent'),
+  acknowledged: acknowledgement.exactOptional().describe('The flags at the end, and who acknowledged them'),
   approvalExpiresAt: time.exactOptional(),
-  lockExpiresAt: time
-    .exactOptional()
-    .describe('While waiting for approval: when the lock expires. A later approval requires a requote'),
+  lockExpiresAt: time.exactOptional().describe('Awaiting approval: when the lock of the quote expires'),
   sends: z.int().exactOptional().describe('In review: create calls that this run has sent, or may have sent'),
-  reviewedOrderIds: z
-    .array(z.string())
-    .exactOptional()
-    .describe('In review: the orders that the provider has named under this partnerOrderId'),
+  reviewedOrderIds: z.array(z.string()).exactOptional().describe('In review: the orders that were found'),
   ...payoutResultSchema.exactPartial().shape,
 });
 export type PayoutState = z.output<typeof payoutStateSchema>;

@@ -150,8 +150,7 @@ const ROWS = {
   },
   'request-limit-exceeded': {
     status: 429,
-    meaning:
-      'The key exceeds its `requestsPerSecond`, or `PAYOUTS_API_REQUESTS_PER_SECOND`. Nothing was done.',
+    meaning: 'The key exceeds `requestsPerSecond` or `PAYOUTS_API_REQUESTS_PER_SECOND`. Nothing was done.',
     action: `${SEND_LATER} Use \`wait\` instead of repeated reads, or raise the limit.`,
   },
   'headers-too-large': {
@@ -176,8 +175,7 @@ const ROWS = {
   },
   'temporal-unavailable': {
     status: 503,
-    meaning:
-      "Temporal or a worker didn't respond within 10 s (30 s if the provider is needed). The request may have been executed.",
+    meaning: "Temporal or a worker didn't respond in time. The request may have been executed.",
     action: SEND_LATER,
   },
   'too-many-waiting': {

@@ -48,7 +48,6 @@ export type Pause = z.output<typeof pauseSchema>;
 
 /** The largest amount without an approval, by currency. A currency that isn't listed always requires one. */
 const above = z.record(z.string(), z.string());
-export type ApprovalAbove = z.output<typeof above>;
 
 const approvals = z.object({
   /** Absent: the application requires none. */

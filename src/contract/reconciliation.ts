@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { FOLLOW_UP_ATTENTION } from './attention-codes.ts';
 import { OUTCOMES } from './codes.ts';
 import { appName, attention, count, moneySchema, stored, time } from './fields.ts';
-import { storedResultSchema } from './payout.ts';
+import { payoutResultSchema } from './payout.ts';
 
 /** 31 December 9999. */
 const MAX_TIME_MS = 253_402_300_799_999;
-const { outcome, splits, metadata } = storedResultSchema.shape;
+const { outcome, splits, metadata } = payoutResultSchema.shape;
 
 /** A finished payout as its own result reported it: all that the workflow reads, because it doesn't check the request again. */
 export const followUpRequestSchema = z.object({
@@ -20,7 +20,7 @@ export const followUpRequestSchema = z.object({
   payerId: z.string().min(1),
   orderId: z.string().optional(),
   outcome,
-  splits,
+  splits: stored(splits),
   /** When the payout's workflow ended; the checks are scheduled from here. Unix milliseconds. */
   endedAtMs: z.number().min(0).max(MAX_TIME_MS),
   metadata,
@@ -49,9 +49,7 @@ export type Difference = z.output<typeof difference>;
 export const followUpResultSchema = z.strictObject({
   partnerOrderId: z.string(),
   outcome: z.enum(OUTCOMES).describe('As the payout reported it'),
-  changed: z
-    .boolean()
-    .describe("Whether the provider's response differs from the reported result. Ignore it with notChecked"),
+  changed: z.boolean().describe('Whether the provider contradicts the result now. Ignore it with notChecked'),
   returned: z.array(returned),
   returnedSums: sums,
   differences: z.array(difference),
@@ -109,10 +107,7 @@ const reportPart = z.strictObject({
   apps: z.array(app).describe('Each application with payouts that finished on this day, or that are open'),
   changes: z.array(change).describe('Payouts that were found changed after they finished'),
   totalChanges: count.describe("The number of such payouts, including those that aren't listed"),
-  appsMissingFrom: z
-    .string()
-    .exactOptional()
-    .describe('The report is too large: it omits the applications from this name on, in alphabetical order'),
+  appsMissingFrom: z.string().exactOptional().describe('Too large: omits applications from this name on'),
 });
 export type ReportPart = z.output<typeof reportPart>;
 

@@ -1,5 +1,6 @@
 /** The daily limits of callers: what a caller has reserved on a day (UTC), and whether it can reserve more. */
 
+import { recordOf } from '../contract/compact.ts';
 import { fromMinorUnits, toMinorUnits } from '../contract/money.ts';
 import type {
   AllowanceRecord,
@@ -195,8 +196,4 @@ function areReservedPayouts(value: unknown): boolean {
     keys.length === amounts.length * PAYOUT_KEY_LENGTH &&
     amounts.every((amount) => /^\d{1,18}$/.test(amount))
   );
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
 }

@@ -43,8 +43,13 @@ const PAUSE_GROWTH = 3;
 
 export function newDeliveryRecord(limits: Partial<DeliveryLimits> = {}): DeliveryRecord {
   return {
-    ...{ limits: { ...DELIVERY_LIMITS, ...limits }, waiting: [], recent: [], failures: 0 },
-    ...{ delivered: 0, lost: 0, attention: [] },
+    limits: { ...DELIVERY_LIMITS, ...limits },
+    waiting: [],
+    recent: [],
+    failures: 0,
+    delivered: 0,
+    lost: 0,
+    attention: [],
   };
 }
 
@@ -136,15 +141,14 @@ export function nextTryMs({ disabled, waiting, pauseUntilMs = 0 }: DeliveryRecor
   return Math.max(pauseUntilMs, Math.min(...first.values()));
 }
 
-/**
- * Applies what became of a batch. Pauses count from `nowMs`, by the workflow's clock, because the clock of a worker may be
- * hours ahead. `chance`, in [0, 1), spreads them.
- */
-export function applyReport(
-  record: DeliveryRecord,
-  report: DeliveryReport,
-  when: { nowMs: number; chance: number },
-): void {
+/** `nowMs`: by the workflow's clock, because the clock of a worker may be hours ahead. `chance`, in [0, 1), spreads pauses. */
+interface When {
+  nowMs: number;
+  chance: number;
+}
+
+/** Applies the outcomes of a batch. */
+export function applyReport(record: DeliveryRecord, report: DeliveryReport, when: When): void {
   const { atMs, outcomes, isUnknown } = report;
   const byId = new Map(outcomes.map((outcome) => [outcome.id, outcome]));
   const failed = outcomes.filter(({ kind }) => kind === 'failed' || kind === 'gone');
@@ -171,7 +175,7 @@ function remains(
   record: DeliveryRecord,
   event: WaitingEvent,
   outcome: DeliveryOutcome | undefined,
-  { nowMs, chance }: { nowMs: number; chance: number },
+  { nowMs, chance }: When,
 ): boolean {
   if (!outcome || outcome.kind === 'gone') return true;
   if (outcome.kind === 'delivered' || outcome.kind === 'skipped') {
@@ -192,11 +196,7 @@ function remains(
   return false;
 }
 
-function noteFailure(
-  record: DeliveryRecord,
-  atMs: number,
-  { nowMs, chance }: { nowMs: number; chance: number },
-): void {
+function noteFailure(record: DeliveryRecord, atMs: number, { nowMs, chance }: When): void {
   record.failures += 1;
   record.failingSinceMs ??= nowMs;
   record.pauseUntilMs = nowMs + pauseMs(record.limits, record.failures, chance);
@@ -250,8 +250,7 @@ export function flagEndpoint(record: DeliveryRecord, nowMs: number): void {
 const MAX_SHOWN = 100;
 
 export function endpointState({ app, endpoint }: EndpointKey, record: DeliveryRecord): EndpointState {
-  const { disabled, waiting, delivered, lost } = record;
-  const { lastDeliveredMs, lastFailure, attention } = record;
+  const { disabled, waiting, delivered, lost, lastDeliveredMs, lastFailure, attention } = record;
   return {
     app,
     endpoint,

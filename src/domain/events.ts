@@ -1,5 +1,4 @@
-/** Outgoing events: what a payout, a batch or a token publishes to callers. Never the beneficiary, never a token, no text but the
- * caller's own metadata. */
+/** Outgoing events of payouts, batches and tokens. Never the beneficiary, never a token, no text but the caller's metadata. */
 
 import type { AttentionCode, AttentionOf } from '../contract/attention-codes.ts';
 import type { BatchState } from '../contract/batch.ts';
@@ -34,11 +33,7 @@ export function trimmed(events: readonly RecordedEvent[]): RecordedEvent[] {
 }
 
 /** The body of an event, as it is signed and sent. */
-export function bodyOf({
-  type,
-  timestamp,
-  data,
-}: Pick<RecordedEvent, 'type' | 'timestamp' | 'data'>): string {
+export function bodyOf({ type, timestamp, data }: Omit<RecordedEvent, 'id'>): string {
   return JSON.stringify({ type, timestamp, data });
 }
 
@@ -51,8 +46,9 @@ export function publishPayout(
   state: PayoutState,
   publish: Publish,
 ): void {
-  const facts = factsOf(request, state);
-  const { phase, outcome } = state;
+  const { app, partnerOrderId, clientId, payerId } = request;
+  const { phase, outcome, orderId } = state;
+  const facts: PayoutFacts = compact({ app, partnerOrderId, clientId, payerId, orderId });
   const shown = { ...facts, ...compact({ phase, outcome }) };
   const codes = state.reasons.map(({ code }) => code);
   const known = published.codes ?? [];
@@ -75,13 +71,6 @@ export function publishPayout(
   if (phase !== 'DONE' || !outcome || published.isCompleted) return;
   published.isCompleted = true;
   publish('payout.completed', completedOf(facts, outcome, state));
-}
-
-function factsOf(
-  { app, partnerOrderId, clientId, payerId }: CheckedPayoutRequest,
-  { orderId }: PayoutState,
-): PayoutFacts {
-  return compact({ app, partnerOrderId, clientId, payerId, orderId });
 }
 
 function completedOf(

@@ -240,15 +240,7 @@ export function repeatsLast(
   if (!last || typeof decision !== 'object' || decision === null) return false;
   const sent = new Map(Object.entries(decision));
   const isSame = (field: keyof MadeDecision) => sent.get(field) === last[field];
-  const isSameIfSent = (field: keyof MadeDecision) => sent.get(field) === undefined || isSame(field);
-  return (
-    isSame('by') &&
-    isSameIfSent('lockRateId') &&
-    isSame('tolerance') &&
-    isSame('created') &&
-    isSame('orderId') &&
-    isSame('tradeOrderId') &&
-    isSame('then') &&
-    isSameIfSent('sends')
-  );
+  const mayBeAbsent = (['lockRateId', 'sends'] as const).filter((field) => sent.get(field) !== undefined);
+  const compared = ['by', 'tolerance', 'created', 'orderId', 'tradeOrderId', 'then', ...mayBeAbsent] as const;
+  return compared.every(isSame);
 }

@@ -1,7 +1,7 @@
 /** The permissions of a caller, for the HTTP API and the Nexus operation, and the payouts that require an approval. */
 
 import { compareMoney, type Money } from '../contract/money.ts';
-import type { ApprovalAbove, ApprovalPolicy } from '../contract/rate-limit.ts';
+import type { ApprovalPolicy } from '../contract/rate-limit.ts';
 import type { DailyLimits } from '../contract/workflows.ts';
 
 export interface Permissions extends DailyLimits {
@@ -45,14 +45,12 @@ export function isScoped(permissions: Permissions): boolean {
 }
 
 export function amountRefusal({ largestAmount }: Permissions, amount: Money): Refusal | undefined {
-  if (largestAmount === 'any') return undefined;
+  if (largestAmount === 'any' || !exceeds(amount, largestAmount)) return undefined;
   const { currency } = amount;
   const largest = largestAmount[currency];
-  if (largest !== undefined && compareMoney(amount, { currency, amount: largest }) <= 0) return undefined;
-  const message =
-    largest === undefined
-      ? `does not include payouts in ${currency}`
-      : `allows at most ${largest} ${currency} for a payout`;
+  const message = largest
+    ? `allows at most ${largest} ${currency} for a payout`
+    : `does not include payouts in ${currency}`;
   return { kind: 'amount-too-large', message };
 }
 
@@ -102,8 +100,9 @@ export function requiresApproval(
   return [above, ...starters].some((limits) => limits && exceeds(instructedAmount, limits));
 }
 
-function exceeds(amount: Money, above: ApprovalAbove): boolean {
+/** Whether the amount is larger than that of its currency. A currency that isn't listed allows nothing. */
+function exceeds(amount: Money, amounts: Readonly<Record<string, string>>): boolean {
   const { currency } = amount;
-  const largest = new Map(Object.entries(above)).get(currency);
+  const largest = new Map(Object.entries(amounts)).get(currency);
   return largest === undefined || compareMoney(amount, { currency, amount: largest }) > 0;
 }

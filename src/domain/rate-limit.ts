@@ -1,4 +1,5 @@
 /** The rate-limit lease of one `app_id`: how long it is valid, and which changes of its settings are valid. */
+import { recordOf } from '../contract/compact.ts';
 import type { LeaseSettings } from '../contract/rate-limit.ts';
 
 /** The provider counts calls in a sliding window of one second. */
@@ -41,25 +42,21 @@ export const MAX_REASON_LENGTH = 256;
 
 /** Why the change is invalid; undefined if it is valid. */
 export function changeProblem(change: unknown): string | undefined {
-  if (typeof change !== 'object' || change === null) return 'must be an object';
-  const rate = 'callsPerSecond' in change ? change.callsPerSecond : undefined;
+  const { callsPerSecond: rate, by } = recordOf(change);
   const whole = typeof rate === 'number' && Number.isInteger(rate) && rate >= 1 && rate <= 10_000;
   if (rate !== null && !whole) return 'callsPerSecond must be a whole number from 1 to 10000, or null';
-  return byProblem(change);
+  return byProblem(by);
 }
 
 /** The problem with the request of a pause, or of its end. */
 export function pauseProblem(request: unknown): string | undefined {
-  if (typeof request !== 'object' || request === null) return 'must be an object';
-  const reason = 'reason' in request ? request.reason : undefined;
+  const { reason, by } = recordOf(request);
   if (reason !== undefined && (typeof reason !== 'string' || reason.length > MAX_REASON_LENGTH))
     return `reason must be a text of at most ${MAX_REASON_LENGTH} characters`;
-  return byProblem(request);
+  return byProblem(by);
 }
 
-function byProblem(change: object): string | undefined {
-  const by = 'by' in change ? change.by : undefined;
-  if (typeof by !== 'string' || by === '' || by.length > 64)
-    return 'by must be 1 to 64 characters that name who makes the change';
-  return undefined;
+function byProblem(by: unknown): string | undefined {
+  const isName = typeof by === 'string' && by !== '' && by.length <= 64;
+  return isName ? undefined : 'by must be 1 to 64 characters that name who makes the change';
 }

@@ -1,4 +1,4 @@
-/** The record of an opening workflow, and its state as callers and operators see it. */
+/** The record of a request for a receiving account, and its state as callers and operators see it. */
 
 import type { AttentionOf, ReceivingAccountAttentionCode } from '../contract/attention-codes.ts';
 import type { ReceivingAccountPhase } from '../contract/codes.ts';
@@ -20,15 +20,15 @@ export class ReceivingAccountRecord {
   /** Every account that a query has listed. An account doesn't disappear, so a later list without it proves nothing. */
   listed?: string[] | undefined;
   /**
-   * Sends of unknown outcome, by this run or an earlier one. While there are any, only a found account or a person's
-   * decision ends the opening, whatever the outcome of a later send.
+   * Sends of unknown outcome, by this run or an earlier one. While there are any, only a found account or an operator's
+   * decision ends the request, whatever the outcome of a later send.
    */
   unknownSends = 0;
   /** Requests that this run has sent, or may have sent. */
   sends = 0;
   /** How many times in a row nothing could be sent. */
   unsent = 0;
-  /** How often the provider answered that it didn't serve the send. */
+  /** How often the provider said that it didn't serve the send. */
   busyAnswers = 0;
   lastAskedAtMs = 0;
   /** The end of the confirmation window. Until then, no review is needed. */
@@ -54,7 +54,7 @@ export function unsentBackoff(unsent: number): { pauseMs: number; flag: boolean 
   return { pauseMs, flag: unsent >= UNSENT_BEFORE_FLAG };
 }
 
-/** Accounts that appeared since the first send: each may be the one whose opening wasn't answered. */
+/** Accounts that appeared since the first send: each may be the one whose request got no response. */
 export function candidateAccounts({ before = [], listed = [] }: ReceivingAccountRecord): string[] {
   return listed.filter((accountId) => !before.includes(accountId));
 }

@@ -1,6 +1,7 @@
 /** The record of one token: the application's or one user's. Its secrets are sealed, and nothing here unseals them. */
 
 import type { AttentionOf, TokenAttentionCode } from '../contract/attention-codes.ts';
+import { compact } from '../contract/compact.ts';
 import type { Grant, TokenOwner, TokenState } from '../contract/tokens.ts';
 import { EventLog } from './events.ts';
 import { isoTime } from './time.ts';
@@ -98,7 +99,7 @@ export function tokenState(owner: TokenOwner, record: TokenRecord, nowMs: number
   return {
     app: owner.app,
     kind: tokenKind(owner),
-    ...(owner.openId !== undefined && { openId: owner.openId }),
+    ...compact({ openId: owner.openId }),
     sentence: sentenceOf(record, nowMs),
     ...(held && {
       obtainedAt: isoTime(held.obtainedAtMs),
