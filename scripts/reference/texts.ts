@@ -205,7 +205,7 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
     on: '`payout`, `payoutBatch`, `openReceivingAccount`',
     writer: 'the program that starts it',
     meaning:
-      'The caller who started it, or `caller/person` for a person who was signed in to the desk by a proxy. None of these names can approve the payout or resolve its review.',
+      'The caller who started it, or `caller/user` for a user who was signed in to the desk by a proxy. None of these names can approve the payout or resolve its review.',
   },
   batch: {
     on: '`payout`',

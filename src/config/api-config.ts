@@ -129,11 +129,11 @@ export const apiShape = {
   PAYOUTS_API_PROXIES: proxies('Requests without a key are'),
   PAYOUTS_API_TRY_OUT: choice(
     ['off', 'on'],
-    'Whether people can send requests to this API server from `/docs`, with a key that they enter. See [Documentation pages](http.md#documentation-pages).',
+    'Whether `/docs` can send requests to this API server, with a key that its user enters. See [Documentation pages](http.md#documentation-pages).',
   ),
   PAYOUTS_DESK: choice(
     ['off', 'on'],
-    'Whether `/desk` serves [the desk](desk.md), on which people approve, review and search payouts.',
+    'Whether `/desk` serves [the desk](desk.md), on which approvers and operators approve, review and search payouts.',
   ),
   PAYOUTS_DESK_SESSION_KEYS: secret.pipe(keyMap).optional().meta({
     description:

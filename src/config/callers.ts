@@ -154,7 +154,7 @@ export const callerSchema = z.strictObject({
     .optional()
     .meta({
       description:
-        'The people who have the permissions of this caller on [the desk](desk.md), as the proxy names them in `PAYOUTS_DESK_USER_HEADER`: lowercase. Their decisions are recorded under their own names.',
+        'The users who have the permissions of this caller on [the desk](desk.md), as the proxy names them in `PAYOUTS_DESK_USER_HEADER`: lowercase. Their decisions are recorded under their own names.',
       valueType: 'list of texts',
     }),
   expiresAt: timeWithOffset().optional().meta({
@@ -176,9 +176,9 @@ export const callersFile = z
     const names = callers.map(({ name }) => name);
     const hashes = callers.flatMap(({ keySha256 }) => keySha256);
     // A user who has the name of a caller could approve what that caller started, or the other way round.
-    const people = [...names, ...callers.flatMap(({ users = [] }) => users)];
+    const everyone = [...names, ...callers.flatMap(({ users = [] }) => users)];
     for (const [at, { name, keySha256, users = [] }] of callers.entries()) {
-      if (users.some((user) => twice(people, user)))
+      if (users.some((user) => twice(everyone, user)))
         context.addIssue({ code: 'custom', path: [at, 'users'], message: 'names a user or a caller twice' });
       if (twice(names, name))
         context.addIssue({ code: 'custom', path: [at, 'name'], message: 'appears twice' });

@@ -47,7 +47,7 @@ export const codecShape = {
     .describe('The address that the codec server listens on.'),
   PAYOUTS_CODEC_KEYS: secret.pipe(namedKeys).default([]).meta({
     description:
-      'The bearer keys with which people and programs decode payloads: `name:key[,name:key]`. A name has 1 to 32 lowercase letters, digits and hyphens, and is logged with each request. A key has at least 16 characters. A name may have two keys while one is replaced.',
+      'The bearer keys with which operators and programs decode payloads: `name:key[,name:key]`. A name has 1 to 32 lowercase letters, digits and hyphens, and is logged with each request. A key has at least 16 characters. A name may have two keys while one is replaced.',
     requiredWhen:
       'unless `PAYMENTS_ENVIRONMENT=test`, and both the server and `PAYMENTS_BASE_URL` are on loopback',
   }),

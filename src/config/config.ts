@@ -47,28 +47,6 @@ const buildId = z
   .regex(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, underscores and hyphens')
   .optional();
 
-export const deploymentShape = {
-  PAYOUTS_DEPLOYMENT: deploymentName.meta({
-    description:
-      'The name of the worker deployment. It turns on [worker versions](operations.md#deployments).',
-    valueType: 'name',
-  }),
-  PAYOUTS_BUILD_ID: buildId.meta({
-    description:
-      'The version of the code of this worker, such as the commit. `PAYOUTS_DEPLOYMENT` requires it. Workers with the same one must run the same code.',
-    valueType: 'name',
-  }),
-};
-
-interface DeploymentVariables {
-  PAYOUTS_DEPLOYMENT?: string | undefined;
-  PAYOUTS_BUILD_ID?: string | undefined;
-}
-
-export function isVersionNamed({ PAYOUTS_DEPLOYMENT, PAYOUTS_BUILD_ID }: DeploymentVariables): boolean {
-  return PAYOUTS_DEPLOYMENT === undefined || PAYOUTS_BUILD_ID !== undefined;
-}
-
 const TOKENS = ['application', 'user'] as const;
 
 export const workerShape = {
@@ -196,7 +174,16 @@ export const workerShape = {
       'A file that `npm run bundle-workflows -- FILE` wrote from the same sources. With it, a worker starts some seconds faster.',
     valueType: 'path',
   }),
-  ...deploymentShape,
+  PAYOUTS_DEPLOYMENT: deploymentName.meta({
+    description:
+      'The name of the worker deployment. It turns on [worker versions](operations.md#deployments).',
+    valueType: 'name',
+  }),
+  PAYOUTS_BUILD_ID: buildId.meta({
+    description:
+      'The version of the code of this worker, such as the commit. `PAYOUTS_DEPLOYMENT` requires it. Workers with the same one must run the same code.',
+    valueType: 'name',
+  }),
   PAYOUTS_HEALTH_LISTEN: value.listenAddress
     .optional()
     .describe(
@@ -220,7 +207,10 @@ const workerSchema = z
     path: ['PAYMENTS_SIGNING_KEY'],
     message: 'is required by PAYMENTS_SIGNER',
   })
-  .refine(isVersionNamed, { path: ['PAYOUTS_BUILD_ID'], message: 'is required by PAYOUTS_DEPLOYMENT' });
+  .refine((env) => env.PAYOUTS_DEPLOYMENT === undefined || env.PAYOUTS_BUILD_ID !== undefined, {
+    path: ['PAYOUTS_BUILD_ID'],
+    message: 'is required by PAYOUTS_DEPLOYMENT',
+  });
 
 export type WorkerEnvironment = z.output<typeof workerSchema>;
 

@@ -75,7 +75,7 @@ export const followUpShape = {
 export const logFormatShape = {
   PAYOUTS_LOG_FORMAT: choice(
     ['auto', 'json', 'text'],
-    'How the process writes its log: `json`, one object per line; `text`, for people; `auto`, text on a terminal and JSON elsewhere. See [the log](observability.md#the-log).',
+    'How the process writes its log: `json`, one object per line; `text`, to read it; `auto`, text on a terminal and JSON elsewhere. See [the log](observability.md#the-log).',
   ),
 };
 

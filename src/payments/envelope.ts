@@ -30,8 +30,6 @@ export interface Answer {
   message?: string | undefined;
   /** The envelope's `data`, or a bare record. */
   data?: unknown;
-  /** The path prefix of `data` in error messages: `data.` or empty. */
-  dataPath: string;
 }
 
 const MAX_MESSAGE_LENGTH = 128;
@@ -46,34 +44,34 @@ const SUCCESS_CODES: Record<EnvelopeStyle, readonly string[]> = {
 const SUCCESS_ELSEWHERE = /^(?:0|2\d\d|ok|success)$/i;
 
 /** The spec lists the 900… codes for the trade endpoints. We assume the same meaning for the other endpoints. */
-const NAMED_CODES: Readonly<Record<string, AnswerKind>> = {
-  '401': 'unauthorized',
-  '403': 'unauthorized',
-  '429': 'limited',
-  '900000': 'system',
-  '900002': 'illegal',
-  '900004': 'no-order',
-};
+const NAMED_CODES: ReadonlyMap<string, AnswerKind> = new Map([
+  ['401', 'unauthorized'],
+  ['403', 'unauthorized'],
+  ['429', 'limited'],
+  ['900000', 'system'],
+  ['900002', 'illegal'],
+  ['900004', 'no-order'],
+]);
 
 /** `body` is undefined if the response broke off. */
 export function readAnswer(style: EnvelopeStyle, httpStatus: number, body: Buffer | undefined): Answer {
-  if (body === undefined) return { kind: 'broken', dataPath: '' };
-  if (body.length === 0) return { kind: 'empty', dataPath: '' };
+  if (body === undefined) return { kind: 'broken' };
+  if (body.length === 0) return { kind: 'empty' };
   const value = tryRead(body);
-  if (value === undefined) return { kind: looksLikeJson(body) ? 'doubtful' : 'unreadable', dataPath: '' };
-  if (!isJsonObject(value)) return { kind: 'unreadable', dataPath: '' };
+  if (value === undefined) return { kind: looksLikeJson(body) ? 'doubtful' : 'unreadable' };
+  if (!isJsonObject(value)) return { kind: 'unreadable' };
   if (isEnvelope(style, value)) return readEnvelope(style, value);
   const bareRecord = style === 'plain' && httpStatus >= 200 && httpStatus < 300;
-  return bareRecord ? { kind: 'success', data: value, dataPath: '' } : { kind: 'unreadable', dataPath: '' };
+  return bareRecord ? { kind: 'success', data: value } : { kind: 'unreadable' };
 }
 
 function readEnvelope(style: EnvelopeStyle, envelope: Record<string, unknown>): Answer {
   const serviceCode = codeText(envelope['code']);
-  if (serviceCode === undefined) return { kind: 'doubtful', dataPath: '' };
+  if (serviceCode === undefined) return { kind: 'doubtful' };
   const data = envelope['data'];
   const named = kindOf(style, serviceCode);
   const kind = named === 'no-order' && isOrder(data) ? 'doubtful' : named;
-  return { kind, serviceCode, message: messageOf(envelope), data, dataPath: 'data.' };
+  return { kind, serviceCode, message: messageOf(envelope), data };
 }
 
 function messageOf({ message }: Record<string, unknown>): string | undefined {
@@ -89,7 +87,7 @@ function isOrder(data: unknown): boolean {
 function kindOf(style: EnvelopeStyle, code: string): AnswerKind {
   if (SUCCESS_CODES[style].includes(code)) return 'success';
   if (SUCCESS_ELSEWHERE.test(code)) return 'doubtful';
-  return Object.hasOwn(NAMED_CODES, code) ? (NAMED_CODES[code] ?? 'other-code') : 'other-code';
+  return NAMED_CODES.get(code) ?? 'other-code';
 }
 
 /** A bare record may have its own field `code`, such as a bank code. An envelope has few other fields. */

@@ -49,7 +49,7 @@ function answerOf(
   exchange: Extract<Exchange, { status: number }>,
 ): Answer {
   if (exchange.kind === 'answer') return readAnswer(style, exchange.status, exchange.body);
-  return { kind: exchange.tooLarge ? 'doubtful' : 'broken', dataPath: '' };
+  return { kind: exchange.tooLarge ? 'doubtful' : 'broken' };
 }
 
 function noAnswer<T>(
@@ -69,14 +69,16 @@ function noAnswer<T>(
 
 function parsed<T>(rules: AnswerRules<T>, context: ErrorContext, answer: Answer): Outcome<T>['result'] {
   const read = rules.schema.safeParse(answer.data);
+  // A bare record has no code.
+  const prefix = answer.serviceCode === undefined ? '' : 'data.';
   if (!read.success) {
     const path = read.error.issues[0]?.path.join('.') ?? '';
-    const field = (answer.dataPath + path).replace(/\.$/, '') || undefined;
+    const field = (prefix + path).replace(/\.$/, '') || undefined;
     return { error: unusable(rules, context, `cannot use ${field ?? 'the response'}`, field) };
   }
   const mismatch = rules.mismatch?.(read.data);
   if (mismatch === undefined) return { value: read.data };
-  const field = answer.dataPath + mismatch;
+  const field = prefix + mismatch;
   return { error: unusable(rules, context, `${field} does not match the request`, field) };
 }
 

@@ -239,19 +239,19 @@ function httpDateMs(text: string): number {
 }
 
 /** The token of a call, with its user (H15). */
-export interface Token {
+interface Token {
   kind: TokenKind;
   openId: string | undefined;
   text: string;
 }
 
-export interface Authorization {
+interface Authorization {
   headers: Record<string, string>;
   token?: Token;
 }
 
 /** Throws `INVALID_REQUEST` if a user token is needed and `openId` is absent, and `NOT_SENT` if there is no token. */
-export async function authorizationHeaders(
+async function authorizationHeaders(
   options: PaymentsClientOptions,
   place: TokenPlace,
   context: ErrorContext,
@@ -289,7 +289,7 @@ async function tokenText(
 }
 
 /** An error of the token source must not change the result of the call. */
-export function reportRejectedToken({ tokens }: PaymentsClientOptions, { kind, openId, text }: Token): void {
+function reportRejectedToken({ tokens }: PaymentsClientOptions, { kind, openId, text }: Token): void {
   try {
     tokens.rejected?.(kind, openId, text);
   } catch {}
