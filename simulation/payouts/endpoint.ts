@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import type { EventEndpoints } from '../../src/config/events.ts';
 import { sleep } from '../../src/runtime/runtime.ts';
-import type { EventAnswer, EventRequest, EventTransport } from '../../src/webhooks/event-transport.ts';
+import type { EventRequest, EventResponse, EventTransport } from '../../src/webhooks/event-transport.ts';
 import { readSigningKey } from '../../src/webhooks/sign-event.ts';
 import type { Life } from '../process/life.ts';
 import { Random } from '../world/random.ts';
@@ -50,7 +50,7 @@ export class SimulatedEndpoint {
     return { post: (request) => this.post(life, request) };
   }
 
-  private async post(life: Life, request: EventRequest): Promise<EventAnswer> {
+  private async post(life: Life, request: EventRequest): Promise<EventResponse> {
     const { world, random, plan } = this;
     const fails = this.isFaulty && random.chance(plan.failing) ? random.pick(FAILURES) : undefined;
     try {

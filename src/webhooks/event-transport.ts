@@ -20,10 +20,10 @@ export interface EventRequest {
 }
 
 /** The HTTP status, or the code of the error that prevented a response. */
-export type EventAnswer = { status: number } | { code: string };
+export type EventResponse = { status: number } | { code: string };
 
 export interface EventTransport {
-  post(request: EventRequest): Promise<EventAnswer>;
+  post(request: EventRequest): Promise<EventResponse>;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -41,7 +41,7 @@ export class HttpEventTransport implements EventTransport {
     this.#private = agent(true, resolve);
   }
 
-  async post({ url, headers, body, allowPrivateAddress, signal }: EventRequest): Promise<EventAnswer> {
+  async post({ url, headers, body, allowPrivateAddress, signal }: EventRequest): Promise<EventResponse> {
     const target = new URL(url);
     if (isRefusedHost(target, allowPrivateAddress)) return { code: ADDRESS_REFUSED };
     try {

@@ -12,8 +12,8 @@ import { eventDeliveryWorkflowId } from '../../src/contract/ids.ts';
 import { endpointStateQuery } from '../../src/contract/workflows.ts';
 import { newDeliveryRecord } from '../../src/domain/events-delivery.ts';
 import {
-  type EventAnswer,
   type EventRequest,
+  type EventResponse,
   type EventTransport,
   HttpEventTransport,
 } from '../../src/webhooks/event-transport.ts';
@@ -43,7 +43,7 @@ export class StandingTransport implements EventTransport {
     this.world = world;
   }
 
-  async post(request: EventRequest): Promise<EventAnswer> {
+  async post(request: EventRequest): Promise<EventResponse> {
     const decided = new AbortController();
     const answer = this.http.post(request).finally(() => decided.abort());
     const never = once(neverAnswered, request.headers['webhook-id'] ?? '', { signal: decided.signal });

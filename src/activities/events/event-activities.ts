@@ -17,7 +17,7 @@ import { isTraceParent, type SpanStart } from '../../observability/trace.ts';
 import { inSpan } from '../../observability/tracing.ts';
 import { type Clock, inParallel, type Runtime, repeat } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
-import type { EventAnswer, EventTransport } from '../../webhooks/event-transport.ts';
+import type { EventResponse, EventTransport } from '../../webhooks/event-transport.ts';
 import { signedHeaders } from '../../webhooks/sign-event.ts';
 import { onlyHere, requireHere } from '../shared/execution.ts';
 
@@ -136,7 +136,7 @@ class Batch {
   }
 
   /** The receiver can continue the trace of the payout. */
-  private postInTrace({ id, trace }: QueuedEvent, body: string): Promise<EventAnswer> {
+  private postInTrace({ id, trace }: QueuedEvent, body: string): Promise<EventResponse> {
     const span: SpanStart = {
       name: 'deliver event',
       kind: 'client',
@@ -146,7 +146,7 @@ class Batch {
     return inSpan(span, (traceparent) => this.post(id, body, traceparent ? { traceparent } : {}));
   }
 
-  private async post(id: string, body: string, more: Record<string, string>): Promise<EventAnswer> {
+  private async post(id: string, body: string, more: Record<string, string>): Promise<EventResponse> {
     const { transport, runtime } = this.parts;
     const { clock } = runtime;
     const { url, keys, allowPrivateAddress } = this.endpoint;
@@ -161,7 +161,7 @@ class Batch {
   }
 }
 
-function verdict(answer: EventAnswer): { kind: 'delivered' | 'gone' } | { kind: 'failed'; reason: string } {
+function verdict(answer: EventResponse): { kind: 'delivered' | 'gone' } | { kind: 'failed'; reason: string } {
   if ('code' in answer) return { kind: 'failed', reason: answer.code };
   const { status } = answer;
   if (status >= 200 && status < 300) return { kind: 'delivered' };

@@ -18,7 +18,7 @@ import {
   provablyNotSent,
   type SendGuard,
 } from '../payout/send-once.ts';
-import type { CallerOptions } from '../shared/execution.ts';
+import type { UserOptions } from '../shared/execution.ts';
 import { asFailure, nullOn } from '../shared/failures.ts';
 
 export interface OpenAccount extends SendGuard {
@@ -64,7 +64,7 @@ interface WithPolicy {
 /** Sends the request, unless it may have been sent before. Throws if the outcome is unknown. */
 export async function openReceivingAccount(
   { client, claim, policy, runtime: { clock, random } }: CreateDependencies,
-  options: CallerOptions,
+  options: UserOptions,
   { request, ...guard }: OpenAccount,
 ): Promise<OpenAnswer> {
   const deadline = clock.nowMs() + guard.sendWithinMs;
@@ -108,7 +108,7 @@ function hasRefusalStatus({ httpStatus = 0 }: PaymentsError): boolean {
 export async function listReceivingAccounts(
   { client, policy }: WithPolicy,
   histories: RunHistories,
-  options: CallerOptions,
+  options: UserOptions,
   which: ListedAccounts,
 ): Promise<string[] | null> {
   const listed = await listedBy(client, options, which);
@@ -129,7 +129,7 @@ async function mayBeOfAnotherRun(histories: RunHistories, { recoveredAtMs }: Sen
 
 async function listedBy(
   client: PaymentsClient,
-  options: CallerOptions,
+  options: UserOptions,
   { payerId, currency }: ListedAccounts,
 ): Promise<string[] | null> {
   const balance = () => client.receivingAccountBalance(payerId, currency, options);
@@ -147,7 +147,7 @@ const SEND = 'openReceivingAccount';
 export async function confirmAccount(
   { client, policy: { recoveredAtMs, visibleWithinMs } }: WithPolicy,
   histories: RunHistories,
-  options: CallerOptions,
+  options: UserOptions,
   { workflowId, startedAtMs, ...which }: OpeningToConfirm,
 ): Promise<AccountConfirmation> {
   const runId = activityInfo().workflowExecution?.runId ?? '';

@@ -58,10 +58,10 @@ export function onlyHere(environment: string, clock: Clock) {
   };
 }
 
-export interface CallerOptions {
+export interface UserOptions {
   openId?: string;
 }
 
-export function optionsOf({ openId }: Principal): CallerOptions {
+export function optionsOf({ openId }: Principal): UserOptions {
   return openId === undefined ? {} : { openId };
 }

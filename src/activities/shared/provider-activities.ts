@@ -28,7 +28,7 @@ import {
 import { type QuoteAnswer, RecentAccounts, refusedQuote } from '../payout/quote-payout.ts';
 import * as receiving from '../receiving-account/receiving-account-activities.ts';
 import {
-  type CallerOptions as Options,
+  type UserOptions as Options,
   optionsOf,
   type Principal,
   requireHere,
