@@ -243,7 +243,7 @@ async function judgedRequest(server: FastifyInstance, input: Input, request: Req
   }
   const [, offered] = answer.text.split('action="/desk/batches/start"');
   if (offered === undefined) return verdict;
-  const hidden = offered.matchAll(/<input type="hidden" name="(\w+)" value="([\w-]*)">/g);
+  const hidden = offered.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
   const form = new URLSearchParams(
     [...hidden].map(([, name = '', value = '']): [string, string] => [name, value]),
   );
