@@ -14,17 +14,15 @@ import {
   WORKFLOW_ATTENTION,
 } from '../src/contract/attention-codes.ts';
 import { EVENT_TYPES } from '../src/contract/codes.ts';
+import { ERRORS, EXIT } from '../src/contract/errors.ts';
 import { meaningOf } from '../src/contract/events.ts';
 import { REASON_MEANINGS } from '../src/contract/meanings.ts';
 import { PROBLEM_KINDS, PROBLEMS, problemType } from '../src/contract/problems.ts';
 import { BUSINESS_EVENTS } from '../src/domain/telemetry.ts';
 import { API_METRICS } from '../src/starters/api/monitoring.ts';
-import { EXIT } from '../src/starters/cli/output.ts';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/namespace.ts';
 import { anchorOf, code, table } from './markdown.ts';
 import {
-  CLI_ERRORS,
-  CLIENT_CODES,
   CLIENT_ERRORS,
   EXIT_MEANINGS,
   MEMO_FIELDS,
@@ -144,9 +142,15 @@ const SECTIONS: readonly Section[] = [
         table: explained('class', CLIENT_ERRORS),
       },
       {
-        title: 'Error codes of the client library',
-        text: '`code` of a `PayoutsError`.',
-        table: explained('code', CLIENT_CODES),
+        title: 'Error codes',
+        text: '`code` of a `PayoutsError`, with the `type` that the API server returns for it, and `error.code` that the CLI prints with `--json`, with its exit code. Only the CLI has the codes without a `type`.',
+        table: table(
+          ['code', 'exit code', 'type', 'meaning', 'what to do'],
+          codesOf(ERRORS).map((name) => {
+            const { exit, problem, meaning, action } = ERRORS[name];
+            return [code(name), `${EXIT[exit]}`, problem ? code(problemType(problem)) : '', meaning, action];
+          }),
+        ),
       },
       {
         title: 'Errors of the Temporal client',
@@ -172,15 +176,6 @@ const SECTIONS: readonly Section[] = [
             const { meaning, action } = EXIT_MEANINGS[name];
             return [`${EXIT[name]}`, meaning, todo(action)];
           }),
-        ),
-      },
-      {
-        title: 'CLI error codes',
-        text: '`error.code` with `--json`. If a workflow failed, it is the [failure type](#failures-of-workflows-and-messages), with exit code 1.',
-        table: listed(
-          ['code', 'exit code', 'meaning', 'what to do'],
-          CLI_ERRORS,
-          ({ exit, meaning, action }) => [`${EXIT[exit]}`, meaning, action],
         ),
       },
       {

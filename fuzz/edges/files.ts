@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { pick, type Random, whole } from '../../simulator/runtime.ts';
 import { checkedBatch } from '../../src/client/checked-batch.ts';
-import { InvalidPayoutRequestError } from '../../src/client/invalid-request.ts';
+import { InvalidPayoutRequestError } from '../../src/client/errors.ts';
 import { readApplications } from '../../src/config/applications.ts';
 import { readCallers, VERBS } from '../../src/config/callers.ts';
 import { ConfigError } from '../../src/config/environment.ts';

@@ -1,7 +1,6 @@
 /** What the reference says about names that the code only lists: errors, exit codes, search attributes, memos, metrics. */
-import type { PayoutsErrorCode } from '../../src/client/payouts-error.ts';
 import type { Explained } from '../../src/contract/attention-codes.ts';
-import type { EXIT } from '../../src/starters/cli/output.ts';
+import type { EXIT } from '../../src/contract/errors.ts';
 import type { SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 
 /** Those that `durable-payouts/client` exports; a test compares them. */
@@ -9,7 +8,7 @@ export const CLIENT_ERRORS: Readonly<Record<string, Explained>> = {
   PayoutsError: {
     meaning:
       'Thrown by every call of what `connectPayouts` returns, with a stable `code`. `isRetryable` says whether the same call may succeed later; `fields` names every bad field. The classes below extend it.',
-    action: 'See [error codes](#error-codes-of-the-client-library).',
+    action: 'See [error codes](#error-codes).',
   },
   InvalidPayoutRequestError: {
     meaning: 'Bad input. `fields` names every bad field; of a batch, the first hundred. Nothing was started.',
@@ -34,44 +33,6 @@ export const CLIENT_ERRORS: Readonly<Record<string, Explained>> = {
   ConfigError: {
     meaning: '`connectPayouts` found unusable settings. `problems` has one line for each.',
     action: 'Correct the settings.',
-  },
-};
-
-/** `code` of `PayoutsError`. */
-export const CLIENT_CODES: Readonly<Record<PayoutsErrorCode, Explained>> = {
-  INVALID_PAYOUT_REQUEST: {
-    meaning: 'Bad input. `fields` names every bad field. Nothing was started.',
-    action: 'Correct the request and start it again under the same id.',
-  },
-  CONFLICT: {
-    meaning: 'The id belongs to another body, other rows or another caller. Nothing was started or changed.',
-    action: 'Send the first body again. A new id makes another payment.',
-  },
-  NOT_ACCEPTED_NOW: {
-    meaning: 'The payout or request does not accept this decision now. The message says why.',
-    action: 'Read the state, then decide again.',
-  },
-  NOT_FOUND: {
-    meaning: 'There is no such payout, batch or request.',
-    action: 'Check the id and `app`.',
-  },
-  NO_USABLE_ANSWER: {
-    meaning:
-      'From `reads`: the provider gave no usable response. The innermost `cause` has the [type](#failures-of-activities).',
-    action: 'Repeat the read later.',
-  },
-  STOPPED: {
-    meaning:
-      'The workflow was terminated, timed out or failed. Reconciliation starts payouts again. From `reads`: no worker responded in time.',
-    action: 'Read again later.',
-  },
-  TOO_MANY_READS: {
-    meaning: 'Too many status reads are waiting for a worker. Nothing was queried.',
-    action: 'Read again later. Wait with `result`.',
-  },
-  TEMPORAL_UNAVAILABLE: {
-    meaning: 'Temporal did not respond, or refused the call, which may have been done.',
-    action: 'Repeat the call: every call can be repeated.',
   },
 };
 
@@ -120,56 +81,6 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, Explained>> = {
     action: 'Read the `outcome` and the `reason`.',
   },
   doctorFoundProblems: { meaning: '`doctor` found problems.', action: 'Do what each `FAIL` line says.' },
-};
-
-/** `error.code` of the CLI's `--json`; a test compares them. */
-export const CLI_ERRORS: Readonly<Record<string, Explained & { exit: keyof typeof EXIT }>> = {
-  USAGE: { exit: 'badInput', meaning: 'The command line or the file is invalid.', action: 'Correct it.' },
-  INVALID_PAYOUT_REQUEST: {
-    exit: 'badInput',
-    meaning: 'Bad input. `fields` names every bad field.',
-    action: 'Correct the fields.',
-  },
-  NOT_FOUND: {
-    exit: 'notFound',
-    meaning: 'There is no such payout, batch, request, account or token.',
-    action: 'Check the id and `--app`.',
-  },
-  CONFLICT: {
-    exit: 'refused',
-    meaning: 'The id belongs to another body.',
-    action: 'Send the first body again. A new id makes another payment.',
-  },
-  NOT_ACCEPTED_NOW: {
-    exit: 'refused',
-    meaning: 'The update is not accepted now. The message says why.',
-    action: 'Read `status ID`, then decide again.',
-  },
-  NOT_CONFIRMED: {
-    exit: 'refused',
-    meaning: 'Nobody confirmed the change in production. Nothing was done.',
-    action: 'Repeat the command and confirm it, or add `--yes`.',
-  },
-  NOT_TRIED: {
-    exit: 'unexpected',
-    meaning: 'A row of a list that was not started, because of the error in an earlier row.',
-    action: 'Run the same command again: started rows are joined.',
-  },
-  TEMPORAL_UNAVAILABLE: {
-    exit: 'unexpected',
-    meaning: 'Temporal did not respond, or rejected the call.',
-    action: 'Run `npm run payouts -- doctor`, then the same command again.',
-  },
-  CANNOT_DECRYPT: {
-    exit: 'unexpected',
-    meaning: 'This machine has no encryption key, or not the key of the workers. Nothing was sent.',
-    action: 'Set `PAYOUTS_ENCRYPTION_KEYS` to the keys of the workers.',
-  },
-  UNEXPECTED: {
-    exit: 'unexpected',
-    meaning: 'Anything else.',
-    action: 'Read the message.',
-  },
 };
 
 export const SEARCH_ATTRIBUTE_MEANINGS: Readonly<Record<keyof typeof SEARCH_ATTRIBUTES, string>> = {

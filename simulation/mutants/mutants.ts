@@ -296,7 +296,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'callback-works-twice',
     what: 'A callback is accepted in any browser: a person who has its URL takes over the authorization.',
-    file: 'src/client/attempt-states.ts',
+    file: 'src/client/authorizations.ts',
     find: "return JSON.stringify(['state', this.environment, app, browser]);",
     replace: "return JSON.stringify(['state', this.environment, app, browser.length > 0]);",
   },

@@ -1,6 +1,7 @@
 /** Batches in a world: their callers, the interventions, and the checks of each batch. */
 import { WorkflowUpdateFailedError } from '@temporalio/client';
-import { BatchConflictError, Batches as Starter } from '../../src/client/batches.ts';
+import { Batches as Starter } from '../../src/client/batches.ts';
+import { BatchConflictError } from '../../src/client/errors.ts';
 import type { BatchResult } from '../../src/contract/batch.ts';
 import { OUTCOMES, type PayoutOutcome } from '../../src/contract/codes.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../../src/contract/ids.ts';

@@ -1,6 +1,7 @@
 /** Receiving accounts in a world: their callers, the interventions, and the checks of each account. */
 
-import { ReceivingAccountConflictError, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
+import { ReceivingAccountConflictError } from '../../src/client/errors.ts';
+import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import { receivingAccountWorkflowId } from '../../src/contract/ids.ts';
 import { receivingAccountResultSchema } from '../../src/contract/receiving-account.ts';
 import type { ReceivingAccountResolution } from '../../src/contract/workflows.ts';

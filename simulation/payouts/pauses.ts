@@ -1,5 +1,5 @@
 /** An operator pauses the first application and resumes it. Meanwhile, no call arrives that creates something. */
-import { Pauses as Switch } from '../../src/client/pauses.ts';
+import { Pauses as Switch } from '../../src/client/leases.ts';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
 import { RENEWAL_VALID_MS } from '../../src/domain/rate-limit.ts';
 import type { Random } from '../world/random.ts';

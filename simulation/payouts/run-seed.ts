@@ -1,7 +1,7 @@
 /** Runs the world of one seed, from its first start until every payout has ended, and checks it. */
 import type { DataConverter } from '@temporalio/common';
 import type { CreateRecord, LedgerOf } from '../../simulator/index.ts';
-import { PayoutConflictError } from '../../src/client/payouts.ts';
+import { PayoutConflictError } from '../../src/client/errors.ts';
 import { type PayoutAttentionCode, WHILE_OPEN } from '../../src/contract/attention-codes.ts';
 import { payoutFollowUpWorkflowId, payoutWorkflowId } from '../../src/contract/ids.ts';
 import { type PayoutState, payoutResultSchema } from '../../src/contract/payout.ts';

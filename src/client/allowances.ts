@@ -4,7 +4,6 @@
  */
 import { createHash } from 'node:crypto';
 import { type Client, WithStartWorkflowOperation, WorkflowUpdateFailedError } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { DAILY_LIMIT_EXCEEDED } from '../contract/failures.ts';
 import { allowanceWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
@@ -22,9 +21,10 @@ import {
 } from '../contract/workflows.ts';
 import { PAYOUT_KEY_LENGTH } from '../domain/daily-limits.ts';
 import { type Clock, sleep } from '../runtime/runtime.ts';
-import { isOfEndedRun } from '../temporal/client-errors.ts';
+import { applicationFailure, isOfEndedRun } from '../temporal/client-errors.ts';
 import { inSlices } from './checked-batch.ts';
-import { retryDroppedUpdate } from './dropped-updates.ts';
+import { requireEnvironment } from './errors.ts';
+import { retryDroppedUpdate } from './steering.ts';
 
 /** Thrown if payouts exceed a daily limit. None of them was reserved. */
 export class DailyLimitError extends Error {
@@ -46,10 +46,12 @@ const ENDED_RUN_PAUSE_MS = 100;
 /** Of the reservations in one update. Temporal accepts 2 MB per payload, which one reservation may need. */
 const MAX_CHARACTERS = 500_000;
 
+type Refusals = ReserveResult['refusals'];
+
 interface Waiting {
   reservation: Reservation;
   characters: number;
-  resolve(refusal: ReserveResult['refusals'][number]): void;
+  resolve(refusal: Refusals[number]): void;
   reject(error: unknown): void;
 }
 
@@ -59,12 +61,12 @@ interface Waiting {
  */
 export class Allowances {
   private readonly client: Client;
-  private readonly environment: string;
+  private readonly environment: string | undefined;
   private readonly clock: Clock;
   /** By caller. An entry exists while an update is under way. */
   private readonly queues = new Map<string, Waiting[]>();
 
-  constructor(client: Client, environment: string, clock: Clock) {
+  constructor(client: Client, environment: string | undefined, clock: Clock) {
     this.client = client;
     this.environment = environment;
     this.clock = clock;
@@ -85,7 +87,7 @@ export class Allowances {
       (sum, { keys, hundredths }) => sum + keys.length + hundredths.length,
       0,
     );
-    const refusal = await new Promise<ReserveResult['refusals'][number]>((resolve, reject) => {
+    const refusal = await new Promise<Refusals[number]>((resolve, reject) => {
       const waiting = { reservation, characters, resolve, reject };
       const queue = this.queues.get(caller);
       if (queue) queue.push(waiting);
@@ -96,9 +98,8 @@ export class Allowances {
 
   /** What the caller has reserved. Throws Temporal's `WorkflowNotFoundError` if its workflow no longer exists. */
   state(caller: string): Promise<AllowanceState> {
-    return this.client.workflow
-      .getHandle(allowanceWorkflowId(this.environment, caller))
-      .query(allowanceQuery);
+    const workflowId = allowanceWorkflowId(requireEnvironment(this.environment), caller);
+    return this.client.workflow.getHandle(workflowId).query(allowanceQuery);
   }
 
   /** Sends what waits until nothing waits. After an error, which Temporal's client has retried, fails what waits, too. */
@@ -108,10 +109,8 @@ export class Allowances {
     try {
       while (queue.length > 0) {
         sent = queue.splice(0, fitting(queue));
-        const refusals = await this.send(
-          caller,
-          sent.map(({ reservation }) => reservation),
-        );
+        const reservations = sent.map(({ reservation }) => reservation);
+        const refusals = await this.send(caller, reservations);
         for (const [at, { resolve }] of sent.entries()) resolve(refusals[at] ?? null);
         sent = [];
       }
@@ -122,10 +121,7 @@ export class Allowances {
     }
   }
 
-  private async send(
-    caller: string,
-    reservations: readonly Reservation[],
-  ): Promise<ReserveResult['refusals']> {
+  private async send(caller: string, reservations: readonly Reservation[]): Promise<Refusals> {
     try {
       const { refusals } = await this.client.withDeadline(this.clock.wallMs() + TIMEOUT_MS, () =>
         this.retryEndedRun(() =>
@@ -146,7 +142,7 @@ export class Allowances {
   }
 
   private start(caller: string) {
-    const { environment } = this;
+    const environment = requireEnvironment(this.environment);
     return new WithStartWorkflowOperation<WorkflowSignatures['callerAllowance']>('callerAllowance', {
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowId: allowanceWorkflowId(environment, caller),
@@ -180,16 +176,11 @@ function fitting(queue: readonly Waiting[]): number {
   return beyond === -1 ? queue.length : beyond;
 }
 
-function failureIn(error: unknown): ApplicationFailure | undefined {
-  const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
-  return cause instanceof ApplicationFailure ? cause : undefined;
-}
-
 const refusal = z.object({ message: z.string(), retryAfterMs: z.number().exactOptional() });
 const answers = z.tuple([z.object({ refusals: z.array(refusal.nullable()) })]);
 
-function refusalsIn(error: unknown): ReserveResult['refusals'] | undefined {
-  const failure = failureIn(error);
+function refusalsIn(error: unknown): Refusals | undefined {
+  const failure = error instanceof WorkflowUpdateFailedError ? applicationFailure(error.cause) : undefined;
   return failure?.type === DAILY_LIMIT_EXCEEDED ? answers.parse(failure.details)[0].refusals : undefined;
 }
 
@@ -204,7 +195,9 @@ async function reservedPayouts(requests: readonly CheckedPayoutRequest[]): Promi
     found.set(currency, { keys, hundredths });
   }
   return Array.from(found, ([currency, { keys, hundredths }]) => ({
-    ...{ currency, keys: keys.join(''), hundredths: hundredths.join(',') },
+    currency,
+    keys: keys.join(''),
+    hundredths: hundredths.join(','),
   }));
 }
 

@@ -2,16 +2,9 @@
  * Starts and reads batches of payouts. Every call is idempotent: after a crash or an error, call again with the same
  * rows. Connects to Temporal only.
  */
-import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import {
-  type AddedRows,
-  type BatchRequest,
-  type BatchResult,
-  type BatchState,
-  type RowRange,
-  rowsDigest,
-} from '../contract/batch.ts';
+import { type BatchRequest, type BatchState, type RowRange, rowsDigest } from '../contract/batch.ts';
 import { MAX_ROWS_PER_ADD } from '../contract/codes.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../contract/ids.ts';
 import type { BatchFilter, BatchPage, ListedBatch, PageRequest } from '../contract/lists.ts';
@@ -33,20 +26,11 @@ import {
   otherWork,
   requireTargets,
 } from './checked-batch.ts';
-import { retryDroppedUpdate } from './dropped-updates.ts';
-import { batchPage, listBatches } from './lists.ts';
-import { EndedError, PayoutsError } from './payouts-error.ts';
-import { SharedReads, unlimitedReads } from './shared-reads.ts';
-import { memoOf, type StarterOptions } from './start-once.ts';
-import { untilEnd, type WaitOptions } from './until-end.ts';
-
-/** Thrown if the batch was started with other rows or by another caller. Nothing was added. */
-export class BatchConflictError extends PayoutsError {
-  override readonly name = 'BatchConflictError';
-  constructor(batchId: string, difference: string) {
-    super('CONFLICT', `batch ${batchId} already exists with a difference: ${difference}`);
-  }
-}
+import { BatchConflictError, EndedError } from './errors.ts';
+import { allRows, batchPage } from './lists.ts';
+import { unlimitedReads } from './shared-reads.ts';
+import { memoOf } from './start-once.ts';
+import { type StarterOptions, Steered } from './steering.ts';
 
 /** Temporal accepts 2 MB per payload and warns from 512 KiB on. 500 ordinary rows have about 350 kB. */
 const MAX_BYTES_PER_ADD = 500_000;
@@ -60,20 +44,13 @@ export interface BatchesOptions extends StarterOptions {
   withDeadline?: WithDeadline | undefined;
 }
 
-export class Batches {
-  private readonly client: Client;
-  private readonly environment: string | undefined;
-  private readonly targetCurrencies: readonly string[] | undefined;
+export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
   private readonly withDeadline: WithDeadline;
-  private readonly states: SharedReads<BatchState>;
 
-  constructor(options: BatchesOptions) {
-    const { client, environment, targetCurrencies, withDeadline, reads = unlimitedReads() } = options;
-    this.states = new SharedReads({ ...reads, freshMs: 0 });
-    this.client = client;
-    this.environment = environment;
-    this.targetCurrencies = targetCurrencies;
-    this.withDeadline = withDeadline ?? ((call) => call());
+  constructor({ withDeadline = (call) => call(), reads = unlimitedReads(), ...options }: BatchesOptions) {
+    // A read after a change of rows must see it, so nothing is cached.
+    super({ ...options, reads: { ...reads, freshMs: 0 } });
+    this.withDeadline = withDeadline;
   }
 
   /**
@@ -94,17 +71,18 @@ export class Batches {
 
   /** As `start`, for a batch that `check` has validated. */
   async startChecked(
-    { request, rows }: CheckedBatch,
+    checked: CheckedBatch,
     startedBy?: string,
     onProgress: (state: BatchState) => void = () => undefined,
   ): Promise<BatchState> {
-    const handle = await this.begin(request, startedBy);
-    let state = await this.stateWithSameRows(handle, request, rows);
+    const { request, rows } = checked;
+    await this.begin(request, startedBy);
+    let state = await this.stateWithSameRows(checked);
     for (const range of state.missing)
       for (const rowsToAdd of splitRows(rows, range)) {
         onProgress(state);
         state = await this.withDeadline(() =>
-          retryDroppedUpdate(() => handle.executeUpdate(addUpdate, { args: [rowsToAdd] })),
+          this.steer(request, (handle) => handle.executeUpdate(addUpdate, { args: [rowsToAdd] })),
         );
       }
     return state;
@@ -114,50 +92,41 @@ export class Batches {
    * The state of a batch to which all of these rows were added; then `startChecked` starts nothing. Undefined otherwise.
    * Throws `BatchConflictError`.
    */
-  async findComplete({ request, rows }: CheckedBatch, startedBy?: string): Promise<BatchState | undefined> {
-    const handle = this.handle(request);
-    const known = await unlessGone(() => this.withDeadline(() => handle.describe()));
+  async findComplete(checked: CheckedBatch, startedBy?: string): Promise<BatchState | undefined> {
+    const { request } = checked;
+    const known = await unlessGone(() => this.withDeadline(() => this.handle(request).describe()));
     // A stopped batch is started again.
     if (known?.status.name !== 'RUNNING' && known?.status.name !== 'COMPLETED') return undefined;
-    if (startedBy !== undefined) await this.requireSameStarter(handle, request.batchId, startedBy);
-    const state = await this.stateWithSameRows(handle, request, rows);
+    await this.requireSameStarter(request, startedBy);
+    const state = await this.stateWithSameRows(checked);
     return state.missing.length === 0 ? state : undefined;
   }
 
-  private async stateWithSameRows(
-    handle: BatchHandle,
-    request: BatchRequest,
-    rows: readonly CheckedPayoutRequest[],
-  ): Promise<BatchState> {
+  private async stateWithSameRows({ request, rows }: CheckedBatch): Promise<BatchState> {
+    const { batchId, count } = request;
+    const handle = this.handle(request);
     const state = await this.withDeadline(() => handle.query(batchStateQuery));
     const taken = await this.withDeadline(() => handle.query(addedRowsQuery));
-    await requireSameRows(request, state.count, taken, rows);
+    if (state.count !== count)
+      throw new BatchConflictError(batchId, `it has ${state.count} rows, not ${count}`);
+    for (const known of taken) {
+      if (rowsDigest(rowsIn(rows, known)) !== known.digest)
+        throw new BatchConflictError(
+          batchId,
+          `rows ${known.offset} to ${known.offset + known.count - 1} differ`,
+        );
+      await otherWork();
+    }
     return state;
   }
 
-  /** Throws Temporal's `WorkflowNotFoundError` if there is no such batch. */
-  async state(ref: BatchRef): Promise<BatchState> {
-    const handle = this.handle(ref);
-    return this.states.read(handle.workflowId, () =>
-      this.states.withSlot(() => handle.query(batchStateQuery)),
-    );
-  }
-
-  /** Waits for the end of the batch. Throws Temporal's `WorkflowNotFoundError` and `WorkflowFailedError`. */
-  async result(ref: BatchRef): Promise<BatchResult> {
-    return this.handle(ref).result();
-  }
-
-  /** Like `Payouts.untilEnd`; `state` then returns the state. */
-  async untilEnd(ref: BatchRef, options: WaitOptions): Promise<void> {
-    const handle = this.handle(ref);
-    await untilEnd(this.client, handle, options);
-    this.states.forget(handle.workflowId);
+  protected async fetch(handle: BatchHandle): Promise<{ state: BatchState }> {
+    return { state: await this.slots.run(() => handle.query(batchStateQuery)) };
   }
 
   /** Lists batches in the order of `payouts.list`. Throws `InvalidPayoutRequestError` for an invalid filter. */
   list(filter: BatchFilter = {}): AsyncGenerator<ListedBatch> {
-    return listBatches(this.client, filter);
+    return allRows('batches', (page) => this.listPage(filter, page));
   }
 
   /** One page of `list`. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */
@@ -166,15 +135,12 @@ export class Batches {
   }
 
   /**
-   * Stops starting rows. Payouts that were already started continue, except those whose quote is refused. Repeatable, and needs no worker. A batch
-   * that had already ended stays as it is: `canceled` of its state is false. Throws Temporal's `WorkflowNotFoundError` if
-   * there is no such batch.
+   * Stops starting rows. Payouts that were already started continue, except those whose quote is refused. Repeatable, and
+   * needs no worker. A batch that had already ended stays as it is: `canceled` of its state is false. Throws Temporal's
+   * `WorkflowNotFoundError` if there is no such batch.
    */
   async cancel(ref: BatchRef): Promise<void> {
-    const handle = this.handle(ref);
-    await this.withDeadline(() => handle.cancel());
-    // A shared read may have begun before.
-    this.states.forget(handle.workflowId);
+    await this.withDeadline(() => this.steer(ref, (handle) => handle.cancel()));
   }
 
   /** As `cancel`, and returns the state. Needs a worker. Throws `EndedError` if every row is done. */
@@ -186,12 +152,8 @@ export class Batches {
   }
 
   /** The name of the caller who started the batch, if recorded. Throws Temporal's `WorkflowNotFoundError`. */
-  startedBy(ref: BatchRef): Promise<string | undefined> {
-    return this.starterOf(this.handle(ref));
-  }
-
-  private async starterOf(handle: BatchHandle): Promise<string | undefined> {
-    const { memo } = await this.withDeadline(() => handle.describe());
+  async startedBy(ref: BatchRef): Promise<string | undefined> {
+    const { memo } = await this.withDeadline(() => this.handle(ref).describe());
     const startedBy = memo?.['startedBy'];
     return typeof startedBy === 'string' ? startedBy : undefined;
   }
@@ -204,7 +166,7 @@ export class Batches {
    * Starts the workflow, also after it was stopped or failed; it then finds its payouts. Does not restart a completed
    * batch.
    */
-  private async begin(request: BatchRequest, startedBy: string | undefined): Promise<BatchHandle> {
+  private async begin(request: BatchRequest, startedBy: string | undefined): Promise<void> {
     const { app, batchId, count } = request;
     try {
       await this.withDeadline(() =>
@@ -222,35 +184,16 @@ export class Batches {
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
-    const handle = this.handle(request);
-    if (startedBy !== undefined) await this.requireSameStarter(handle, batchId, startedBy);
-    return handle;
+    await this.requireSameStarter(request, startedBy);
   }
 
   /**
    * Added rows are attributed to the batch's starter, who must not approve them. Another caller could add rows and
    * approve them.
    */
-  private async requireSameStarter(handle: BatchHandle, batchId: string, startedBy: string): Promise<void> {
-    if ((await this.starterOf(handle)) !== startedBy)
-      throw new BatchConflictError(batchId, 'another caller started it');
-  }
-}
-
-async function requireSameRows(
-  { batchId, count }: BatchRequest,
-  started: number,
-  taken: readonly AddedRows[],
-  rows: readonly CheckedPayoutRequest[],
-): Promise<void> {
-  if (started !== count) throw new BatchConflictError(batchId, `it has ${started} rows, not ${count}`);
-  for (const known of taken) {
-    if (rowsDigest(rowsIn(rows, known)) !== known.digest)
-      throw new BatchConflictError(
-        batchId,
-        `rows ${known.offset} to ${known.offset + known.count - 1} differ`,
-      );
-    await otherWork();
+  private async requireSameStarter(ref: BatchRef, startedBy: string | undefined): Promise<void> {
+    if (startedBy !== undefined && (await this.startedBy(ref)) !== startedBy)
+      throw new BatchConflictError(ref.batchId, 'another caller started it');
   }
 }
 

@@ -4,7 +4,7 @@ import { type BatchRequest, batchRequestSchema, RowCheck } from '../contract/bat
 import { MAX_ROWS_PER_BATCH } from '../contract/codes.ts';
 import { checkBody } from '../contract/fields.ts';
 import { type CheckedPayoutRequest, targetErrors } from '../contract/payout-request.ts';
-import { InvalidPayoutRequestError, requireValid } from './invalid-request.ts';
+import { InvalidPayoutRequestError, requireValid } from './errors.ts';
 
 /** Identifies a batch: the caller's own id, and the application (default `default`). */
 export interface BatchRef {
@@ -67,7 +67,8 @@ export function requireTargets(
   const errors = rows.flatMap((row, at) => {
     const line = lines[at];
     return targetErrors(row, targetCurrencies).map(({ path, message }) => ({
-      ...{ path: `${at}.${path}`, message },
+      path: `${at}.${path}`,
+      message,
       ...(line !== undefined && { line }),
     }));
   });

@@ -5,7 +5,7 @@ import type { ListedPayout, PayoutFilter } from '../contract/lists.ts';
 import { connectClient } from '../temporal/connection.ts';
 import { Batches } from './batches.ts';
 import { Events } from './events.ts';
-import { Pauses } from './pauses.ts';
+import { Pauses } from './leases.ts';
 import { Payouts } from './payouts.ts';
 import { ProviderReads } from './reads.ts';
 import { ReceivingAccounts } from './receiving-accounts.ts';
@@ -60,13 +60,14 @@ export async function connectPayouts(options: PayoutsOptions = {}): Promise<Payo
   }).catch((error: unknown) => {
     throw translatedError(error);
   });
-  const payouts = translated(new Payouts({ client, environment, targetCurrencies }));
+  const starter = { client, environment, targetCurrencies };
+  const payouts = translated(new Payouts(starter));
   return {
     payouts,
-    batches: translated(new Batches({ client, environment, targetCurrencies })),
-    receivingAccounts: translated(new ReceivingAccounts({ client, environment })),
-    events: translated(new Events({ client, environment })),
-    pauses: translated(new Pauses({ client, environment })),
+    batches: translated(new Batches(starter)),
+    receivingAccounts: translated(new ReceivingAccounts(starter)),
+    events: translated(new Events(starter)),
+    pauses: translated(new Pauses(starter)),
     reads: translated(new ProviderReads(client)),
     list: (filter) => payouts.list(filter),
     client,

@@ -1,24 +1,38 @@
-/** The events of payouts, and the endpoints that get them: lists them, sends them again, tests and enables endpoints. */
+/** The events of payouts, and the endpoints that get them: queues them, lists them, sends them again, tests and enables endpoints. */
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import type { DeliveryOutcome, EndpointState, RecordedEvent } from '../contract/events.ts';
+import { TypedSearchAttributes } from '@temporalio/common';
+import type {
+  DeliveryOutcome,
+  EndpointKey,
+  EndpointState,
+  QueueEvents,
+  RecordedEvent,
+} from '../contract/events.ts';
 import { appName, checkBody, timeWithOffset } from '../contract/fields.ts';
-import { eventDeliveryWorkflowId, payoutFollowUpWorkflowId, payoutWorkflowId } from '../contract/ids.ts';
+import {
+  eventDeliveryWorkflowId,
+  PAYOUTS_TASK_QUEUE,
+  payoutFollowUpWorkflowId,
+  payoutWorkflowId,
+} from '../contract/ids.ts';
 import {
   enableEndpointUpdate,
   endpointStateQuery,
   eventsQuery,
+  publishSignal,
   testEndpointUpdate,
   type WorkflowSignatures,
 } from '../contract/workflows.ts';
+import { bodyOf } from '../domain/events.ts';
+import { currentTrace } from '../observability/tracing.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import { type Clock, inParallel } from '../runtime/runtime.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
+import { APP } from '../temporal/namespace.ts';
 import { listRunPages } from '../temporal/visibility.ts';
-import { retryDroppedUpdate } from './dropped-updates.ts';
-import { queueEvents } from './event-queues.ts';
-import { requireValid } from './invalid-request.ts';
+import { requireEnvironment, requireValid } from './errors.ts';
 import type { PayoutRef } from './payouts.ts';
-import { PayoutsError } from './payouts-error.ts';
+import { retryDroppedUpdate } from './steering.ts';
 
 export interface EventsOptions {
   client: Client;
@@ -170,8 +184,45 @@ export class Events {
   }
 
   private get here(): string {
-    if (this.environment !== undefined) return this.environment;
-    const fields = [{ path: 'environment', message: 'is missing: set PAYMENTS_ENVIRONMENT' }];
-    throw new PayoutsError('INVALID_PAYOUT_REQUEST', 'PAYMENTS_ENVIRONMENT is missing', { fields });
+    return requireEnvironment(this.environment);
   }
+}
+
+/** A larger body is read from the workflow that published the event. */
+const MAX_BODY = 8_192;
+
+/** Resolves when Temporal has accepted the events. Starts the delivery if it does not run. */
+export async function queueEvents(
+  client: Client,
+  key: EndpointKey,
+  { workflowId: source, events }: { workflowId: string; events: readonly RecordedEvent[] },
+  how: Omit<QueueEvents, 'events'>,
+): Promise<void> {
+  const trace = currentTrace();
+  const queued = events.map((event) => {
+    const body = bodyOf(event);
+    return {
+      id: event.id,
+      source,
+      ...(trace !== undefined && { trace }),
+      ...(body.length <= MAX_BODY && { type: event.type, body }),
+    };
+  });
+  await client.workflow.signalWithStart<WorkflowSignatures['eventDelivery'], [QueueEvents]>('eventDelivery', {
+    ...deliveryOptions(key),
+    signal: publishSignal,
+    signalArgs: [{ events: queued, ...how }],
+  });
+}
+
+export function deliveryOptions(key: EndpointKey) {
+  const { environment, app, endpoint } = key;
+  return {
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowId: eventDeliveryWorkflowId(environment, app, endpoint),
+    args: [key] as [EndpointKey],
+    memo: { environment },
+    typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
+    staticSummary: `delivers events to ${endpoint}`,
+  };
 }

@@ -1,13 +1,37 @@
-/** Reads what a follow-up needs to know about an ended payout, starts it, and passes late notifications on to it. */
+/**
+ * What comes after the end of a payout: its follow-up, which finds what changes later, and the acknowledgement of its flags.
+ * An acknowledgement covers what had been found by then: a follow-up that finds more needs attention again.
+ */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import { PAYOUTS_TASK_QUEUE, payoutFollowUpWorkflowId } from '../contract/ids.ts';
-import { storedResultSchema } from '../contract/payout.ts';
+import { z } from 'zod';
+import { storedReason } from '../contract/fields.ts';
+import {
+  PAYOUTS_TASK_QUEUE,
+  payoutAcknowledgementWorkflowId,
+  payoutFollowUpWorkflowId,
+  payoutOf,
+  payoutOfFollowUp,
+} from '../contract/ids.ts';
+import { type PayoutState, storedResultSchema } from '../contract/payout.ts';
 import { readStoredRequest } from '../contract/payout-request.ts';
-import type { FollowUpRequest } from '../contract/reconciliation.ts';
-import { type Notification, notificationSignal, type WorkflowSignatures } from '../contract/workflows.ts';
+import { type FollowUpRequest, type FollowUpResult, followUpChanges } from '../contract/reconciliation.ts';
+import {
+  changesQuery,
+  type Notification,
+  notificationSignal,
+  type WorkflowSignatures,
+} from '../contract/workflows.ts';
+import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
+import { unlessGone } from '../temporal/client-errors.ts';
 import { environmentOf, readStartEvent } from '../temporal/histories.ts';
 import { APP } from '../temporal/namespace.ts';
+import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
+
+interface Ref {
+  app: string;
+  partnerOrderId: string;
+}
 
 /** Undefined if the payout has not ended with an outcome. Throws Temporal's `WorkflowNotFoundError`, and `ZodError`. */
 export async function endedPayout(client: Client, workflowId: string): Promise<FollowUpRequest | undefined> {
@@ -19,10 +43,16 @@ export async function endedPayout(client: Client, workflowId: string): Promise<F
   const request = readStoredRequest(argument);
   if (!request.ok) return undefined;
   const { app, openId, clientId, payerId, partnerOrderId, metadata } = request.value;
-  const environment = await environmentOf(client, { workflowId, runId }, memo);
-  const endedAtMs = closeTime.getTime();
   return {
-    ...{ environment, app, openId, clientId, payerId, partnerOrderId, outcome, splits, endedAtMs },
+    environment: await environmentOf(client, { workflowId, runId }, memo),
+    app,
+    openId,
+    clientId,
+    payerId,
+    partnerOrderId,
+    outcome,
+    splits,
+    endedAtMs: closeTime.getTime(),
     ...(orderId !== undefined && { orderId }),
     ...(metadata && { metadata }),
   };
@@ -32,7 +62,7 @@ export async function endedPayout(client: Client, workflowId: string): Promise<F
 export async function startFollowUp(client: Client, ended: FollowUpRequest, again = false): Promise<boolean> {
   try {
     await client.workflow.start<WorkflowSignatures['payoutFollowUp']>('payoutFollowUp', {
-      ...options(ended),
+      ...followUpOptions(ended),
       workflowIdReusePolicy: again ? 'ALLOW_DUPLICATE_FAILED_ONLY' : 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
     });
@@ -44,24 +74,21 @@ export async function startFollowUp(client: Client, ended: FollowUpRequest, agai
 }
 
 /**
- * Starts the follow-up if it is not running, also after its end. Resolves when Temporal has accepted the notification.
+ * Starts the follow-up if it is not running, even after its end. Resolves when Temporal has accepted the notification.
  */
 export async function notifyFollowUp(
   client: Client,
   ended: FollowUpRequest,
   notification: Notification,
 ): Promise<void> {
+  const message = { signal: notificationSignal, signalArgs: [notification] as [Notification] };
   await client.workflow.signalWithStart<WorkflowSignatures['payoutFollowUp'], [Notification]>(
     'payoutFollowUp',
-    {
-      ...options(ended),
-      signal: notificationSignal,
-      signalArgs: [notification],
-    },
+    { ...followUpOptions(ended), ...message },
   );
 }
 
-function options(ended: FollowUpRequest) {
+function followUpOptions(ended: FollowUpRequest) {
   const { app, partnerOrderId, environment } = ended;
   return {
     taskQueue: PAYOUTS_TASK_QUEUE,
@@ -71,4 +98,150 @@ function options(ended: FollowUpRequest) {
     typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
     staticSummary: 'checks again after the end',
   };
+}
+
+/** What the follow-up of a payout found. Undefined if there is none, or Temporal no longer keeps it. */
+export function followUpResultOf(
+  client: Client,
+  { app, partnerOrderId }: Ref,
+): Promise<FollowUpResult | undefined> {
+  const handle = client.workflow.getHandle(payoutFollowUpWorkflowId(app, partnerOrderId));
+  return unlessGone(() => handle.query(changesQuery));
+}
+
+const memoSchema = z.object({
+  by: z.string(),
+  note: z.string().exactOptional(),
+  reasons: z.array(storedReason),
+  /** The run of the payout that ended: after a Workflow Reset, another one ends. */
+  payoutRunId: z.string(),
+  /** When the follow-up had last found something. Unix milliseconds. */
+  foundMs: z.number(),
+});
+type Memo = z.output<typeof memoSchema>;
+
+/** The latest acknowledgement of the end of this run; undefined if there is none. */
+async function acknowledgementOf(
+  client: Client,
+  { app, partnerOrderId }: Ref,
+  payoutRunId: string,
+): Promise<(Memo & { at: string }) | undefined> {
+  const handle = client.workflow.getHandle(payoutAcknowledgementWorkflowId(app, partnerOrderId));
+  const known = await unlessGone(() => handle.describe());
+  if (!known) return undefined;
+  const memo = memoSchema.parse(known.memo?.['acknowledgement']);
+  return memo.payoutRunId === payoutRunId ? { ...memo, at: known.startTime.toISOString() } : undefined;
+}
+
+/** The state of a payout that has ended, without the flags that were acknowledged. */
+export async function withoutAcknowledged(
+  client: Client,
+  ref: Ref,
+  payoutRunId: string,
+  state: PayoutState,
+): Promise<PayoutState> {
+  const found = await acknowledgementOf(client, ref, payoutRunId);
+  if (!found) return state;
+  const { by, at, note, reasons } = found;
+  const acknowledged = { by, at, ...(note !== undefined && { note }), reasons };
+  return { ...state, needsAttention: false, reasons: [], acknowledged };
+}
+
+/** What the follow-up has found that was not acknowledged, and when it last found something. */
+export async function openFindings(client: Client, ref: Ref, payoutRunId: string) {
+  const followUp = await followUpResultOf(client, ref);
+  const reasons = followUp ? followUpReasons(followUp) : [];
+  if (!followUp || reasons.length === 0) return { reasons: [], foundMs: 0 };
+  const foundMs = lastFoundMs(followUp);
+  const known = await acknowledgementOf(client, ref, payoutRunId);
+  return { reasons: known && known.foundMs >= foundMs ? [] : reasons, foundMs };
+}
+
+interface NewAcknowledgement extends Ref {
+  environment: string | undefined;
+  by: string;
+  note: string | undefined;
+  /** The flags of the payout itself that were not acknowledged. */
+  reasons: PayoutState['reasons'];
+  payoutRunId: string;
+}
+
+/** Does nothing if neither the payout nor its follow-up has a flag that was not acknowledged. */
+export async function acknowledge(client: Client, given: NewAcknowledgement): Promise<void> {
+  const { app, partnerOrderId, environment, by, note, payoutRunId } = given;
+  const found = await openFindings(client, given, payoutRunId);
+  const reasons = [...given.reasons, ...found.reasons].map(({ code, message }) => ({ code, message }));
+  if (reasons.length === 0) return;
+  const acknowledgement: Memo = {
+    by,
+    payoutRunId,
+    foundMs: found.foundMs,
+    ...(note !== undefined && { note }),
+    reasons,
+  };
+  await client.workflow.start<WorkflowSignatures['payoutAcknowledgement']>('payoutAcknowledgement', {
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowId: payoutAcknowledgementWorkflowId(app, partnerOrderId),
+    // The latest one counts.
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+    args: [],
+    memo: { ...(environment !== undefined && { environment }), acknowledgement },
+    typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
+    staticSummary: 'the flags of an ended payout were acknowledged',
+  });
+}
+
+/** Those of `runs`, of payouts and follow-ups, whose flags were acknowledged. */
+export async function acknowledgedRuns(client: Client, runs: readonly ListedRun[]): Promise<Set<ListedRun>> {
+  const flagged = runs.flatMap((run) => {
+    const ref = payoutOf(run.workflowId) ?? payoutOfFollowUp(run.workflowId);
+    if (!ref || run.attribute('PayoutNeedsAttention') !== true) return [];
+    if (run.type === 'payout' && !run.isCompleted) return [];
+    return [{ run, id: payoutAcknowledgementWorkflowId(ref.app, ref.partnerOrderId) }];
+  });
+  const found = new Set<ListedRun>();
+  if (flagged.length === 0) return found;
+  const memos = await memosOf(client, [...new Set(flagged.map(({ id }) => id))]);
+  for (const { run, id } of flagged) {
+    const isSeen = run.type === 'payout' ? isOfRun(run) : await isFoundBefore(run);
+    if (memos.get(id)?.some(isSeen)) found.add(run);
+  }
+  return found;
+}
+
+const PAGE_SIZE = 100;
+
+async function memosOf(client: Client, ids: readonly string[]): Promise<Map<string, Memo[]>> {
+  const memos = new Map<string, Memo[]>();
+  const query = `WorkflowType = 'payoutAcknowledgement' AND WorkflowId IN (${quoteIds(ids)})`;
+  for await (const page of listRunPages(client, query, PAGE_SIZE))
+    for (const run of page) {
+      // A memo of a key that this process does not have acknowledges nothing.
+      const read = await run.memo().catch(() => undefined);
+      const memo = memoSchema.safeParse(read?.['acknowledgement']).data;
+      if (memo) memos.set(run.workflowId, [...(memos.get(run.workflowId) ?? []), memo]);
+    }
+  return memos;
+}
+
+function isOfRun({ runId }: ListedRun) {
+  return ({ payoutRunId }: Memo) => payoutRunId === runId;
+}
+
+async function isFoundBefore(followUp: ListedRun) {
+  const memo = await followUp.memo().catch(() => undefined);
+  const changes = followUpChanges.safeParse(memo?.['changes']).data;
+  return ({ foundMs }: Memo) => changes !== undefined && lastFoundMs(changes) <= foundMs;
+}
+
+interface Found {
+  returned: readonly { seenAt: string }[];
+  differences: readonly { seenAt: string }[];
+  notChecked?: { seenAt: string } | undefined;
+}
+
+function lastFoundMs({ returned, differences, notChecked }: Found): number {
+  const all = [...returned, ...differences, ...(notChecked ? [notChecked] : [])];
+  return Math.max(0, ...all.map(({ seenAt }) => Date.parse(seenAt)));
 }

@@ -13,6 +13,7 @@ export type {
 export type { BatchResult, BatchState } from '../contract/batch.ts';
 export type { EventType, PayoutOutcome, PayoutPhase } from '../contract/codes.ts';
 export { OUTCOMES, PHASES } from '../contract/codes.ts';
+export type { PayoutsErrorCode } from '../contract/errors.ts';
 export type { DeliveryOutcome, EndpointState, EventData } from '../contract/events.ts';
 export type { FieldError } from '../contract/failures.ts';
 export { NOT_ACCEPTED_NOW } from '../contract/failures.ts';
@@ -44,27 +45,30 @@ export type {
   ReceivingAccountResolution,
   Resolution,
 } from '../contract/workflows.ts';
-export { BatchConflictError, Batches } from './batches.ts';
+export { Batches } from './batches.ts';
 export type { BatchRef, NewBatch } from './checked-batch.ts';
 export { connectPayouts, type PayoutsConnection, type PayoutsOptions } from './connect.ts';
+export {
+  BatchConflictError,
+  InvalidPayoutRequestError,
+  PayoutConflictError,
+  PayoutsError,
+  ReceivingAccountConflictError,
+  TooManyReadsError,
+} from './errors.ts';
 export { type EndpointRef, Events, type ListedEndpoint, type PublishedEvent, type Resent } from './events.ts';
-export { InvalidPayoutRequestError } from './invalid-request.ts';
-export { type Pausable, Pauses } from './pauses.ts';
+export { type Pausable, Pauses } from './leases.ts';
 export {
   type Origin,
-  PayoutConflictError,
   type PayoutRef,
   type PayoutSnapshot,
   Payouts,
   type StartedPayout,
 } from './payouts.ts';
-export { PayoutsError, type PayoutsErrorCode } from './payouts-error.ts';
 export { ProviderReads } from './reads.ts';
 export {
-  ReceivingAccountConflictError,
   type ReceivingAccountRef,
   ReceivingAccounts,
   type StartedReceivingAccount,
 } from './receiving-accounts.ts';
-export { TooManyReadsError } from './shared-reads.ts';
-export type { WaitOptions } from './until-end.ts';
+export type { WaitOptions } from './steering.ts';

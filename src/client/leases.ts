@@ -1,34 +1,72 @@
-/** Finds the rate-limit leases by the names of their applications, because only workers know the `app_id` in their ids. */
-import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+/**
+ * The rate-limit leases of applications: their owners, their rates, and the stop switch. Only workers know the `app_id` in
+ * their ids, so they are found by the names of the applications.
+ */
+import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { type Payload, TypedSearchAttributes } from '@temporalio/common';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { z } from 'zod';
 import { appName } from '../contract/fields.ts';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
-import { type LeaseKey, type LeaseSettings, type LeaseTerm, settingsIn } from '../contract/rate-limit.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
-import { APP } from '../temporal/namespace.ts';
+import {
+  type LeaseKey,
+  type LeaseSettings,
+  type LeaseTerm,
+  type Pause,
+  type PauseRequest,
+  type RateLimitState,
+  settingsIn,
+} from '../contract/rate-limit.ts';
+import {
+  pauseUpdate,
+  rateLimitQuery,
+  resumeUpdate,
+  setCallsPerSecondUpdate,
+  type WorkflowSignatures,
+} from '../contract/workflows.ts';
+import { inForce } from '../domain/rate-limit.ts';
+import { APP, failoverVersionOf } from '../temporal/namespace.ts';
 import { type ListedRun, listRunPages } from '../temporal/visibility.ts';
+import { requireEnvironment } from './errors.ts';
+import { retryDroppedUpdate } from './steering.ts';
 
 export interface Lease {
   app: string;
   workflowId: string;
   /** The Temporal identity of the lease owner; null during a handover. */
   owner: string | null;
-  /** The last heartbeat of the owner. */
-  heartbeat: Payload[];
+  /** What the owner reports. Empty during a handover, and if this process cannot decrypt it. */
+  reported: z.output<typeof heartbeatSchema>;
   settings: LeaseSettings;
   /** When its run was started. ISO 8601. */
   startedAt: string;
 }
 
+export interface RateLimit extends RateLimitState {
+  app: string;
+  /** The Temporal identity of the lease owner; null during a handover. */
+  owner: string | null;
+  /** The calls per second that the owner reports; null if it has not reported them, as during a handover. */
+  inForce: number | null;
+}
+
+const heartbeatSchema = z.object({
+  callsPerSecond: z.number().exactOptional(),
+  settingsVersion: z.number().exactOptional(),
+});
+
+type LeaseHandle = WorkflowHandle<WorkflowSignatures['rateLimitLease']>;
+
 /** `PENDING_ACTIVITY_STATE_STARTED` */
 const STARTED = 2;
 const PAGE_SIZE = 100;
 
+/** Everything requires the environment of the workers. */
 export class Leases {
   private readonly client: Client;
-  private readonly environment: string;
+  private readonly environment: string | undefined;
 
-  constructor(client: Client, environment: string) {
+  constructor(client: Client, environment: string | undefined) {
     this.client = client;
     this.environment = environment;
   }
@@ -59,21 +97,51 @@ export class Leases {
     const [held] = raw.pendingActivities ?? [];
     const owner = (held?.state === STARTED && held.lastWorkerIdentity) || null;
     const heartbeat = (owner !== null && held?.heartbeatDetails?.payloads) || [];
-    const startedAt = startTime.toISOString();
-    return { app, workflowId, owner, heartbeat, settings: settingsIn(memo), startedAt };
+    const reported = await this.reportIn(heartbeat);
+    return {
+      app,
+      workflowId,
+      owner,
+      reported,
+      settings: settingsIn(memo),
+      startedAt: startTime.toISOString(),
+    };
   }
 
-  handle(workflowId: string) {
-    return this.client.workflow.getHandle<WorkflowSignatures['rateLimitLease']>(workflowId);
+  handle(workflowId: string): LeaseHandle {
+    return this.client.workflow.getHandle(workflowId);
   }
 
-  /** Also those whose workflow was stopped: their settings stay in force. The newest first. */
+  /** Includes those whose workflow was stopped: their settings stay in force. The newest first. */
   async stored(app?: string): Promise<Lease[]> {
     return this.search(app, '');
   }
 
+  /** The calls per second, who set them, and the lease owner. Throws what `of` throws. */
+  async rateLimit(app: string): Promise<RateLimit> {
+    const { workflowId, owner, reported } = await this.of(app);
+    const state = await this.handle(workflowId).query(rateLimitQuery);
+    return { app, ...state, owner, inForce: reported.callsPerSecond ?? null };
+  }
+
+  /**
+   * Sets the calls per second (null: each worker's configuration). Takes effect after about half a second, without a
+   * restart. Throws `WorkflowUpdateFailedError` unless it is an integer from 1 to 10,000 or null.
+   */
+  async setCallsPerSecond(app: string, callsPerSecond: number | null, by: string): Promise<RateLimit> {
+    const { workflowId } = await this.of(app);
+    const args: [{ callsPerSecond: number | null; by: string }] = [{ callsPerSecond, by }];
+    const state = await retryDroppedUpdate(() =>
+      this.handle(workflowId).executeUpdate(setCallsPerSecondUpdate, { args }),
+    );
+    const { owner } = await this.describe(app, workflowId);
+    // The owner reports the new rate only after a handover.
+    return { app, ...state, owner, inForce: null };
+  }
+
   /** The newest first. */
   private async search(app?: string, status = " AND ExecutionStatus = 'Running'"): Promise<Lease[]> {
+    const prefix = leaseWorkflowId(requireEnvironment(this.environment), '');
     // A name that is not valid could change the meaning of the query.
     if (app !== undefined && !appName.safeParse(app).success) return [];
     const filter = app === undefined ? '' : ` AND PayoutApp = '${app}'`;
@@ -83,11 +151,20 @@ export class Leases {
     runs.sort((one, two) => two.startedMs - one.startedMs);
     const leases = new Map<string, Lease>();
     for (const { workflowId, attribute } of runs) {
-      const app = attribute('PayoutApp');
-      if (typeof app !== 'string' || !workflowId.startsWith(leaseWorkflowId(this.environment, ''))) continue;
-      if (!leases.has(workflowId)) leases.set(workflowId, await this.describe(app, workflowId));
+      const name = attribute('PayoutApp');
+      if (typeof name !== 'string' || !workflowId.startsWith(prefix) || leases.has(workflowId)) continue;
+      leases.set(workflowId, await this.describe(name, workflowId));
     }
     return [...leases.values()];
+  }
+
+  private async reportIn(heartbeat: Payload[]): Promise<Lease['reported']> {
+    try {
+      const [details] = await decodeArrayFromPayloads(this.client.options.loadedDataConverter, heartbeat);
+      return heartbeatSchema.parse(details);
+    } catch {
+      return {};
+    }
   }
 }
 
@@ -122,4 +199,70 @@ export async function startLease(
     typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
     staticSummary: `rate limit of ${app}`,
   });
+}
+
+export interface Pausable {
+  app: string;
+  /** Null: not paused. */
+  paused: Pause | null;
+}
+
+/** The stop switch of an application: while it is paused, no call is sent that creates an order or a receiving account. */
+export class Pauses {
+  private readonly client: Client;
+  private readonly leases: Leases;
+
+  constructor({ client, environment }: { client: Client; environment?: string | undefined }) {
+    this.client = client;
+    this.leases = new Leases(client, environment);
+  }
+
+  /** Needs no worker. Throws Temporal's `WorkflowNotFoundError` if no worker has ever served the application. */
+  async state(app: string): Promise<Pausable> {
+    const [failoverVersion, lease] = await Promise.all([failoverVersionOf(this.client), this.leases.of(app)]);
+    return pausable(lease, failoverVersion);
+  }
+
+  /** Every application that a worker has served. A new one may be missing for some seconds. */
+  async list(): Promise<Pausable[]> {
+    const failoverVersion = await failoverVersionOf(this.client);
+    return (await this.leases.all()).map((lease) => pausable(lease, failoverVersion));
+  }
+
+  /**
+   * Stops the create calls of an application, in every process. When it resolves, a call that has its turn may still be
+   * written for 1.3 s. Needs a running worker. Pausing again changes nothing.
+   */
+  pause(app: string, { by, reason }: PauseRequest): Promise<Pausable> {
+    return this.change(app, (lease) => lease.executeUpdate(pauseUpdate, { args: [{ by, reason }] }));
+  }
+
+  /** Ends the pause. The payouts that wait for it continue within a minute. */
+  resume(app: string, { by }: Pick<PauseRequest, 'by'>): Promise<Pausable> {
+    return this.change(app, (lease) => lease.executeUpdate(resumeUpdate, { args: [{ by }] }));
+  }
+
+  /** While the `app_id` changes, processes of both serve the application. */
+  private async change(
+    app: string,
+    send: (lease: LeaseHandle) => Promise<RateLimitState>,
+  ): Promise<Pausable> {
+    const leases = await this.leases.everyOf(app);
+    const changed = leases.map(({ workflowId }) =>
+      retryDroppedUpdate(() => send(this.leases.handle(workflowId))),
+    );
+    const [[state], [lease]] = [await Promise.all(changed), leases];
+    if (!lease) return { app, paused: state?.paused ?? null };
+    const settings = { ...lease.settings, paused: state?.paused ?? undefined };
+    return pausable({ ...lease, settings }, await failoverVersionOf(this.client));
+  }
+}
+
+const MISSING = 'its shared settings are missing, or from before a failover: payouts settings';
+
+/** Without shared settings, nothing is sent either. */
+function pausable({ app, settings, startedAt }: Lease, failoverVersion: string): Pausable {
+  const { paused, shared } = inForce(settings, failoverVersion);
+  if (paused || shared) return { app, paused: paused ?? null };
+  return { app, paused: { by: 'durable payouts', at: startedAt, reason: MISSING } };
 }

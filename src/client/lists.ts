@@ -19,37 +19,31 @@ import {
 import { inParallel } from '../runtime/runtime.ts';
 import { isInvalidArgument, unlessGone } from '../temporal/client-errors.ts';
 import { readStartEvent } from '../temporal/histories.ts';
-import { type ListedRun, listRunPage, quoteIds, type RunPage } from '../temporal/visibility.ts';
-import { acknowledgedRuns } from './acknowledgements.ts';
-import { InvalidPayoutRequestError, requireValid } from './invalid-request.ts';
+import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
+import { InvalidPayoutRequestError, requireValid } from './errors.ts';
+import { acknowledgedRuns } from './follow-ups.ts';
 
-const PAGE_SIZE = 100;
+/** Of `pageRequestSchema`. */
+const MAX_PAGE_SIZE = 100;
 
 /**
  * One call to Temporal, another one if ended payouts or follow-ups are flagged, and with `clientId` one for each payout of
- * the page. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor.
+ * the page. Flags that were acknowledged no longer need attention. Throws `InvalidPayoutRequestError` for an invalid filter,
+ * limit or cursor.
  */
 export async function payoutPage(
   client: Client,
-  filter: PayoutFilter = {},
-  page: PageRequest = {},
+  filter: PayoutFilter,
+  page: PageRequest,
 ): Promise<PayoutPage> {
-  const { clientId } = filter;
+  const { clientId, attention } = filter;
   const { runs, ...rest } = await runPage(client, payoutQuery(filter), page, clientId);
-  return { payouts: await listedPayouts(client, runs, filter), ...rest };
-}
-
-/** Flags that were acknowledged no longer need attention. */
-async function listedPayouts(
-  client: Client,
-  runs: ListedRun[],
-  { clientId, attention }: PayoutFilter,
-): Promise<ListedPayout[]> {
   const own = await ofClient(client, runs, clientId);
   const acknowledged = await acknowledgedRuns(client, own);
-  return own
+  const payouts = own
     .map((run) => ({ ...listedPayout(run), ...(acknowledged.has(run) && { needsAttention: false }) }))
     .filter(({ needsAttention }) => needsAttention || !attention);
+  return { payouts, ...rest };
 }
 
 const startOfClient = z.object({ clientId: z.string() });
@@ -69,33 +63,22 @@ async function ofClient(
 }
 
 /** One call to Temporal. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */
-export async function batchPage(
-  client: Client,
-  filter: BatchFilter = {},
-  page: PageRequest = {},
-): Promise<BatchPage> {
+export async function batchPage(client: Client, filter: BatchFilter, page: PageRequest): Promise<BatchPage> {
   const { runs, ...rest } = await runPage(client, batchQuery(filter), page);
   return { batches: runs.map(listedBatch), ...rest };
 }
 
-/** Open payouts first, the newest first; then ended payouts, the last to end first. Throws what `payoutPage` throws. */
-export async function* listPayouts(client: Client, filter: PayoutFilter = {}): AsyncGenerator<ListedPayout> {
-  for await (const runs of allPages(client, payoutQuery(filter)))
-    yield* await listedPayouts(client, runs, filter);
-}
-
-/** In the same order as payouts. Throws what `batchPage` throws. */
-export async function* listBatches(client: Client, filter: BatchFilter = {}): AsyncGenerator<ListedBatch> {
-  for await (const runs of allPages(client, batchQuery(filter))) yield* runs.map(listedBatch);
-}
-
-async function* allPages(client: Client, query: string): AsyncGenerator<ListedRun[]> {
-  let next: Uint8Array | undefined;
+/** The rows of every page. Throws what `read` throws. */
+export async function* allRows<Name extends string, Row>(
+  name: Name,
+  read: (page: PageRequest) => Promise<Record<Name, Row[]> & { nextCursor?: string }>,
+): AsyncGenerator<Row> {
+  let cursor: string | undefined;
   do {
-    const page: RunPage = await listRunPage(client, query, PAGE_SIZE, next);
-    next = page.next;
-    yield page.runs;
-  } while (next);
+    const page = await read({ limit: MAX_PAGE_SIZE, cursor });
+    yield* page[name];
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
 }
 
 /** `more`: what the cursor belongs to, besides the query. */

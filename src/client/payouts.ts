@@ -1,5 +1,5 @@
 /** Starts, steers and reads payouts. Connects to Temporal only, never to the provider. */
-import type { Client, WorkflowHandle } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import { checkBody } from '../contract/fields.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
@@ -32,33 +32,19 @@ import { repeatsLast } from '../domain/payout-record.ts';
 import { endedState } from '../domain/payout-state.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
-import { isOfEndedRun } from '../temporal/client-errors.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/namespace.ts';
-import { acknowledge, withoutAcknowledged } from './acknowledgements.ts';
-import { retryDroppedUpdate } from './dropped-updates.ts';
-import { requireValid } from './invalid-request.ts';
-import { listPayouts, payoutPage } from './lists.ts';
-import { EndedError, PayoutsError } from './payouts-error.ts';
-import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
+import { EndedError, PayoutConflictError, PayoutsError, requireValid } from './errors.ts';
+import { acknowledge, withoutAcknowledged } from './follow-ups.ts';
+import { allRows, payoutPage } from './lists.ts';
 import {
   findJoinable,
   findStarted,
   memoOf,
-  type StartedRun,
-  type StarterOptions,
   startDetails,
   startOrJoin,
   type UniqueStart,
 } from './start-once.ts';
-import { untilEnd, type WaitOptions } from './until-end.ts';
-
-/** Thrown if the `partnerOrderId` belongs to a payout with another body. Nothing was started or changed. */
-export class PayoutConflictError extends PayoutsError {
-  override readonly name = 'PayoutConflictError';
-  constructor(partnerOrderId: string) {
-    super('CONFLICT', `partnerOrderId ${partnerOrderId} belongs to a payout with another body`);
-  }
-}
+import { type Snapshot, type StarterOptions, Steered, withResult } from './steering.ts';
 
 /** Identifies a payout: the caller's own id, and the application (default `default`). */
 export interface PayoutRef {
@@ -87,33 +73,21 @@ export interface PayoutStart {
 }
 
 type Payout = WorkflowSignatures['payout'];
-type PayoutHandle = WorkflowHandle<Payout>;
 
 /** The state of a payout and, after its end, its result. */
-export interface PayoutSnapshot {
-  state: PayoutState;
-  result?: PayoutResult;
-}
+export type PayoutSnapshot = Snapshot<PayoutState, PayoutResult>;
 
 export interface PayoutsOptions extends StarterOptions {
   /** The clock for waits on Temporal's visibility. Default: that of this process. */
   clock?: Clock | undefined;
 }
 
-export class Payouts {
-  private readonly client: Client;
-  private readonly environment: string | undefined;
-  private readonly targetCurrencies: readonly string[] | undefined;
+export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
   private readonly clock: Clock;
-  private readonly seen: SharedReads<PayoutSnapshot>;
 
-  constructor(options: PayoutsOptions) {
-    const { client, environment, targetCurrencies, reads, clock = PROCESS_RUNTIME.clock } = options;
-    this.client = client;
-    this.environment = environment;
-    this.targetCurrencies = targetCurrencies;
+  constructor({ clock = PROCESS_RUNTIME.clock, ...options }: PayoutsOptions) {
+    super(options);
     this.clock = clock;
-    this.seen = new SharedReads(reads ?? unlimitedReads());
   }
 
   /**
@@ -121,17 +95,15 @@ export class Payouts {
    * `InvalidPayoutRequestError` or `PayoutConflictError`; then nothing was started.
    */
   async start(body: PayoutRequest, origin: Origin = {}): Promise<StartedPayout> {
-    return (await this.startOrJoin(body, origin)).payout;
+    const once = this.uniqueStart(body, origin);
+    return startedPayout(once, await startOrJoin(this.client, once, this.clock));
   }
 
   /** Like `start`, for a row of a batch. `joined`: the payout already existed, and this batch had not started it. */
-  async startForBatch(
-    body: unknown,
-    batchId: string,
-    startedBy?: string,
-  ): Promise<{ payout: StartedPayout; joined: boolean }> {
-    const { payout, memo } = await this.startOrJoin(body, { batch: batchId, startedBy });
-    return { payout, joined: memo['batch'] !== batchId };
+  async startForBatch(body: unknown, batchId: string, startedBy?: string): Promise<{ joined: boolean }> {
+    const once = this.uniqueStart(body, { batch: batchId, startedBy });
+    const { memo } = await startOrJoin(this.client, once, this.clock);
+    return { joined: memo['batch'] !== batchId };
   }
 
   /** The payout that `startForBatch` would join. Undefined if there is none. Throws what `startForBatch` throws. */
@@ -147,19 +119,12 @@ export class Payouts {
     return found && startedPayout(once, found);
   }
 
-  /** Also returns the memo of the start. */
-  private async startOrJoin(body: unknown, origin: Origin) {
-    const once = this.uniqueStart(body, origin);
-    const run = await startOrJoin(this.client, once, this.clock);
-    return { payout: startedPayout(once, run), memo: run.memo };
-  }
-
   private uniqueStart(body: unknown, { batch, startedBy }: Origin): UniqueStart<CheckedPayoutRequest> {
     const request = requireValid(checkPayoutRequest(body, this.targetCurrencies));
     const { app, partnerOrderId, instructedAmount } = request;
-    const idOf = (named: CheckedPayoutRequest) => payoutWorkflowId(named.app, named.partnerOrderId);
     return {
-      ...{ type: 'payout', workflowId: idOf(request), idOf },
+      type: 'payout',
+      idOf: (named) => payoutWorkflowId(named.app, named.partnerOrderId),
       request,
       summary: `payout of ${formatMoney(instructedAmount)}`,
       memo: memoOf({ environment: this.environment, batch, startedBy }),
@@ -183,22 +148,15 @@ export class Payouts {
     return { request: request.value, startedBy };
   }
 
-  /** The state of a payout. Throws the same errors as `look`. */
-  async state(ref: PayoutRef): Promise<PayoutState> {
-    return (await this.look(ref)).state;
-  }
-
   /**
    * The state of a payout and, after its end, its result. Ended payouts without the attention flag are read from Temporal
-   * alone; all others need a query to a worker. Concurrent reads of a payout share one query. Throws Temporal's
-   * `WorkflowNotFoundError`, and `WorkflowFailedError` if the start was bad input.
+   * alone; all others need a query to a worker. Throws what `state` throws.
    */
   look(ref: PayoutRef): Promise<PayoutSnapshot> {
-    const handle = this.handle(ref);
-    return this.seen.read(handle.workflowId, () => this.fetch(handle));
+    return this.read(ref);
   }
 
-  private async fetch(handle: PayoutHandle): Promise<PayoutSnapshot> {
+  protected async fetch(handle: WorkflowHandle<Payout>): Promise<PayoutSnapshot> {
     const { status, runId, typedSearchAttributes } = await handle.describe();
     const run = this.client.workflow.getHandle<Payout>(handle.workflowId, runId);
     if (status.name === 'FAILED') await run.result();
@@ -206,7 +164,7 @@ export class Payouts {
       const result = await run.result();
       return { state: endedState(result), result };
     }
-    const state = await this.seen.withSlot(() => handle.query(stateQuery));
+    const state = await this.slots.run(() => handle.query(stateQuery));
     const ref = payoutOf(handle.workflowId);
     const isFlagged = status.name === 'COMPLETED' && state.needsAttention;
     const shown = isFlagged && ref ? await withoutAcknowledged(this.client, ref, runId, state) : state;
@@ -214,19 +172,11 @@ export class Payouts {
   }
 
   /**
-   * Waits for the end of the payout, however long it takes. Throws Temporal's `WorkflowNotFoundError`, and
-   * `WorkflowFailedError` if the start was bad input.
-   */
-  async result(ref: PayoutRef): Promise<PayoutResult> {
-    return this.handle(ref).result();
-  }
-
-  /**
    * Lists payouts from Temporal's visibility store: open payouts first, the newest first; then ended payouts, the last to
    * end first. Throws `InvalidPayoutRequestError` for an invalid filter.
    */
   list(filter: PayoutFilter = {}): AsyncGenerator<ListedPayout> {
-    return listPayouts(this.client, filter);
+    return allRows('payouts', (page) => this.listPage(filter, page));
   }
 
   /** One page of `list`. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */
@@ -235,18 +185,7 @@ export class Payouts {
   }
 
   /**
-   * Resolves at the end of the payout, or after `timeoutMs`; `look` then returns its state. Throws Temporal's
-   * `WorkflowNotFoundError`, and the reason of `signal`.
-   */
-  async untilEnd(ref: PayoutRef, options: WaitOptions): Promise<void> {
-    const handle = this.handle(ref);
-    await untilEnd(this.client, handle, options);
-    // A shared read may be of the time before the end.
-    this.seen.forget(handle.workflowId);
-  }
-
-  /**
-   * Decisions may be repeated: the same decision by the same person returns the state, also after the end. Any other
+   * Decisions may be repeated: the same decision by the same caller returns the state, even after the end. Any other
    * decision about an ended payout throws `EndedError`.
    */
   approve(ref: PayoutRef, decision: ApprovalDecision): Promise<PayoutState> {
@@ -269,8 +208,7 @@ export class Payouts {
     try {
       return await this.steer(ref, (handle) => handle.executeUpdate(pollUpdate));
     } catch (error) {
-      const ended = await this.endedResult(ref, error);
-      throw new EndedError('payout', ended?.outcome);
+      throw new EndedError('payout', (await this.endedResult(ref, error))?.outcome);
     }
   }
 
@@ -281,7 +219,6 @@ export class Payouts {
    */
   async acknowledge(ref: PayoutRef, { by, note }: Pick<Decision, 'by' | 'note'>): Promise<PayoutState> {
     const { app = 'default', partnerOrderId } = ref;
-    const id = { app, partnerOrderId };
     if (by.trim() === '') throw new PayoutsError('NOT_ACCEPTED_NOW', 'by: must name who acknowledges');
     const handle = this.handle(ref);
     this.seen.forget(handle.workflowId);
@@ -289,11 +226,11 @@ export class Payouts {
     const { status, runId } = await handle.describe();
     if (status.name !== 'COMPLETED')
       throw new PayoutsError('NOT_ACCEPTED_NOW', 'the payout has not ended: its flags end with their causes');
+    const acknowledged = { app, partnerOrderId, payoutRunId: runId };
     const { environment } = this;
-    const { reasons } = state;
-    await acknowledge(this.client, { ...id, environment, by, note, reasons, payoutRunId: runId });
+    await acknowledge(this.client, { ...acknowledged, environment, by, note, reasons: state.reasons });
     this.seen.forget(handle.workflowId);
-    const now = await withoutAcknowledged(this.client, id, runId, state);
+    const now = await withoutAcknowledged(this.client, acknowledged, runId, state);
     if (!now.acknowledged) throw new PayoutsError('NOT_ACCEPTED_NOW', 'the payout has no flag');
     return now;
   }
@@ -317,36 +254,14 @@ export class Payouts {
     }
   }
 
-  /**
-   * The result of the payout that Temporal refused an update with `error`, because it has ended; undefined if it cannot be
-   * read. Throws `error` if there is another reason, and Temporal's `WorkflowNotFoundError` if there is no such payout.
-   */
-  private async endedResult(ref: PayoutRef, error: unknown): Promise<PayoutResult | undefined> {
-    if (!isOfEndedRun(error)) throw error;
-    await this.handle(ref).describe();
-    const seen = await this.look(ref).catch(() => undefined);
-    return seen?.result;
-  }
-
-  /** Discards shared reads afterwards, so that later reads see the effect. */
-  private async steer<T>(ref: PayoutRef, send: (handle: PayoutHandle) => Promise<T>): Promise<T> {
-    const handle = this.handle(ref);
-    try {
-      return await retryDroppedUpdate(() => send(handle));
-    } finally {
-      this.seen.forget(handle.workflowId);
-    }
-  }
-
-  handle({ app = 'default', partnerOrderId }: PayoutRef): PayoutHandle {
+  handle({ app = 'default', partnerOrderId }: PayoutRef): WorkflowHandle<Payout> {
     return this.client.workflow.getHandle<Payout>(payoutWorkflowId(app, partnerOrderId));
   }
 }
 
 function startedPayout(
-  { workflowId, request }: UniqueStart<CheckedPayoutRequest>,
-  { runId }: StartedRun,
+  { request: { app, partnerOrderId } }: UniqueStart<CheckedPayoutRequest>,
+  { runId }: { runId: string },
 ): StartedPayout {
-  const { app, partnerOrderId } = request;
-  return { workflowId, runId, app, partnerOrderId };
+  return { workflowId: payoutWorkflowId(app, partnerOrderId), runId, app, partnerOrderId };
 }

@@ -6,15 +6,7 @@
 
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
-import { PayoutsError } from './payouts-error.ts';
-
-/** Thrown if too many reads are waiting. Nothing was queried. */
-export class TooManyReadsError extends PayoutsError {
-  override readonly name = 'TooManyReadsError';
-  constructor() {
-    super('TOO_MANY_READS', 'too many status reads are waiting for a worker');
-  }
-}
+import { TooManyReadsError } from './errors.ts';
 
 export interface ReadLimits {
   /**
@@ -107,14 +99,12 @@ interface Known<T> {
 
 /** Runs one read per key at a time. Concurrent callers, and callers within `freshMs` after it, share its answer. */
 export class SharedReads<T> {
-  private readonly slots: ReadSlots;
-  private readonly freshMs: number;
+  private readonly freshMs: number | ((answer: T) => number);
   private readonly clock: Clock;
   /** In the order of the reads. */
   private readonly known = new Map<string, Known<T>>();
 
-  constructor({ slots, freshMs, clock }: ReadSharing) {
-    this.slots = slots;
+  constructor({ freshMs, clock }: { freshMs: number | ((answer: T) => number); clock: Clock }) {
     this.freshMs = freshMs;
     this.clock = clock;
   }
@@ -128,25 +118,19 @@ export class SharedReads<T> {
     this.known.delete(key);
     this.known.set(key, read);
     read.answer.then(
-      () => this.keepFresh(key, read),
+      (answer) => {
+        const freshMs = typeof this.freshMs === 'number' ? this.freshMs : this.freshMs(answer);
+        read.untilMs = this.clock.nowMs() + freshMs;
+        if (freshMs === 0) this.drop(key, read);
+      },
       () => this.drop(key, read),
     );
     return read.answer;
   }
 
-  /** Runs the part of a read that needs a worker. Throws `TooManyReadsError` without calling `ask`. */
-  withSlot<Q>(ask: () => Promise<Q>): Promise<Q> {
-    return this.slots.run(ask);
-  }
-
   /** Discards the answer for `key`, so that later reads see all earlier changes. */
   forget(key: string): void {
     this.known.delete(key);
-  }
-
-  private keepFresh(key: string, read: Known<T>): void {
-    read.untilMs = this.clock.nowMs() + this.freshMs;
-    if (this.freshMs === 0) this.drop(key, read);
   }
 
   private isFresh({ untilMs }: Known<T>): boolean {
@@ -165,37 +149,12 @@ export class SharedReads<T> {
   }
 }
 
-/** Adds the result after the end. A running workflow in phase DONE is about to complete. */
-export async function withResult<State extends { phase: string }, Result>(
-  handle: { result(): Promise<Result> },
-  status: { name: string },
-  state: State,
-): Promise<{ state: State; result?: Result }> {
-  const ended = status.name === 'COMPLETED' || (status.name === 'RUNNING' && state.phase === 'DONE');
-  return ended ? { state, result: await handle.result() } : { state };
-}
-
-/**
- * Shares a call among all who ask meanwhile, and its result for `freshMs` after it. A failure is not kept.
- */
+/** Shares a call among all who ask meanwhile, and its result for `freshMs` after it. A failure is not cached. */
 export function cached<T>(
   read: () => Promise<T>,
   freshMs: (result: T) => number,
   clock: Clock = PROCESS_RUNTIME.clock,
 ): () => Promise<T> {
-  let last: { result: Promise<T>; untilMs: number } | undefined;
-  return () => {
-    if (last && clock.nowMs() < last.untilMs) return last.result;
-    const next = { result: read(), untilMs: Number.POSITIVE_INFINITY };
-    last = next;
-    next.result.then(
-      (result) => {
-        next.untilMs = clock.nowMs() + freshMs(result);
-      },
-      () => {
-        next.untilMs = 0;
-      },
-    );
-    return next.result;
-  };
+  const shared = new SharedReads({ freshMs, clock });
+  return () => shared.read('', read);
 }

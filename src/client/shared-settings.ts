@@ -4,12 +4,16 @@
  * them.
  */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { z } from 'zod';
 import { leaseWorkflowId } from '../contract/ids.ts';
-import { type ApprovalPolicy, type SharedSettings, settingsIn } from '../contract/rate-limit.ts';
+import {
+  type ApprovalPolicy,
+  type LeaseKey,
+  type SharedSettings,
+  settingsIn,
+} from '../contract/rate-limit.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { failoverVersionOf } from '../temporal/namespace.ts';
+import { requireEnvironment } from './errors.ts';
 import { type Lease, Leases, startLease } from './leases.ts';
 
 export interface SettingsChange {
@@ -40,17 +44,15 @@ export class IncompleteSettingsError extends Error {
 /** Workers start a stopped lease again, within seconds. */
 const MAX_ATTEMPTS = 20;
 
-const heartbeatSchema = z.object({ settingsVersion: z.number() });
-
 /** The reason for which a change of the settings terminates the lease, between its author and theirs. */
 export const SETTINGS_CHANGED = 'changes the shared settings';
 
 export class SharedSettingsOf {
   private readonly client: Client;
-  private readonly environment: string;
+  private readonly environment: string | undefined;
   private readonly leases: Leases;
 
-  constructor(client: Client, environment: string) {
+  constructor(client: Client, environment: string | undefined) {
     this.client = client;
     this.environment = environment;
     this.leases = new Leases(client, environment);
@@ -60,7 +62,7 @@ export class SharedSettingsOf {
   async list(app?: string): Promise<ListedSettings[]> {
     const failoverVersion = await failoverVersionOf(this.client);
     const leases = await this.leases.stored(app);
-    return Promise.all(leases.map((lease) => this.listed(lease, failoverVersion)));
+    return leases.map((lease) => listed(lease, failoverVersion));
   }
 
   /**
@@ -92,33 +94,24 @@ export class SharedSettingsOf {
     change: SettingsChange,
     isFirst = false,
   ): Promise<ListedSettings> {
-    const workflowId = leaseWorkflowId(this.environment, appId);
+    const workflowId = leaseWorkflowId(requireEnvironment(this.environment), appId);
     const known = await unlessGone(() => this.leases.describe(app, workflowId));
     const failoverVersion = await failoverVersionOf(this.client);
-    if (isFirst && known?.settings.shared) return this.listed(known, failoverVersion);
+    if (isFirst && known?.settings.shared) return listed(known, failoverVersion);
     complete(change, known?.settings.shared, failoverVersion);
     return this.changeLease(app, workflowId, change, failoverVersion);
   }
 
-  /** After a failover since `failoverVersion` was read, the new settings do not count. */
+  /**
+   * From the settings that the stopped workflow had at its end, so that no other change is lost. After a failover since
+   * `failoverVersion` was read, the new settings do not count.
+   */
   private async changeLease(
     app: string,
     workflowId: string,
     change: SettingsChange,
     failoverVersion: string,
   ): Promise<ListedSettings> {
-    await this.replace(app, workflowId, change, failoverVersion);
-    return this.listed(await this.leases.describe(app, workflowId), failoverVersion);
-  }
-
-  /** From the settings that the stopped workflow had at its end, so that no other change is lost. */
-  private async replace(
-    app: string,
-    workflowId: string,
-    change: SettingsChange,
-    failoverVersion: string,
-  ): Promise<void> {
-    const key = { environment: this.environment, appId: this.appIdOf(workflowId) };
     const { by, reason } = change;
     for (let left = MAX_ATTEMPTS; ; left -= 1) {
       const stopped = await unlessGone(async () => {
@@ -129,9 +122,10 @@ export class SharedSettingsOf {
       const before = settingsIn(stopped?.memo);
       const at = stopped?.closeTime ?? new Date();
       const settings = { ...before, shared: changed(before.shared, change, at, failoverVersion) };
-      const previousOwner = stopped ? 'unknown' : 'none';
+      const term = { app, settings, previousOwner: stopped ? 'unknown' : 'none' } as const;
       try {
-        return await startLease(this.client, key, { app, settings, previousOwner }, 'FAIL');
+        await startLease(this.client, this.keyOf(workflowId), term, 'FAIL');
+        return listed(await this.leases.describe(app, workflowId), failoverVersion);
       } catch (error) {
         // A worker was faster.
         if (!(error instanceof WorkflowExecutionAlreadyStartedError) || left <= 1) throw error;
@@ -139,30 +133,17 @@ export class SharedSettingsOf {
     }
   }
 
-  private appIdOf(workflowId: string): string {
-    return decodeURIComponent(workflowId.slice(leaseWorkflowId(this.environment, '').length));
+  private keyOf(workflowId: string): LeaseKey {
+    const environment = requireEnvironment(this.environment);
+    const appId = decodeURIComponent(workflowId.slice(leaseWorkflowId(environment, '').length));
+    return { environment, appId };
   }
+}
 
-  private async listed(
-    { app, workflowId, settings: { shared }, heartbeat }: Lease,
-    failoverVersion: string,
-  ): Promise<ListedSettings> {
-    const hasFailedOver = shared !== undefined && shared.failoverVersion !== failoverVersion;
-    return {
-      ...{ app, workflowId, shared: shared ?? null, hasFailedOver },
-      inForce: await this.reported(heartbeat),
-    };
-  }
-
-  private async reported(heartbeat: Lease['heartbeat']): Promise<number | null> {
-    try {
-      const converter = this.client.options.loadedDataConverter;
-      const [details] = await decodeArrayFromPayloads(converter, heartbeat);
-      return heartbeatSchema.parse(details).settingsVersion;
-    } catch {
-      return null;
-    }
-  }
+function listed({ app, workflowId, settings, reported }: Lease, failoverVersion: string): ListedSettings {
+  const { shared = null } = settings;
+  const hasFailedOver = shared !== null && shared.failoverVersion !== failoverVersion;
+  return { app, workflowId, shared, hasFailedOver, inForce: reported.settingsVersion ?? null };
 }
 
 function complete(
@@ -197,7 +178,12 @@ function changed(
   const { recoveredAt, approvals } = complete(change, before, failoverVersion);
   const now = at.toISOString();
   return {
-    ...{ version: (before?.version ?? 0) + 1, by, at: now, reason, failoverVersion, approvals },
+    version: (before?.version ?? 0) + 1,
+    by,
+    at: now,
+    reason,
+    failoverVersion,
+    approvals,
     recoveredAt: recoveredAt === 'now' ? now : recoveredAt,
   };
 }

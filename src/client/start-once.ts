@@ -3,32 +3,28 @@
  * body is a conflict. Every outcome uses the id up, except a start with bad input.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type Client, ServiceError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { type SearchAttributePair, TypedSearchAttributes } from '@temporalio/common';
+import {
+  type Client,
+  ServiceError,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
+} from '@temporalio/client';
+import { type ApplicationFailure, type SearchAttributePair, TypedSearchAttributes } from '@temporalio/common';
+import { INVALID_PAYOUT_REQUEST } from '../contract/failures.ts';
 import type { CheckResult } from '../contract/fields.ts';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
+import { isRequestOf } from '../contract/payout-request.ts';
 import { type Clock, sleep } from '../runtime/runtime.ts';
-import { unlessGone } from '../temporal/client-errors.ts';
-import { decisiveRun } from '../temporal/decisive-run.ts';
+import { applicationFailure, unlessGone } from '../temporal/client-errors.ts';
+import { type DecisiveRun, decisiveRun } from '../temporal/decisive-run.ts';
 import { readStartEvent } from '../temporal/histories.ts';
 import { isStopped } from '../temporal/visibility.ts';
-import { failedAsBadInput } from './bad-input.ts';
-import type { ReadSharing } from './shared-reads.ts';
-
-export interface StarterOptions {
-  client: Client;
-  /** Recorded with each start; a worker of another environment refuses it. */
-  environment?: string | undefined;
-  /** The target currencies that the provider takes. Default: CNY. */
-  targetCurrencies?: readonly string[] | undefined;
-  /** How status reads share workers. Default: only among the callers of this object. */
-  reads?: ReadSharing | undefined;
-}
 
 /** The workflow to start, and how to compare it with an existing one under the same id. */
 export interface UniqueStart<Request> {
   type: string;
-  workflowId: string;
+  /** The workflow id that a request requires. */
+  idOf(request: Request): string;
   request: Request;
   summary: string;
   memo: Record<string, unknown>;
@@ -37,14 +33,12 @@ export interface UniqueStart<Request> {
   read(argument: unknown): CheckResult<Request>;
   /** Like `read`, and accepts fields that only a newer version knows: its start uses the id up. */
   readStored(argument: unknown): CheckResult<Request>;
-  /** The workflow id that a request requires. */
-  idOf(request: Request): string;
   /** The error if the other start has another body. */
   conflict(): Error;
 }
 
 /** The started or joined run, and its memo. */
-export interface StartedRun {
+interface StartedRun {
   runId: string;
   memo: Record<string, unknown>;
 }
@@ -86,7 +80,7 @@ export async function startOrJoin<Request>(
     reason = UNDECIDED[run];
     await sleep(clock, PAUSE_MS);
   }
-  throw new IdInUseError(`${once.workflowId} cannot be started yet: ${reason}`);
+  throw new IdInUseError(`${once.idOf(once.request)} cannot be started yet: ${reason}`);
 }
 
 async function tryToStart<Request>(
@@ -113,7 +107,7 @@ async function joinable<Request>(
   once: UniqueStart<Request>,
   clock: Clock,
 ): Promise<StartedRun | 'rejected' | 'not rejected yet'> {
-  const { workflowId } = once;
+  const workflowId = once.idOf(once.request);
   const { runId, status } = await client.workflow.getHandle(workflowId).describe();
   const isBadInput = status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId));
   if (!isBadInput) {
@@ -123,7 +117,9 @@ async function joinable<Request>(
     if (isValid || !isStopped(status)) return join(once, start);
   }
   const earlier = await decisiveRun(client, {
-    ...{ workflowId, latest: { runId, isBadInput }, clock },
+    workflowId,
+    latest: { runId, isBadInput },
+    clock,
     isValid: (argument) => requestIn(once, argument, once.readStored) !== undefined,
   });
   if (earlier?.isGone) {
@@ -131,7 +127,7 @@ async function joinable<Request>(
     await client.workflow.getHandle(workflowId, runId).describe();
     throw once.conflict();
   }
-  return earlier ? joined(client, once, earlier.runId) : 'rejected';
+  return earlier ? join(once, await readStartEvent(client, workflowId, earlier.runId)) : 'rejected';
 }
 
 /** The run that `startOrJoin` would return without a start. Undefined if it would start one. Throws `once.conflict`. */
@@ -151,7 +147,7 @@ function requestIn<Request>(
   readAs = once.read,
 ): Request | undefined {
   const read = readAs(argument);
-  return read.ok && once.idOf(read.value) === once.workflowId ? read.value : undefined;
+  return read.ok && once.idOf(read.value) === once.idOf(once.request) ? read.value : undefined;
 }
 
 /** The run that `startOrJoin` would join, without a start. Undefined if there is none. Throws `once.conflict`. */
@@ -159,9 +155,10 @@ export async function findStarted<Request>(
   client: Client,
   once: UniqueStart<Request>,
 ): Promise<StartedRun | undefined> {
+  const workflowId = once.idOf(once.request);
   return unlessGone(async () => {
-    const { runId } = await client.workflow.getHandle(once.workflowId).describe();
-    return joined(client, once, runId);
+    const { runId } = await client.workflow.getHandle(workflowId).describe();
+    return join(once, await readStartEvent(client, workflowId, runId));
   });
 }
 
@@ -190,7 +187,7 @@ async function begin<Request>(
   try {
     const { firstExecutionRunId } = await client.workflow.start(once.type, {
       taskQueue: PAYOUTS_TASK_QUEUE,
-      workflowId: once.workflowId,
+      workflowId: once.idOf(once.request),
       workflowIdReusePolicy: reuse,
       workflowIdConflictPolicy: 'FAIL',
       args: [once.request],
@@ -206,14 +203,6 @@ async function begin<Request>(
 }
 
 /** Joins an existing run if its body is the same. */
-async function joined<Request>(
-  client: Client,
-  once: UniqueStart<Request>,
-  runId: string,
-): Promise<StartedRun> {
-  return join(once, await readStartEvent(client, once.workflowId, runId));
-}
-
 function join<Request>(
   once: UniqueStart<Request>,
   { argument, memo, firstRunId }: Awaited<ReturnType<typeof readStartEvent>>,
@@ -227,4 +216,44 @@ function join<Request>(
 /** Compares as JSON: absent equals undefined, and the key order is ignored. */
 export function sameBody(left: unknown, right: unknown): boolean {
   return isDeepStrictEqual(JSON.parse(JSON.stringify(left)), JSON.parse(JSON.stringify(right)));
+}
+
+/**
+ * The failure with every bad field, or undefined for any other failure. For a failed run only: waits for an open run. A run
+ * that failed as bad input has sent nothing to the provider.
+ */
+export async function badInputFailure(
+  client: Client,
+  workflowId: string,
+  runId: string,
+): Promise<ApplicationFailure | undefined> {
+  try {
+    await client.workflow.getHandle(workflowId, runId, { followRuns: false }).result();
+    return undefined;
+  } catch (error) {
+    const failure = error instanceof WorkflowFailedError ? applicationFailure(error.cause) : undefined;
+    return failure?.type === INVALID_PAYOUT_REQUEST ? failure : undefined;
+  }
+}
+
+export async function failedAsBadInput(client: Client, workflowId: string, runId: string): Promise<boolean> {
+  return (await badInputFailure(client, workflowId, runId)) !== undefined;
+}
+
+/**
+ * The run that decides about a payout that is known to be started, and whose latest run failed as bad input. Undefined if
+ * its start was rejected, too. Throws `VisibilityLagsError`.
+ */
+export function startedBefore(
+  client: Client,
+  clock: Clock,
+  { workflowId, runId }: { workflowId: string; runId: string },
+): Promise<DecisiveRun | undefined> {
+  return decisiveRun(client, {
+    workflowId,
+    latest: { runId, isBadInput: true },
+    clock,
+    wasStarted: true,
+    isValid: (argument) => isRequestOf(workflowId, argument),
+  });
 }

@@ -4,7 +4,7 @@ import { tokenWorkflowId } from '../contract/ids.ts';
 import type { TokenState } from '../contract/tokens.ts';
 import { renewUpdate, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { WorkflowStuckError } from '../temporal/client-errors.ts';
-import { retryDroppedUpdate } from './dropped-updates.ts';
+import { retryDroppedUpdate } from './steering.ts';
 
 /**
  * Includes renewals that no longer run, with their status, because their tokens will expire, and stuck renewals, with the

@@ -2,18 +2,25 @@
 import {
   ServiceError,
   WorkflowFailedError,
-  WorkflowNotFoundError,
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import type { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
-import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../contract/failures.ts';
-import { applicationFailure, isGone, WorkflowStuckError } from '../temporal/client-errors.ts';
+import type { PayoutsErrorCode } from '../contract/errors.ts';
+import { type FieldError, INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../contract/failures.ts';
+import { isUndecryptable } from '../encryption/payload-codec.ts';
+import {
+  applicationFailure,
+  grpcStatusOf,
+  isGone,
+  isRetryableTemporalError,
+  isUnserved,
+  serverMessageOf,
+  WorkflowStuckError,
+} from '../temporal/client-errors.ts';
 import { TemporalSetupError } from '../temporal/connection.ts';
-import { PayoutsError } from './payouts-error.ts';
-
-const badFields = z.tuple([z.array(z.object({ path: z.string(), message: z.string() }))]);
+import { PayoutsError } from './errors.ts';
 
 /** `target`, whose methods throw translated errors. */
 export function translated<T extends object>(target: T): T {
@@ -48,30 +55,48 @@ async function* translatedIterator(rows: AsyncIterable<unknown>): AsyncGenerator
 
 /** Other errors, such as the reason of an abort signal, stay as they are. */
 export function translatedError(error: unknown): unknown {
-  if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
-    return failed(error, applicationFailure(error));
-  if (error instanceof WorkflowNotFoundError || isGone(error))
-    return new PayoutsError('NOT_FOUND', 'no such payout, batch or request', { cause: error });
-  if (error instanceof WorkflowStuckError)
-    return new PayoutsError('TEMPORAL_UNAVAILABLE', error.message, { cause: error });
-  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || error instanceof ServiceError)
-    return new PayoutsError(
-      'TEMPORAL_UNAVAILABLE',
-      `Temporal did not answer, so whether the call was done is unknown: ${error.message}`,
-      { cause: error },
-    );
-  if (error instanceof TemporalSetupError)
-    return new PayoutsError('TEMPORAL_UNAVAILABLE', error.message, { cause: error });
-  return error;
+  if (error instanceof PayoutsError) return error;
+  const [code, message, fields] = meaningOf(error) ?? [];
+  return code ? new PayoutsError(code, message ?? '', { cause: error, ...(fields && { fields }) }) : error;
 }
 
-function failed(error: Error, failure: ApplicationFailure | undefined): PayoutsError {
-  const cause = { cause: error };
-  if (failure === undefined)
-    return new PayoutsError('STOPPED', `the workflow was stopped: ${error.message}`, cause);
-  if (failure.type === NOT_ACCEPTED_NOW) return new PayoutsError('NOT_ACCEPTED_NOW', failure.message, cause);
-  if (failure.type !== INVALID_PAYOUT_REQUEST)
-    return new PayoutsError('NO_USABLE_ANSWER', failure.message, cause);
-  const fields = badFields.safeParse(failure.details).data?.[0] ?? [];
-  return new PayoutsError('INVALID_PAYOUT_REQUEST', failure.message, { ...cause, fields });
+type Meaning = [code: PayoutsErrorCode, message: string, fields?: FieldError[] | undefined];
+
+function meaningOf(error: unknown): Meaning | undefined {
+  if (isUndecryptable(error)) return ['CANNOT_DECRYPT', OTHER_KEYS];
+  if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
+    return meaningOfFailure(error, applicationFailure(error.cause));
+  if (isGone(error)) return ['NOT_FOUND', 'no such payout, batch, request or token'];
+  if (error instanceof TemporalSetupError || error instanceof WorkflowStuckError)
+    return ['TEMPORAL_UNAVAILABLE', error.message];
+  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError)
+    return ['TEMPORAL_UNAVAILABLE', `neither a worker nor the provider responded in time, so ${UNKNOWN}`];
+  if (isUnserved(error))
+    return ['TEMPORAL_UNAVAILABLE', `${UNSERVED[grpcStatusOf(error) ?? '']} (${serverMessageOf(error)})`];
+  if (error instanceof ServiceError || isRetryableTemporalError(error))
+    return ['TEMPORAL_UNAVAILABLE', `Temporal refused the call, or did not respond: ${detailOf(error)}`];
+  return undefined;
+}
+
+const OTHER_KEYS =
+  'this machine cannot decrypt what the workers encrypt: set PAYOUTS_ENCRYPTION_KEYS to their keys';
+const UNKNOWN = 'whether the change was made is unknown';
+/** By gRPC status. */
+const UNSERVED: Readonly<Record<string, string>> = {
+  UNAVAILABLE: 'Temporal cannot serve the request: its database or one of its services may be down',
+  DEADLINE_EXCEEDED: 'Temporal, or the worker that the request needs, did not respond in time',
+};
+
+function detailOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
+const badFields = z.tuple([z.array(z.object({ path: z.string(), message: z.string() }))]);
+
+function meaningOfFailure(error: Error, failure: ApplicationFailure | undefined): Meaning {
+  if (failure === undefined) return ['STOPPED', `the workflow was stopped: ${error.message}`];
+  if (failure.type === NOT_ACCEPTED_NOW) return ['NOT_ACCEPTED_NOW', failure.message];
+  if (failure.type !== INVALID_PAYOUT_REQUEST) return ['NO_USABLE_ANSWER', failure.message];
+  return ['INVALID_PAYOUT_REQUEST', failure.message, badFields.safeParse(failure.details).data?.[0]];
 }

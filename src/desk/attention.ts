@@ -3,7 +3,7 @@
  * events; and workflows that cannot continue.
  */
 import type { Client } from '@temporalio/client';
-import { followUpResultOf } from '../client/acknowledgements.ts';
+import { followUpResultOf } from '../client/follow-ups.ts';
 import type { Caller } from '../config/callers.ts';
 import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp } from '../contract/ids.ts';
 import type { ListedPayout } from '../contract/lists.ts';

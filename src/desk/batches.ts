@@ -4,7 +4,7 @@ import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { BatchFile } from '../batch-file/batch-file.ts';
 import { BatchFileError } from '../batch-file/rows.ts';
-import { InvalidPayoutRequestError } from '../client/invalid-request.ts';
+import { InvalidPayoutRequestError } from '../client/errors.ts';
 import type { BatchState } from '../contract/batch.ts';
 import { totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';

@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { Pausable } from '../client/pauses.ts';
+import type { Pausable } from '../client/leases.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import type { Caller, Verb } from '../config/callers.ts';
 import type { AttentionOf, WorkflowAttentionCode } from '../contract/attention-codes.ts';

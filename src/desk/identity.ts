@@ -5,7 +5,7 @@
 import { BlockList, isIPv6 } from 'node:net';
 import csrfProtection from '@fastify/csrf-protection';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Pausable } from '../client/pauses.ts';
+import type { Pausable } from '../client/leases.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import { type Caller, TEST_CALLER } from '../config/callers.ts';
 import { HOUR_MS } from '../domain/time.ts';

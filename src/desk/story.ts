@@ -1,6 +1,6 @@
 /** `/desk/payout`: one payout with its amounts, splits, debits and steps, and its review. */
 import type { FastifyInstance } from 'fastify';
-import { openFindings } from '../client/acknowledgements.ts';
+import { openFindings } from '../client/follow-ups.ts';
 import { REASON_MEANINGS } from '../contract/meanings.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { coveredText } from '../domain/payout-state.ts';

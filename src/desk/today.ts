@@ -4,7 +4,7 @@
  * payouts are.
  */
 import type { FastifyInstance } from 'fastify';
-import { RateLimits } from '../client/rate-limits.ts';
+import { Leases } from '../client/leases.ts';
 import { SharedReads, unlimitedReads } from '../client/shared-reads.ts';
 import { OUTCOMES } from '../contract/codes.ts';
 import { apiTaskQueue, leaseWorkflowId, tokenWorkflowId } from '../contract/ids.ts';
@@ -238,7 +238,7 @@ async function endedPayout({ client, service }: Desk, run: ListedRun) {
 async function appFigures({ client, config, service }: Desk, app: string) {
   const environment = config.PAYMENTS_ENVIRONMENT;
   const { withTemporalDeadline } = service;
-  const limits = new RateLimits(client, environment);
+  const limits = new Leases(client, environment);
   const renewal = client.workflow.getHandle<WorkflowSignatures['tokenRenewal']>(tokenWorkflowId(app));
   const queue = {
     namespace: client.options.namespace,
@@ -247,7 +247,7 @@ async function appFigures({ client, config, service }: Desk, app: string) {
     reportStats: true,
   };
   const [limit, described, token] = await Promise.all([
-    ifKnown(withTemporalDeadline(() => limits.state(app))),
+    ifKnown(withTemporalDeadline(() => limits.rateLimit(app))),
     ifKnown(withTemporalDeadline(() => client.workflowService.describeTaskQueue(queue))),
     ifKnown(withTemporalDeadline(() => renewal.query(tokenStateQuery))),
   ]);

@@ -1,5 +1,5 @@
 /** Keeps floods of equal events, and text of a request, the provider or Temporal, out of the log. */
-import { TooManyReadsError } from '../client/shared-reads.ts';
+import { TooManyReadsError } from '../client/errors.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { Problem } from '../service/problem.ts';

@@ -8,8 +8,9 @@ import { startWorkflow, WorkflowRunOperationHandler } from '@temporalio/nexus';
 import * as nexus from 'nexus-rpc';
 import { z } from 'zod';
 import { Allowances, DailyLimitError } from '../client/allowances.ts';
+import { PayoutConflictError } from '../client/errors.ts';
 import { payoutsService } from '../client/nexus.ts';
-import { PayoutConflictError, Payouts } from '../client/payouts.ts';
+import { Payouts } from '../client/payouts.ts';
 import { type FieldError, INVALID_PAYOUT_REQUEST, PAYOUT_NOT_ALLOWED } from '../contract/failures.ts';
 import type { CheckResult } from '../contract/fields.ts';
 import {

@@ -9,7 +9,7 @@ import { Allowances } from '../client/allowances.ts';
 import { Authorizations } from '../client/authorizations.ts';
 import { Batches } from '../client/batches.ts';
 import type { NewBatch } from '../client/checked-batch.ts';
-import { Pauses } from '../client/pauses.ts';
+import { Pauses } from '../client/leases.ts';
 import { Payouts } from '../client/payouts.ts';
 import { ProviderReads } from '../client/reads.ts';
 import { ReceivingAccounts } from '../client/receiving-accounts.ts';

@@ -1,5 +1,5 @@
 /** Holds reads until the end of their workflow, for a limited number of requests. */
-import type { WaitOptions } from '../client/until-end.ts';
+import type { WaitOptions } from '../client/steering.ts';
 import { unavailable } from './problem.ts';
 
 /** Each costs Temporal one long poll. Proxies often allow a hundred concurrent requests per connection to Temporal. */

@@ -7,7 +7,7 @@ import {
   ScheduleOverlapPolicy,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { deliveryOptions } from '../client/event-queues.ts';
+import { deliveryOptions } from '../client/events.ts';
 import { Leases, startLease } from '../client/leases.ts';
 import type { WorkerConfig } from '../config/config.ts';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../contract/ids.ts';

@@ -1,7 +1,7 @@
 /** Which amounts and target currencies a payout may have, through every way in. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
-import { InvalidPayoutRequestError } from '../../src/client/invalid-request.ts';
+import { InvalidPayoutRequestError } from '../../src/client/errors.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
 import type { CallRecord } from '../../simulator/index.ts';
-import { RateLimits } from '../../src/client/rate-limits.ts';
+import { Leases } from '../../src/client/leases.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { batchesOf } from '../support/batches.ts';
 import { eventually } from '../support/eventually.ts';
@@ -46,7 +46,7 @@ async function waitOfASingle(address: string): Promise<Wait> {
     await eventually(async () => (await asks(world, single)) || undefined);
     const earlier = control.calls().length;
     const before = rows.filter((row) => createsOf(world, row).length === 0).length;
-    await new RateLimits(world.client, 'test').setCallsPerSecond('default', CALLS_PER_SECOND, 'test');
+    await new Leases(world.client, 'test').setCallsPerSecond('default', CALLS_PER_SECOND, 'test');
     const isCreated = (call: CallRecord) =>
       call.operation === 'createCnyOrder' && call.partnerOrderId === single.partnerOrderId;
     const created = await eventually(() => {

@@ -27,8 +27,8 @@ describe.each(['unavailable', 'silent'] as const)('every request is %s', (fault)
     const { stdout, code } = await cli(environmentOf(temporal), ['doctor']);
     expect(code).toBe(6);
     const [first = '', advice] = stdout.split('\n');
-    expect(first).toContain(`FAIL Temporal: ${temporal.address}: it answers, but cannot serve a request: `);
-    expect(first).toContain(fault === 'unavailable' ? DATABASE : 'no answer within');
+    expect(first).toContain(`FAIL Temporal: ${temporal.address}: it responds, but cannot serve a request: `);
+    expect(first).toContain(fault === 'unavailable' ? DATABASE : 'no response within');
     expect(advice).toContain('check its database');
     expect(stdout).toContain('not checked: Temporal does not serve requests');
   });
@@ -37,7 +37,7 @@ describe.each(['unavailable', 'silent'] as const)('every request is %s', (fault)
     const answers = await Promise.all(
       VERBS.map((verb) => cli(environmentOf(temporal), [...verb.split(' '), '--json'])),
     );
-    const message = fault === 'unavailable' ? DATABASE : 'did not answer in time';
+    const message = fault === 'unavailable' ? DATABASE : 'did not respond in time';
     for (const answer of answers) {
       expect(answer.code).toBe(1);
       const { error } = errorSchema.parse(answer.json());
@@ -59,7 +59,7 @@ test('doctor prints what works before the request that gets no answer', async ()
     expect(printed[0]).toMatch(/^ok {3}Temporal: /);
     expect(printed[0]).not.toContain('FAIL');
     expect(run.stdout).toMatch(/^ok {3}namespace: /m);
-    expect(run.stdout).toMatch(/^FAIL [a-z ]+: Temporal answers, but cannot serve a request: no answer/m);
+    expect(run.stdout).toMatch(/^FAIL [a-z ]+: Temporal responds, but cannot serve a request: no response/m);
     expect(run.stdout).not.toMatch(/^FAIL Temporal/m);
   } finally {
     await temporal.close();

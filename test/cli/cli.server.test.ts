@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { programArguments } from '../../scripts/programs.ts';
-import { RateLimits } from '../../src/client/rate-limits.ts';
+import { Leases } from '../../src/client/leases.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { CAN_HAVE_TERMINAL, cli, cliOnTerminal, ended } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
@@ -321,8 +321,8 @@ describe('tokens', () => {
 describe('rate-limit', () => {
   test('shows the lease owner, and changes the rate without a restart', async () => {
     await run('account', '--client-id', 'client-1');
-    const limits = new RateLimits(world.client, 'test');
-    await eventually(async () => (await limits.state('default')).inForce ?? undefined);
+    const limits = new Leases(world.client, 'test');
+    await eventually(async () => (await limits.rateLimit('default')).inForce ?? undefined);
     const configured = { callsPerSecond: null, changedBy: null, inForce: 500 };
     expect((await run('rate-limit', '--json')).json()).toMatchObject(configured);
     expect((await run('rate-limit')).stdout).toContain("500, the workers' configuration");

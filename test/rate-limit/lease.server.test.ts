@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { RateLimits } from '../../src/client/rate-limits.ts';
+import { Leases } from '../../src/client/leases.ts';
 import { eventually } from '../support/eventually.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { appsOf, STRANGE_APP_IDS } from '../support/rate-limit.ts';
@@ -13,9 +13,9 @@ test('H37 the real server accepts every app_id in the names of a lease', async (
   writeFileSync(file, JSON.stringify(appsOf(STRANGE_APP_IDS)));
   const world = await PayoutWorld.start({ env: { PAYOUTS_APPS_FILE: file } });
   try {
-    const rateLimits = new RateLimits(world.client, 'test');
+    const rateLimits = new Leases(world.client, 'test');
     for (const app of Object.keys(STRANGE_APP_IDS)) {
-      const state = () => rateLimits.state(app).catch(() => undefined);
+      const state = () => rateLimits.rateLimit(app).catch(() => undefined);
       const owner = await eventually(async () => (await state())?.owner ?? undefined);
       expect(owner).toContain('@');
     }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RateLimits } from '../../src/client/rate-limits.ts';
+import { Leases } from '../../src/client/leases.ts';
 import type { PayoutState } from '../../src/contract/payout.ts';
 import { rateLimitQuery, setCallsPerSecondUpdate } from '../../src/contract/workflows.ts';
 import { RENEWAL_VALID_MS, WINDOW_MS } from '../../src/domain/rate-limit.ts';
@@ -65,12 +65,12 @@ describe('H37 the lease of one application', () => {
     for (const nonsense of [undefined, 7, 'NOT A NAME', { app: 'default' }])
       await leaseOf(world).signal('appRenamed', nonsense);
     await paid(1);
-    expect((await new RateLimits(world.client, 'test').state('default')).app).toBe('default');
+    expect((await new Leases(world.client, 'test').rateLimit('default')).app).toBe('default');
   });
 
   test('it continues as new after many terms, and is still found by name', async () => {
     const lease = leaseOf(world);
-    const rateLimits = new RateLimits(world.client, 'test');
+    const rateLimits = new Leases(world.client, 'test');
     const { runId: firstRun } = await lease.describe();
     // Each change of the rate ends a term.
     await eventually(async () => {
@@ -78,7 +78,7 @@ describe('H37 the lease of one application', () => {
       await simulatedOwner(world);
       return (await lease.describe()).runId !== firstRun || undefined;
     });
-    const found = await eventually(() => rateLimits.state('default').catch(() => undefined));
+    const found = await eventually(() => rateLimits.rateLimit('default').catch(() => undefined));
     expect(found).toMatchObject({ app: 'default', callsPerSecond: 5, changedBy: 'olga' });
     await paid(1);
   });
@@ -156,10 +156,10 @@ describe('H59 one app_id under two names', () => {
     expectAtMost(world, LIMIT);
     expect(await leases()).toBe(1);
     // It is listed under the name that its owner uses.
-    const rateLimits = new RateLimits(world.client, 'test');
-    const found = await eventually(() => rateLimits.state('renamed').catch(() => undefined));
+    const rateLimits = new Leases(world.client, 'test');
+    const found = await eventually(() => rateLimits.rateLimit('renamed').catch(() => undefined));
     expect(found.owner).toBe(fresh?.name);
-    await expect(rateLimits.state('default')).rejects.toThrow();
+    await expect(rateLimits.rateLimit('default')).rejects.toThrow();
   });
 });
 
@@ -173,8 +173,8 @@ test('H37 the leases of several applications are spread over the processes, incl
       process.start();
       await world.pass(10_000);
     }
-    const rateLimits = new RateLimits(world.client, 'test');
-    const ownerOf = async (app: string) => (await rateLimits.state(app)).owner;
+    const rateLimits = new Leases(world.client, 'test');
+    const ownerOf = async (app: string) => (await rateLimits.rateLimit(app)).owner;
     const owners = await eventually(async () => {
       const found = await Promise.all(
         Object.keys(STRANGE_APP_IDS).map((app) => ownerOf(app).catch(() => null)),

@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
-import { InvalidPayoutRequestError } from '../../src/client/invalid-request.ts';
-import {
-  ReceivingAccountConflictError,
-  type ReceivingAccounts,
-} from '../../src/client/receiving-accounts.ts';
+import { InvalidPayoutRequestError, ReceivingAccountConflictError } from '../../src/client/errors.ts';
+import type { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import type { ReceivingAccountRequest } from '../../src/contract/receiving-account.ts';
 import { eventually } from '../support/eventually.ts';
 import { record, replays } from '../support/histories.ts';

@@ -4,7 +4,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startPayouts } from '../../src/activities/batch/batch-activities.ts';
 import { movedPayouts } from '../../src/activities/batch/watch-payouts.ts';
-import { PayoutConflictError } from '../../src/client/payouts.ts';
+import { PayoutConflictError } from '../../src/client/errors.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import type { OpenPayouts } from '../../src/domain/batch.ts';
 import { VisibilityLagsError } from '../../src/temporal/decisive-run.ts';

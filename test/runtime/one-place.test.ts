@@ -13,12 +13,12 @@ const SANDBOXED = /^src\/(workflows|domain)\//;
 const ALLOWED = new Map([
   [OWN, 'is the one place'],
   ['src/client/checked-batch.ts', 'lets the process do other work between the rows of a batch'],
-  ['src/client/until-end.ts', 'limits a wait for an end, which no worker makes'],
+  ['src/client/steering.ts', 'limits a wait for an end, which no worker makes'],
 ]);
 /** Where a process is assembled, or a library that callers construct themselves. */
 const ASSEMBLERS = [
   ...['src/workers/main.ts', 'src/temporal/connection.ts'],
-  ...['src/client/payouts.ts', 'src/client/shared-reads.ts'],
+  ...['src/client/events.ts', 'src/client/payouts.ts', 'src/client/shared-reads.ts'],
 ];
 
 const FOLDERS = ['activities', 'encryption', 'observability', 'payments', 'runtime', 'temporal', 'workers'];

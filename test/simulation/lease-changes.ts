@@ -1,7 +1,7 @@
 /** What may happen to the lease of the first application. What it carries must outlast each. */
 import type { PayoutWorld } from '../../simulation/payouts/payout-world.ts';
 import { EventType } from '../../simulation/temporal/history.ts';
-import { RateLimits } from '../../src/client/rate-limits.ts';
+import { Leases } from '../../src/client/leases.ts';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
 
 const SECOND = 1_000;
@@ -42,7 +42,7 @@ export const LEASE_CHANGES: readonly [string, (system: PayoutWorld) => Promise<v
   [
     'the lease continues as new',
     async ({ world, client, server }) => {
-      const rateLimits = new RateLimits(client, 'test');
+      const rateLimits = new Leases(client, 'test');
       const before = server.latest(LEASE);
       for (let rate = 20; server.latest(LEASE) === before; rate = 41 - rate) {
         await world.finish(rateLimits.setCallsPerSecond('default', rate, 'olga'));

@@ -6,7 +6,7 @@ import {
   refOf,
 } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
-import { Pauses } from '../../src/client/pauses.ts';
+import { Pauses } from '../../src/client/leases.ts';
 import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
 import { settingsIn } from '../../src/contract/rate-limit.ts';

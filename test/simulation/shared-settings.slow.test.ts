@@ -10,7 +10,7 @@ import {
 } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import { snapshotOf } from '../../simulation/temporal/snapshot.ts';
-import { Pauses } from '../../src/client/pauses.ts';
+import { Pauses } from '../../src/client/leases.ts';
 import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import {
   IncompleteSettingsError,

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ReadSlots, SharedReads, TooManyReadsError, unlimitedReads } from '../../src/client/shared-reads.ts';
+import { TooManyReadsError } from '../../src/client/errors.ts';
+import { ReadSlots, SharedReads, unlimitedReads } from '../../src/client/shared-reads.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 /** Reads that are answered when the test says so. */

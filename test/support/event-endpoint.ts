@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import type { World } from '../../simulation/world/world.ts';
-import { deliveryOptions } from '../../src/client/event-queues.ts';
+import { deliveryOptions } from '../../src/client/events.ts';
 import { anyEventSchema, type DeliveryLimits, type EndpointState } from '../../src/contract/events.ts';
 import { eventDeliveryWorkflowId } from '../../src/contract/ids.ts';
 import { endpointStateQuery } from '../../src/contract/workflows.ts';

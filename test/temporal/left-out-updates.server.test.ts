@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { retryDroppedUpdate } from '../../src/client/dropped-updates.ts';
+import { retryDroppedUpdate } from '../../src/client/steering.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';

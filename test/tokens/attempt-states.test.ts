@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { AttemptStates } from '../../src/client/attempt-states.ts';
+import { AttemptStates } from '../../src/client/authorizations.ts';
 import { KeyRing } from '../../src/encryption/key-ring.ts';
 
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)];

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { InvalidPayoutRequestError } from '../../src/client/invalid-request.ts';
-import { PayoutConflictError } from '../../src/client/payouts.ts';
+import { InvalidPayoutRequestError, PayoutConflictError } from '../../src/client/errors.ts';
 import { IdInUseError } from '../../src/client/start-once.ts';
 import { eventually } from '../support/eventually.ts';
 import { replays } from '../support/histories.ts';

@@ -1,8 +1,8 @@
 /** The activities of batches: they check the rows, start their payouts and wait for changes. */
 import { activityInfo, cancellationSignal, log } from '@temporalio/activity';
 import { type Client, isGrpcServiceError, ServiceError } from '@temporalio/client';
-import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
-import { PayoutConflictError, Payouts } from '../../client/payouts.ts';
+import { InvalidPayoutRequestError, PayoutConflictError } from '../../client/errors.ts';
+import { Payouts } from '../../client/payouts.ts';
 import type { WorkerConfig } from '../../config/config.ts';
 import {
   type BatchRequest,

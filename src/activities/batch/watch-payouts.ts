@@ -1,7 +1,7 @@
 /** Finds the changes of many payouts: by visibility, which may lag, or by describing each one. */
 import { ApplicationFailure } from '@temporalio/activity';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { failedAsBadInput, startedBefore } from '../../client/bad-input.ts';
+import { failedAsBadInput, startedBefore } from '../../client/start-once.ts';
 import { OUTCOMES, type PayoutPhase, PHASES, type RowOutcome } from '../../contract/codes.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import { BUSY_PHASE, type OpenPayouts } from '../../domain/batch.ts';

@@ -5,7 +5,7 @@
 import { activityInfo, Context, cancellationSignal } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
-import { queueEvents } from '../../client/event-queues.ts';
+import { queueEvents } from '../../client/events.ts';
 import type { WorkerConfig } from '../../config/config.ts';
 import { type EventEndpoint, type EventEndpoints, wantedTypes, wants } from '../../config/events.ts';
 import { type EventType, TEST_EVENT_TYPE } from '../../contract/codes.ts';

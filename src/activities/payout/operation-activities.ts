@@ -2,8 +2,9 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
-import { badInputFailure, startedBefore } from '../../client/bad-input.ts';
-import { PayoutConflictError, Payouts } from '../../client/payouts.ts';
+import { PayoutConflictError } from '../../client/errors.ts';
+import { Payouts } from '../../client/payouts.ts';
+import { badInputFailure, startedBefore } from '../../client/start-once.ts';
 import type { WorkerConfig } from '../../config/config.ts';
 import { INVALID_PAYOUT_REQUEST, PAYOUT_CONFLICT, PAYOUT_IS_GONE } from '../../contract/failures.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';

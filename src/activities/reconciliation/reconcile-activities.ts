@@ -1,6 +1,6 @@
 /** The activities of the reconciliation. */
 import type { Client } from '@temporalio/client';
-import { queueEvents } from '../../client/event-queues.ts';
+import { queueEvents } from '../../client/events.ts';
 import type { WorkerConfig } from '../../config/config.ts';
 import { type EventEndpoints, wants } from '../../config/events.ts';
 import type { RecordedEvent } from '../../contract/events.ts';

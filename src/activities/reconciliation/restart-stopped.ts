@@ -4,7 +4,7 @@
  */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import { failedAsBadInput } from '../../client/bad-input.ts';
+import { failedAsBadInput } from '../../client/start-once.ts';
 import { PAYOUTS_TASK_QUEUE, payoutOf } from '../../contract/ids.ts';
 import { isRequestOf } from '../../contract/payout-request.ts';
 import { restartDelayMs, type Unresolved } from '../../domain/reconciliation.ts';

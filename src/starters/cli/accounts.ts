@@ -1,27 +1,25 @@
 /** `account`: the accounts of a client, and the receiving accounts: requests for them, their balance and their detail. */
-import { type Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import type { StartedReceivingAccount } from '../../client/receiving-accounts.ts';
+import { type Command, Option } from '@commander-js/extra-typings';
+import { PayoutsError } from '../../client/errors.ts';
+import { EXIT } from '../../contract/errors.ts';
 import type { ClientAccounts } from '../../contract/provider-records.ts';
 import type { ReceivingAccountState } from '../../contract/receiving-account.ts';
 import type { ReceivingAccountResolution } from '../../contract/workflows.ts';
 import {
   command,
-  confirmed,
-  DECIDED_BY,
   fileCommand,
   ID,
   long,
-  NOT_CREATED,
   OPEN_ID,
   quick,
   type ResolutionOptions,
   repeatable,
   resolutionOf,
-  SENDS,
+  resolving,
   YES,
 } from './command.ts';
-import { EXIT, type Output, UsageError } from './output.ts';
-import { attentionText, facts, grid, money } from './text.ts';
+import { type Output, UsageError } from './output.ts';
+import { attentionText, facts, lines, money, table } from './text.ts';
 
 const CANDIDATE = new Option('--candidate <accountId>', 'a candidate that you have seen; repeat it for each')
   .argParser(repeatable)
@@ -33,6 +31,7 @@ export function accountCommands(program: Command): void {
     'account',
     "show the client's accounts; its subcommands are for receiving accounts",
   )
+    // Not mandatory for the subcommands.
     .option('--client-id <id>', 'the client id')
     .addOption(OPEN_ID)
     .action(
@@ -50,47 +49,41 @@ export function accountCommands(program: Command): void {
     .option('--wait', 'wait for the account')
     .option('--by <name>', 'who requests it')
     .action(
-      long(async (file, { app, yes, wait, by: startedBy }) => {
+      long(async (file, { app, wait, by: startedBy }) => {
         const body = (await import('./files.ts')).openingOf(file, app);
-        return confirmed({ yes }, 'request a receiving account', async (session) => {
-          const { receivingAccounts, withDeadline } = session;
-          const started = await withDeadline(() => receivingAccounts.open(body, { startedBy }));
-          if (!wait) return startedOutput(started);
-          const result = await receivingAccounts.result(started);
-          const exitCode = result.outcome === 'OPENED' ? EXIT.ok : EXIT.notPaid;
-          return { ...requestOutput(result), exitCode };
-        });
+        return {
+          change: 'request a receiving account',
+          work: async ({ receivingAccounts, withDeadline }) => {
+            const started = await withDeadline(() => receivingAccounts.open(body, { startedBy }));
+            const { requestId, workflowId, runId } = started;
+            const text = facts({ request: requestId, app: started.app, workflow: workflowId, run: runId });
+            if (!wait) return { json: started, text };
+            const result = await receivingAccounts.result(started);
+            const exitCode = result.outcome === 'OPENED' ? EXIT.ok : EXIT.notPaid;
+            return { ...requestOutput(result), exitCode };
+          },
+        };
       }),
     );
   command(account, 'status', 'show a request by its requestId')
     .addArgument(ID)
     .action(
-      quick(
-        (requestId, { app }) =>
-          async ({ receivingAccounts }) =>
-            requestOutput(await receivingAccounts.state({ app, requestId })),
-      ),
-    );
-  command(account, 'resolve', 'resolve a request in review')
-    .addArgument(ID)
-    .addOption(YES)
-    .addOption(DECIDED_BY)
-    .option('--created <accountId>', 'the account was opened; its detail is compared first')
-    .addOption(NOT_CREATED)
-    .addOption(CANDIDATE)
-    .addOption(SENDS)
-    .action(
-      quick((requestId, { app, yes, ...options }) => {
-        const resolution = openingResolution(options);
-        return confirmed({ yes }, `resolve the request ${requestId}`, async ({ receivingAccounts }) =>
-          requestOutput(await receivingAccounts.resolve({ app, requestId }, resolution)),
-        );
+      quick((requestId, { app }) => async ({ receivingAccounts }) => {
+        return requestOutput(await receivingAccounts.state({ app, requestId }));
       }),
     );
-  readCommands(account);
-}
-
-function readCommands(account: CommandUnknownOpts): void {
+  resolving(account, 'resolve a request in review', 'the account was opened; its detail is compared first')
+    .addOption(CANDIDATE)
+    .action(
+      quick((requestId, { app, ...options }) => {
+        const resolution = openingResolution(options);
+        return {
+          change: `resolve the request ${requestId}`,
+          work: async ({ receivingAccounts }) =>
+            requestOutput(await receivingAccounts.resolve({ app, requestId }, resolution)),
+        };
+      }),
+    );
   command(account, 'balance', 'show what a payer has received in one currency, and the accounts for it')
     .requiredOption('--payer-id <id>', 'the payer id')
     .requiredOption('--currency <code>', 'such as USD')
@@ -98,11 +91,8 @@ function readCommands(account: CommandUnknownOpts): void {
     .action(
       long(({ app, payerId, currency, openId }) => async ({ reads }) => {
         const found = await reads.receivingBalance(app, payerId, currency, openId);
-        const text = facts([
-          ['balance', money(found.balance)],
-          ['accounts', found.accountIds.join(', ') || 'none'],
-        ]);
-        return { json: found, text };
+        const accounts = found.accountIds.join(', ') || 'none';
+        return { json: found, text: facts({ balance: money(found.balance), accounts }) };
       }),
     );
   command(account, 'detail', "show the provider's record of one receiving account")
@@ -111,9 +101,8 @@ function readCommands(account: CommandUnknownOpts): void {
     .action(
       long((accountId, { app, openId }) => async ({ reads }) => {
         const found = await reads.receivingDetail(app, accountId, openId);
-        if (found) return { json: found, text: recordText(found) };
-        const message = 'the provider has no such account';
-        return { json: { error: { code: 'NOT_FOUND', message } }, text: message, exitCode: EXIT.notFound };
+        if (!found) throw new PayoutsError('NOT_FOUND', 'the provider has no such account');
+        return { json: found, text: recordText(found) };
       }),
     );
 }
@@ -128,61 +117,47 @@ function openingResolution({
   candidate: candidates,
   ...options
 }: OpeningResolutionOptions): ReceivingAccountResolution {
-  const decision = resolutionOf(options, 'ACCOUNT_ID');
-  if (!decision.created) return { by, ...decision, ...(candidates && { candidates }) };
-  return { by, created: true, accountId: decision.id };
+  const chosen = resolutionOf(options, 'ACCOUNT_ID');
+  if (!chosen.created) return { by, ...chosen, ...(candidates && { candidates }) };
+  return { by, created: true, accountId: chosen.id };
 }
 
 function accountsOutput(found: ClientAccounts | null): Output {
   if (!found) return { json: found, text: 'the client has no account' };
-  const rows = found.accounts.map(({ accountType, currency, status, available, frozen }) => [
-    accountType,
-    currency,
-    status,
-    money(available),
-    money(frozen),
-  ]);
-  for (const { accountType = '?', currency = '?' } of found.unread ?? [])
-    rows.push([accountType, currency, 'unreadable', '', '']);
-  return { json: found, text: grid(['account', 'currency', 'status', 'available', 'frozen'], rows) };
-}
-
-function startedOutput(started: StartedReceivingAccount): Output {
-  const { requestId, app, workflowId, runId } = started;
-  const text = facts([
-    ['request', requestId],
-    ['app', app],
-    ['workflow', workflowId],
-    ['run', runId],
-  ]);
-  return { json: started, text };
+  const unread = (found.unread ?? []).map((one) => ({ ...one, status: 'unreadable' }));
+  const text = table<Partial<ClientAccounts['accounts'][number]>>([...found.accounts, ...unread], {
+    account: ({ accountType = '?' }) => accountType,
+    currency: ({ currency = '?' }) => currency,
+    status: ({ status }) => status,
+    available: ({ available }) => available && money(available),
+    frozen: ({ frozen }) => frozen && money(frozen),
+  });
+  return { json: found, text };
 }
 
 function requestOutput(state: Partial<ReceivingAccountState>): Output {
   const { reason, candidates, account, reasons = [] } = state;
-  const lines = facts([
-    ['request', state.requestId],
-    ['phase', state.phase],
-    ['state', state.sentence],
-    ['next step', state.nextStep],
-    ['outcome', state.outcome],
-    ['reason', reason && `${reason.code}: ${reason.message}`],
-    ['account', state.accountId],
-    ['currency', state.currency],
-    ['candidates', candidates?.join(', ')],
-    ['requests sent', state.sends?.toString()],
-    ['last query', state.lastAskedAt],
-  ]);
-  const parts = [lines, account && recordText(account), ...reasons.map(attentionText)];
-  return { json: state, text: parts.filter((part) => part).join('\n') };
+  const shown = facts({
+    request: state.requestId,
+    phase: state.phase,
+    state: state.sentence,
+    'next step': state.nextStep,
+    outcome: state.outcome,
+    reason: reason && `${reason.code}: ${reason.message}`,
+    account: state.accountId,
+    currency: state.currency,
+    candidates: candidates?.join(', '),
+    'requests sent': state.sends,
+    'last query': state.lastAskedAt,
+  });
+  return { json: state, text: lines(shown, account && recordText(account), ...reasons.map(attentionText)) };
 }
 
 /** All fields of the provider's record. */
 function recordText(record: Record<string, unknown>): string {
-  return facts(
-    Object.entries(record).map(([name, value]) => [
-      `  ${name}`,
-      typeof value === 'string' ? value : JSON.stringify(value),
-    ]),
-  );
+  const fields = Object.entries(record).map(([name, value]) => [
+    `  ${name}`,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ]);
+  return facts(Object.fromEntries(fields));
 }

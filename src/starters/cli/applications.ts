@@ -3,26 +3,15 @@
  * caller with daily limits has started: `allowance`. Whether all of it works: `doctor`.
  */
 import { Argument, type Command } from '@commander-js/extra-typings';
-import type { Pausable } from '../../client/pauses.ts';
-import type { RateLimit } from '../../client/rate-limits.ts';
+import type { Pausable, RateLimit } from '../../client/leases.ts';
 import type { ListedToken } from '../../client/tokens.ts';
+import { EXIT } from '../../contract/errors.ts';
 import { APP_NAME } from '../../contract/ids.ts';
 import { formatMoney } from '../../contract/money.ts';
-import {
-  command,
-  confirmed,
-  countOf,
-  DECIDED_BY,
-  invalid,
-  LIMIT,
-  long,
-  OPEN_ID,
-  quick,
-  REASON,
-  YES,
-} from './command.ts';
-import { EXIT, type Output, UsageError } from './output.ts';
-import { attentionText, colors, facts, grid, pausedText, wrap } from './text.ts';
+import type { TokenState } from '../../contract/tokens.ts';
+import { command, countOf, decision, invalid, LIMIT, long, OPEN_ID, quick, REASON, YES } from './command.ts';
+import { type Output, UsageError } from './output.ts';
+import { attentionText, colors, facts, lines, pausedText, table, wrap } from './text.ts';
 
 /** A name in the keys file, or that of Nexus calls to an application. */
 const CALLER = new Argument('<caller>', 'its name in PAYOUTS_API_KEYS_FILE, or nexus:APP').argParser(
@@ -48,38 +37,31 @@ export function applicationCommands(program: Command): void {
     .option('--calls-per-second <count>', 'set the rate without a restart; default resets it', rateOrDefault)
     .option('--by <name>', 'who changes it')
     .action(
-      quick(({ app, yes, callsPerSecond, by }) => {
+      quick(({ app, callsPerSecond, by }) => {
         if (callsPerSecond === undefined)
-          return async ({ rateLimits }) => rateOutput(await rateLimits.state(app));
+          return async ({ leases }) => rateOutput(await leases.rateLimit(app));
         if (by === undefined) throw new UsageError('--by must name who changes the rate');
-        const rate = callsPerSecond === 'default' ? null : callsPerSecond;
-        const text = `limit ${app} to ${rate ?? "the workers' number of"} calls per second`;
-        return confirmed({ yes }, text, async ({ rateLimits }) =>
-          rateOutput(await rateLimits.setCallsPerSecond(app, rate, by)),
-        );
+        const set = callsPerSecond === 'default' ? null : callsPerSecond;
+        return {
+          change: `limit ${app} to ${set ?? "the workers' number of"} calls per second`,
+          work: async ({ leases }) => rateOutput(await leases.setCallsPerSecond(app, set, by)),
+        };
       }),
     );
-  command(program, 'pause', 'stop all create calls of an application')
-    .addOption(YES)
-    .addOption(DECIDED_BY)
+  decision(program, 'pause', 'stop all create calls of an application')
     .addOption(REASON)
     .action(
-      quick(({ app, yes, ...request }) =>
-        confirmed({ yes }, `stop all create calls of ${app}`, async ({ pauses }) =>
-          pauseOutput(await pauses.pause(app, request)),
-        ),
-      ),
+      quick(({ app, ...request }) => ({
+        change: `stop all create calls of ${app}`,
+        work: async ({ pauses }) => pauseOutput(await pauses.pause(app, request)),
+      })),
     );
-  command(program, 'resume', 'end the pause of an application')
-    .addOption(YES)
-    .addOption(DECIDED_BY)
-    .action(
-      quick(({ app, yes, by }) =>
-        confirmed({ yes }, `resume the create calls of ${app}`, async ({ pauses }) =>
-          pauseOutput(await pauses.resume(app, { by })),
-        ),
-      ),
-    );
+  decision(program, 'resume', 'end the pause of an application').action(
+    quick(({ app, by }) => ({
+      change: `resume the create calls of ${app}`,
+      work: async ({ pauses }) => pauseOutput(await pauses.resume(app, { by })),
+    })),
+  );
   // Covers all applications, so it has no --app.
   program
     .command('allowance')
@@ -88,12 +70,8 @@ export function applicationCommands(program: Command): void {
     .action(
       quick((caller) => async ({ allowances }) => {
         const state = await allowances.state(caller);
-        const text = facts([
-          ['caller', caller],
-          ['day (UTC)', state.day],
-          ['payouts', `${state.count}`],
-          ['sums', state.sums.map(formatMoney).join(', ')],
-        ]);
+        const sums = state.sums.map(formatMoney).join(', ');
+        const text = facts({ caller, 'day (UTC)': state.day, payouts: state.count, sums });
         return { json: { caller, ...state }, text };
       }),
     );
@@ -109,11 +87,9 @@ export function doctorCommand(program: Command): void {
     .addOption(OPEN_ID)
     .action(
       long(
-        ({ app, clientId, payerId, order, openId }) =>
-          async (session) => {
-            const target = { clientId, partnerOrderId: order, payerId };
-            return (await doctor()).doctor(session, { app, target, openId });
-          },
+        ({ app, clientId, payerId, order: partnerOrderId, openId }) =>
+          async (session) =>
+            (await doctor()).doctor(session, { app, target: { clientId, partnerOrderId, payerId }, openId }),
         async (error) => (await doctor()).connectionReport(error),
       ),
     );
@@ -125,20 +101,27 @@ function rateOrDefault(text: string): number | 'default' {
 }
 
 function tokensOutput(found: readonly ListedToken[]): Output {
-  const head = ['token', 'expires', 'next renewal', 'refresh token expires', 'renewals', 'state'];
-  const text = found.length === 0 ? 'no tokens yet' : grid(head, found.map(row));
+  const known = (token: ListedToken): Partial<TokenState> => ('sentence' in token ? token : {});
+  const text = table(
+    found,
+    {
+      token: (token) => ('sentence' in token ? (token.openId ?? 'application') : token.workflowId),
+      expires: (token) => known(token).expiresAt,
+      'next renewal': (token) => known(token).renewsAt,
+      'refresh token expires': (token) => known(token).refreshExpiresAt,
+      renewals: (token) => known(token).renewals,
+      state: tokenText,
+    },
+    'no tokens yet',
+  );
   const isAnyStuck = found.some((token) => 'stuck' in token);
   return { json: found, text, exitCode: isAnyStuck ? EXIT.unexpected : EXIT.ok };
 }
 
-function row(token: ListedToken): string[] {
-  if ('ended' in token)
-    return [token.workflowId, '', '', '', '', colors.yellow(`renewal ended: ${token.ended}`)];
-  if ('stuck' in token)
-    return [token.workflowId, '', '', '', '', colors.yellow(wrap(`cannot be read: ${token.stuck}`))];
-  const { openId, expiresAt = '', renewsAt = '', refreshExpiresAt = '', renewals } = token;
-  const state = [token.sentence, ...token.reasons.map(attentionText)].join('\n');
-  return [openId ?? 'application', expiresAt, renewsAt, refreshExpiresAt, `${renewals}`, state];
+function tokenText(token: ListedToken): string {
+  if ('ended' in token) return colors.yellow(`renewal ended: ${token.ended}`);
+  if ('stuck' in token) return colors.yellow(wrap(`cannot be read: ${token.stuck}`));
+  return lines(token.sentence, ...token.reasons.map(attentionText));
 }
 
 function pauseOutput(pausable: Pausable): Output {
@@ -149,20 +132,14 @@ function pauseOutput(pausable: Pausable): Output {
 }
 
 function rateOutput(rateLimit: RateLimit): Output {
-  const { app, changedBy, owner, paused } = rateLimit;
-  return {
-    json: rateLimit,
-    text: facts([
-      ['application', app],
-      ['calls per second', rateText(rateLimit)],
-      ['set by', changedBy ?? undefined],
-      ['owner', owner ?? 'none at the moment'],
-      ['paused', paused ? `by ${paused.by}, ${paused.at}` : undefined],
-    ]),
-  };
-}
-
-function rateText({ callsPerSecond, inForce }: RateLimit): string {
-  if (callsPerSecond !== null) return `${callsPerSecond}`;
-  return inForce === null ? "the workers' configuration" : `${inForce}, the workers' configuration`;
+  const { app, callsPerSecond, inForce, changedBy, owner, paused } = rateLimit;
+  const configured = "the workers' configuration";
+  const text = facts({
+    application: app,
+    'calls per second': callsPerSecond ?? (inForce === null ? configured : `${inForce}, ${configured}`),
+    'set by': changedBy,
+    owner: owner ?? 'none at the moment',
+    paused: paused && `by ${paused.by}, ${paused.at}`,
+  });
+  return { json: rateLimit, text };
 }

@@ -3,30 +3,26 @@
  * `cancel` are for existing batches.
  */
 import { createHash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from '@commander-js/extra-typings';
-import type { Batches } from '../../client/batches.ts';
-import type { BatchRef, CheckedBatch } from '../../client/checked-batch.ts';
+import type { CheckedBatch } from '../../client/checked-batch.ts';
 import type { BatchResult, BatchState } from '../../contract/batch.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../contract/codes.ts';
-import type { BatchFilter } from '../../contract/lists.ts';
+import { EXIT } from '../../contract/errors.ts';
+import type { BatchFilter, ListedBatch } from '../../contract/lists.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
-import { APP, command, confirmed, ID, long, quick, STARTED_BY, YES } from './command.ts';
+import { command, ID, long, quick, STARTED_BY, YES } from './command.ts';
 import { collect, listOutput, type Page, paged } from './lists.ts';
-import { EXIT, type Output } from './output.ts';
+import type { Output } from './output.ts';
 import type { Session } from './session.ts';
-import { colors, facts, grid } from './text.ts';
-
-const WATCH_INTERVAL_MS = 1_000;
+import { colors, facts, lines as linesOf, table } from './text.ts';
 
 export function batchCommands(program: Command): void {
-  const batch = program
-    .command('batch')
-    .description(
-      'pay all rows of FILE: CSV, NDJSON or a JSON array; its subcommands are for existing batches',
-    )
+  const batch = command(
+    program,
+    'batch',
+    'pay all rows of FILE: CSV, NDJSON or a JSON array; its subcommands are for existing batches',
+  )
     .argument('<file>')
-    .addOption(APP)
     .addOption(YES)
     .option('--batch-id <id>', 'the id of the batch; by default derived from the rows')
     .addOption(STARTED_BY)
@@ -38,27 +34,24 @@ export function batchCommands(program: Command): void {
         const checked = await withPayouts(file, (payouts) =>
           checkedBatch({ app: options.app, batchId: 'unnamed', payouts, lines: payouts.lines }),
         );
-        return confirmed(options, paymentText(checked.rows), (session) => pay(session, checked, options));
+        return { change: paymentText(checked.rows), work: (session) => pay(session, checked, options) };
       }),
     );
   command(batch, 'status', 'show the state of a batch')
     .addArgument(ID)
     .action(
       quick((batchId, { app }) => async ({ batches }) => {
-        const ref = { app, batchId };
-        return batchOutput(ref, await batches.state(ref));
+        return batchOutput(batchId, await batches.state({ app, batchId }));
       }),
     );
   command(batch, 'cancel', 'stop starting rows of a batch; payouts that were already started continue')
     .addArgument(ID)
     .addOption(YES)
     .action(
-      long((batchId, { app, yes }) =>
-        confirmed({ yes }, `cancel batch ${batchId}`, async ({ batches }) => {
-          const ref = { app, batchId };
-          return batchOutput(ref, await batches.cancelOpen(ref));
-        }),
-      ),
+      long((batchId, { app }) => ({
+        change: `cancel batch ${batchId}`,
+        work: async ({ batches }) => batchOutput(batchId, await batches.cancelOpen({ app, batchId })),
+      })),
     );
   paged(batch.command('list'))
     .description('list batches')
@@ -84,53 +77,33 @@ async function pay(
   checked: Pick<CheckedBatch, 'rows' | 'lines'>,
   options: BatchOptions,
 ): Promise<Output> {
-  const { showProgress } = await import('./progress.ts');
+  const { showProgress, statesOf } = await import('./progress.ts');
   const { rows, lines } = checked;
-  const ref = { app: options.app, batchId: options.batchId ?? (await idOf(rows)) };
+  const batchId = options.batchId ?? (await idOf(rows));
+  const ref = { app: options.app, batchId };
   const bar = showProgress(progressLine);
   try {
     const state = await batches.start({ ...ref, payouts: rows, lines, startedBy: options.by }, bar.show);
-    if (!options.watch) return batchOutput(ref, state, checked);
-    await watch(batches, ref, bar.show, withDeadline);
+    if (!options.watch) return batchOutput(batchId, state, checked);
+    for await (const watched of statesOf(batches, ref, withDeadline)) bar.show(watched);
   } finally {
     bar.end();
   }
   const result = await batches.result(ref);
   const isPaid = result.outcomes.SUCCESS === result.count;
-  return { ...batchOutput(ref, result, checked), exitCode: isPaid ? EXIT.ok : EXIT.notPaid };
+  return { ...batchOutput(batchId, result, checked), exitCode: isPaid ? EXIT.ok : EXIT.notPaid };
 }
 
-async function list({ batches, withDeadline }: Session, filter: BatchFilter, page: Page): Promise<Output> {
-  const found = await collect(page, async (request) => {
-    const next = await withDeadline(() => batches.listPage(filter, request));
-    return { rows: next.batches, nextCursor: next.nextCursor };
-  });
-  const cells = found.rows.map((row) => [
-    row.batchId,
-    row.app,
-    row.startedAt,
-    row.endedAt ?? '',
-    row.workflow,
-  ]);
-  const text =
-    cells.length === 0 ? 'no batches' : grid(['batch', 'app', 'started', 'ended', 'workflow'], cells);
-  return listOutput('batches', page, found, text);
-}
-
-async function watch(
-  batches: Batches,
-  ref: BatchRef,
-  show: (state: BatchState) => void,
-  withDeadline: Session['withDeadline'],
-): Promise<void> {
-  const { changeDetector } = await import('../../temporal/queries.ts');
-  const hasChanged = changeDetector(batches.handle(ref));
-  for (; ; await sleep(WATCH_INTERVAL_MS)) {
-    if (!(await withDeadline(hasChanged))) continue;
-    const state = await withDeadline(() => batches.state(ref));
-    show(state);
-    if (state.phase === 'DONE') return;
-  }
+async function list({ batches }: Session, filter: BatchFilter, page: Page): Promise<Output> {
+  const found = await collect('batches', page, (request) => batches.listPage(filter, request));
+  const columns = {
+    batch: ({ batchId }: ListedBatch) => batchId,
+    app: ({ app }: ListedBatch) => app,
+    started: ({ startedAt }: ListedBatch) => startedAt,
+    ended: ({ endedAt }: ListedBatch) => endedAt,
+    workflow: ({ workflow }: ListedBatch) => workflow,
+  };
+  return listOutput('batches', page, found, table(found.rows, columns, 'no batches'));
 }
 
 /** Derived from the rows, so that the same file is the same batch. */
@@ -140,34 +113,32 @@ async function idOf(rows: readonly CheckedPayoutRequest[]): Promise<string> {
 }
 
 function batchOutput(
-  ref: BatchRef,
+  batchId: string,
   result: BatchResult & Partial<BatchState>,
   { rows, lines = [] }: Pick<CheckedBatch, 'rows' | 'lines'> = { rows: [] },
 ): Output {
-  const counts = ROW_OUTCOMES.flatMap((outcome): [string, string][] =>
-    result.outcomes[outcome] > 0 ? [[outcome, String(result.outcomes[outcome])]] : [],
+  const { count, started, joined, done, outcomes, needingAttention } = result;
+  const counts = ROW_OUTCOMES.map((outcome) => [outcome, outcomes[outcome] || undefined] as const);
+  const listed = LISTED_OUTCOMES.flatMap((outcome) => result.rows[outcome].map((at) => ({ at, outcome })));
+  const text = linesOf(
+    facts({
+      batch: batchId,
+      rows: count,
+      started,
+      joined,
+      done,
+      ...Object.fromEntries(counts),
+      'need attention': needingAttention || undefined,
+      state: result.sentence,
+      'next step': result.nextStep,
+    }),
+    table(listed, {
+      [rows.length > 0 ? 'line' : 'row, from 0']: ({ at }) => lines[at] ?? at,
+      payout: ({ at }) => rows[at]?.partnerOrderId,
+      outcome: ({ outcome }) => outcome,
+    }),
   );
-  const listed = LISTED_OUTCOMES.flatMap((outcome) =>
-    result.rows[outcome].map((row) => [String(lines[row] ?? row), rows[row]?.partnerOrderId ?? '', outcome]),
-  );
-  const text = facts([
-    ['batch', ref.batchId],
-    ['rows', String(result.count)],
-    ['started', String(result.started)],
-    ['joined', String(result.joined)],
-    ['done', String(result.done)],
-    ...counts,
-    ['need attention', result.needingAttention > 0 ? String(result.needingAttention) : undefined],
-    ['state', result.sentence],
-    ['next step', result.nextStep],
-  ]);
-  return {
-    json: result,
-    text:
-      listed.length > 0
-        ? `${text}\n${grid([rows.length > 0 ? 'line' : 'row, from 0', 'payout', 'outcome'], listed)}`
-        : text,
-  };
+  return { json: result, text };
 }
 
 const BAR_WIDTH = 30;

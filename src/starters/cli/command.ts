@@ -21,7 +21,10 @@ export function fileCommand(parent: CommandUnknownOpts, name: string, descriptio
   return parent.command(name).description(description).argument('<file>').addOption(FILE_APP);
 }
 
-const REASON_TEXT = new RegExp(`^[^]{1,${MAX_REASON_LENGTH}}$`);
+/** Adds a command that an operator signs, and confirms in production. */
+export function decision(parent: CommandUnknownOpts, name: string, description: string) {
+  return command(parent, name, description).addOption(YES).addOption(DECIDED_BY);
+}
 
 type Reader<Given extends unknown[]> = (...given: Given) => Work | Change | Promise<Work | Change>;
 
@@ -33,7 +36,7 @@ export function quick<Given extends unknown[]>(read: Reader<Given>) {
   return (...given: Given) => perform(given, read, { isQuick: true });
 }
 
-/** The action of a command that waits or makes many calls. `onConnectionFailure` answers if there is no connection. */
+/** The action of a command that waits or makes many calls. `onConnectionFailure`: the output if there is no connection. */
 export function long<Given extends unknown[]>(
   read: Reader<Given>,
   onConnectionFailure?: OnConnectionFailure,
@@ -46,24 +49,19 @@ async function perform<Given extends unknown[]>(
   read: Reader<Given>,
   options: { isQuick?: boolean; onConnectionFailure?: OnConnectionFailure | undefined },
 ): Promise<void> {
-  const json = takeJson(given);
+  const [json, yes] = [take(given, 'json'), take(given, 'yes')];
   const step = await read(...given);
   const { inSession } = await import('./session.ts');
-  await inSession(step, { json, ...options });
+  await inSession(yes && typeof step !== 'function' ? step.work : step, { json, ...options });
 }
 
-/** Takes `--json` out of the options, which are passed on. The last argument of an action is its command. */
-function takeJson(given: readonly unknown[]): boolean {
+/** Takes a flag out of the options, which are passed on. The last argument of an action is its command. */
+function take(given: readonly unknown[], flag: string): boolean {
   const last = given.at(-1);
   if (!(last instanceof Command)) return false;
-  const isJson = 'json' in last.opts();
-  Reflect.deleteProperty(last.opts(), 'json');
-  return isJson;
-}
-
-/** Asks before `work` changes something in production, unless there is `--yes`. */
-export function confirmed({ yes }: { yes?: true | undefined }, change: string, work: Work): Work | Change {
-  return yes ? work : { change, work };
+  const isSet = flag in last.opts();
+  Reflect.deleteProperty(last.opts(), flag);
+  return isSet;
 }
 
 /** The parser of a value that matches `pattern`. `rule` begins with `must`. */
@@ -78,7 +76,10 @@ export function matching(pattern: RegExp, rule: string) {
 export const ownId = matching(OWN_ID, OWN_ID_RULE);
 
 const appName = matching(APP_NAME, 'must be 1 to 32 lowercase letters, digits and hyphens');
-const reason = matching(REASON_TEXT, `must have 1 to ${MAX_REASON_LENGTH} characters`);
+const reason = matching(
+  new RegExp(`^[^]{1,${MAX_REASON_LENGTH}}$`),
+  `must have 1 to ${MAX_REASON_LENGTH} characters`,
+);
 
 export function countOf(least: number, most: number) {
   return (text: string): number => {
@@ -111,20 +112,27 @@ const FILE_APP = new Option(
 /** A filter without a default. */
 export const ANY_APP = new Option('--app <name>', 'only this application').argParser(appName);
 export const YES = new Option('--yes', 'do not ask before a change in production');
-export const DECIDED_BY = new Option('--by <name>', 'who decides').makeOptionMandatory();
+const DECIDED_BY = new Option('--by <name>', 'who decides').makeOptionMandatory();
 export const STARTED_BY = new Option('--by <name>', 'who starts it; this name cannot approve it');
 export const REASON = new Option('--reason <text>', 'the reason').argParser(reason);
 export const LIMIT = new Option('--limit <count>', 'the maximum number of rows')
   .argParser(countOf(1, 1_000_000))
   .default(50);
 export const OPEN_ID = new Option('--open-id <id>', 'the user, if user tokens are used');
-export const NOT_CREATED = new Option('--not-created <then>', 'it does not exist: end, or retry')
+
+/** Adds `resolve`. `exists` describes `--created`. */
+export function resolving(parent: CommandUnknownOpts, description: string, exists: string) {
+  return decision(parent, 'resolve', description)
+    .addArgument(ID)
+    .option('--created <id>', exists)
+    .addOption(NOT_CREATED)
+    .addOption(SENDS);
+}
+
+const NOT_CREATED = new Option('--not-created <then>', 'it does not exist: end, or retry')
   .choices(['end', 'retry'])
   .conflicts('created');
-export const SENDS = new Option(
-  '--sends <count>',
-  'the sends that you have seen: does not count after another send',
-)
+const SENDS = new Option('--sends <count>', 'the sends that you have seen: does not apply after another send')
   .argParser(countOf(0, 999_999_999))
   .conflicts('created');
 

@@ -5,73 +5,58 @@ import { TOLERANCE, TOLERANCE_RULE } from '../../contract/codes.ts';
 import type { PayoutState } from '../../contract/payout.ts';
 import type { Resolution } from '../../contract/workflows.ts';
 import {
-  APP,
   command,
-  confirmed,
-  DECIDED_BY,
+  decision,
   ID,
   matching,
-  NOT_CREATED,
   quick,
   REASON,
   type ResolutionOptions,
   repeatable,
   resolutionOf,
-  SENDS,
-  YES,
+  resolving,
 } from './command.ts';
 import type { Work } from './session.ts';
 import { stateText } from './text.ts';
 
+const tolerance = matching(TOLERANCE, TOLERANCE_RULE);
 const TRADE_ORDER = new Option(
   '--trade-order-id <orderId>',
   'an order to review: the number of this order in the trade queries',
-);
+).conflicts('notCreated');
 const REVIEWED_ORDER = new Option(
   '--reviewed-order-id <orderId>',
   'an order to review that is not of this payout; repeat it for each',
 );
 
 export function decisionCommands(program: Command): void {
-  const decision = (command: Command) =>
-    command.addArgument(ID).addOption(APP).addOption(YES).addOption(DECIDED_BY);
-  const approval = (command: Command) =>
-    decision(command)
-      .description(`${command.name()} a payout`)
+  const approval = (name: string) =>
+    decision(program, name, `${name} a payout`)
+      .addArgument(ID)
       .option('--note <text>', 'the reason')
       .option('--lock-rate-id <id>', 'the lock of the quote that you have seen: applies to no other quote');
-  approval(program.command('approve'))
-    .option(
-      '--tolerance <percent>',
-      'how much more a later quote may cost, such as 0.5',
-      matching(TOLERANCE, TOLERANCE_RULE),
-    )
+  approval('approve')
+    .option('--tolerance <percent>', 'how much more a later quote may cost, such as 0.5', tolerance)
     .action(decide('approve', (payouts, payout, given) => payouts.approve(payout, given)));
-  approval(program.command('refuse')).action(
-    decide('refuse', (payouts, payout, given) => payouts.refuse(payout, given)),
-  );
-  decision(program.command('cancel'))
-    .description('cancel a payout before its create call begins')
+  approval('refuse').action(decide('refuse', (payouts, payout, given) => payouts.refuse(payout, given)));
+  decision(program, 'cancel', 'cancel a payout before its create call begins')
+    .addArgument(ID)
     .addOption(REASON)
     .action(decide('cancel', (payouts, payout, given) => payouts.cancel(payout, given)));
-  decision(program.command('resolve'))
-    .description('resolve a payout in review')
-    .option('--created <orderId>', 'the order exists; ids and amounts are compared first')
-    .addOption(TRADE_ORDER.conflicts('notCreated'))
-    .addOption(NOT_CREATED)
+  resolving(program, 'resolve a payout in review', 'the order exists; ids and amounts are compared first')
+    .addOption(TRADE_ORDER)
     .addOption(REVIEWED_ORDER.argParser(repeatable).conflicts('created'))
-    .addOption(SENDS)
     .action(
-      quick((id, { app, yes, ...options }) => {
+      quick((partnerOrderId, { app, ...options }) => {
         const resolution = payoutResolution(options);
-        const work = steer({ app, partnerOrderId: id }, (payouts, payout) =>
-          payouts.resolve(payout, resolution),
-        );
-        return confirmed({ yes }, `resolve payout ${id}`, work);
+        return {
+          change: `resolve payout ${partnerOrderId}`,
+          work: steer({ app, partnerOrderId }, (payouts, payout) => payouts.resolve(payout, resolution)),
+        };
       }),
     );
-  decision(program.command('acknowledge'))
-    .description('acknowledge the flags of a payout that has ended: they leave the lists')
+  decision(program, 'acknowledge', 'acknowledge the flags of a payout that has ended: they leave the lists')
+    .addArgument(ID)
     .option('--note <text>', 'what was found or done')
     .action(
       decide('acknowledge the flags of', (payouts, payout, given) => payouts.acknowledge(payout, given)),
@@ -85,18 +70,15 @@ export function decisionCommands(program: Command): void {
     );
 }
 
-type Deciding = { app: string; yes?: true | undefined };
-type Send<Given> = (payouts: Payouts, payout: PayoutRef, given: Given) => Promise<PayoutState>;
-
 /** The action of a command whose options are the decision. */
-function decide<Options extends Deciding, Rest extends unknown[]>(
+function decide<Options extends { app: string }, Rest extends unknown[]>(
   change: string,
-  send: Send<Omit<Options, keyof Deciding>>,
+  send: (payouts: Payouts, payout: PayoutRef, given: Omit<Options, 'app'>) => Promise<PayoutState>,
 ) {
-  return quick((partnerOrderId: string, { app, yes, ...given }: Options, ..._rest: Rest) => {
-    const work = steer({ app, partnerOrderId }, (payouts, payout) => send(payouts, payout, given));
-    return confirmed({ yes }, `${change} payout ${partnerOrderId}`, work);
-  });
+  return quick((partnerOrderId: string, { app, ...given }: Options, ..._rest: Rest) => ({
+    change: `${change} payout ${partnerOrderId}`,
+    work: steer({ app, partnerOrderId }, (payouts, payout) => send(payouts, payout, given)),
+  }));
 }
 
 /** Sends an update. Reads the memo first: a message that the workers cannot decrypt would leave the payout stuck. */
@@ -120,7 +102,7 @@ export function payoutResolution({
   reviewedOrderId: reviewedOrderIds,
   ...options
 }: PayoutResolutionOptions): Resolution {
-  const decision = resolutionOf(options, 'ORDER_ID');
-  if (!decision.created) return { by, ...decision, ...(reviewedOrderIds && { reviewedOrderIds }) };
-  return { by, created: true, orderId: decision.id, ...(tradeOrderId !== undefined && { tradeOrderId }) };
+  const chosen = resolutionOf(options, 'ORDER_ID');
+  if (!chosen.created) return { by, ...chosen, ...(reviewedOrderIds && { reviewedOrderIds }) };
+  return { by, created: true, orderId: chosen.id, ...(tradeOrderId !== undefined && { tradeOrderId }) };
 }

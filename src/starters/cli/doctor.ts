@@ -3,28 +3,26 @@
  * found and what to do. What this machine cannot determine is `unknown`.
  */
 import { ConfigError } from '../../config/environment.ts';
-import { reconciliationId } from '../../contract/ids.ts';
+import { EXIT } from '../../contract/errors.ts';
+import { apiTaskQueue, PAYOUTS_TASK_QUEUE, reconciliationId } from '../../contract/ids.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../contract/open-points.ts';
 import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
 import { messageOf } from '../../temporal/client-errors.ts';
 import {
+  ACTIVITY_TASKS,
+  AGAIN,
   CannotGoOn,
-  type Check,
   Checks,
-  type ClockOffsets,
   compareClocks,
+  type Finding,
   problem,
   TEMPORAL,
+  unknown,
   type Verdict,
+  WORKFLOW_TASKS,
 } from './doctor/checks.ts';
 import { checkKeys } from './doctor/keys.ts';
-import {
-  checkProvider,
-  checkTokens,
-  PROVIDER_CHECK,
-  providerNotChecked,
-  rateLimitUsedUp,
-} from './doctor/provider.ts';
+import { checkProvider, checkTokens, RATE_LIMITED } from './doctor/provider.ts';
 import {
   checkNamespace,
   checkPriorities,
@@ -37,12 +35,13 @@ import {
   checkLease,
   checkPause,
   checkSharedSettings,
-  checkTaskQueues,
+  checkTaskQueue,
   checkVersions,
+  HANDOVER_MS,
 } from './doctor/workers.ts';
-import { EXIT, type Output } from './output.ts';
-import { Session } from './session.ts';
-import { colors, grid, wrap } from './text.ts';
+import type { Output } from './output.ts';
+import { type Session, sessionOf } from './session.ts';
+import { colors, lines, table, wrap } from './text.ts';
 
 export interface DoctorOptions {
   app: string;
@@ -51,131 +50,129 @@ export interface DoctorOptions {
 }
 
 const SECONDS = 1_000;
-/** Calls that Temporal answers at once, even on a busy machine. */
-const TEMPORAL_ONLY = { ms: 10 * SECONDS };
+/** Calls that Temporal responds to at once, even on a busy machine. */
+const TEMPORAL_ONLY = { ms: 10 * SECONDS, advice: AGAIN };
 /** Describes many workflows, or waits for Temporal. */
-const MANY_CALLS = { ms: 20 * SECONDS };
+const MANY_CALLS = { ms: 20 * SECONDS, advice: AGAIN };
 const READ_LOG = "read the workers' log: they may be overloaded, or stuck";
 /** Waits for a moment in which nothing owns the lease, or has a token. */
-const WORKER = { ms: 20 * SECONDS, adviceIfLate: READ_LOG };
-/** A worker that answers nothing is reported after 30 s. */
-const KEYS = { ms: 40 * SECONDS, adviceIfLate: READ_LOG };
+const WORKER = { ms: 20 * SECONDS, advice: AGAIN, adviceIfLate: READ_LOG };
+/** A worker that does not respond is reported after 30 s. */
+const KEYS = { ...WORKER, ms: 40 * SECONDS };
 const PROVIDER = {
   ms: 40 * SECONDS,
+  advice: AGAIN,
   adviceIfLate:
-    'the provider may not answer (docs/alerts.md, PayoutsProviderUnreachable), or the call may wait for its turn under the rate limit (PayoutsCallsWait)',
+    'the provider may not respond (docs/alerts.md, PayoutsProviderUnreachable), or the call may wait for its turn under the rate limit (PayoutsCallsWait)',
 };
 
 export async function doctor({ json, ...given }: Session, options: DoctorOptions): Promise<Output> {
   const environment = given.environment ?? 'test';
-  const show = (check: Check) => void (json || process.stdout.write(`${line(check)}\n`));
-  const checks = new Checks(new Session({ ...given, environment }), show);
-  const clocks: ClockOffsets = {};
+  const session = sessionOf({ ...given, environment, json });
+  const checks = new Checks(session, (check, found) => {
+    if (!json) process.stdout.write(`${line(check, found)}\n`);
+  });
   let probe: ProbeResult | undefined;
   try {
-    await examine(environment, options.app, checks, clocks);
-    probe = await examineProvider(options, checks);
+    await examine(environment, options.app, checks);
+    const found = await checks.run('provider', PROVIDER, (one) => checkProvider(one, options));
+    probe = 'probe' in found ? found.probe : undefined;
+    if (probe?.limited) checks.add('rate limit', unknown(limitedText(probe.limited), RATE_LIMITED));
   } catch (error) {
     if (!(error instanceof CannotGoOn)) throw error;
-    if (!checks.all.some(({ check }) => check === PROVIDER_CHECK))
-      checks.add(providerNotChecked(error.message));
+    if (!checks.all.some(({ check }) => check === 'provider'))
+      checks.add('provider', unknown(`not checked: ${error.message}`, AGAIN));
   }
-  checks.add(compareClocks({ ...clocks, provider: probe?.clock }));
+  const clockOf = (name: string) => checks.all.find(({ check }) => check === name)?.found.clock;
+  const offsets = {
+    'Temporal against this machine': clockOf('priorities'),
+    'worker against Temporal': clockOf('encryption keys'),
+    'provider against worker': probe?.clock,
+  };
+  checks.add('clocks', compareClocks(offsets));
   const output = report(checks.all, probe);
   if (json) return output;
-  const rest = table(probe?.findings ?? []);
+  const rest = openPointsText(probe?.findings ?? []);
   if (rest !== '') process.stdout.write(`\n${rest}\n`);
   return { ...output, isPrinted: true };
 }
 
+function limitedText(probes: readonly string[]): string {
+  const names = `${probes.length === 1 ? 'probe' : 'probes'} ${probes.join(', ')}`;
+  return `the provider returned 429 to the ${names}: its rate limit is used up`;
+}
+
 /** The output if there is no connection to Temporal. */
 export function connectionReport(error: unknown): Output {
-  if (error instanceof ConfigError)
-    return report([problem('encryption keys', error.message, 'docs/operations.md, Encryption keys')]);
+  if (error instanceof ConfigError) {
+    const found = problem(error.message, 'docs/operations.md, Encryption keys');
+    return report([{ check: 'encryption keys', found }]);
+  }
   const address = process.env['TEMPORAL_ADDRESS'] || 'the default address';
   const advice = 'start Temporal, or correct TEMPORAL_ADDRESS (or TEMPORAL_PROFILE)';
-  return report([problem('Temporal', `no response from ${address}: ${messageOf(error)}`, advice)]);
+  return report([
+    { check: TEMPORAL, found: problem(`no response from ${address}: ${messageOf(error)}`, advice) },
+  ]);
 }
 
 /** Checks all that a call to the provider needs. Throws `CannotGoOn` if such a call would only wait. */
-async function examine(
-  environment: string,
-  app: string,
-  checks: Checks,
-  clocks: ClockOffsets,
-): Promise<void> {
+async function examine(environment: string, app: string, checks: Checks): Promise<void> {
   const temporal = await checks.run(TEMPORAL, TEMPORAL_ONLY, async (session) => ({
-    version: await checkVersion(session),
+    ...(await checkVersion(session)),
     namespace: await checkNamespace(session, environment),
   }));
-  checks.add(temporal.version, temporal.namespace.check);
-  if (temporal.namespace.missing) throw new CannotGoOn('the namespace does not exist');
+  if ('namespace' in temporal) checks.add('namespace', temporal.namespace);
   const registers = 'start a worker: it registers missing ones, or prints the command and exits';
-  await checks.check('search attributes', { ...TEMPORAL_ONLY, advice: registers }, checkSearchAttributes);
+  await checks.run('search attributes', { ...TEMPORAL_ONLY, advice: registers }, checkSearchAttributes);
   const flagged = { ...MANY_CALLS, advice: 'payouts list --attention' };
-  await checks.check('workflow tasks', flagged, (session) => checkWorkflowTasks(session, environment));
-  const priorities = await checks.run('priorities', MANY_CALLS, checkPriorities);
-  clocks.temporal = priorities.clock;
-  checks.add(priorities.check);
-  await examineWorkers(environment, app, checks, clocks);
+  await checks.run('workflow tasks', flagged, (session) => checkWorkflowTasks(session, environment));
+  await checks.run('priorities', MANY_CALLS, checkPriorities);
+  await examineWorkers(environment, app, checks);
 }
 
-async function examineWorkers(
-  environment: string,
-  app: string,
-  checks: Checks,
-  clocks: ClockOffsets,
-): Promise<void> {
-  const queues = await checks.run('workers', MANY_CALLS, (session) =>
-    checkTaskQueues(session, environment, app),
+async function examineWorkers(environment: string, app: string, checks: Checks): Promise<void> {
+  const workflows = await checks.run('worker for workflows', MANY_CALLS, (session) =>
+    checkTaskQueue(session, PAYOUTS_TASK_QUEUE, WORKFLOW_TASKS),
   );
-  checks.add(...queues);
+  // Only the lease owner polls it, so right after the start of a worker nothing polls it yet.
+  const withinMs = workflows.verdict === 'ok' ? HANDOVER_MS : 0;
+  const calls = await checks.run(`worker for provider calls of ${app}`, MANY_CALLS, (session) =>
+    checkTaskQueue(session, apiTaskQueue(environment, app), ACTIVITY_TASKS, withinMs),
+  );
   const versions = { ...MANY_CALLS, advice: 'temporal worker deployment list' };
-  await checks.check('worker versions', versions, checkVersions);
-  if (queues.some(({ verdict }) => verdict !== 'ok')) throw new CannotGoOn('no worker can call it');
-  const keys = await checks.run('encryption keys', KEYS, checkKeys);
-  clocks.worker = keys.clock;
-  checks.add(keys.check);
-  if (keys.check.verdict !== 'ok') throw new CannotGoOn('the encryption keys do not match');
-  checks.add(
-    await checks.run('rate-limit lease', WORKER, (session) => checkLease(session, environment, app)),
-  );
+  await checks.run('worker versions', versions, checkVersions);
+  if (workflows.verdict !== 'ok' || calls.verdict !== 'ok') throw new CannotGoOn('no worker can call it');
+  await checks.run('encryption keys', KEYS, checkKeys);
+  await checks.run('rate-limit lease', WORKER, (session) => checkLease(session, environment, app));
   const settings = { ...WORKER, advice: 'payouts settings' };
-  await checks.check('shared settings', settings, (session) => checkSharedSettings(session, app));
-  const pause = { ...TEMPORAL_ONLY, advice: 'fix the problems above, and run doctor again' };
-  await checks.check('create calls', pause, (session) => checkPause(session, app));
+  await checks.run('shared settings', settings, (session) => checkSharedSettings(session, app));
+  await checks.run('create calls', TEMPORAL_ONLY, (session) => checkPause(session, app));
   const schedule = {
     ...TEMPORAL_ONLY,
     advice: `temporal schedule describe --schedule-id ${reconciliationId(environment)}`,
   };
-  await checks.check('reconciliation', schedule, (session) => checkReconciliation(session, environment));
-  const tokens = await checks.run('tokens', WORKER, (session) => checkTokens(session, app));
-  checks.add(tokens.check);
-  if (!tokens.hasApplicationToken) throw new CannotGoOn('there is no application token');
+  await checks.run('reconciliation', schedule, (session) => checkReconciliation(session, environment));
+  await checks.run('tokens', { ...WORKER, advice: 'payouts tokens' }, (session) => checkTokens(session, app));
 }
 
-async function examineProvider(
-  { app, target, openId }: DoctorOptions,
-  checks: Checks,
-): Promise<ProbeResult | undefined> {
-  const { check, probe } = await checks.run(PROVIDER_CHECK, PROVIDER, (session) =>
-    checkProvider(session, app, target, openId),
-  );
-  const limit = probe && rateLimitUsedUp(probe);
-  checks.add(check, ...(limit ? [limit] : []));
-  return probe;
-}
-
-function report(checks: readonly Check[], probe?: ProbeResult): Output {
+function report(checks: Checks['all'], probe?: ProbeResult): Output {
   const findings = probe?.findings ?? [];
-  const healthy =
-    !checks.some(({ verdict }) => verdict === 'problem') &&
+  const isHealthy =
+    !checks.some(({ found }) => found.verdict === 'problem') &&
     !findings.some(({ verdict }) => verdict === 'does not hold');
-  const points = findings.map((finding) => ({ ...pointOf(finding), ...finding }));
   return {
-    json: { healthy, checks, openPoints: points },
-    text: [checks.map(line).join('\n'), table(findings)].filter((part) => part !== '').join('\n\n'),
-    exitCode: healthy ? EXIT.ok : EXIT.doctorFoundProblems,
+    json: {
+      healthy: isHealthy,
+      checks: checks.map(({ check, found: { verdict, detail, advice } }) => ({
+        check,
+        verdict,
+        detail,
+        advice,
+      })),
+      openPoints: findings.map((finding) => ({ ...pointOf(finding), ...finding })),
+    },
+    text: checks.map(({ check, found }) => line(check, found)).join('\n'),
+    exitCode: isHealthy ? EXIT.ok : EXIT.doctorFoundProblems,
   };
 }
 
@@ -189,20 +186,22 @@ const MARKS: Record<Verdict, string> = {
   unknown: colors.yellow('?   '),
 };
 
-function line({ check, verdict, detail, advice }: Check): string {
+function line(check: string, { verdict, detail, advice }: Finding): string {
   return `${MARKS[verdict]} ${check}: ${detail}${advice === undefined ? '' : `\n       ${advice}`}`;
 }
 
-function table(findings: readonly ProbeFinding[]): string {
+function openPointsText(findings: readonly ProbeFinding[]): string {
   if (findings.length === 0) return '';
-  const probed = findings.filter(({ verdict }) => verdict !== 'not probed');
-  const others = findings.filter((finding) => !probed.includes(finding));
-  const rows = probed.map((finding) => {
-    return [finding.id, finding.verdict, wrap(finding.detail), wrap(pointOf(finding)?.setting ?? '')];
-  });
-  return [
+  const isProbed = ({ verdict }: ProbeFinding) => verdict !== 'not probed';
+  const others = findings.filter((finding) => !isProbed(finding)).map(({ id }) => id);
+  return lines(
     'What the specification leaves open (docs/open-points.md):',
-    ...(rows.length > 0 ? [grid(['point', 'verdict', 'found', 'setting'], rows)] : []),
-    wrap(`not probed (--json says why): ${others.map(({ id }) => id).join(', ')}`, 110),
-  ].join('\n');
+    table(findings.filter(isProbed), {
+      point: ({ id }) => id,
+      verdict: ({ verdict }) => verdict,
+      found: ({ detail }) => wrap(detail),
+      setting: (finding) => wrap(pointOf(finding)?.setting ?? ''),
+    }),
+    wrap(`not probed (--json says why): ${others.join(', ')}`, 110),
+  );
 }

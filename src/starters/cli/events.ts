@@ -1,13 +1,15 @@
 /** `events`: lists events and endpoints, sends events again, tests and enables endpoints. */
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { ListedEndpoint, PublishedEvent, Resent } from '../../client/events.ts';
+import { EXIT } from '../../contract/errors.ts';
 import type { EndpointState } from '../../contract/events.ts';
-import { APP, command, confirmed, DECIDED_BY, long, matching, ownId, quick, time, YES } from './command.ts';
-import { EXIT, type Output, UsageError } from './output.ts';
-import { attentionText, colors, facts, grid } from './text.ts';
+import { APP, command, decision, long, matching, ownId, quick, time, YES } from './command.ts';
+import { type Output, UsageError } from './output.ts';
+import { attentionText, colors, facts, lines, table } from './text.ts';
 
 const endpointName = matching(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lowercase letters, digits and hyphens');
-const PAYOUT = new Option('--payout <id>', 'the events of this payout').argParser(ownId);
+const payout = (...others: string[]) =>
+  new Option('--payout <id>', 'the events of this payout').argParser(ownId).conflicts(others);
 const ENDPOINT = new Option('--endpoint <name>', 'the name of the endpoint').argParser(endpointName);
 const ONE_ENDPOINT = ['--endpoint <name>', 'the name of the endpoint', endpointName] as const;
 
@@ -19,18 +21,14 @@ export function eventCommands(program: Command): void {
     .command('list', { isDefault: true })
     .description('list the endpoints, the events of a payout, or what waits for one endpoint')
     .addOption(APP)
-    .addOption(PAYOUT)
+    .addOption(payout('endpoint'))
     .addOption(ENDPOINT)
     .action(
-      quick(({ app, payout: partnerOrderId, endpoint }) => {
-        if (partnerOrderId !== undefined && endpoint !== undefined)
-          throw new UsageError('give either --payout or --endpoint');
-        return async ({ events: known }) => {
-          if (partnerOrderId !== undefined)
-            return publishedOutput(await known.ofPayout({ app, partnerOrderId }));
-          if (endpoint !== undefined) return endpointOutput(await known.endpoint({ app, endpoint }));
-          return endpointsOutput(await known.endpoints(app));
-        };
+      quick(({ app, payout: partnerOrderId, endpoint }) => async ({ events: known }) => {
+        if (partnerOrderId !== undefined)
+          return publishedOutput(await known.ofPayout({ app, partnerOrderId }));
+        if (endpoint !== undefined) return endpointOutput(await known.endpoint({ app, endpoint }));
+        return endpointsOutput(await known.endpoints(app));
       }),
     );
   command(
@@ -39,22 +37,23 @@ export function eventCommands(program: Command): void {
     'send events again, under the same ids: of a payout, or all since a time to one endpoint',
   )
     .addOption(YES)
-    .addOption(PAYOUT)
+    .addOption(payout('endpoint', 'since'))
     .addOption(ENDPOINT)
     .option('--since <time>', 'events of this time or day (UTC) or later', time)
     .action(
-      long(({ app, yes, payout: partnerOrderId, endpoint, since }) => {
-        if (partnerOrderId !== undefined && endpoint === undefined && since === undefined)
-          return confirmed({ yes }, `send the events of payout ${partnerOrderId} again`, async (session) =>
-            resentOutput(
-              await session.withDeadline(() => session.events.resendPayout({ app, partnerOrderId })),
-            ),
-          );
-        if (partnerOrderId !== undefined || endpoint === undefined || since === undefined)
+      long(({ app, payout: partnerOrderId, endpoint, since }) => {
+        if (partnerOrderId !== undefined)
+          return {
+            change: `send the events of payout ${partnerOrderId} again`,
+            work: async ({ events: known, withDeadline }) =>
+              resentOutput(await withDeadline(() => known.resendPayout({ app, partnerOrderId }))),
+          };
+        if (endpoint === undefined || since === undefined)
           throw new UsageError('give either --payout ID, or --endpoint NAME and --since TIME');
-        return confirmed({ yes }, `send all events since ${since} to ${endpoint} again`, async (session) =>
-          resentOutput(await session.events.resendSince({ app, endpoint }, since)),
-        );
+        return {
+          change: `send all events since ${since} to ${endpoint} again`,
+          work: async ({ events: known }) => resentOutput(await known.resendSince({ app, endpoint }, since)),
+        };
       }),
     );
   command(events, 'test', 'send a test event to an endpoint now')
@@ -69,52 +68,68 @@ export function eventCommands(program: Command): void {
         return { json: outcome, text: `${endpoint} failed: ${reason}`, exitCode: EXIT.refused };
       }),
     );
-  command(events, 'enable', 'let a disabled endpoint get events again, and send what waits')
-    .addOption(YES)
+  decision(events, 'enable', 'let a disabled endpoint get events again, and send what waits')
     .requiredOption(...ONE_ENDPOINT)
-    .addOption(DECIDED_BY)
     .action(
-      quick(({ app, yes, endpoint, by }) =>
-        confirmed({ yes }, `enable endpoint ${endpoint}`, async ({ events: known }) =>
-          endpointOutput(await known.enable({ app, endpoint }, by)),
-        ),
-      ),
+      quick(({ app, endpoint, by }) => ({
+        change: `enable endpoint ${endpoint}`,
+        work: async ({ events: known }) => endpointOutput(await known.enable({ app, endpoint }, by)),
+      })),
     );
 }
 
 function endpointsOutput(found: readonly ListedEndpoint[]): Output {
-  const head = ['endpoint', 'waiting', 'delivered', 'last delivered', 'last failure', 'state'];
-  return { json: found, text: found.length === 0 ? 'no endpoints' : grid(head, found.map(row)) };
+  const known = (one: ListedEndpoint): Partial<EndpointState> => ('unknown' in one ? {} : one);
+  const text = table(
+    found,
+    {
+      endpoint: ({ endpoint }) => endpoint,
+      waiting: (one) => known(one).waiting,
+      delivered: (one) => known(one).delivered,
+      'last delivered': (one) => known(one).lastDeliveredAt,
+      'last failure': (one) => failureText(known(one)),
+      state: (one) =>
+        'unknown' in one
+          ? colors.yellow(one.unknown)
+          : lines(one.sentence, ...one.reasons.map(attentionText)),
+    },
+    'no endpoints',
+  );
+  return { json: found, text };
 }
 
-function row(listed: ListedEndpoint): string[] {
-  if ('unknown' in listed) return [listed.endpoint, '', '', '', '', colors.yellow(listed.unknown)];
-  const { endpoint, waiting, delivered, lastDeliveredAt = '', lastFailure, sentence, reasons } = listed;
-  const failure = lastFailure ? `${lastFailure.at} ${lastFailure.reason}` : '';
-  const state = [sentence, ...reasons.map(attentionText)].join('\n');
-  return [endpoint, `${waiting}`, `${delivered}`, lastDeliveredAt, failure, state];
+function failureText({ lastFailure }: Partial<EndpointState>): string | undefined {
+  return lastFailure && `${lastFailure.at} ${lastFailure.reason}`;
 }
 
 function endpointOutput(state: EndpointState): Output {
-  const { endpoint: name, sentence, waiting, delivered, lost, lastDeliveredAt, lastFailure, next } = state;
-  const lines = facts([
-    ['endpoint', name],
-    ['state', sentence],
-    ['disabled', state.disabledAt],
-    ['waiting', `${waiting}`],
-    ['delivered', `${delivered}`],
-    ['lost', lost > 0 ? `${lost}` : undefined],
-    ['last delivered', lastDeliveredAt],
-    ['last failure', lastFailure && `${lastFailure.at} ${lastFailure.reason}`],
-  ]);
-  const queue = next.map(({ id, source, type = '', attempts }) => [id, type, source, `${attempts}`]);
-  const table = queue.length === 0 ? [] : [grid(['event', 'type', 'of', 'attempts'], queue)];
-  return { json: state, text: [lines, ...state.reasons.map(attentionText), ...table].join('\n') };
+  const { lost, next, reasons } = state;
+  const shown = facts({
+    endpoint: state.endpoint,
+    state: state.sentence,
+    disabled: state.disabledAt,
+    waiting: state.waiting,
+    delivered: state.delivered,
+    lost: lost || undefined,
+    'last delivered': state.lastDeliveredAt,
+    'last failure': failureText(state),
+  });
+  const queue = table(next, {
+    event: ({ id }) => id,
+    type: ({ type }) => type,
+    of: ({ source }) => source,
+    attempts: ({ attempts }) => attempts,
+  });
+  return { json: state, text: lines(shown, ...reasons.map(attentionText), queue) };
 }
 
 function publishedOutput(found: readonly PublishedEvent[]): Output {
-  const rows = found.map(({ id, type, timestamp }) => [timestamp, type, id]);
-  return { json: found, text: rows.length === 0 ? 'no events' : grid(['published', 'type', 'event'], rows) };
+  const columns = {
+    published: ({ timestamp }: PublishedEvent) => timestamp,
+    type: ({ type }: PublishedEvent) => type,
+    event: ({ id }: PublishedEvent) => id,
+  };
+  return { json: found, text: table(found, columns, 'no events') };
 }
 
 function resentOutput(resent: Resent): Output {

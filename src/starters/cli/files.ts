@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { BatchFile } from '../../batch-file/batch-file.ts';
 import { BatchFileError } from '../../batch-file/rows.ts';
-import { InvalidPayoutRequestError, requireValid } from '../../client/invalid-request.ts';
+import { InvalidPayoutRequestError, requireValid } from '../../client/errors.ts';
 import { type ApprovalsFile, readApprovals } from '../../config/callers.ts';
 import { ConfigError } from '../../config/environment.ts';
 import { type CheckResult, checkBody } from '../../contract/fields.ts';

@@ -14,9 +14,19 @@ import { inParallel } from '../../runtime/runtime.ts';
 import { ANY_APP, LIMIT, long, time } from './command.ts';
 import type { Output } from './output.ts';
 import type { Session } from './session.ts';
-import { colors, grid, pausedText, wrap } from './text.ts';
+import { colors, lines, pausedText, table, wrap } from './text.ts';
 
-const HEAD = ['payout', 'app', 'phase', 'outcome', 'attention', 'order', 'started', 'workflow'];
+const COLUMNS = {
+  payout: ({ partnerOrderId }: ListedPayout) => partnerOrderId,
+  app: ({ app }: ListedPayout) => app,
+  phase: ({ phase }: ListedPayout) => phase,
+  outcome: ({ outcome }: ListedPayout) => outcome,
+  attention: ({ needsAttention }: ListedPayout) => (needsAttention ? 'yes' : ''),
+  order: ({ orderId }: ListedPayout) => orderId,
+  started: ({ startedAt }: ListedPayout) => startedAt,
+  workflow: ({ workflow }: ListedPayout) => workflow,
+};
+const NONE = 'no payouts';
 const MAX_CONCURRENT_QUERIES = 20;
 const MAX_PAGE_SIZE = 100;
 
@@ -59,14 +69,15 @@ interface Rows<Row> {
 }
 
 /** The rows of `page`, which may need several requests. */
-export async function collect<Row>(
+export async function collect<Name extends string, Row>(
+  name: Name,
   { limit, cursor }: Page,
-  request: (page: PageRequest) => Promise<Rows<Row>>,
+  request: (page: PageRequest) => Promise<Record<Name, Row[]> & { nextCursor?: string }>,
 ): Promise<Rows<Row>> {
   const rows: Row[] = [];
   for (let from = cursor === true ? undefined : cursor; ; ) {
     const next = await request({ limit: Math.min(limit - rows.length, MAX_PAGE_SIZE), cursor: from });
-    rows.push(...next.rows);
+    rows.push(...next[name]);
     from = next.nextCursor;
     if (from === undefined) return { rows };
     if (rows.length >= limit) return { rows, nextCursor: from };
@@ -88,29 +99,21 @@ export function listOutput(
   };
 }
 
-/** `reasons` is undefined if no worker responds. */
-interface FlaggedRow {
-  row: ListedPayout;
-  reasons: AttentionOf<AttentionCode>[] | undefined;
-}
+/** `reasons` is null if no worker responds. */
+type FlaggedRow = ListedPayout & { reasons: AttentionOf<AttentionCode>[] | null };
 
 async function list(session: Session, filter: PayoutFilter, page: Page): Promise<Output> {
-  const { rows, nextCursor } = await collect(page, async (request) => {
-    const found = await session.withDeadline(() => session.payouts.listPage(filter, request));
-    return { rows: found.payouts, nextCursor: found.nextCursor };
-  });
+  const { payouts, withDeadline } = session;
+  const { rows, nextCursor } = await collect('payouts', page, (request) =>
+    withDeadline(() => payouts.listPage(filter, request)),
+  );
   const pauses = await pauseLines(session, filter.app);
   const output = (shown: object[], text: string) =>
-    listOutput('payouts', page, { rows: shown, nextCursor }, [text, ...pauses].join('\n'));
-  if (!filter.attention) return output(rows, table(HEAD, rows.map(cells)));
+    listOutput('payouts', page, { rows: shown, nextCursor }, lines(text, ...pauses));
+  if (!filter.attention) return output(rows, table(rows, COLUMNS, NONE));
   const flagged = await flaggedRows(session, rows, filter, typeof page.cursor !== 'string');
-  return output(
-    flagged.map(({ row, reasons }) => ({ ...row, reasons: reasons ?? null })),
-    table(
-      [...HEAD, 'reasons'],
-      flagged.map((one) => [...cells(one.row), colors.yellow(reasonsText(one))]),
-    ),
-  );
+  const columns = { ...COLUMNS, reasons: (row: FlaggedRow) => colors.yellow(reasonsText(row)) };
+  return output(flagged, table(flagged, columns, NONE));
 }
 
 /** Why payouts wait, below the list. */
@@ -126,17 +129,8 @@ async function pauseLines(session: Session, app: string | undefined): Promise<st
   }
 }
 
-function table(head: readonly string[], rows: readonly string[][]): string {
-  return rows.length === 0 ? 'no payouts' : grid(head, rows);
-}
-
-function cells(row: ListedPayout): string[] {
-  const { partnerOrderId, app, phase, outcome, needsAttention, orderId, startedAt, workflow } = row;
-  return [partnerOrderId, app, phase, outcome, needsAttention ? 'yes' : '', orderId, startedAt, workflow];
-}
-
 function reasonsText({ reasons }: FlaggedRow): string {
-  if (reasons === undefined) return 'no worker responds';
+  if (reasons === null) return 'no worker responds';
   return reasons.map(({ code, message }) => wrap(`${code}: ${message}`)).join('\n');
 }
 
@@ -151,29 +145,26 @@ async function flaggedRows(
 ): Promise<FlaggedRow[]> {
   const isAnyStuck = phase === undefined && outcome === undefined && clientId === undefined;
   const stuck = isAnyStuck ? await stuckRows(session, app) : [];
-  const stuckRowOf = (row: ListedPayout) => stuck.find((one) => isSameWorkflow(one.row, row));
   const flagged = await inParallel(
     rows,
-    async (row): Promise<FlaggedRow> => ({
-      row,
-      reasons: stuckRowOf(row)?.reasons ?? (await reasonsOf(session, row)),
-    }),
+    async (row) =>
+      stuck.find((one) => isSameWorkflow(one, row)) ?? { ...row, ...(await reasonsOf(session, row)) },
     MAX_CONCURRENT_QUERIES,
   );
-  const others = stuck.filter((one) => isFirstPage && !rows.some((row) => isSameWorkflow(one.row, row)));
+  const others = stuck.filter((one) => isFirstPage && !rows.some((row) => isSameWorkflow(one, row)));
   return [...flagged, ...others];
 }
 
-async function reasonsOf(session: Session, row: ListedPayout): Promise<FlaggedRow['reasons']> {
+async function reasonsOf(session: Session, row: ListedPayout): Promise<Pick<FlaggedRow, 'reasons'>> {
+  const { payouts, withDeadline, followUpOf } = session;
   try {
-    if (row.phase !== 'FOLLOW_UP')
-      return (await session.withDeadline(() => session.payouts.state(row))).reasons;
-    const followUp = await session.followUpOf(row);
-    return followUp && followUpReasons(followUp);
+    if (row.phase !== 'FOLLOW_UP') return { reasons: (await withDeadline(() => payouts.state(row))).reasons };
+    const followUp = await followUpOf(row);
+    return { reasons: followUp ? followUpReasons(followUp) : null };
   } catch (error) {
     const { WorkflowStuckError } = await import('../../temporal/client-errors.ts');
-    if (error instanceof WorkflowStuckError) return [{ code: WORKFLOW_TASK_FAILS, message: error.message }];
-    return undefined;
+    const isStuck = error instanceof WorkflowStuckError;
+    return { reasons: isStuck ? [{ code: WORKFLOW_TASK_FAILS, message: error.message }] : null };
   }
 }
 
@@ -185,7 +176,7 @@ async function stuckRows(
   const { knownFailingWorkflows } = await import('../../temporal/failing-workflows.ts');
   const failing = await withDeadline(() => knownFailingWorkflows(client, environment));
   const rows = (failing ?? []).map(stuckRow);
-  return rows.filter(({ row }) => app === undefined || row.app === '' || row.app === app);
+  return rows.filter((row) => app === undefined || row.app === '' || row.app === app);
 }
 
 function isSameWorkflow(one: ListedPayout, other: ListedPayout): boolean {
@@ -200,7 +191,7 @@ function isSameWorkflow(one: ListedPayout, other: ListedPayout): boolean {
 function stuckRow(one: FailingWorkflow): FlaggedRow {
   const { workflowId, type } = one;
   const payout = payoutOf(workflowId) ?? payoutOfFollowUp(workflowId);
-  const row = {
+  return {
     partnerOrderId: payout?.partnerOrderId ?? workflowId,
     app: payout?.app ?? '',
     phase: type === 'payoutFollowUp' ? 'FOLLOW_UP' : '',
@@ -210,7 +201,6 @@ function stuckRow(one: FailingWorkflow): FlaggedRow {
     auditStatus: '',
     startedAt: '',
     workflow: 'RUNNING',
+    reasons: [{ code: WORKFLOW_TASK_FAILS, message: `${workflowId}: ${describeFailingWorkflow(one)}` }],
   };
-  const message = `${workflowId}: ${describeFailingWorkflow(one)}`;
-  return { row, reasons: [{ code: WORKFLOW_TASK_FAILS, message }] };
 }

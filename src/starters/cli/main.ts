@@ -1,5 +1,6 @@
 /** `npm run payouts -- <command>`: the command line. Connects to Temporal only. */
 import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { EXIT } from '../../contract/errors.ts';
 import { accountCommands } from './accounts.ts';
 import { applicationCommands, doctorCommand } from './applications.ts';
 import { batchCommands } from './batches.ts';
@@ -8,9 +9,8 @@ import { completionCommand } from './completion.ts';
 import { decisionCommands } from './decisions.ts';
 import { eventCommands } from './events.ts';
 import { listCommand } from './lists.ts';
-import { EXIT, endWithReader, UsageError } from './output.ts';
+import { endWithReader, printFailure, UsageError } from './output.ts';
 import { payoutCommands } from './payouts.ts';
-import { printFailure } from './print-failure.ts';
 import { reportCommand } from './report.ts';
 import { settingsCommand } from './settings.ts';
 

@@ -1,16 +1,7 @@
-/** What a command prints: its output, as one JSON document or as text. */
-import type { FieldError } from '../../contract/failures.ts';
-
-/** Stable: scripts rely on them. */
-export const EXIT = {
-  ok: 0,
-  unexpected: 1,
-  badInput: 2,
-  notFound: 3,
-  refused: 4,
-  notPaid: 5,
-  doctorFoundProblems: 6,
-} as const;
+/** What a command prints: its output or its failure, as one JSON document or as text. Loads Temporal's client only when needed. */
+import { PayoutsError } from '../../client/errors.ts';
+import { ERRORS, type ErrorCode, EXIT } from '../../contract/errors.ts';
+import { type FieldError, fieldName } from '../../contract/failures.ts';
 
 export interface Output {
   json: unknown;
@@ -22,21 +13,21 @@ export interface Output {
   hint?: string | undefined;
 }
 
-/** Thrown for an invalid command line or file. */
+/** Thrown for an invalid command line or file, and for a change that nobody confirms. Nothing was changed. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
-}
+  readonly code: 'USAGE' | 'NOT_CONFIRMED';
 
-/** Thrown if a person does not confirm a change. Nothing was changed. */
-export class NotConfirmedError extends Error {
-  override readonly name = 'NotConfirmedError';
+  constructor(message: string, code: UsageError['code'] = 'USAGE') {
+    super(message);
+    this.code = code;
+  }
 }
 
 export interface Failure {
-  code: string;
+  code: ErrorCode;
   message: string;
   fields?: FieldError[];
-  exitCode: number;
 }
 
 export function print(output: Output, json: boolean): void {
@@ -46,8 +37,32 @@ export function print(output: Output, json: boolean): void {
   if (!json && output.hint !== undefined) process.stderr.write(`${output.hint}\n`);
 }
 
-export function invalidInput(code: string, message: string, fields: FieldError[] = []): Failure {
-  return { code, message, ...(fields.length > 0 && { fields }), exitCode: EXIT.badInput };
+export async function printFailure(error: unknown, json: boolean): Promise<void> {
+  const failure = await failureOf(error);
+  const fields = (failure.fields ?? []).map((field) => `  ${fieldName(field)} ${field.message}\n`);
+  process.exitCode = exitCodeOf(failure);
+  if (json) process.stdout.write(`${JSON.stringify({ error: failure }, null, 2)}\n`);
+  else process.stderr.write(`${failure.message}\n${fields.join('')}`);
+}
+
+export function exitCodeOf({ code }: Pick<Failure, 'code'>): number {
+  return EXIT[ERRORS[code].exit];
+}
+
+export async function failureOf(error: unknown): Promise<Failure> {
+  const known = await knownError(error);
+  if (known instanceof UsageError) return { code: known.code, message: known.message };
+  if (!(known instanceof PayoutsError))
+    return { code: 'UNEXPECTED', message: error instanceof Error ? error.message : 'unexpected error' };
+  const { code, message, fields } = known;
+  if (fields.length > 0) return { code, message: 'the request is invalid', fields };
+  if (code !== 'TEMPORAL_UNAVAILABLE') return { code, message };
+  return { code, message: `${message.replace(/\.$/, '')}. Run payouts doctor: it says what does not work` };
+}
+
+async function knownError(error: unknown): Promise<unknown> {
+  if (error instanceof UsageError || error instanceof PayoutsError) return error;
+  return (await import('../../client/translated.ts')).translatedError(error);
 }
 
 /**

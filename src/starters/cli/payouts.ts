@@ -1,16 +1,28 @@
 /** The commands that start, steer and read payouts. */
-import type { Command } from '@commander-js/extra-typings';
+import { type Command, Option } from '@commander-js/extra-typings';
 import type { PayoutRef, StartedPayout } from '../../client/payouts.ts';
 import { DURATION_RULE, durationMs } from '../../config/durations.ts';
+import { EXIT } from '../../contract/errors.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import type { PayoutResult, PayoutState } from '../../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import type { Notification } from '../../contract/workflows.ts';
 import { followUpReasons } from '../../domain/reconciliation-follow-up.ts';
-import { command, confirmed, fileCommand, ID, invalid, long, quick, STARTED_BY, YES } from './command.ts';
-import { EXIT, type Output, UsageError } from './output.ts';
+import { command, fileCommand, ID, invalid, long, quick, STARTED_BY, YES } from './command.ts';
+import { exitCodeOf, type Failure, failureOf, type Output } from './output.ts';
 import type { Session } from './session.ts';
-import { attentionText, colors, facts, grid, money, quoteText, resultText, stateText, wrap } from './text.ts';
+import {
+  attentionText,
+  colors,
+  facts,
+  lines,
+  money,
+  quoteText,
+  resultText,
+  stateText,
+  table,
+  wrap,
+} from './text.ts';
 
 const files = () => import('./files.ts');
 const progress = () => import('./progress.ts');
@@ -30,7 +42,7 @@ export function payoutCommands(program: Command): void {
         const { paymentText, requestsOf } = await files();
         const requests = await requestsOf(file, options.app);
         if (options.dryRun) return (session) => quote(session, requests);
-        return confirmed(options, paymentText(requests), (session) => start(session, requests, options));
+        return { change: paymentText(requests), work: (session) => start(session, requests, options) };
       }),
     );
   fileCommand(program, 'quote', 'quote the payouts in FILE').action(
@@ -39,20 +51,11 @@ export function payoutCommands(program: Command): void {
       return (session) => quote(session, requests);
     }),
   );
-  readCommands(program);
-}
-
-function readCommands(program: Command): void {
   command(program, 'status', 'show the state of a payout')
     .addArgument(ID)
     .option('--wait', 'wait for the end first')
-    .option('--timeout <duration>', 'wait at most so long, such as 30s or 10m', timeoutMs)
-    .action(
-      long((id, options) => {
-        if (options.timeout !== undefined && !options.wait) throw new UsageError('--timeout requires --wait');
-        return (session) => status(session, ref(id, options), options);
-      }),
-    );
+    .addOption(TIMEOUT.argParser(timeoutMs).implies({ wait: true }))
+    .action(long((id, options) => (session) => status(session, ref(id, options), options)));
   command(program, 'watch', 'show each change of a payout up to its end; with --json, one line each')
     .addArgument(ID)
     .action(long((id, options) => (session) => watch(session, ref(id, options))));
@@ -70,13 +73,13 @@ function readCommands(program: Command): void {
     .option('--order-id <orderId>', "the provider's order id")
     .option('--status <status>', 'the status in the notification')
     .action(
-      quick(
-        (id, { app, ...content }) =>
-          (session) =>
-            notify(session, ref(id, { app }), content),
-      ),
+      quick((partnerOrderId, { app, ...content }) => (session) => {
+        return notify(session, { app, partnerOrderId }, content);
+      }),
     );
 }
+
+const TIMEOUT = new Option('--timeout <duration>', 'wait at most this long, such as 30s or 10m');
 
 function timeoutMs(text: string): number {
   const ms = durationMs(text);
@@ -85,18 +88,17 @@ function timeoutMs(text: string): number {
   return ms;
 }
 
-/** A row of a list that was not started, or whose result could not be read. Rows count from 0. */
+/** A row of a list that was not started, or whose result could not be read. Rows are counted from 0. */
 interface FailedRow {
   row: number;
   partnerOrderId: string;
   app: string;
-  error: { code: string; message: string };
-  exitCode: number;
+  error: Pick<Failure, 'code' | 'message'>;
 }
 
 type Row<T extends object> = T | FailedRow;
 
-/** Of a list, a row that is refused does not keep the others from starting. Of a single payout, throws its error. */
+/** In a list, a row that is refused does not keep the others from starting. For a single payout, throws its error. */
 async function start(
   session: Session,
   requests: readonly CheckedPayoutRequest[],
@@ -104,26 +106,33 @@ async function start(
 ): Promise<Output> {
   const begin = (request: CheckedPayoutRequest) =>
     session.withDeadline(() => session.payouts.start(request, { startedBy }));
-  const [single, ...more] = requests;
   const rows: Row<StartedPayout>[] = [];
-  if (single && more.length === 0) rows.push(await begin(single));
-  else
-    for (const [row, request] of requests.entries()) {
-      const before = rows.filter(isFailed).find(({ exitCode }) => exitCode !== EXIT.refused);
-      if (before) rows.push(notTried(row, request, before));
-      else rows.push(await begin(request).catch((error: unknown) => failedRow(row, request, error)));
-    }
+  let stoppedBy: FailedRow | undefined;
+  for (const [row, request] of requests.entries()) {
+    const begun: Row<StartedPayout> = stoppedBy
+      ? notTried(row, request, stoppedBy)
+      : await begin(request).catch((error: unknown) => {
+          if (requests.length === 1) throw error;
+          return failedRow(row, request, error);
+        });
+    if (isFailed(begun) && exitCodeOf(begun.error) !== EXIT.refused) stoppedBy ??= begun;
+    rows.push(begun);
+  }
   if (wait) {
     const ended = await resultsOf(session, rows);
     const results = ended.filter((row): row is PayoutResult => !isFailed(row));
     return rowsOutput(ended, results.map(resultText), exitOf(results));
   }
-  const started = rows.filter((row): row is StartedPayout => !isFailed(row));
-  const table = grid(
-    ['payout', 'app', 'workflow', 'run'],
-    started.map((one) => [one.partnerOrderId, one.app, one.workflowId, one.runId]),
+  const started = table(
+    rows.filter((row): row is StartedPayout => !isFailed(row)),
+    {
+      payout: ({ partnerOrderId }) => partnerOrderId,
+      app: ({ app }) => app,
+      workflow: ({ workflowId }) => workflowId,
+      run: ({ runId }) => runId,
+    },
   );
-  return rowsOutput(rows, started.length > 0 ? [table] : [], EXIT.ok);
+  return rowsOutput(rows, [started], EXIT.ok);
 }
 
 async function resultsOf(
@@ -141,20 +150,15 @@ async function resultsOf(
   );
 }
 
-function rowsOutput(rows: readonly object[], texts: readonly string[], exitCode: number): Output {
+function rowsOutput(rows: readonly Row<object>[], texts: readonly string[], exitCode: number): Output {
   const failed = rows.filter(isFailed);
-  const cells = failed.map(({ row, partnerOrderId, error }) => [
-    `${row}`,
-    partnerOrderId,
-    wrap(`${error.code}: ${error.message}`),
-  ]);
-  const table = failed.length > 0 ? [grid(['row', 'payout', 'error'], cells)] : [];
-  const [worst = exitCode] = failed.map((one) => one.exitCode).sort((left, right) => left - right);
-  return {
-    json: rows.map((row) => (isFailed(row) ? { ...row, exitCode: undefined } : row)),
-    text: [...texts, ...table].join('\n\n'),
-    exitCode: worst,
-  };
+  const errors = table(failed, {
+    row: ({ row }) => row,
+    payout: ({ partnerOrderId }) => partnerOrderId,
+    error: ({ error }) => wrap(`${error.code}: ${error.message}`),
+  });
+  const [worst = exitCode] = failed.map(({ error }) => exitCodeOf(error)).sort((one, other) => one - other);
+  return { json: rows, text: [...texts, errors].filter((text) => text !== '').join('\n\n'), exitCode: worst };
 }
 
 function isFailed(row: object): row is FailedRow {
@@ -166,14 +170,13 @@ async function failedRow(
   { partnerOrderId, app }: Pick<StartedPayout, 'partnerOrderId' | 'app'>,
   error: unknown,
 ): Promise<FailedRow> {
-  const { failureOf } = await import('./failures.ts');
-  const { code, message, exitCode } = failureOf(error);
-  return { row, partnerOrderId, app, error: { code, message }, exitCode };
+  const { code, message } = await failureOf(error);
+  return { row, partnerOrderId, app, error: { code, message } };
 }
 
 function notTried(row: number, { partnerOrderId, app }: CheckedPayoutRequest, before: FailedRow): FailedRow {
   const message = `not tried after the error in row ${before.row}`;
-  return { row, partnerOrderId, app, error: { code: 'NOT_TRIED', message }, exitCode: before.exitCode };
+  return { row, partnerOrderId, app, error: { code: 'NOT_TRIED', message } };
 }
 
 /** Gets quotes, and checks whether the payouts would accept them. Creates nothing. */
@@ -186,12 +189,12 @@ async function quote({ reads }: Session, requests: readonly CheckedPayoutRequest
     }),
   );
   const texts = rows.map(({ partnerOrderId, quote: quoted, problem }) =>
-    facts([
-      ['payout', partnerOrderId],
-      ['quote', quoteText(quoted)],
-      ['available', money(quoted.available)],
-      ['accepted', problem ? `no: ${problem.code}: ${problem.message}` : 'yes'],
-    ]),
+    facts({
+      payout: partnerOrderId,
+      quote: quoteText(quoted),
+      available: money(quoted.available),
+      accepted: problem ? `no: ${problem.code}: ${problem.message}` : 'yes',
+    }),
   );
   return { json: rows, text: texts.join('\n\n') };
 }
@@ -212,31 +215,34 @@ async function status(
   const state = await withDeadline(() => payouts.state(payout));
   const exitCode = wait ? exitOf([state]) : EXIT.ok;
   const followUp = state.phase === 'DONE' ? await session.followUpOf(payout) : undefined;
-  if (!followUp) return { ...stateOutput(state), exitCode };
-  const lines = [stateText(state), ...followUpReasons(followUp).map(attentionText)];
-  if (followUp.lastCheckedAt) lines.push(facts([['last follow-up', followUp.lastCheckedAt]]));
-  return { json: { ...state, followUp }, text: lines.join('\n'), exitCode };
+  if (!followUp) return { json: state, text: stateText(state), exitCode };
+  const text = lines(
+    stateText(state),
+    ...followUpReasons(followUp).map(attentionText),
+    facts({ 'last follow-up': followUp.lastCheckedAt }),
+  );
+  return { json: { ...state, followUp }, text, exitCode };
 }
 
 /** Prints the state now and after each change. In JSON, each is one line. */
 async function watch(session: Session, payout: PayoutRef): Promise<Output> {
   const { statesOf } = await progress();
-  const { json } = session;
+  const { json, payouts, withDeadline } = session;
   let shown = '';
-  for await (const state of statesOf(session, payout)) {
+  for await (const state of statesOf(payouts, payout, withDeadline)) {
     const { phase, sentence, reasons } = state;
-    const text = [`${phase}  ${sentence}`, ...reasons.map(attentionText)].join('\n');
+    const text = lines(`${phase}  ${sentence}`, ...reasons.map(attentionText));
     const line = json ? JSON.stringify(state) : text;
     const now = new Date().toISOString();
     if (line !== shown) process.stdout.write(json ? `${line}\n` : `${colors.dim(now)}  ${text}\n`);
     shown = line;
   }
-  return { ...resultOutput(await session.payouts.result(payout)), isPrinted: json };
+  return { ...resultOutput(await payouts.result(payout)), isPrinted: json };
 }
 
 async function notify(
   { client, payouts }: Session,
-  payout: Required<Pick<PayoutRef, 'partnerOrderId'>> & { app: string },
+  payout: { app: string; partnerOrderId: string },
   content: Pick<Notification, 'orderId' | 'status'>,
 ): Promise<Output> {
   const { app, partnerOrderId } = payout;
@@ -256,10 +262,6 @@ async function notify(
     return { json, text: 'notified: the payout has ended; its follow-up checks again' };
   }
   return { json, text: 'notified: the payout queries the provider' };
-}
-
-function stateOutput(state: PayoutState): Output {
-  return { json: state, text: stateText(state) };
 }
 
 function resultOutput(ended: PayoutResult): Output {

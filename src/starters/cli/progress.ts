@@ -1,7 +1,7 @@
-/** What a verb shows while it waits: one line on standard error, if that is a terminal. */
+/** What a command shows while it waits: one line on standard error, if that is a terminal. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { WorkflowHandle } from '@temporalio/client';
 import type { PayoutRef } from '../../client/payouts.ts';
-import type { PayoutState } from '../../contract/payout.ts';
 import { changeDetector } from '../../temporal/queries.ts';
 import type { Session } from './session.ts';
 
@@ -26,11 +26,15 @@ export function showProgress<T>(
 }
 
 /** Waits for `end`, and meanwhile shows what the payout does. */
-export async function untilEndOf<T>(session: Session, ref: PayoutRef, end: Promise<T>): Promise<T> {
+export async function untilEndOf<T>(
+  { payouts, withDeadline }: Session,
+  ref: PayoutRef,
+  end: Promise<T>,
+): Promise<T> {
   const stopped = new AbortController();
   let seen = '';
   const follow = async () => {
-    for await (const { phase, sentence } of statesOf(session, ref, stopped.signal))
+    for await (const { phase, sentence } of statesOf(payouts, ref, withDeadline, stopped.signal))
       seen = `${phase}: ${sentence}`;
   };
   // A query may fail, for example without a worker. The wait needs none.
@@ -62,16 +66,17 @@ async function showWhile<T>(text: () => string, end: Promise<T>): Promise<T> {
   }
 }
 
-/** The state of a payout now and after each change, up to its end. */
-export async function* statesOf(
-  { payouts, withDeadline }: Session,
-  ref: PayoutRef,
+/** The state of a payout or a batch now and after each change, up to its end. */
+export async function* statesOf<Ref, State extends { phase: string }>(
+  workflows: { handle(ref: Ref): Pick<WorkflowHandle, 'describe'>; state(ref: Ref): Promise<State> },
+  ref: Ref,
+  withDeadline: Session['withDeadline'],
   signal?: AbortSignal,
-): AsyncGenerator<PayoutState> {
-  const hasChanged = changeDetector(payouts.handle(ref));
+): AsyncGenerator<State> {
+  const hasChanged = changeDetector(workflows.handle(ref));
   for (; ; await sleep(INTERVAL_MS, undefined, { ...(signal && { signal }) })) {
     if (!(await withDeadline(hasChanged))) continue;
-    const state = await withDeadline(() => payouts.state(ref));
+    const state = await withDeadline(() => workflows.state(ref));
     yield state;
     if (state.phase === 'DONE') return;
   }

@@ -8,11 +8,13 @@ import { dayBounds } from '../../domain/reconciliation.ts';
 import { invalid, long } from './command.ts';
 import type { Output } from './output.ts';
 import type { Session } from './session.ts';
-import { grid, money } from './text.ts';
+import { lines, money, table } from './text.ts';
 
 const LOOK_EVERY_MS = 2_000;
-/** As many looks in a row: a healthy worker may take over from one that fails. */
+/** This many looks in a row: a healthy worker may take over from one that fails. */
 const LOOKS_TO_BE_STUCK = 10;
+
+type AppReport = DailyReport['apps'][number];
 
 /** Covers all applications, so it has no --app. */
 export function reportCommand(program: Command): void {
@@ -68,42 +70,41 @@ async function untilStuck(
 function textOf(made: DailyReport): string {
   const { environment, day, generatedAt, apps, changes, totalChanges, appsMissingFrom } = made;
   const head = `${environment}, ${day} (UTC), made at ${generatedAt}`;
-  if (apps.length === 0) return `${head}\nno payouts`;
-  const ended = grid(
-    ['app', ...OUTCOMES, 'flagged', 'received', 'failed', 'returned', 'changed', 'not checked'],
-    apps.map((one) => [
-      one.app,
-      ...OUTCOMES.map((outcome) => `${one.outcomes[outcome]}`),
-      `${one.endedFlagged}`,
-      ...[one.received, one.failed, one.returned].map(sums),
-      `${one.changed}`,
-      `${one.notChecked}`,
-    ]),
-  );
-  const open = grid(
-    ['open now', 'under 1 h', '1 h to 1 d', '1 d to 7 d', 'older', 'need attention'],
-    apps.map(({ app, open: { underAnHour, underADay, underAWeek, older, needingAttention } }) =>
-      [app, underAnHour, underADay, underAWeek, older, needingAttention].map(String),
-    ),
-  );
-  const found = grid(
-    ['payout', 'app', 'returned', 'differences'],
-    changes.map((one) => [one.partnerOrderId, one.app, sums(one.returned), one.differences.join(', ')]),
-  );
-  const more = totalChanges > changes.length ? `${totalChanges - changes.length} more are not listed` : '';
+  if (apps.length === 0) return lines(head, 'no payouts');
+  const byOutcome = OUTCOMES.map((outcome) => [outcome, (one: AppReport) => one.outcomes[outcome]] as const);
   const unreadable = apps.reduce((sum, one) => sum + one.unreadable, 0);
-  return [
+  const found = table(changes, {
+    payout: ({ partnerOrderId }) => partnerOrderId,
+    app: ({ app }) => app,
+    returned: ({ returned }) => sums(returned),
+    differences: ({ differences }) => differences.join(', '),
+  });
+  return lines(
     head,
-    ended,
+    table(apps, {
+      app: ({ app }) => app,
+      ...Object.fromEntries(byOutcome),
+      flagged: ({ endedFlagged }) => endedFlagged,
+      received: ({ received }) => sums(received),
+      failed: ({ failed }) => sums(failed),
+      returned: ({ returned }) => sums(returned),
+      changed: ({ changed }) => changed,
+      'not checked': ({ notChecked }) => notChecked,
+    }),
     unreadable > 0 && `! ${unreadable} unreadable results are missing from the sums`,
     appsMissingFrom !== undefined &&
       `! the applications from ${appsMissingFrom} on are missing: there are too many`,
-    open,
-    changes.length > 0 && `changed after the end:\n${found}`,
-    more,
-  ]
-    .filter((part) => typeof part === 'string' && part !== '')
-    .join('\n');
+    table(apps, {
+      'open now': ({ app }) => app,
+      'under 1 h': ({ open }) => open.underAnHour,
+      '1 h to 1 d': ({ open }) => open.underADay,
+      '1 d to 7 d': ({ open }) => open.underAWeek,
+      older: ({ open }) => open.older,
+      'need attention': ({ open }) => open.needingAttention,
+    }),
+    found !== '' && `changed after the end:\n${found}`,
+    totalChanges > changes.length && `${totalChanges - changes.length} more are not listed`,
+  );
 }
 
 function sums(amounts: readonly Money[]): string {

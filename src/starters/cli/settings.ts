@@ -2,12 +2,13 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { ListedSettings } from '../../client/shared-settings.ts';
 import type { ApprovalsFile } from '../../config/callers.ts';
+import { EXIT } from '../../contract/errors.ts';
 import type { ApprovalPolicy } from '../../contract/rate-limit.ts';
 import { NO_APPROVAL_POLICY } from '../../domain/permissions.ts';
-import { ANY_APP, confirmed, invalid, quick, REASON, time, YES } from './command.ts';
-import { EXIT, type Output, UsageError } from './output.ts';
+import { ANY_APP, invalid, quick, REASON, time, YES } from './command.ts';
+import { type Output, UsageError } from './output.ts';
 import type { Session } from './session.ts';
-import { colors, grid, wrap } from './text.ts';
+import { colors, table, wrap } from './text.ts';
 
 export const MISSING =
   'missing: no create call is sent. Set them: settings --approvals FILE|none --recovered-at never --by NAME --reason TEXT';
@@ -18,27 +19,16 @@ const NONE_YET =
 const BOTH =
   'an application has no settings yet: give both --approvals and --recovered-at (never, unless Temporal has lost something: docs/operations.md, Shared settings)';
 
-interface Signature {
-  by: string;
-  reason: string;
-}
-
-interface Scope {
+interface Change {
   app?: string | undefined;
   appId?: string | undefined;
   first?: true | undefined;
   /** ISO 8601, `now` or `never`. Undefined: stays as it is. */
   recoveredAt?: string | undefined;
-}
-
-interface Options extends Scope, Partial<Signature> {
-  /** A file, or `none`. */
-  approvals?: string | undefined;
-}
-
-interface Change extends Scope, Signature {
   /** Null: no approvals. Undefined: they stay as they are. */
   approvals: ApprovalsFile | null | undefined;
+  by: string;
+  reason: string;
 }
 
 export function settingsCommand(program: Command): void {
@@ -46,36 +36,34 @@ export function settingsCommand(program: Command): void {
     .command('settings')
     .description('show the settings that all processes share, or change them')
     .addOption(ANY_APP)
-    .option('--app-id <id>', 'with --app: also if Temporal does not list it')
+    .option('--app-id <id>', 'with --app: even if Temporal does not list it')
     .option('--first', 'with --app-id: change nothing if there are settings')
+    .hook('preAction', (command) => {
+      const { app, appId, first } = command.opts();
+      if (appId !== undefined && app === undefined) throw new UsageError('--app-id requires --app');
+      if (first && appId === undefined) throw new UsageError('--first requires --app-id');
+    })
     .option('--approvals <file>', 'which payouts require an approval; none: only the request decides')
     .option('--recovered-at <time>', 'when Temporal last lost something: a time, now, or never', recoveryTime)
     .option('--by <name>', 'who changes them')
     .addOption(REASON)
     .addOption(YES)
     .action(
-      quick(async ({ yes, ...options }) => {
-        const { app, appId, first, approvals, recoveredAt } = options;
-        if (appId !== undefined && app === undefined) throw new UsageError('--app-id requires --app');
-        if (first && appId === undefined) throw new UsageError('--first requires --app-id');
-        const signed = signatureOf(options);
-        if (!signed) return async ({ sharedSettings }) => settingsOutput(await sharedSettings.list(app));
+      quick(async (options) => {
+        const { app, approvals, recoveredAt, by, reason } = options;
+        if (Object.keys(options).every((name) => name === 'app'))
+          return async ({ sharedSettings }) => settingsOutput(await sharedSettings.list(app));
+        if ((approvals ?? recoveredAt) === undefined)
+          throw new UsageError('give --approvals FILE or none, or --recovered-at TIME, now or never');
+        if (by === undefined || reason === undefined)
+          throw new UsageError('--by and --reason must say who changes the settings, and why');
         const policy = approvals === undefined ? undefined : await approvalsOf(approvals);
-        const change = { app, appId, first, recoveredAt, approvals: policy, ...signed };
-        const text = `change the shared settings of ${app ?? 'all applications'}`;
-        return confirmed({ yes }, text, (session) => changed(session, change));
+        return {
+          change: `change the shared settings of ${app ?? 'all applications'}`,
+          work: (session) => changed(session, { ...options, approvals: policy, by, reason }),
+        };
       }),
     );
-}
-
-/** Who changes the settings, and why. Undefined if they are only read. */
-function signatureOf({ appId, approvals, recoveredAt, by, reason }: Options): Signature | undefined {
-  if (approvals !== undefined || recoveredAt !== undefined) {
-    if (by !== undefined && reason !== undefined) return { by, reason };
-    throw new UsageError('--by and --reason must say who changes the settings, and why');
-  }
-  if (by === undefined && reason === undefined && appId === undefined) return undefined;
-  throw new UsageError('give --approvals FILE or none, or --recovered-at TIME, now or never');
 }
 
 /** Null: no payout requires an approval unless its request says so. */
@@ -95,12 +83,8 @@ function recoveryTime(text: string): string {
 async function changed({ sharedSettings }: Session, change: Change): Promise<Output> {
   const { app, appId, first, by, reason, recoveredAt, approvals } = change;
   const recovered = recoveredAt === 'never' ? null : recoveredAt;
-  const changeOf = (name: string) => ({
-    by,
-    reason,
-    recoveredAt: recovered,
-    approvals: policyOf(approvals, name),
-  });
+  const set = { by, reason, recoveredAt: recovered };
+  const changeOf = (name: string) => ({ ...set, approvals: policyOf(approvals, name) });
   const { IncompleteSettingsError } = await import('../../client/shared-settings.ts');
   try {
     if (app !== undefined && appId !== undefined)
@@ -125,31 +109,23 @@ function policyOf(approvals: ApprovalsFile | null | undefined, app: string): App
 }
 
 function settingsOutput(found: ListedSettings[]): Output {
-  const head = ['application', 'version', 'set by', 'Temporal recovered at', 'approvals', 'state'];
-  const text = found.length === 0 ? NONE_YET : grid(head, found.map(row));
-  return {
-    json: found,
-    text,
-    exitCode: found.length > 0 && found.every(isInForce) ? EXIT.ok : EXIT.unexpected,
-  };
-}
-
-function isInForce({ shared, hasFailedOver }: ListedSettings): boolean {
-  return shared !== null && !hasFailedOver;
-}
-
-function row({ app, shared, hasFailedOver }: ListedSettings): string[] {
-  if (!shared) return [app, '', '', '', '', colors.red(wrap(MISSING))];
-  const { version, by, at, reason, recoveredAt, approvals } = shared;
-  const state = hasFailedOver ? colors.red(wrap(FAILED_OVER)) : 'in force';
-  return [
-    app,
-    `${version}`,
-    wrap(`${by}, ${at}: ${reason}`),
-    recoveredAt ?? 'never',
-    approvalsText(approvals),
-    state,
-  ];
+  const text = table(
+    found,
+    {
+      application: ({ app }) => app,
+      version: ({ shared }) => shared?.version,
+      'set by': ({ shared }) => shared && wrap(`${shared.by}, ${shared.at}: ${shared.reason}`),
+      'Temporal recovered at': ({ shared }) => shared && (shared.recoveredAt ?? 'never'),
+      approvals: ({ shared }) => shared && approvalsText(shared.approvals),
+      state: ({ shared, hasFailedOver }) => {
+        if (!shared) return colors.red(wrap(MISSING));
+        return hasFailedOver ? colors.red(wrap(FAILED_OVER)) : 'in force';
+      },
+    },
+    NONE_YET,
+  );
+  const isInForce = found.length > 0 && found.every((one) => one.shared && !one.hasFailedOver);
+  return { json: found, text, exitCode: isInForce ? EXIT.ok : EXIT.unexpected };
 }
 
 function approvalsText({ above, callers }: ApprovalPolicy): string {

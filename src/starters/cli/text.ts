@@ -1,7 +1,7 @@
 /** Formats outputs as text. */
 import Table from 'cli-table3';
 import pc from 'picocolors';
-import type { Pausable } from '../../client/pauses.ts';
+import type { Pausable } from '../../client/leases.ts';
 import type { AttentionCode, AttentionOf } from '../../contract/attention-codes.ts';
 import type { Money } from '../../contract/money.ts';
 import type { AgreedQuote, MadeDecision, PayoutResult, PayoutState } from '../../contract/payout.ts';
@@ -20,16 +20,29 @@ export function money(value: Money | undefined): string {
 }
 
 /** Two columns without borders. Omits empty values. */
-export function facts(rows: readonly (readonly [string, string | undefined])[]): string {
-  const shown = rows.filter((row): row is readonly [string, string] => row[1] !== undefined && row[1] !== '');
+export function facts(rows: Readonly<Record<string, string | number | null | undefined>>): string {
+  const shown = Object.entries(rows).filter(
+    ([, value]) => value !== undefined && value !== null && value !== '',
+  );
   const width = Math.max(0, ...shown.map(([name]) => name.length));
   return shown.map(([name, value]) => `${colors.dim(name.padEnd(width))}  ${value}`).join('\n');
 }
 
-export function grid(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const table = new Table({ head: [...head], style: { head: [], border: [] } });
-  for (const row of rows) table.push([...row]);
-  return table.toString();
+/** The columns by their heads. `empty`: the text if there are no rows. */
+export function table<Row>(
+  rows: readonly Row[],
+  columns: Readonly<Record<string, (row: Row) => string | number | null | undefined>>,
+  empty = '',
+): string {
+  if (rows.length === 0) return empty;
+  const shown = new Table({ head: Object.keys(columns), style: { head: [], border: [] } });
+  for (const row of rows) shown.push(Object.values(columns).map((cell) => `${cell(row) ?? ''}`));
+  return shown.toString();
+}
+
+/** Lines, without those that are missing. */
+export function lines(...parts: readonly (string | false | undefined)[]): string {
+  return parts.filter((part) => part !== undefined && part !== false && part !== '').join('\n');
 }
 
 /** The default width is that of a table cell. */
@@ -38,29 +51,30 @@ export function wrap(text: string, width = 60): string {
 }
 
 export function stateText(state: PayoutState): string {
-  const lines = facts([
-    ['payout', state.partnerOrderId],
-    ['phase', state.phase],
-    ['state', state.sentence],
-    ['next step', state.nextStep],
-    ['order', state.orderId],
-    ['outcome', state.outcome],
-    ['quote', state.quote && quoteText(state.quote)],
-    ['lock', state.lockExpiresAt && state.quote?.lockRateId],
-    ['lock expires', state.lockExpiresAt && withTimeLeft(state.lockExpiresAt)],
-    ['orders to review', state.reviewedOrderIds?.join(', ')],
-    ['creates sent', state.sends?.toString()],
-    ['received', state.received && money(state.received)],
-    ['failed', state.failed && money(state.failed)],
-    ['audit', state.auditStatus],
-    ['acknowledged', state.acknowledged && acknowledgedText(state.acknowledged)],
-    ['approval expires', state.approvalExpiresAt],
-    ['decided', decisionsText(state.decisions)],
-    ['last query', state.lastAskedAt],
-    ['last confirmed', state.lastConfirmedAt],
-    ...metadataRows(state.metadata),
-  ]);
-  return [lines, ...state.reasons.map(attentionText)].join('\n');
+  const { quote, reasons, lockExpiresAt, acknowledged } = state;
+  const shown = facts({
+    payout: state.partnerOrderId,
+    phase: state.phase,
+    state: state.sentence,
+    'next step': state.nextStep,
+    order: state.orderId,
+    outcome: state.outcome,
+    quote: quote && quoteText(quote),
+    lock: lockExpiresAt && quote?.lockRateId,
+    'lock expires': lockExpiresAt && withTimeLeft(lockExpiresAt),
+    'orders to review': state.reviewedOrderIds?.join(', '),
+    'create calls sent': state.sends,
+    received: state.received && money(state.received),
+    failed: state.failed && money(state.failed),
+    audit: state.auditStatus,
+    acknowledged: acknowledged && acknowledgedText(acknowledged),
+    'approval expires': state.approvalExpiresAt,
+    decided: decisionsText(state.decisions),
+    'last query': state.lastAskedAt,
+    'last confirmed': state.lastConfirmedAt,
+    ...metadataFacts(state.metadata),
+  });
+  return lines(shown, ...reasons.map(attentionText));
 }
 
 function acknowledgedText({ by, at, note, reasons }: NonNullable<PayoutState['acknowledged']>): string {
@@ -79,47 +93,46 @@ function withTimeLeft(time: string): string {
 }
 
 export function resultText(result: PayoutResult): string {
-  const { reason, quote, debits, splits } = result;
-  const head = facts([
-    ['payout', result.partnerOrderId],
-    ['outcome', result.outcome === 'SUCCESS' ? colors.green(result.outcome) : colors.red(result.outcome)],
-    ['reason', reason && `${reason.code}: ${reason.message}`],
-    ['order', result.orderId],
-    ['quote', quote && quoteText(quote)],
-    ['received', result.received && money(result.received)],
-    ['failed', result.failed && money(result.failed)],
-    ['audit', result.auditStatus],
-    ['finished', result.finishedAt],
-    ['learned by', result.learnedBy],
-    ['decided', decisionsText(result.decisions)],
-    ...metadataRows(result.metadata),
-  ]);
-  const debitRows = debits.map(({ accountType, pay, fee }) => [accountType, money(pay), money(fee)]);
-  const splitRows = splits.map((split) => [
-    split.distributeId,
-    money(split.target),
-    split.refunded ? `${split.status}, returned` : split.status,
-    split.error ?? split.refundReason ?? '',
-  ]);
-  return [
-    head,
-    debitRows.length > 0 && grid(['debited account', 'paid', 'fee'], debitRows),
-    splitRows.length > 0 && grid(['split', 'amount', 'status', ''], splitRows),
-  ]
-    .filter((part) => part !== false)
-    .join('\n');
+  const { reason, quote, debits, splits, outcome } = result;
+  return lines(
+    facts({
+      payout: result.partnerOrderId,
+      outcome: outcome === 'SUCCESS' ? colors.green(outcome) : colors.red(outcome),
+      reason: reason && `${reason.code}: ${reason.message}`,
+      order: result.orderId,
+      quote: quote && quoteText(quote),
+      received: result.received && money(result.received),
+      failed: result.failed && money(result.failed),
+      audit: result.auditStatus,
+      finished: result.finishedAt,
+      'learned by': result.learnedBy,
+      decided: decisionsText(result.decisions),
+      ...metadataFacts(result.metadata),
+    }),
+    table(debits, {
+      'debited account': ({ accountType }) => accountType,
+      paid: ({ pay }) => money(pay),
+      fee: ({ fee }) => money(fee),
+    }),
+    table(splits, {
+      split: ({ distributeId }) => distributeId,
+      amount: ({ target }) => money(target),
+      status: ({ status, refunded }) => (refunded ? `${status}, returned` : status),
+      '': ({ error, refundReason }) => error ?? refundReason,
+    }),
+  );
 }
 
-function decisionsText(decisions: readonly MadeDecision[] | undefined): string | undefined {
-  const texts = decisions?.map(
+function decisionsText(decisions: readonly MadeDecision[] = []): string {
+  const texts = decisions.map(
     ({ action, by, at, covers }) =>
       `${action} by ${by}, ${at}${covers ? `, covers ${coveredText(covers)}` : ''}`,
   );
-  return texts?.join('; ');
+  return texts.join('; ');
 }
 
-function metadataRows(metadata: Metadata = {}): [string, string][] {
-  return Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value]);
+function metadataFacts(metadata: Metadata = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value]));
 }
 
 export function quoteText(quote: AgreedQuote): string {

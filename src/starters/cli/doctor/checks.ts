@@ -11,29 +11,26 @@ export const ACTIVITY_TASKS = 2;
 /** `unknown`: cannot be determined from this machine. Does not make doctor fail. */
 export type Verdict = 'ok' | 'problem' | 'unknown';
 
-export interface Check {
-  check: string;
+export interface Finding {
   verdict: Verdict;
   detail: string;
   advice?: string;
+  /** Why no later check would get a response. */
+  blocks?: string | undefined;
+  /** The offset of a clock that the check also read. */
+  clock?: ClockOffset | undefined;
 }
 
-/** A check that also read a clock. */
-export interface CheckWithClock {
-  check: Check;
-  clock?: ClockOffset;
+export function ok(detail: string): Finding {
+  return { verdict: 'ok', detail };
 }
 
-export function ok(check: string, detail: string): Check {
-  return { check, verdict: 'ok', detail };
+export function problem(detail: string, advice: string, blocks?: string): Finding {
+  return { verdict: 'problem', detail, advice, blocks };
 }
 
-export function problem(check: string, detail: string, advice: string): Check {
-  return { check, verdict: 'problem', detail, advice };
-}
-
-export function unknown(check: string, detail: string, advice: string): Check {
-  return { check, verdict: 'unknown', detail, advice };
+export function unknown(detail: string, advice: string): Finding {
+  return { verdict: 'unknown', detail, advice };
 }
 
 /** Calls `look` until it resolves with a value. Undefined if it has none within `withinMs`. */
@@ -50,36 +47,20 @@ export async function until<T>(
   }
 }
 
-const CLOCKS = 'clocks';
 /** Half of the lifetime of a lock. */
 const MAX_OFFSET_MS = 30_000;
+export const AGAIN = 'fix the problems above, and run doctor again';
 
-export interface ClockOffsets {
-  /** From the clock of this machine. */
-  temporal?: ClockOffset | undefined;
-  /** From Temporal's clock. */
-  worker?: ClockOffset | undefined;
-  /** From the clock of the worker that called it. */
-  provider?: ClockOffset | undefined;
-}
-
-/** Compares the clocks of this machine, Temporal, a worker and the provider, because deadlines depend on them. */
-export function compareClocks({ temporal, worker, provider }: ClockOffsets): Check {
-  const pairs = [
-    { pair: 'Temporal against this machine', offset: temporal },
-    { pair: 'worker against Temporal', offset: worker },
-    { pair: 'provider against worker', offset: provider },
-  ];
-  const detail = pairs.map(({ pair, offset }) => `${pair}: ${offsetText(offset)}`).join(', ');
-  if (pairs.some(({ offset = 0 }) => Math.abs(offset) > MAX_OFFSET_MS))
+/** Compares clocks, because deadlines depend on them. Each offset is by what the key says. */
+export function compareClocks(offsets: Readonly<Record<string, ClockOffset | undefined>>): Finding {
+  const detail = Object.entries(offsets).map(([pair, offset]) => `${pair}: ${offsetText(offset)}`);
+  const known = Object.values(offsets).filter((offset) => offset !== undefined);
+  if (known.some((offset) => Math.abs(offset) > MAX_OFFSET_MS))
     return problem(
-      CLOCKS,
-      detail,
+      detail.join(', '),
       'synchronize the clock that is wrong (NTP): locks and signatures expire by it',
     );
-  if (pairs.every(({ offset }) => offset === undefined))
-    return unknown(CLOCKS, 'no clock could be read', 'fix the problems above, and run doctor again');
-  return ok(CLOCKS, detail);
+  return known.length === 0 ? unknown('no clock could be read', AGAIN) : ok(detail.join(', '));
 }
 
 function offsetText(offset: ClockOffset | undefined): string {
@@ -97,65 +78,55 @@ export class CannotGoOn extends Error {
   override readonly name = 'CannotGoOn';
 }
 
-export interface CheckLimits {
-  /** The maximum time. */
+export interface CheckOptions {
+  /** The maximum time. Milliseconds. */
   ms: number;
-  /** Of a check that a worker answers, where a late answer says nothing about Temporal: what to do then. */
+  /** What to do if the check fails unexpectedly. Its verdict is then `unknown`. */
+  advice: string;
+  /** For a check that a worker responds to, where a late response says nothing about Temporal: what to do then. */
   adviceIfLate?: string;
 }
 
 export class Checks {
-  readonly all: Check[] = [];
+  readonly all: { check: string; found: Finding }[] = [];
   readonly #session: Session;
-  readonly #show: (check: Check) => void;
+  readonly #show: (check: string, found: Finding) => void;
 
-  constructor(session: Session, show: (check: Check) => void) {
+  constructor(session: Session, show: (check: string, found: Finding) => void) {
     this.#session = session;
     this.#show = show;
   }
 
-  add(...checks: readonly Check[]): void {
-    for (const check of checks) {
-      this.all.push(check);
-      this.#show(check);
-    }
-  }
-
-  /** Adds what `look` finds: `unknown` if it throws, unless Temporal did not serve it. `advice`: what to do then. */
-  async check(
-    check: string,
-    { advice, ...limits }: CheckLimits & { advice: string },
-    look: (session: Session) => Promise<Check>,
-  ): Promise<void> {
-    const found = await this.run(check, limits, (session) =>
-      look(session).catch((error: unknown) => {
-        if (isUnserved(error)) throw error;
-        return unknown(check, messageOf(error), advice);
-      }),
-    );
-    this.add(found);
+  add(check: string, found: Finding): void {
+    this.all.push({ check, found });
+    this.#show(check, found);
+    if (found.blocks !== undefined) throw new CannotGoOn(found.blocks);
   }
 
   /**
-   * Runs `look`, whose calls end in time. Adds a problem and throws `CannotGoOn` if Temporal, or the worker that the check
+   * Adds what `look` finds. Throws `CannotGoOn` if it blocks later checks, and if Temporal, or the worker that the check
    * needs, does not respond.
    */
-  async run<T>(check: string, limits: CheckLimits, look: (session: Session) => Promise<T>): Promise<T> {
+  async run<F extends Finding>(
+    check: string,
+    { ms, advice, adviceIfLate }: CheckOptions,
+    look: (session: Session) => Promise<F>,
+  ): Promise<F | Finding> {
     const begunMs = Date.now();
-    try {
-      return await this.#session.client.withDeadline(begunMs + limits.ms, () => look(this.#session));
-    } catch (error) {
-      if (!isUnserved(error)) throw error;
+    const failed = (error: unknown): Finding => {
+      if (!isUnserved(error)) return unknown(messageOf(error), advice);
       const seconds = Math.round((Date.now() - begunMs) / 1_000);
       const isLate = grpcStatusOf(error) === 'DEADLINE_EXCEEDED';
-      if (isLate && limits.adviceIfLate !== undefined) {
-        this.add(problem(check, `no answer within ${seconds} s`, limits.adviceIfLate));
-        throw new CannotGoOn('no worker answers');
-      }
+      const late = `no response within ${seconds} s`;
+      if (isLate && adviceIfLate !== undefined) return problem(late, adviceIfLate, 'no worker responds');
       const where = check === TEMPORAL ? `${this.#session.address}: it` : TEMPORAL;
-      const what = isLate ? `no answer within ${seconds} s` : serverMessageOf(error);
-      this.add(problem(check, `${where} answers, but cannot serve a request: ${what}`, CHECK_DATABASE));
-      throw new CannotGoOn('Temporal does not serve requests');
-    }
+      const what = isLate ? late : serverMessageOf(error);
+      const detail = `${where} responds, but cannot serve a request: ${what}`;
+      return problem(detail, CHECK_DATABASE, 'Temporal does not serve requests');
+    };
+    const { client } = this.#session;
+    const found = await client.withDeadline(begunMs + ms, () => look(this.#session)).catch(failed);
+    this.add(check, found);
+    return found;
   }
 }

@@ -14,9 +14,8 @@ import { UnknownKeyError } from '../../../encryption/key-ring.ts';
 import { keyIdOf } from '../../../encryption/payload-codec.ts';
 import { isUnserved } from '../../../temporal/client-errors.ts';
 import type { Session } from '../session.ts';
-import { type Check, type CheckWithClock, ok, problem, until, WORKFLOW_TASKS } from './checks.ts';
+import { type Finding, ok, problem, until, WORKFLOW_TASKS } from './checks.ts';
 
-const CHECK = 'encryption keys';
 /** A poll lasts up to a minute. Temporal lists a worker for minutes after its last one. */
 const POLLS_MS = 70_000;
 /** After the first probe. Temporal chooses the worker of each probe, so there is no certainty to ask every worker. */
@@ -24,35 +23,45 @@ const PROBES_AT_ONCE = 4;
 const MORE_PROBES = 8;
 /** No further probes begin after this time. */
 const ENOUGH_MS = 8_000;
+const POLL_INTERVAL_MS = 200;
+const TIMEOUT_MS = 30_000;
+/** `WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE`: also of a payload that cannot be decrypted. */
+const UNHANDLED_FAILURE = 14;
+const KEY_ID = /^[\w.-]{1,64}$/;
 const PAGE = 'docs/operations.md, Encryption keys';
+const BLOCKS = 'the encryption keys do not match';
 
-type Described = Extract<KeyProbe, { kind: 'described' }>;
-type Fault = Exclude<KeyProbe, Described | { kind: 'unanswered' }>;
+/** What one run of `workerProbe` tells about a worker, by its Temporal identity. */
+interface Probe {
+  worker: string;
+  /** Absent if something could not be decrypted. */
+  keys?: WorkerDescription;
+  /** The offset of the worker's clock from Temporal's. */
+  clock?: ClockOffset;
+  /** What could not be decrypted, and by whom. */
+  fault?: string;
+}
 
-/**
- * Probes until every worker was asked, within limits. `clock`: the offset of a worker's clock from Temporal's.
- */
-export async function checkKeys(session: Session): Promise<CheckWithClock> {
+type Handle = WorkflowHandle<WorkflowSignatures['workerProbe']>;
+type Events = NonNullable<Awaited<ReturnType<Handle['fetchHistory']>>['events']>;
+
+/** Probes until every worker was asked, within limits. `clock`: the offset of a worker's clock from Temporal's. */
+export async function checkKeys(session: Session): Promise<Finding> {
   const begunMs = Date.now();
   const first = await probeKeys(session);
-  if (first.kind === 'unanswered')
-    return {
-      check: problem(CHECK, 'no worker answered within 30 s', "read the worker's log: it may be overloaded"),
-    };
+  if (!first)
+    return problem('no worker responded within 30 s', "read the worker's log: it may be overloaded", BLOCKS);
   const probes = [first];
   const workers = await pollingWorkers(session);
-  const isDone = () => unasked(workers, probes).length === 0 || Date.now() - begunMs > ENOUGH_MS;
+  const unasked = () => workers.filter((name) => !probes.some(({ worker }) => worker === name)).length;
+  const isDone = () => unasked() === 0 || Date.now() - begunMs > ENOUGH_MS;
   for (let left = MORE_PROBES; left > 0 && !isDone(); left -= PROBES_AT_ONCE) {
     const more = Array.from({ length: PROBES_AT_ONCE }, () => probeKeys(session));
     const ended = await Promise.allSettled(more);
-    for (const one of ended)
-      if (one.status === 'fulfilled' && one.value.kind !== 'unanswered') probes.push(one.value);
+    probes.push(...ended.flatMap((one) => (one.status === 'fulfilled' && one.value) || []));
   }
-  return verdictOf(probes, unasked(workers, probes).length);
-}
-
-function unasked(workers: readonly string[], probes: readonly KeyProbe[]): string[] {
-  return workers.filter((worker) => !probes.some((probe) => 'worker' in probe && probe.worker === worker));
+  const clock = probes.find((probe) => probe.clock !== undefined)?.clock;
+  return { ...verdictOf(probes, unaskedText(unasked())), clock };
 }
 
 /** The identities of the workers that poll for workflows. */
@@ -67,74 +76,46 @@ async function pollingWorkers({ client, namespace }: Session): Promise<string[]>
   return [...new Set(seen.filter(({ atMs }) => atMs >= newestMs - POLLS_MS).map(({ identity }) => identity))];
 }
 
-function verdictOf(
-  probes: readonly Exclude<KeyProbe, { kind: 'unanswered' }>[],
-  notAsked: number,
-): CheckWithClock {
-  const described = probes.filter((probe) => probe.kind === 'described');
-  const faults = probes.filter((probe) => probe.kind !== 'described');
-  const bad = new Set(faults.map(({ worker }) => worker));
-  const good = described.filter(({ worker }) => !bad.has(worker));
-  const clock = described[0]?.clock;
-  const check =
-    faults.length === 0
-      ? ok(CHECK, `${matchText(good)}${unaskedText(notAsked)}`)
-      : faultCheck({ faults, bad: [...bad], good: namesOf(good), notAsked });
-  return { check, ...(clock !== undefined && { clock }) };
-}
-
-interface Faults {
-  faults: readonly Fault[];
-  bad: readonly string[];
-  good: readonly string[];
-  notAsked: number;
-}
-
-function faultCheck({ faults, bad, good, notAsked }: Faults): Check {
-  const texts = [...new Set(faults.map((fault) => faultText(fault)))];
-  const others = good.length === 0 ? '' : `; ${workersText(good)}: no fault`;
+function verdictOf(probes: readonly Probe[], unasked: string): Finding {
+  const bad = namesOf(probes.filter(({ fault }) => fault !== undefined));
+  const good = probes.filter(({ worker }) => !bad.includes(worker));
+  if (bad.length === 0) return ok(`${matchText(good)}${unasked}`);
+  const faults = [...new Set(probes.flatMap(({ fault }) => fault ?? []))].join('; ');
   const logs = `the log of ${workersText(bad)} names the cause, usually a missing key`;
-  const advice =
-    good.length > 0
-      ? `${logs}; set the PAYOUTS_ENCRYPTION_KEYS of the other workers there (${PAGE})`
-      : `${logs}; set the same PAYOUTS_ENCRYPTION_KEYS there and here (${PAGE}). Other workers may be fine: another run of doctor may ask another worker`;
-  return problem(CHECK, `${texts.join('; ')}${others}${unaskedText(notAsked)}`, advice);
-}
-
-function faultText(fault: Fault): string {
-  const { worker } = fault;
-  const own = ownKeys();
-  if (fault.kind === 'unreadable')
-    return fault.lacks === undefined
-      ? `this machine (${own}) cannot decrypt what worker ${worker} encrypts: it has no key, or another key with the same id`
-      : `worker ${worker} encrypts with the key ${fault.lacks}, which this machine lacks`;
-  const what =
-    fault.from === undefined ? `this machine encrypted (${own})` : `worker ${fault.from} encrypted`;
-  const uses = fault.uses === undefined ? '' : ` (it encrypts with ${fault.uses})`;
-  return `worker ${worker}${uses} could not process what ${what}`;
+  if (good.length === 0)
+    return problem(
+      `${faults}${unasked}`,
+      `${logs}; set the same PAYOUTS_ENCRYPTION_KEYS there and here (${PAGE}). Other workers may be fine: another run of doctor may ask another worker`,
+      BLOCKS,
+    );
+  return problem(
+    `${faults}; ${workersText(namesOf(good))}: no fault${unasked}`,
+    `${logs}; set the PAYOUTS_ENCRYPTION_KEYS of the other workers there (${PAGE})`,
+    BLOCKS,
+  );
 }
 
 /** Workers with the same keys share a text. */
-function matchText(described: readonly Described[]): string {
-  if (described.every(({ description }) => description.payloadKeys.length === 0))
+function matchText(probes: readonly Probe[]): string {
+  if (probes.every(({ keys }) => keys?.payloadKeys.length === 0))
     return 'payloads are not encrypted: a test on loopback';
-  const workersOf = new Map<string, Described[]>();
-  for (const one of described) {
-    const keys = keysText(one.description);
-    workersOf.set(keys, [...(workersOf.get(keys) ?? []), one]);
-  }
-  const texts = [...workersOf].map(([keys, workers]) => `${workersText(namesOf(workers))}: ${keys}`);
-  return [`match; this machine: ${ownKeys()}`, ...texts].join('; ');
+  const texts = probes.map(({ keys }) => keysText(keys));
+  const shared = [...new Set(texts)].map((text) => {
+    const workers = namesOf(probes.filter((_, at) => texts[at] === text));
+    return `${workersText(workers)}: ${text}`;
+  });
+  return [`match; this machine: ${ownKeys()}`, ...shared].join('; ');
 }
 
-function keysText({ payloadKeys, tokenKeys, authorizationKeys }: WorkerDescription): string {
+function keysText(keys: WorkerDescription | undefined): string {
+  const { payloadKeys = [], tokenKeys = [], authorizationKeys = [] } = keys ?? {};
   const tokens = tokenKeys.length > 0 ? `; token keys: ${tokenKeys.join(', ')}` : '';
   const codes = authorizationKeys.length > 0 ? `; authorization keys: ${authorizationKeys.join(', ')}` : '';
   return `${payloadKeys.join(', ')}${tokens}${codes}`;
 }
 
-function namesOf(described: readonly Described[]): string[] {
-  return [...new Set(described.map(({ worker }) => worker))];
+function namesOf(probes: readonly Probe[]): string[] {
+  return [...new Set(probes.map(({ worker }) => worker))];
 }
 
 function workersText(names: readonly string[]): string {
@@ -150,43 +131,24 @@ function ownKeys(): string {
   return encryptionKeys(process.env).payloads?.ids.join(', ') ?? 'no key';
 }
 
-const POLL_INTERVAL_MS = 200;
-const TIMEOUT_MS = 30_000;
-/** `WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE`: also of a payload that cannot be decrypted. */
-const UNHANDLED_FAILURE = 14;
-const KEY_ID = /^[\w.-]{1,64}$/;
-
-type Handle = WorkflowHandle<WorkflowSignatures['workerProbe']>;
-type Events = NonNullable<Awaited<ReturnType<Handle['fetchHistory']>>['events']>;
-
-/** Workers by their Temporal identity. */
-type KeyProbe =
-  | { kind: 'described'; worker: string; description: WorkerDescription; clock: ClockOffset }
-  /**
-   * A worker cannot process what this machine or, if `from` names one, another worker encrypted. `uses`: the key that it
-   * encrypts with itself.
-   */
-  | { kind: 'failed'; worker: string; from: string | undefined; uses: string | undefined }
-  /** This machine cannot decrypt what the worker encrypted. */
-  | { kind: 'unreadable'; worker: string; lacks: string | undefined }
-  | { kind: 'unanswered' };
-
-/** Starts `workerProbe`, whose argument and result are encrypted like a payout's: this proves the keys both ways. */
-async function probeKeys({ client }: Session): Promise<KeyProbe> {
-  const probe: Handle = await client.workflow.start<WorkflowSignatures['workerProbe']>('workerProbe', {
+/**
+ * Starts `workerProbe`, whose argument and result are encrypted like a payout's: this proves the keys both ways. Undefined if
+ * no worker responds.
+ */
+async function probeKeys({ client }: Session): Promise<Probe | undefined> {
+  const handle: Handle = await client.workflow.start<WorkflowSignatures['workerProbe']>('workerProbe', {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: `worker-probe:${randomUUID()}`,
     workflowExecutionTimeout: '1 minute',
     args: ['doctor'],
   });
-  const found = await until(() => look(probe), POLL_INTERVAL_MS, TIMEOUT_MS);
-  if (found === undefined || found.kind === 'failed')
-    await probe.terminate('no longer needed').catch(() => undefined);
-  return found ?? { kind: 'unanswered' };
+  const found = await until(() => look(handle), POLL_INTERVAL_MS, TIMEOUT_MS);
+  if (!found?.keys) await handle.terminate('no longer needed').catch(() => undefined);
+  return found;
 }
 
 /** A worker that cannot decrypt a payload fails its task, again and again. Undefined if no worker has done anything yet. */
-async function look(probe: Handle): Promise<KeyProbe | undefined> {
+async function look(probe: Handle): Promise<Probe | undefined> {
   const { events } = await probe.fetchHistory();
   const all = events ?? [];
   const failed = all.findLast(
@@ -194,7 +156,7 @@ async function look(probe: Handle): Promise<KeyProbe | undefined> {
   );
   if (failed) {
     const { identity, failure } = failed.workflowTaskFailedEventAttributes ?? {};
-    return failureOf(identity, activityWorker(all), failure);
+    return failedProbe(identity, activityWorker(all), failure);
   }
   if (all.some((event) => event.workflowExecutionCompletedEventAttributes)) return read(probe, all);
   return all.some((event) => event.activityTaskScheduledEventAttributes)
@@ -203,41 +165,46 @@ async function look(probe: Handle): Promise<KeyProbe | undefined> {
 }
 
 /** Failed attempts of an activity are not in the history. */
-async function failedActivity(probe: Handle, events: Events): Promise<KeyProbe | undefined> {
+async function failedActivity(probe: Handle, events: Events): Promise<Probe | undefined> {
   const { raw } = await probe.describe();
   const [activity] = raw.pendingActivities ?? [];
   const failure = activity?.lastFailure;
   // A worker that is frozen, or shuts down, is asked again, or another one.
   if (!failure || failure.timeoutFailureInfo || failure.canceledFailureInfo) return undefined;
-  return failureOf(activity.lastWorkerIdentity, workflowWorker(events), failure);
+  return failedProbe(activity.lastWorkerIdentity, workflowWorker(events), failure);
 }
 
-/** The worker encrypts the message of its failure. */
-function failureOf(
-  worker: string | null | undefined,
+/**
+ * A worker could not process what this machine or, if `from` names one, another worker encrypted. The message of its failure
+ * is encrypted with its own key.
+ */
+function failedProbe(
+  identity: string | null | undefined,
   from: string | undefined,
   failure: { encodedAttributes?: Payload | null } | null | undefined,
-): KeyProbe {
-  const uses = failure?.encodedAttributes ? keyIdOf(failure.encodedAttributes) : undefined;
-  const isId = uses !== undefined && KEY_ID.test(uses);
-  return { kind: 'failed', worker: worker || 'unknown', from, uses: isId ? uses : undefined };
+): Probe {
+  const worker = identity || 'unknown';
+  const key = failure?.encodedAttributes ? keyIdOf(failure.encodedAttributes) : undefined;
+  const uses = key !== undefined && KEY_ID.test(key) ? ` (it encrypts with ${key})` : '';
+  const what = from === undefined ? `this machine encrypted (${ownKeys()})` : `worker ${from} encrypted`;
+  return { worker, fault: `worker ${worker}${uses} could not process what ${what}` };
 }
 
 /** Of a probe that has completed. */
-async function read(probe: Handle, events: Events): Promise<KeyProbe> {
-  const last = workflowWorker(events) ?? 'unknown';
+async function read(probe: Handle, events: Events): Promise<Probe> {
+  const worker = workflowWorker(events) ?? 'unknown';
   const { startTime, closeTime } = await probe.describe();
   try {
-    const description = await probe.result();
-    const clock = clockOffset(description.nowMs, startTime.getTime(), (closeTime ?? new Date()).getTime());
-    return { kind: 'described', worker: activityWorker(events) ?? last, description, clock };
+    const keys = await probe.result();
+    const clock = clockOffset(keys.nowMs, startTime.getTime(), (closeTime ?? new Date()).getTime());
+    return { worker: activityWorker(events) ?? worker, keys, clock };
   } catch (error) {
     if (isUnserved(error)) throw error;
-    return {
-      kind: 'unreadable',
-      worker: last,
-      lacks: error instanceof UnknownKeyError ? error.keyId : undefined,
-    };
+    const fault =
+      error instanceof UnknownKeyError
+        ? `worker ${worker} encrypts with the key ${error.keyId}, which this machine lacks`
+        : `this machine (${ownKeys()}) cannot decrypt what worker ${worker} encrypts: it has no key, or another key with the same id`;
+    return { worker, fault };
   }
 }
 

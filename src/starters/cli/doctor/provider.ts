@@ -2,16 +2,16 @@
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
 import type { ListedToken, UnreadToken } from '../../../client/tokens.ts';
 import { tokenWorkflowId } from '../../../contract/ids.ts';
-import type { ProbeResult, ProbeTarget } from '../../../contract/workflows.ts';
+import type { ProbeResult } from '../../../contract/workflows.ts';
 import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
+import type { DoctorOptions } from '../doctor.ts';
 import type { Session } from '../session.ts';
-import { type Check, ok, problem, unknown, until } from './checks.ts';
+import { type Finding, ok, problem, until } from './checks.ts';
 
-export const PROVIDER_CHECK = 'provider';
 const MAX_TOKENS = 100;
 const UNREACHABLE =
   "check PAYMENTS_BASE_URL of the workers, and whether the provider's allow-list has their egress addresses (docs/operations.md, Provider outage)";
-const RATE_LIMITED =
+export const RATE_LIMITED =
   'another program may use the same app_id, or the rate is set too high: payouts rate-limit; docs/alerts.md, PayoutsRateLimited. Then run doctor again';
 /** Only the user can fix these. */
 const USER_MUST_AUTHORIZE = ['REFRESH_REFUSED', 'NO_REFRESH_TOKEN'];
@@ -21,63 +21,39 @@ const WRONG_CREDENTIALS =
 const FIRST_TOKEN_MS = 5_000;
 const POLL_INTERVAL_MS = 500;
 const NO_TOKEN = ['TOKEN_EXPIRED', 'NO_TOKEN', 'REFUSED'];
+const NO_APPLICATION_TOKEN = 'there is no application token';
 
 export async function checkProvider(
   { reads }: Session,
-  app: string,
-  target: ProbeTarget,
-  openId?: string,
-): Promise<{ check: Check; probe?: ProbeResult }> {
+  { app, target, openId }: DoctorOptions,
+): Promise<Finding & { probe?: ProbeResult }> {
   try {
     const probe = await reads.probe(app, target, openId);
     const { ok: isReached, detail } = probe.reached;
     const advice = probe.limited ? RATE_LIMITED : UNREACHABLE;
-    return {
-      check: isReached ? ok(PROVIDER_CHECK, detail) : problem(PROVIDER_CHECK, detail, advice),
-      probe,
-    };
+    return { ...(isReached ? ok(detail) : problem(detail, advice)), probe };
   } catch (error) {
     if (isUnserved(error)) throw error;
-    return { check: problem(PROVIDER_CHECK, messageOf(error), UNREACHABLE) };
+    return problem(messageOf(error), UNREACHABLE);
   }
-}
-
-/** Undefined unless the provider answered a probe with 429. */
-export function rateLimitUsedUp({ limited }: ProbeResult): Check | undefined {
-  if (!limited) return undefined;
-  const probes = limited.length === 1 ? 'probe' : 'probes';
-  const detail = `the provider answered 429 to the ${probes} ${limited.join(', ')}: its rate limit is used up`;
-  return unknown('rate limit', detail, RATE_LIMITED);
-}
-
-export function providerNotChecked(why: string): Check {
-  return unknown(PROVIDER_CHECK, `not checked: ${why}`, 'fix the problems above, and run doctor again');
 }
 
 /** Checks at most a hundred tokens. Without an application token, a call to the provider would only wait. */
-export async function checkTokens(
-  session: Session,
-  app: string,
-): Promise<{ check: Check; hasApplicationToken: boolean }> {
-  const check = 'tokens';
-  try {
-    const tokens = await fetchedTokens(session, app);
-    if (!tokens)
-      return {
-        check: problem(check, await whyNotFetched(session, app), UNREACHABLE),
-        hasApplicationToken: false,
-      };
-    const bad = tokens.filter((token) => isUnread(token) || token.needsAttention);
-    const hasApplicationToken = !bad.some((token) => isMissingApplicationToken(token, app));
-    if (bad.length > 0)
-      return { check: problem(check, bad.map(describe).join('; '), advice(bad)), hasApplicationToken };
-    const detail =
-      tokens.length === 0 ? 'none yet: the first call to the provider gets one' : `${tokens.length} valid`;
-    return { check: ok(check, detail), hasApplicationToken };
-  } catch (error) {
-    if (isUnserved(error)) throw error;
-    return { check: unknown(check, messageOf(error), 'payouts tokens'), hasApplicationToken: true };
+export async function checkTokens(session: Session, app: string): Promise<Finding> {
+  const tokens = await fetchedTokens(session, app);
+  if (!tokens) return problem(await whyNotFetched(session, app), UNREACHABLE, NO_APPLICATION_TOKEN);
+  const bad = tokens.filter((token) => isUnread(token) || token.needsAttention);
+  if (bad.length > 0) {
+    const isMissing = bad.some((token) => isMissingApplicationToken(token, app));
+    return problem(
+      bad.map(describe).join('; '),
+      adviceFor(bad),
+      isMissing ? NO_APPLICATION_TOKEN : undefined,
+    );
   }
+  return ok(
+    tokens.length === 0 ? 'none yet: the first call to the provider gets one' : `${tokens.length} valid`,
+  );
 }
 
 /** Undefined if the application's first token has not come. */
@@ -122,11 +98,11 @@ function describe(token: ListedToken): string {
   return `${token.openId ?? 'application'}: ${token.reasons.map(({ code }) => code).join(', ')}`;
 }
 
-function advice(bad: readonly ListedToken[]): string {
+function adviceFor(bad: readonly ListedToken[]): string {
   const codes = bad.flatMap((token) => (isUnread(token) ? [] : token.reasons.map(({ code }) => code)));
   const needsUser = codes.some((code) => USER_MUST_AUTHORIZE.includes(code));
   const authorize = needsUser
-    ? `the user must authorize again, with a link of POST /v1/authorizations; `
+    ? 'the user must authorize again, with a link from POST /v1/authorizations; '
     : '';
   const refused = codes.includes('REFUSED') ? WRONG_CREDENTIALS : '';
   return `${refused}${authorize}payouts tokens shows what each token needs (docs/operations.md, Tokens)`;

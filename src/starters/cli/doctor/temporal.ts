@@ -8,7 +8,7 @@ import { followUpsMs } from '../../../config/client-config.ts';
 import { reconciliationId } from '../../../contract/ids.ts';
 import { describeFailingWorkflow } from '../../../domain/reconciliation.ts';
 import { clockOffset, DAY_MS, HOUR_MS } from '../../../domain/time.ts';
-import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
+import { isGone, isUnserved, messageOf } from '../../../temporal/client-errors.ts';
 import { findFailingWorkflows, knownFailingWorkflows } from '../../../temporal/failing-workflows.ts';
 import {
   missingSearchAttributes,
@@ -16,54 +16,33 @@ import {
   registrationCommand,
 } from '../../../temporal/namespace.ts';
 import type { Session } from '../session.ts';
-import {
-  type Check,
-  type CheckWithClock,
-  ok,
-  problem,
-  TEMPORAL,
-  unknown,
-  until,
-  WORKFLOW_TASKS,
-} from './checks.ts';
+import { type Finding, ok, problem, unknown, until, WORKFLOW_TASKS } from './checks.ts';
 
-/** gRPC status code. */
-const NOT_FOUND = 5;
 /** A follow-up needs the history of the payout until its last check is done. */
 const MARGIN_MS = DAY_MS;
 
-export async function checkVersion({ client, address }: Session): Promise<Check> {
+export async function checkVersion({ client, address }: Session): Promise<Finding> {
   const { serverVersion } = await client.workflowService.getSystemInfo({});
-  return ok(TEMPORAL, `${address}, server ${serverVersion || 'version unknown'}`);
+  return ok(`${address}, server ${serverVersion || 'version unknown'}`);
 }
 
-/** `missing`: the namespace does not exist, so nothing else can be checked. */
-export async function checkNamespace(
-  { client, namespace }: Session,
-  environment: string,
-): Promise<{ check: Check; missing: boolean }> {
+export async function checkNamespace({ client, namespace }: Session, environment: string): Promise<Finding> {
   try {
     const { config } = await client.workflowService.describeNamespace({ namespace });
     const retentionMs = Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0) * 1_000;
-    return {
-      check: retention(namespace, retentionMs, environment, followUpsMs(process.env)),
-      missing: false,
-    };
+    return retention(namespace, retentionMs, environment, followUpsMs(process.env));
   } catch (error) {
     if (!isGrpcServiceError(error) || isUnserved(error)) throw error;
-    const missing = error.code === NOT_FOUND;
-    const check = missing
-      ? problem(
-          'namespace',
-          `${namespace} does not exist`,
-          `set TEMPORAL_NAMESPACE, or: ${namespaceCommand(namespace)}`,
-        )
-      : unknown(
-          'namespace',
-          `${namespace} cannot be read: ${error.details}`,
-          'ask the operator of Temporal for its retention',
-        );
-    return { check, missing };
+    if (isGone(error))
+      return problem(
+        `${namespace} does not exist`,
+        `set TEMPORAL_NAMESPACE, or: ${namespaceCommand(namespace)}`,
+        'the namespace does not exist',
+      );
+    return unknown(
+      `${namespace} cannot be read: ${error.details}`,
+      'ask the operator of Temporal for its retention',
+    );
   }
 }
 
@@ -73,14 +52,12 @@ function retention(
   retentionMs: number,
   environment: string,
   followUps: readonly number[] = [],
-): Check {
+): Finding {
   const neededMs = Math.max(0, ...followUps) + MARGIN_MS;
   const detail = `${namespace} has a retention of ${days(retentionMs)}`;
-  if (retentionMs >= neededMs) return ok('namespace', detail);
-  if (environment === 'test')
-    return ok('namespace', `${detail}: enough for tests; production needs ${days(neededMs)}`);
+  if (retentionMs >= neededMs) return ok(detail);
+  if (environment === 'test') return ok(`${detail}: enough for tests; production needs ${days(neededMs)}`);
   return problem(
-    'namespace',
     `${detail}, but follow-ups need ${days(neededMs)}`,
     `temporal operator namespace update --retention ${Math.ceil(neededMs / DAY_MS)}d --namespace ${namespace}`,
   );
@@ -90,14 +67,12 @@ function days(ms: number): string {
   return ms < 2 * DAY_MS ? `${Math.round(ms / HOUR_MS)} hours` : `${Math.round(ms / DAY_MS)} days`;
 }
 
-export async function checkSearchAttributes({ client, namespace }: Session): Promise<Check> {
-  const check = 'search attributes';
+export async function checkSearchAttributes({ client, namespace }: Session): Promise<Finding> {
   const missing = await missingSearchAttributes(client.connection, namespace);
-  if (missing.length === 0) return ok(check, 'all registered');
-  return problem(check, `missing: ${missing.join(', ')}`, registrationCommand(missing, namespace));
+  if (missing.length === 0) return ok('all registered');
+  return problem(`missing: ${missing.join(', ')}`, registrationCommand(missing, namespace));
 }
 
-const PRIORITIES = 'priorities';
 const HIGHEST = 1;
 const PRIORITY_POLL_MS = 100;
 const PRIORITY_TIMEOUT_MS = 15_000;
@@ -108,7 +83,7 @@ const WITHOUT = 'without priorities nothing is lost, but in a backlog locks expi
  * leaves one task of the highest priority on a queue without workers, and reads under which priority Temporal keeps it.
  * `clock`: the offset of Temporal's clock from this machine's.
  */
-export async function checkPriorities(session: Session): Promise<CheckWithClock> {
+export async function checkPriorities(session: Session): Promise<Finding> {
   const { client } = session;
   const queue = `priority-probe:${randomUUID()}`;
   const sentMs = Date.now();
@@ -121,15 +96,15 @@ export async function checkPriorities(session: Session): Promise<CheckWithClock>
     });
     const answeredMs = Date.now();
     try {
-      const check = priorityCheck(await reportedPriority(session, queue));
+      const found = priorityFinding(await reportedPriority(session, queue));
       const { startTime } = await handle.describe();
-      return { check, clock: clockOffset(startTime.getTime(), sentMs, answeredMs) };
+      return { ...found, clock: clockOffset(startTime.getTime(), sentMs, answeredMs) };
     } finally {
       await handle.terminate('no longer needed').catch(() => undefined);
     }
   } catch (error) {
     if (isUnserved(error)) throw error;
-    return { check: unknown(PRIORITIES, `the test failed: ${messageOf(error)}`, WITHOUT) };
+    return unknown(`the test failed: ${messageOf(error)}`, WITHOUT);
   }
 }
 
@@ -151,11 +126,10 @@ async function reportedPriority(session: Session, queue: string): Promise<number
   );
 }
 
-function priorityCheck(priority: number | undefined): Check {
-  if (priority === HIGHEST) return ok(PRIORITIES, 'Temporal serves urgent tasks first');
-  if (priority === undefined) return unknown(PRIORITIES, 'Temporal does not report them', WITHOUT);
+function priorityFinding(priority: number | undefined): Finding {
+  if (priority === HIGHEST) return ok('Temporal serves urgent tasks first');
+  if (priority === undefined) return unknown('Temporal does not report them', WITHOUT);
   return problem(
-    PRIORITIES,
     'Temporal ignores them: it serves all tasks in order of arrival',
     'set matching.useNewMatcher to true in its dynamic configuration (deploy/temporal/dynamicconfig/payouts.yaml)',
   );
@@ -164,35 +138,32 @@ function priorityCheck(priority: number | undefined): Check {
 const MAX_NAMED = 5;
 
 /** Checks the workflows that were reported as stuck, and the newest open workflows. */
-export async function checkWorkflowTasks({ client }: Session, environment: string): Promise<Check> {
-  const check = 'workflow tasks';
+export async function checkWorkflowTasks({ client }: Session, environment: string): Promise<Finding> {
   const known = (await knownFailingWorkflows(client, environment)) ?? [];
   const ids = known.map(({ workflowId }) => workflowId);
   const { failing } = await findFailingWorkflows(client, ids);
-  if (failing.length === 0) return ok(check, 'no workflow is stuck');
+  if (failing.length === 0) return ok('no workflow is stuck');
   const named = failing
     .slice(0, MAX_NAMED)
     .map((one) => `${one.workflowId}: ${describeFailingWorkflow(one)}`);
   const more = failing.length > MAX_NAMED ? `; and ${failing.length - MAX_NAMED} more` : '';
-  return problem(check, named.join('; ') + more, 'see docs/operations.md, Stuck workflows');
+  return problem(named.join('; ') + more, 'see docs/operations.md, Stuck workflows');
 }
 
-export async function checkReconciliation({ client }: Session, environment: string): Promise<Check> {
-  const check = 'reconciliation';
+export async function checkReconciliation({ client }: Session, environment: string): Promise<Finding> {
   const id = reconciliationId(environment);
   try {
     const { state, info } = await client.schedule.getHandle(id).describe();
     if (state.paused)
       return problem(
-        check,
         `the schedule is paused, so stopped payouts are not started again${state.note ? ` (${state.note})` : ''}`,
         `temporal schedule toggle --unpause --schedule-id ${id}`,
       );
     const next = info.nextActionTimes[0];
-    return ok(check, next ? `next run at ${next.toISOString()}` : 'is scheduled');
+    return ok(next ? `next run at ${next.toISOString()}` : 'is scheduled');
   } catch (error) {
     if (!(error instanceof ScheduleNotFoundError)) throw error;
     const advice = "workers create it when they start: read a worker's log";
-    return problem(check, 'the schedule does not exist', advice);
+    return problem('the schedule does not exist', advice);
   }
 }

@@ -1,0 +1,114 @@
+/**
+ * What a program can act on: each error code with the problem that the API server returns for it, and the exit code of the
+ * CLI. `docs/reference.md` is generated from this table.
+ */
+import type { Explained } from './attention-codes.ts';
+import type { ProblemKind } from './problems.ts';
+
+/** Of the CLI. Stable: scripts rely on them. */
+export const EXIT = {
+  ok: 0,
+  unexpected: 1,
+  badInput: 2,
+  notFound: 3,
+  refused: 4,
+  notPaid: 5,
+  doctorFoundProblems: 6,
+} as const;
+
+interface ErrorRow extends Explained {
+  exit: keyof typeof EXIT;
+  /** Absent: only the CLI has this code. */
+  problem?: ProblemKind;
+  /** The same call may succeed later. */
+  isRetryable?: true;
+}
+
+const ROWS = {
+  INVALID_PAYOUT_REQUEST: {
+    exit: 'badInput',
+    problem: 'invalid-request',
+    meaning: 'Bad input. `fields` names every bad field. Nothing was started.',
+    action: 'Correct the fields, and start again under the same id.',
+  },
+  CONFLICT: {
+    exit: 'refused',
+    problem: 'id-conflict',
+    meaning: 'The id belongs to another body, other rows or another caller. Nothing was started or changed.',
+    action: 'Send the first body again. A new id makes another payment.',
+  },
+  NOT_ACCEPTED_NOW: {
+    exit: 'refused',
+    problem: 'not-accepted-now',
+    meaning: 'The payout or request does not accept this decision now. The message says why.',
+    action: 'Read the state, then decide again.',
+  },
+  NOT_FOUND: {
+    exit: 'notFound',
+    problem: 'not-found',
+    meaning: 'There is no such payout, batch, request, account or token.',
+    action: 'Check the id and the application.',
+  },
+  NO_USABLE_ANSWER: {
+    exit: 'unexpected',
+    problem: 'provider-unavailable',
+    isRetryable: true,
+    meaning:
+      'The provider gave no usable response to a read. In the client library, the innermost `cause` has the [type](#failures-of-activities).',
+    action: 'Repeat the read later.',
+  },
+  STOPPED: {
+    exit: 'unexpected',
+    problem: 'provider-unavailable',
+    isRetryable: true,
+    meaning:
+      'The workflow was terminated, timed out or failed. Reconciliation starts payouts again. For a read from the provider: no worker responded in time.',
+    action: 'Read again later.',
+  },
+  TOO_MANY_READS: {
+    exit: 'unexpected',
+    problem: 'too-many-waiting',
+    isRetryable: true,
+    meaning: 'Too many status reads are waiting for a worker. Nothing was queried.',
+    action: 'Read again later. Wait with `result`.',
+  },
+  TEMPORAL_UNAVAILABLE: {
+    exit: 'unexpected',
+    problem: 'temporal-unavailable',
+    isRetryable: true,
+    meaning: 'Temporal did not respond, or refused the call, which may have been done.',
+    action: 'Run `npm run payouts -- doctor`, then repeat the call: every call can be repeated.',
+  },
+  CANNOT_DECRYPT: {
+    exit: 'unexpected',
+    problem: 'unexpected-error',
+    meaning: 'This machine has no encryption key, or not the key of the workers. Nothing was sent.',
+    action: 'Set `PAYOUTS_ENCRYPTION_KEYS` to the keys of the workers.',
+  },
+  USAGE: {
+    exit: 'badInput',
+    meaning: 'The command line or the file is invalid.',
+    action: 'Correct it.',
+  },
+  NOT_CONFIRMED: {
+    exit: 'refused',
+    meaning: 'Nobody confirmed the change in production. Nothing was done.',
+    action: 'Repeat the command and confirm it, or add `--yes`.',
+  },
+  NOT_TRIED: {
+    exit: 'unexpected',
+    meaning: 'A row of a list that was not started, because of the error in an earlier row.',
+    action: 'Run the same command again: started rows are joined.',
+  },
+  UNEXPECTED: { exit: 'unexpected', meaning: 'Anything else.', action: 'Read the message.' },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ROWS;
+/** `code` of a `PayoutsError`. Stable: callers may branch on them. */
+export type PayoutsErrorCode = {
+  [Code in ErrorCode]: (typeof ROWS)[Code] extends { problem: ProblemKind } ? Code : never;
+}[ErrorCode];
+
+export const ERRORS: Readonly<
+  Record<ErrorCode, ErrorRow> & Record<PayoutsErrorCode, ErrorRow & { problem: ProblemKind }>
+> = ROWS;
