@@ -8,7 +8,7 @@ import { type BatchRequest, type BatchState, type RowRange, rowsDigest } from '.
 import { MAX_ROWS_PER_ADD } from '../contract/codes.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../contract/ids.ts';
 import type { BatchFilter, BatchPage, ListedBatch, PageRequest } from '../contract/lists.ts';
-import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import { type CheckedPayoutRequest, checkPayoutRequest } from '../contract/payout-request.ts';
 import {
   type AddRows,
   addedRowsQuery,
@@ -18,14 +18,7 @@ import {
 } from '../contract/workflows.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { APP } from '../temporal/namespace.ts';
-import {
-  type BatchRef,
-  type CheckedBatch,
-  checkedBatch,
-  type NewBatch,
-  otherWork,
-  requireTargets,
-} from './checked-batch.ts';
+import { type BatchRef, type CheckedBatch, checkedBatch, type NewBatch, otherWork } from './checked-batch.ts';
 import { BatchConflictError, EndedError } from './errors.ts';
 import { allRows, batchPage } from './lists.ts';
 import { unlimitedReads } from './shared-reads.ts';
@@ -64,9 +57,7 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
 
   /** Reads and validates all rows, and starts nothing. Throws `InvalidPayoutRequestError` as `start` does. */
   async check(batch: NewBatch): Promise<CheckedBatch> {
-    const checked = await checkedBatch(batch);
-    requireTargets(checked, this.targetCurrencies);
-    return checked;
+    return checkedBatch(batch, (row) => checkPayoutRequest(row, this.targetCurrencies));
   }
 
   /** As `start`, for a batch that `check` has validated. */

@@ -2,8 +2,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { type BatchRequest, batchRequestSchema, RowCheck } from '../contract/batch.ts';
 import { MAX_ROWS_PER_BATCH } from '../contract/codes.ts';
-import { checkBody } from '../contract/fields.ts';
-import { type CheckedPayoutRequest, targetErrors } from '../contract/payout-request.ts';
+import { type CheckResult, checkBody } from '../contract/fields.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { InvalidPayoutRequestError, requireValid } from './errors.ts';
 
 /** Identifies a batch: the caller's own id, and the application (default `default`). */
@@ -34,46 +34,27 @@ const ROWS_PER_SLICE = 200;
 const identity = batchRequestSchema.omit({ count: true });
 
 /**
- * Reads and validates all rows. Stops at the row limit and at the first hundred bad fields, and throws
+ * Reads and validates all rows. `check`: of a row. Stops at the row limit and at the first hundred bad fields, and throws
  * `InvalidPayoutRequestError` with the bad fields until there.
  */
-export async function checkedBatch({
-  app = 'default',
-  batchId,
-  payouts,
-  lines,
-}: NewBatch): Promise<CheckedBatch> {
+export async function checkedBatch(
+  { app = 'default', batchId, payouts, lines }: NewBatch,
+  check?: (row: unknown) => CheckResult<CheckedPayoutRequest>,
+): Promise<CheckedBatch> {
   requireValid(checkBody(identity, { app, batchId }));
-  const check = new RowCheck(app, 0, lines);
+  const rows = new RowCheck(app, 0, lines, check);
   let count = 0;
   for await (const row of inSlices(payouts)) {
     count += 1;
     if (count > MAX_ROWS_PER_BATCH) break;
-    check.add(row);
-    if (check.errors.length >= MAX_ERRORS)
-      throw new InvalidPayoutRequestError(check.errors.slice(0, MAX_ERRORS), { stopped: true });
+    rows.add(row);
+    if (rows.errors.length >= MAX_ERRORS)
+      throw new InvalidPayoutRequestError(rows.errors.slice(0, MAX_ERRORS), { stopped: true });
   }
   const request = checkBody(batchRequestSchema, { app, batchId, count });
-  if (!request.ok) throw new InvalidPayoutRequestError([...request.errors, ...check.errors]);
-  if (check.errors.length > 0) throw new InvalidPayoutRequestError(check.errors);
-  return { request: request.value, rows: check.rows, lines };
-}
-
-/** Throws `InvalidPayoutRequestError` if the provider does not take the target currency of a row. */
-export function requireTargets(
-  { rows, lines = [] }: CheckedBatch,
-  targetCurrencies: readonly string[] | undefined,
-): void {
-  const errors = rows.flatMap((row, at) => {
-    const line = lines[at];
-    return targetErrors(row, targetCurrencies).map(({ path, message }) => ({
-      path: `${at}.${path}`,
-      message,
-      ...(line !== undefined && { line }),
-    }));
-  });
-  if (errors.length > 0)
-    throw new InvalidPayoutRequestError(errors.slice(0, MAX_ERRORS), { stopped: errors.length > MAX_ERRORS });
+  if (!request.ok) throw new InvalidPayoutRequestError([...request.errors, ...rows.errors]);
+  if (rows.errors.length > 0) throw new InvalidPayoutRequestError(rows.errors);
+  return { request: request.value, rows: rows.rows, lines };
 }
 
 /** Lets the process do other work after every few hundred items. */

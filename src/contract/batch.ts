@@ -91,6 +91,8 @@ export function checkRows(
   return check.errors.length === 0 ? { ok: true, value: check.rows } : { ok: false, errors: check.errors };
 }
 
+type CheckRow = (row: unknown) => CheckResult<CheckedPayoutRequest>;
+
 /**
  * Validates rows one by one, as `checkRows` does, so that a reader of many rows can stop early. `lines`: where the rows
  * begin in their file, filled while it is read.
@@ -102,12 +104,19 @@ export class RowCheck {
   private readonly app: string;
   private readonly rowOf = new Map<string, number>();
   private readonly lines: readonly number[];
+  private readonly check: CheckRow;
   private next: number;
 
-  constructor(app: string, offset = 0, lines: readonly number[] = []) {
+  constructor(
+    app: string,
+    offset = 0,
+    lines: readonly number[] = [],
+    check: CheckRow = (row) => checkBody(payoutRequestSchema, row),
+  ) {
     this.app = app;
     this.next = offset;
     this.lines = lines;
+    this.check = check;
   }
 
   add(row: unknown): void {
@@ -128,7 +137,7 @@ export class RowCheck {
 
   private checkRow(row: unknown): CheckResult<CheckedPayoutRequest> {
     const { app } = this;
-    const checked = checkBody(payoutRequestSchema, withDefaultApp(app, row));
+    const checked = this.check(withDefaultApp(app, row));
     if (!checked.ok) return checked;
     if (checked.value.app !== app) return refused('app', `must be ${app}, the application of the batch`);
     const earlier = this.rowOf.get(checked.value.partnerOrderId);

@@ -150,7 +150,10 @@ describe('errors', () => {
 
   test('exactly the codes that the client library throws and the command line prints', () => {
     const text = source('src/client', 'src/starters/cli');
-    const thrown = found(text, /(?:\bPayoutsError\(|\bsuper\(|\breturn \[|\bcode: )\s*'([A-Z_]+)'/g);
+    const thrown = found(
+      text,
+      /(?:\bPayoutsError\(|\bsuper\(|\breturn \[|\bcode: |(?<='USAGE' \| ))\s*'([A-Z_]+)'/g,
+    );
     expect(thrown).toEqual(named(ERRORS));
   });
 
@@ -208,7 +211,7 @@ test('log events: the code logs each of them', () => {
 
 test('every command on the page is a command of the command line', () => {
   const text = source('src/starters/cli');
-  const verbs = found(text, /\bcommand\(\s*(?:\w+,\s*)?'([a-z-]+)/g);
+  const verbs = found(text, /\b(?:command|decision)\(\s*(?:\w+,\s*)?'([a-z-]+)/g);
   const typed = found(page, /npm run payouts -- ([a-z-]+)/g);
   expect(typed.length).toBeGreaterThan(8);
   expect(typed.filter((verb) => !verbs.includes(verb))).toEqual([]);
