@@ -37,7 +37,7 @@ describe('a batch pays each of its rows', () => {
       outcomes: { SUCCESS: 3, FAILED: 1, PARTIAL_SUCCESS: 1, NOT_CREATED: 1, conflict: 0, stopped: 0 },
     });
     expect(debitsByRow(world, payouts)).toEqual([1, 1, 1, 1, 0, 1]);
-    expect(await batches.state(ref)).toMatchObject({ phase: 'DONE', sentence: 'All 6 rows have ended.' });
+    expect(await batches.state(ref)).toMatchObject({ phase: 'DONE', sentence: 'All 6 rows have finished.' });
     const [first] = payouts;
     const { memo } = await world.payouts.handle({ partnerOrderId: first?.partnerOrderId ?? '' }).describe();
     expect(memo).toMatchObject({ rejectDuplicate: true, environment: 'test', batch: ref.batchId });

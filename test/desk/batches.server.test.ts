@@ -113,7 +113,7 @@ describe('the upload of a batch', () => {
     await page.getByRole('heading', { name: `Batch ${batchId}` }).waitFor();
     await batches.result({ batchId });
     // The page loads itself again until the end.
-    await page.getByText('All 3 rows have ended.').waitFor();
+    await page.getByText('All 3 rows have finished.').waitFor();
     expect(await textOf(page.getByRole('main'))).toMatch(/Finished: Success\s+3/);
     for (const partnerOrderId of ids)
       expect((await stage.world.payouts.startDetails({ partnerOrderId })).startedBy).toBe('desk');

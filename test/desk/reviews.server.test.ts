@@ -53,7 +53,7 @@ describe('a reviewer', () => {
     await card.getByRole('link', { name: 'Review the evidence' }).click();
     const text = await textOf(main(page));
     expect(text).toMatch(/Create calls sent\s+1/);
-    expect(text).toContain('The payout cannot continue without a decision.');
+    expect(text).toContain("The payout can't continue without a decision.");
     await page.getByLabel('No. Close this payout').check();
     await page.getByRole('button', { name: 'Resolve' }).click();
     await isResolved(page, ref);
