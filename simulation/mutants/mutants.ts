@@ -557,6 +557,14 @@ export const MUTANTS: readonly Mutant[] = [
 
   // ---- several applications
   {
+    name: 'create-with-a-revoked-token',
+    what: 'A create call does not wait for a renewal: with a revoked token, its outcome is unknown, and a person decides.',
+    file: 'src/workers/tokens/token-cache.ts',
+    find: 'if (creates) await this.renewalOf(owner);',
+    replace: 'if (creates && false) await this.renewalOf(owner);',
+    needs: ({ isFaultFree, settings }) => isFaultFree && settings.earlierAccessTokens === 'revoked',
+  },
+  {
     name: 'applications-share-a-token',
     what: "A worker uses the first application's token for all: another application's payouts stop.",
     file: 'src/contract/ids.ts',

@@ -183,8 +183,7 @@ class SeededWorld {
     this.workflowTaskFaults.lost = 0;
     const faults = provider.control.faults();
     provider.control.removeFaults();
-    const ending = await world.run({ done: isFinished, withinMs: this.completionLimitMs });
-    if (ending !== 'done') this.reportUnfinished();
+    if (!(await this.complete(isFinished))) this.reportUnfinished();
     if (!this.isStoppedEarly) {
       await this.outliveTemporalOutage(startedAtMs);
       await this.checkAll();
@@ -513,8 +512,20 @@ class SeededWorld {
    * Settings that do not fit the provider may leave a payout to a person, its batch open, and the batch's next rows not
    * started. Right after a decision it has no flag.
    */
-  private reportUnfinished(): void {
+  /** Returns whether everything has ended. With settings that do not fit, it may also have been left to a person. */
+  private async complete(done: () => boolean): Promise<boolean> {
     const { world } = this.system;
+    const limitMs = world.now + COMPLETION_LIMIT_MS;
+    const withinMs = this.isUnfit ? UNFIT_COMPLETION_LIMIT_MS : COMPLETION_LIMIT_MS;
+    for (;;) {
+      const ending = await world.run({ done, withinMs });
+      if (ending === 'done') return true;
+      if (ending === 'idle' || this.openPayouts().late.length === 0 || world.now >= limitMs) return false;
+    }
+  }
+
+  /** The open payouts: `left` to a person, or `late`. */
+  private openPayouts(): { left: PlannedPayout[]; late: PlannedPayout[] } {
     const open = [...this.scene.open.values()];
     const isLeft = ({ number }: PlannedPayout) =>
       this.isUnfit && (this.isFlagged(number) || this.resolvedToOrder.has(number));
@@ -523,20 +534,17 @@ class SeededWorld {
       batch !== undefined &&
       !isStarted(this.system.server, number) &&
       left.some((one) => one.batch === batch);
-    for (const payout of open) {
-      const { number } = payout;
-      if (!left.includes(payout) && !isBehind(payout))
-        world.violation(`${partnerOrderIdOf(number)} has not ended: ${this.describeOpen(number)}`);
-    }
+    return { left, late: open.filter((payout) => !left.includes(payout) && !isBehind(payout)) };
+  }
+
+  private reportUnfinished(): void {
+    const { world } = this.system;
+    const { left, late } = this.openPayouts();
+    for (const { number } of late)
+      world.violation(`${partnerOrderIdOf(number)} has not ended: ${this.describeOpen(number)}`);
     if (left.length > 0) world.occurred.add('payouts left to a person');
     for (const what of this.unfinished)
       if (left.length === 0 || !what.startsWith('batch ')) world.violation(`${what} has not ended`);
-  }
-
-  private get completionLimitMs(): number {
-    // A pause may outlast the faults by most of the limit.
-    const pausedMs = this.plan.pause?.lastsMs ?? 0;
-    return this.isUnfit ? UNFIT_COMPLETION_LIMIT_MS + pausedMs : COMPLETION_LIMIT_MS;
   }
 
   private get isUnfit(): boolean {

@@ -13,7 +13,14 @@ export {
   parseNotification,
 } from './notification.ts';
 export { type ApiOperation, creates, OPERATION_NAMES, OPERATIONS } from './operations.ts';
-export type { CallEnd, CallGate, PaymentsClientOptions, TokenKind, TokenSource } from './options.ts';
+export type {
+  CallEnd,
+  CallGate,
+  PaymentsClientOptions,
+  TokenKind,
+  TokenRequest,
+  TokenSource,
+} from './options.ts';
 export { createSigner } from './signing.ts';
 export {
   type Exchange,

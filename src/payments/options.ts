@@ -9,10 +9,19 @@ import type { Timeouts, Transport, TransportOptions } from './transport.ts';
 
 export type TokenKind = 'application' | 'user';
 
+export interface TokenRequest {
+  kind: TokenKind;
+  openId?: string | undefined;
+  creates?: boolean;
+}
+
 /** The source of access tokens. The client stores none. */
 export interface TokenSource {
-  /** Rejects if there is no token. The call then fails with `NOT_SENT`. */
-  token(request: { kind: TokenKind; openId?: string }): Promise<string>;
+  /**
+   * Rejects if there is no token. The call then fails with `NOT_SENT`. `creates`: the call creates something, so a
+   * token that the provider may have revoked leaves its outcome unknown.
+   */
+  token(request: TokenRequest): Promise<string>;
   /** Called when the provider rejected a token. */
   rejected?(kind: TokenKind, openId: string | undefined, token: string): void;
 }

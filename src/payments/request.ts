@@ -14,8 +14,15 @@ import {
 } from './errors.ts';
 import { writeExactJson } from './exact-json.ts';
 import { HttpTransport } from './http-transport.ts';
-import { rulesOf, type TokenPlace } from './operations.ts';
-import type { CallEnd, CallOptions, GatedCall, PaymentsClientOptions, TokenKind } from './options.ts';
+import { type ApiOperation, creates, rulesOf } from './operations.ts';
+import type {
+  CallEnd,
+  CallOptions,
+  GatedCall,
+  PaymentsClientOptions,
+  TokenKind,
+  TokenRequest,
+} from './options.ts';
 import { type AnswerRules, type Outcome, outcomeOf } from './outcome.ts';
 import { checkedAddress, pathOf, type Target, urlOf } from './target.ts';
 import type { Exchange, Timeouts, Transport, TransportOptions, WireRequest } from './transport.ts';
@@ -104,7 +111,7 @@ export class RequestSender {
     const { method, token: place, effect } = rulesOf(call.operation);
     const body = call.body === undefined ? undefined : writeExactJson(call.body);
     // Only so that there is a token when the turn comes.
-    await authorizationHeaders(this.options, place, context, options.openId);
+    await authorizationHeaders(this.options, call.operation, context, options.openId);
     const url = urlOf(this.#base, call);
     const headers: Record<string, string> = {
       accept: 'application/json',
@@ -122,8 +129,7 @@ export class RequestSender {
 
   /** The token of this moment: the one from before the wait may have been renewed, and revoked by that. */
   async #authorize<T>(call: Call<T>, context: ErrorContext, options: CallOptions): Promise<Authorization> {
-    const { token: place } = rulesOf(call.operation);
-    const read = authorizationHeaders(this.options, place, context, options.openId);
+    const read = authorizationHeaders(this.options, call.operation, context, options.openId);
     try {
       return await this.#withinDeadline(read, options);
     } catch (error) {
@@ -253,10 +259,11 @@ interface Authorization {
 /** Throws `INVALID_REQUEST` if a user token is needed and `openId` is absent, and `NOT_SENT` if there is no token. */
 async function authorizationHeaders(
   options: PaymentsClientOptions,
-  place: TokenPlace,
+  operation: ApiOperation,
   context: ErrorContext,
   openId: string | undefined,
 ): Promise<Authorization> {
+  const { token: place } = rulesOf(operation);
   if (place === 'none') return { headers: {} };
   const kind = place === 'gateway' ? options.gatewayToken : options.tradeToken;
   if (kind === 'user' && openId === undefined)
@@ -264,7 +271,7 @@ async function authorizationHeaders(
       { path: 'openId', message: 'is required, because this call uses a user token' },
     ]);
   const token = { kind, openId: kind === 'user' ? openId : undefined };
-  const text = await tokenText(options, context, token);
+  const text = await tokenText(options, context, { ...token, creates: creates(operation) });
   const bare = place === 'trade' && options.tradeAuthScheme === 'none';
   return { headers: { authorization: bare ? text : `Bearer ${text}` }, token: { ...token, text } };
 }
@@ -275,16 +282,14 @@ const HEADER_SAFE = /^[\x21-\x7e]+$/;
 async function tokenText(
   options: PaymentsClientOptions,
   context: ErrorContext,
-  { kind, openId }: Omit<Token, 'text'>,
+  request: TokenRequest,
 ): Promise<string> {
-  const text = await options.tokens
-    .token(openId === undefined ? { kind } : { kind, openId })
-    .catch((error: unknown) => {
-      throw notSent(context, 'token', safeErrorName(error));
-    });
+  const text = await options.tokens.token(request).catch((error: unknown) => {
+    throw notSent(context, 'token', safeErrorName(error));
+  });
   if (HEADER_SAFE.test(text)) return text;
   // Otherwise the source would return it for its whole lifetime.
-  reportRejectedToken(options, { kind, openId, text });
+  reportRejectedToken(options, { kind: request.kind, openId: request.openId, text });
   throw notSent(context, 'token', 'UnwritableToken');
 }
 

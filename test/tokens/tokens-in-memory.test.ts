@@ -19,7 +19,7 @@ beforeEach(() => {
 /** A renewal that grants one token and never another. */
 class Renewal implements GrantSource {
   readonly asked: (string | undefined)[] = [];
-  private readonly issuedAtMs: number;
+  protected readonly issuedAtMs: number;
   private readonly lifetimeMs: number;
   /** How far Temporal's clock is ahead of the clock of this process. */
   private readonly aheadMs: number;
@@ -85,6 +85,58 @@ describe('a token whose renewal fails', () => {
       await clock.advance(1_000);
     }
     expect(renewal.asked.length).toBeLessThan(20);
+  });
+});
+
+describe('H265 a provider that revokes a token with its renewal', () => {
+  const RENEWED_MS = LIFETIME_MS / 4;
+  /** Renews its token when that is due: the workflow knows the new one after `tookMs`. */
+  class Renewing extends Renewal {
+    private readonly tookMs: number;
+    constructor(tookMs: number) {
+      super(LIFETIME_MS);
+      this.tookMs = tookMs;
+    }
+    override async grant(owner: unknown, rejected?: string): Promise<CurrentGrant> {
+      const first = await super.grant(owner, rejected);
+      if (clock.wallMs() < this.issuedAtMs + RENEWED_MS + this.tookMs) return first;
+      const access = seal.seal('at-2', PLACE, 'access');
+      const later = (ms: number) => ms + RENEWED_MS;
+      return { ...first, access, expiresAtMs: later(first.expiresAtMs), renewsAtMs: later(first.renewsAtMs) };
+    }
+  }
+  const create = { kind: 'application', creates: true } as const;
+
+  test.each([-900, 0, 300])('a create call %i ms after the renewal waits for the new token', async (ms) => {
+    const tokens = held(new Renewing(800));
+    await tokens.token(create);
+    await clock.advance(RENEWED_MS + ms);
+    const token = tokens.token(create);
+    expect(await tokens.token({ kind: 'application' })).toBe('at-1');
+    expect(await clock.until(token)).toBeLessThanOrEqual(800 - ms + 300);
+    expect(await token).toBe('at-2');
+  });
+
+  test('after a renewal that takes longer, it goes out with the token that is there', async () => {
+    const renewal = new Renewing(60_000);
+    const tokens = held(renewal);
+    await tokens.token(create);
+    await clock.advance(RENEWED_MS);
+    expect(await clock.until(tokens.token(create))).toBeLessThanOrEqual(5_300);
+    const asked = renewal.asked.length;
+    for (let call = 0; call < 100; call += 1) expect(await tokens.token(create)).toBe('at-1');
+    expect(renewal.asked.length).toBe(asked);
+  });
+
+  test('the process that renewed it asks once when the next renewal is', async () => {
+    const renewal = new Renewing(800);
+    const tokens = held(renewal);
+    tokens.put(PLACE, 'at-1', LIFETIME_MS);
+    for (let minute = 0; minute < 29; minute += 1) {
+      expect(await tokens.token(create)).toBe('at-1');
+      await clock.advance(MINUTE);
+    }
+    expect(renewal.asked.length).toBe(1);
   });
 });
 

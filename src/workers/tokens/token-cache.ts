@@ -4,8 +4,8 @@
  */
 import type { TokenOwner } from '../../contract/tokens.ts';
 import { fingerprint, type TokenSeal } from '../../encryption/key-ring.ts';
-import type { TokenKind, TokenSource } from '../../payments/index.ts';
-import type { Runtime } from '../../runtime/runtime.ts';
+import type { TokenKind, TokenRequest, TokenSource } from '../../payments/index.ts';
+import { type Runtime, sleep } from '../../runtime/runtime.ts';
 import type { TokenRenewals } from './token-renewals.ts';
 
 export type GrantSource = Pick<TokenRenewals, 'grant'>;
@@ -18,6 +18,10 @@ interface CachedToken {
   expiresAtMs: number;
   /** From then on, the next call fetches a newer token in the background. */
   refetchAtMs: number;
+  /** When the workflow renews it, or earlier. */
+  renewsAtMs: number;
+  /** When the workflow was last asked for it. */
+  askedAtMs: number;
 }
 
 /** A token is not used for this long before its expiry or, if it is short-lived, in this part of its lifetime. */
@@ -28,6 +32,13 @@ const REFETCH_RATIO = 0.55;
 /** After a token was due for renewal, the part of its lifetime between two fetches. Each one adds to the history. */
 const REFETCH_PAUSE_RATIO = 0.05;
 const RETRY_MS = 1_000;
+/** No renewal is before this part of the lifetime. */
+const RENEWS_AFTER_RATIO = 0.2;
+/** A call that creates something is on its way at most this long before the renewal. */
+const RENEWAL_LEAD_MS = 1_000;
+/** A renewal that takes longer has failed, as a rule, and the token is still valid. */
+const RENEWAL_LIMIT_MS = 5_000;
+const RENEWAL_PAUSE_MS = 300;
 
 export class TokenCache implements TokenSource {
   private readonly place: { environment: string; app: string };
@@ -52,8 +63,9 @@ export class TokenCache implements TokenSource {
   }
 
   /** Rejects if there is no token. The call is then not sent. */
-  async token({ kind, openId }: { kind: TokenKind; openId?: string }): Promise<string> {
+  async token({ kind, openId, creates = false }: TokenRequest): Promise<string> {
     const owner = this.ownerOf(kind, openId);
+    if (creates) await this.renewalOf(owner);
     const cached = this.tokens.get(keyOf(owner));
     const { now } = this;
     if (!cached || now >= cached.expiresAtMs) return (await this.load(owner)).token;
@@ -62,6 +74,20 @@ export class TokenCache implements TokenSource {
         cached.refetchAtMs = this.now + RETRY_MS;
       });
     return cached.token;
+  }
+
+  /**
+   * Waits for a renewal that is due. With the renewal, the provider may revoke the token that this process knows: a create
+   * call with it would have an unknown outcome.
+   */
+  private async renewalOf(owner: TokenOwner): Promise<void> {
+    const { clock } = this.runtime;
+    for (let pauseMs = 0; ; pauseMs = RENEWAL_PAUSE_MS) {
+      const { renewsAtMs, askedAtMs } = this.tokens.get(keyOf(owner)) ?? (await this.load(owner));
+      if (this.now < renewsAtMs - RENEWAL_LEAD_MS || askedAtMs >= renewsAtMs + RENEWAL_LIMIT_MS) return;
+      if (pauseMs > 0) await sleep(clock, pauseMs);
+      await this.load(owner);
+    }
   }
 
   /** The next call waits for another token. */
@@ -75,8 +101,14 @@ export class TokenCache implements TokenSource {
   /** Adds a token that this process has just received. */
   put(owner: TokenOwner, token: string, lifetimeMs: number): void {
     const { now } = this;
-    const expiresAtMs = now + lifetimeMs - marginMs(lifetimeMs);
-    this.keep(owner, { token, sinceMs: now, expiresAtMs, refetchAtMs: now + lifetimeMs * REFETCH_RATIO });
+    this.keep(owner, {
+      token,
+      sinceMs: now,
+      expiresAtMs: now + lifetimeMs - marginMs(lifetimeMs),
+      refetchAtMs: now + lifetimeMs * REFETCH_RATIO,
+      renewsAtMs: now + lifetimeMs * RENEWS_AFTER_RATIO,
+      askedAtMs: now,
+    });
   }
 
   /** How long this process has had the application's token. Undefined without one. */
@@ -111,15 +143,15 @@ export class TokenCache implements TokenSource {
     const latest = this.rejections.get(key);
     if (latest !== rejected && latest === fingerprint(token)) return this.fetch(owner);
     this.rejections.delete(key);
+    const renewsAtMs = now + grant.renewsAtMs - grantedAtMs;
     const fetched = {
       token,
       sinceMs: now,
       expiresAtMs: now + grant.expiresAtMs - grantedAtMs - marginMs(lifetimeMs),
       // Spread, because all processes receive the same time.
-      refetchAtMs:
-        now +
-        Math.max(grant.renewsAtMs - grantedAtMs, 0) +
-        lifetimeMs * REFETCH_PAUSE_RATIO * (1 + random.number()),
+      refetchAtMs: Math.max(renewsAtMs, now) + lifetimeMs * REFETCH_PAUSE_RATIO * (1 + random.number()),
+      renewsAtMs,
+      askedAtMs: now,
     };
     if (fetched.expiresAtMs <= this.now)
       throw new Error('the token has expired, and its renewal is in progress');
@@ -131,10 +163,14 @@ export class TokenCache implements TokenSource {
   private keep(owner: TokenOwner, token: CachedToken): void {
     const key = keyOf(owner);
     const cached = this.tokens.get(key);
-    if (cached?.token === token.token) cached.refetchAtMs = token.refetchAtMs;
+    if (cached?.token === token.token)
+      this.tokens.set(key, { ...token, sinceMs: cached.sinceMs, expiresAtMs: cached.expiresAtMs });
     else if (!cached || cached.expiresAtMs < token.expiresAtMs) this.tokens.set(key, token);
-    // Not every call should fetch it again.
-    else cached.refetchAtMs = Math.max(cached.refetchAtMs, this.now + RETRY_MS);
+    else {
+      // Not every call should fetch it again.
+      cached.refetchAtMs = Math.max(cached.refetchAtMs, this.now + RETRY_MS);
+      cached.askedAtMs = token.askedAtMs;
+    }
   }
 
   private ownerOf(kind: TokenKind, openId: string | undefined): TokenOwner {
