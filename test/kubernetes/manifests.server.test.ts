@@ -57,8 +57,9 @@ async function validated(resources: readonly unknown[]): Promise<{ isValid: bool
   return { isValid: status === 0, output: stdout + stderr };
 }
 
-async function rendered(overlay: string): Promise<{ text: string; resources: Resource[] }> {
-  const text = execFileSync(await findKustomize(), ['build', join(FOLDER, 'overlays', overlay)], {
+/** `folder`: the base or an overlay. */
+async function rendered(folder: string): Promise<{ text: string; resources: Resource[] }> {
+  const text = execFileSync(await findKustomize(), ['build', join(FOLDER, folder)], {
     encoding: 'utf8',
   });
   return { text, resources: parseAllDocuments(text).map((document) => resource.parse(document.toJS())) };
@@ -70,7 +71,7 @@ function isOfKubernetes({ apiVersion }: Resource): boolean {
 
 describe.each(OVERLAYS)('the overlay %s', (overlay) => {
   test.skipIf(unavailable !== undefined)('is valid by the schemas of Kubernetes', async () => {
-    const { text } = await rendered(overlay);
+    const { text } = await rendered(`overlays/${overlay}`);
     const documents = parseAllDocuments(text).map((document): unknown => document.toJS());
     const ofKubernetes = documents.filter((one) => isOfKubernetes(resource.parse(one)));
     const { isValid, output } = await validated(ofKubernetes);
@@ -83,7 +84,7 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
     ['payouts-api', PROCESSES['API server']],
     ['payouts-codec-server', PROCESSES['codec server']],
   ])('%s gets only variables that it reads, and more time to stop than it drains', async (name, shape) => {
-    const { resources } = await rendered(overlay);
+    const { resources } = await rendered(`overlays/${overlay}`);
     const pod = resources.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name)?.spec
       ?.template?.spec;
     const [program] = pod?.containers ?? [];
@@ -112,18 +113,19 @@ test.skipIf(unavailable !== undefined)('a misspelled field is not valid', async 
 });
 
 test('the cloud overlay connects with an API key, and the pods scale by its namespace', async () => {
-  const { text } = await rendered('cloud');
+  const { text } = await rendered('overlays/cloud');
   expect(text).toContain('TEMPORAL_API_KEY: file:/run/secrets/temporal/api-key');
   expect(text).not.toContain('svc.cluster.local');
   expect(text).not.toContain('TEMPORAL_TLS_CLIENT');
 });
 
-test('the Worker Controller runs the same container as the Deployment, by a version', () => {
-  const file = (name: string) => parseAllDocuments(readFileSync(join(FOLDER, name), 'utf8'));
-  const [, controlled] = file('worker-controller/worker-deployment.yaml').map((one) =>
-    resource.parse(one.toJS()),
+test('the Worker Controller runs the same container as the Deployment, by a version', async () => {
+  const text = readFileSync(join(FOLDER, 'worker-controller/worker-deployment.yaml'), 'utf8');
+  const [, controlled] = parseAllDocuments(text).map((one) => resource.parse(one.toJS()));
+  const { resources } = await rendered('base');
+  const deployment = resources.find(
+    ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'payouts-worker',
   );
-  const [deployment] = file('base/worker.yaml').map((one) => resource.parse(one.toJS()));
   const ofController = controlled?.spec?.template?.spec;
   const ofBase = deployment?.spec?.template?.spec;
   const [own] = ofController?.containers ?? [];
