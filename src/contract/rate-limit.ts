@@ -20,9 +20,7 @@ export interface LeaseHandover {
   unprovenForMs: number[];
   /** The safety margin that the owner has learned. */
   marginMs: number;
-  /**
-   * How many owners in a row, including this one, gave the lease up because none of their calls reached the provider.
-   */
+  /** How many owners in a row, including this one, gave the lease up because none of their calls reached the provider. */
   unreachedTerms: number;
 }
 

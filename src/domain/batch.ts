@@ -241,18 +241,15 @@ function describe(
       sentence: 'Canceled: the batch stops starting rows.',
       nextStep: 'The batch finishes when its started payouts have finished.',
     };
-  if (missingCount === 0)
+  if (missingCount === 0) {
+    const sentence = allAdded ? `${done} of ${count} rows have finished.` : 'All rows have been added.';
+    return { sentence, nextStep: 'None; the batch continues.' };
+  }
+  if (allAdded)
     return {
-      sentence: allAdded ? `${done} of ${count} rows have finished.` : 'All rows have been added.',
-      nextStep: 'None; the batch continues.',
+      sentence: `A part of the batch was stopped: ${missingCount} rows are no longer tracked.`,
+      nextStep: 'Add the missing rows again. Payouts that were already started are joined.',
     };
-  return allAdded
-    ? {
-        sentence: `A part of the batch was stopped: ${missingCount} rows are no longer tracked.`,
-        nextStep: 'Add the missing rows again. Payouts that were already started are joined.',
-      }
-    : {
-        sentence: `${missingCount} of ${count} rows are missing; no payout has started yet.`,
-        nextStep: 'Add the missing rows.',
-      };
+  const sentence = `${missingCount} of ${count} rows are missing; no payout has started yet.`;
+  return { sentence, nextStep: 'Add the missing rows.' };
 }

@@ -1,6 +1,6 @@
 /** The meaning of the provider's trade records, whether they agree with each other, and the result that they make. */
 
-import type { AuditStatus } from '../contract/codes.ts';
+import { AUDIT_STATUSES, type AuditStatus } from '../contract/codes.ts';
 import { compact } from '../contract/compact.ts';
 import {
   addMoney,
@@ -31,8 +31,7 @@ export function finalStatus(
 
 /** The spec spells the same status `RETURNED` and `DECLINED`. Undefined for a value that the spec doesn't name. */
 export function auditStatusOf(raw: string | undefined): AuditStatus | undefined {
-  if (raw === 'PROCESSING' || raw === 'APPROVED' || raw === 'REJECTED' || raw === 'RETURNED') return raw;
-  return raw === 'DECLINED' ? 'RETURNED' : undefined;
+  return raw === 'DECLINED' ? 'RETURNED' : AUDIT_STATUSES.find((known) => known === raw);
 }
 
 /** Attention flags of a trade that may still be open. */

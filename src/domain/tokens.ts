@@ -49,9 +49,7 @@ const URGENT_FRACTION = 0.05;
 /** A refresh token expires soon when only this fraction of its lifetime remains. */
 const EXPIRES_SOON_FRACTION = 1 / 6;
 
-/**
- * After this many rejected tokens in a row, renewals pause, so that a provider that accepts no token isn't flooded.
- */
+/** After this many rejected tokens in a row, renewals pause, so that a provider that accepts no token isn't flooded. */
 const REJECTED_BEFORE_PAUSE = 2;
 const PAUSE_FRACTION = 0.02;
 const MAX_REJECTION_PAUSE_MS = 30_000;
