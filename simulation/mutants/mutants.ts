@@ -303,9 +303,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'waiting-call-not-flagged',
     what: 'A payout whose calls get no token is not flagged: the operator does not see that it is stuck.',
-    file: 'src/workflows/payout/call-watch.ts',
-    find: 'this.parts.flag(',
-    replace: 'void (',
+    file: 'src/workflows/shared/request-run.ts',
+    find: "this.flag('CALL_WAITS'",
+    replace: "void ('CALL_WAITS'",
   },
 
   // ---- secrets and keys
@@ -411,8 +411,9 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'opening-blind-retry',
     what: 'An opening without an answer is sent again: a second account.',
     file: 'src/workflows/receiving-account/send.ts',
-    find: "    case 'failed':\n      record.unknownSends += 1;\n      return { cause: 'unknown', why: answer.message };",
-    replace: "    case 'failed':\n      return { nothingSent: true };",
+    find: '  record.unknownSends += 1;\n  // A newer worker',
+    replace:
+      "  if (answer.kind === 'failed') return undefined;\n  record.unknownSends += 1;\n  // A newer worker",
   },
   {
     name: 'canceled-review-stuck',

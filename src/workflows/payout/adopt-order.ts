@@ -1,5 +1,5 @@
 /**
- * Adopts the order that the payout then tracks: from the create's answer, from a query, or from a person. The order is
+ * Adopts the order that the payout then tracks: from the create call's response, from a query, or from a person. The order is
  * compared with the request first.
  */
 import type { Confirmation } from '../../activities/shared/provider-activities.ts';
@@ -8,11 +8,11 @@ import type { AgreedQuote } from '../../contract/payout.ts';
 import type { PayoutOrder } from '../../contract/provider-records.ts';
 import { identityMismatch, orderMismatch, quoteMismatches } from '../../domain/payout-order.ts';
 import { withinApproval } from '../../domain/payout-quote.ts';
-import { foundOrderIds, isTradeOf, type KnownOrder, type PayoutRecord } from '../../domain/payout-record.ts';
+import { foundOrderIds, isTradeOf, type KnownOrder } from '../../domain/payout-record.ts';
 import { polled } from '../shared/calls.ts';
 import type { PayoutRun } from './run.ts';
 
-/** Flags terms that differ from the quote (H13). An order of another payout is no answer to the create (H54). */
+/** Flags terms that differ from the quote (H13). An order of another payout is no response to the create call (H54). */
 export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQuote): void {
   const problem = orderMismatch(order, run.request, run.settings.echo);
   if (problem) {
@@ -82,24 +82,13 @@ function termsOf({ lockRateId, exchangeRate, pay, target, fee }: PayoutOrder): A
   return lockRateId && exchangeRate ? { lockRateId, exchangeRate, pay, target, fee } : undefined;
 }
 
-/** Discards what counted against an order that was tracked before. */
-function beginTracking(record: PayoutRecord): void {
-  record.missingSinceMs = undefined;
-  record.trade = undefined;
-  record.queriesBeforeOrder = record.queries;
-  record.unanswered = 0;
-  record.disagreements = 0;
-  record.reportedDebits = undefined;
-  record.hintedQueries = 0;
-}
-
-/** The provider has named an order that the payout does not track. A later answer does not disprove it. */
+/** The provider has named an order that the payout does not track. A later response does not disprove it. */
 export function noteFound({ record }: PayoutRun, orderId: string): void {
   if (!foundOrderIds(record).includes(orderId)) record.foundOrders.push({ orderId, differs: false });
 }
 
-/** Undefined if there was no usable answer, or one about another order. */
-export async function readOrder(run: PayoutRun, orderId: string): Promise<PayoutOrder | undefined> {
+/** Undefined if there was no usable response, or one about another order. */
+async function readOrder(run: PayoutRun, orderId: string): Promise<PayoutOrder | undefined> {
   const calls = polled(run.calls, 'create', 'queries the order to compare it');
   const order = await run.call(() => calls.fetchOrder(run.principal, orderId)).catch(() => undefined);
   if (order?.orderId !== orderId) return undefined;
@@ -109,13 +98,10 @@ export async function readOrder(run: PayoutRun, orderId: string): Promise<Payout
   return order;
 }
 
-/**
- * Whether the order query knows this order as this payout's. The create's answer may have named another payout's order
- * (H54).
- */
-export async function isOrderReadable(run: PayoutRun, orderId: string): Promise<boolean> {
+/** The order, if the order query knows it as this payout's (H54). */
+export async function readOwnOrder(run: PayoutRun, orderId: string): Promise<PayoutOrder | undefined> {
   const order = await readOrder(run, orderId);
-  return order !== undefined && orderMismatch(order, run.request, run.settings.echo) === undefined;
+  return order && orderMismatch(order, run.request, run.settings.echo) === undefined ? order : undefined;
 }
 
 /**
@@ -135,17 +121,15 @@ export async function adoptNamed(
   return undefined;
 }
 
-/** Without a quote that this run sent for the order, an earlier run created it. */
+/**
+ * Without a quote that this run sent for the order, an earlier run created it. It has the terms of that run's quote, or those
+ * that the provider made of it (H264).
+ */
 function adoptRead(run: PayoutRun, order: PayoutOrder & Pick<KnownOrder, 'tradeOrderId'>): void {
   const sent = quoteOf(run, order);
   adopt(run, order, sent ?? termsOf(order));
-  if (!sent) flagIfNotApproved(run, order);
-}
-
-/** An order of an earlier run has the terms of that run's quote, or those that the provider made of it (H264). */
-function flagIfNotApproved(run: PayoutRun, order: PayoutOrder): void {
   const { approved } = run.record;
-  if (!approved || withinApproval(approved.covers, order)) return;
+  if (sent || !approved || withinApproval(approved.covers, order)) return;
   const terms = `pay ${formatMoney(order.pay)}, fee ${formatMoney(order.fee)}`;
   run.flag(
     'ORDER_DIFFERS_FROM_QUOTE',
@@ -177,7 +161,14 @@ function adopt(
   );
   record.createdAtMs = Date.now();
   record.lastConfirmedAtMs = record.lastAskedAtMs;
-  beginTracking(record);
+  // Discards what applied to an order that was tracked before.
+  record.missingSinceMs = undefined;
+  record.trade = undefined;
+  record.queriesBeforeOrder = record.queries;
+  record.unanswered = 0;
+  record.disagreements = 0;
+  record.reportedDebits = undefined;
+  record.hintedQueries = 0;
   // A decision that came too late for this review must not apply to a later one.
   run.resolution = undefined;
   run.dropCancel();

@@ -9,27 +9,18 @@ import {
   undisprovedOrders,
 } from '../../domain/payout-record.ts';
 import { asked, causeOf, polled, untilAnswered } from '../shared/calls.ts';
-import { isDoubtfulStart, windowAfterOthers } from '../shared/run-facts.ts';
-import { adoptFound, isOrderReadable } from './adopt-order.ts';
+import { isDoubtfulStart, windowAfterOthers } from '../shared/uncertain-send.ts';
+import { adoptFound, readOwnOrder } from './adopt-order.ts';
 import { NotCreated, type PayoutRun, spread } from './run.ts';
 
 type NotFound = Confirmation & { exists: false };
 type Confirming = Creation & { stage: 'confirming' };
 
 const MAX_CONFIRM_WAIT_MS = 30_000;
-/** Fewer stops of one payout's workflow are not flagged. */
+/** Reconciliation has found the workflow stopped this often. Fewer stops are not flagged. */
 const STOPS_BEFORE_FLAG = 3;
 const WAIT_SUMMARY = 'confirms again whether the order exists';
 const SUMMARY = 'confirms whether the order exists';
-const NOT_FOUND = 'a create was sent, or may have been, and the provider knows no order';
-const NUMBER_USED =
-  'the provider says that this partnerOrderId was used before, and the trade query knows no order under it';
-const PAIR_UNKNOWN =
-  'that proves little, because no payout of this clientId and payerId has ended with an order yet: check that they belong together';
-const SENT_RECENTLY =
-  'another run of this payout may have sent a create so recently that its order can still appear: resolve again later';
-const NOT_SENT_AGAIN =
-  'the create was not sent again, because the provider did not confirm that no order exists';
 
 /**
  * After a doubtful start, confirms before anything can end the payout: an earlier run may have created the order. An
@@ -37,16 +28,20 @@ const NOT_SENT_AGAIN =
  */
 export async function findEarlierOrder(run: PayoutRun): Promise<void> {
   if (!isDoubtfulStart()) return;
-  const { memo } = workflowInfo();
-  flagRepeatedStops(run, memo?.['stops']);
+  const { createSent, stops } = workflowInfo().memo ?? {};
+  if (typeof stops === 'number' && stops >= STOPS_BEFORE_FLAG)
+    run.flag(
+      'STOPPED_REPEATEDLY',
+      `the workflow was stopped ${stops} times before its end and restarted each time`,
+    );
   run.confirmFirst('earlier-run');
   // The run that sent may be past retention by now, so a restart carries this fact in its memo.
-  if (memo?.['createSent'] === true) run.noteUnknownSend('earlier-run');
+  if (createSent === true) run.noteUnknownSend('earlier-run');
   while (run.record.creation.stage === 'confirming' || run.record.creation.stage === 'review')
     await (run.record.creation.stage === 'review' ? review(run) : confirm(run));
 }
 
-/** Queries the provider once in the confirmation window, and acts on the answer. */
+/** Queries the provider once in the confirmation window, and acts on the response. */
 export async function confirm(run: PayoutRun): Promise<void> {
   const { record } = run;
   const { creation } = record;
@@ -54,7 +49,7 @@ export async function confirm(run: PayoutRun): Promise<void> {
   run.enter('RECONCILING');
   if (mayContinueAsNew(run, creation)) await run.continueAsNewWhenDue();
   const queriedAtMs = Date.now();
-  // As urgent as a create, because a send of unknown outcome waits for the answer.
+  // As urgent as a create call, because a send of unknown outcome waits for the response.
   const answer = await confirmOrder(run, untilAnswered(run.calls, 'create', SUMMARY));
   if (answer?.earlierSend && creation.cause === 'earlier-run') run.noteUnknownSend(creation.cause);
   // After a Workflow Reset, the window may be one that an earlier run began before it sent again.
@@ -66,7 +61,7 @@ export async function confirm(run: PayoutRun): Promise<void> {
     return;
   }
   if (record.creation.stage !== 'confirming') return;
-  // Only the answer to a query at its end closes the window. Without an answer, nothing is known.
+  // Only the response to a query at its end closes the window. Without a response, nothing is known.
   if (answer && queriedAtMs >= creation.untilMs) {
     run.enterReview(whyReview(record, creation, answer));
     return;
@@ -80,8 +75,12 @@ function whyReview(record: PayoutRecord, { cause }: Confirming, answer: Confirma
   const [unread] = undisprovedOrders(record);
   if (unread !== undefined)
     return `order ${unread} was found under this partnerOrderId, but could not be read to compare it`;
-  const what = cause === 'duplicate' ? NUMBER_USED : NOT_FOUND;
-  return answer.exists || answer.isPairKnown ? what : `${what}; ${PAIR_UNKNOWN}`;
+  const what =
+    cause === 'duplicate'
+      ? 'the provider says that this partnerOrderId was used before, and the trade query knows no order under it'
+      : 'a create was sent, or may have been, and the provider knows no order';
+  if (answer.exists || answer.isPairKnown) return what;
+  return `${what}; that proves little, because no payout of this clientId and payerId has ended with an order yet: check that they belong together`;
 }
 
 /** No order exists. After a refusal, the payout ends, or starts over. */
@@ -101,12 +100,12 @@ function goOn(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtM
   throw new NotCreated(end);
 }
 
-/** This run refused to send a create, because an earlier run may have sent. */
+/** This run refused to send a create call, because an earlier run may have sent. */
 function isDoubtOnly({ record }: PayoutRun, { cause }: Confirming): boolean {
   return cause === 'earlier-run' && !record.unknownSend;
 }
 
-/** The next run would take the create of this one for an earlier send, although one answer ends the doubt. */
+/** The next run would take the create call of this one for an earlier send, although one answer ends the doubt. */
 function mayContinueAsNew(run: PayoutRun, creation: Confirming): boolean {
   const isBrief = isDoubtOnly(run, creation) || creation.cause === 'refused';
   return !isBrief || workflowInfo().continueAsNewSuggested;
@@ -137,7 +136,7 @@ function clearanceBy(
 }
 
 /**
- * Whether the payout may go on without a person, given that the provider knew no order at that time. The answer may have
+ * Whether the payout may go on without a person, given that the provider knew no order at that time. The response may have
  * waited for this workflow, even until the window was over, so the time of the query counts.
  */
 function provesNoOrder(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtMs: number): boolean {
@@ -176,7 +175,7 @@ export async function review(run: PayoutRun): Promise<void> {
 async function queryInReview(run: PayoutRun, resolution: PayoutRun['resolution']): Promise<void> {
   const { record, settings } = run;
   const queriedAtMs = Date.now();
-  // Without a decision, one call at a time, so that a decision does not wait for a provider that never answers.
+  // Without a decision, one call at a time, so that a decision does not wait for a provider that never responds.
   const answer = await (resolution
     ? confirmOrder(run, asked(run.calls, 'beginning', SUMMARY))
     : confirmOrder(run, polled(run.calls, 'poll', SUMMARY), polled(run.calls, 'latePoll', SUMMARY)));
@@ -191,7 +190,9 @@ async function queryInReview(run: PayoutRun, resolution: PayoutRun['resolution']
     run.enterReview(`the order query still knows order ${readable}`);
   } else if (answer && !answer.exists && queriedAtMs < windowAfterOthers(answer, settings)) {
     // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
-    run.enterReview(SENT_RECENTLY);
+    run.enterReview(
+      'another run of this payout may have sent a create so recently that its order can still appear: resolve again later',
+    );
   } else {
     carryOut(run, resolution, answer);
   }
@@ -216,7 +217,7 @@ async function readableOrder(run: PayoutRun, answer: Confirmation | undefined): 
   const otherId = answer?.exists && answer.otherBody ? answer.trade.orderId : undefined;
   const named = undisprovedOrders(run.record).filter((orderId) => orderId !== otherId);
   const orderIds = [...(tracked === undefined ? [] : [tracked]), ...named];
-  for (const orderId of orderIds) if (await isOrderReadable(run, orderId)) return orderId;
+  for (const orderId of orderIds) if (await readOwnOrder(run, orderId)) return orderId;
   return undefined;
 }
 
@@ -233,7 +234,9 @@ function carryOut(
   }
   // Sent again only if the provider has just answered that no order exists.
   if (!answer || answer.exists) {
-    run.enterReview(NOT_SENT_AGAIN);
+    run.enterReview(
+      'the create was not sent again, because the provider did not confirm that no order exists',
+    );
     return;
   }
   run.keep(made);
@@ -257,7 +260,7 @@ function sendAgain(run: PayoutRun, clearance: Clearance): void {
 
 type Calls = Pick<ReturnType<typeof polled>, 'confirmOrder'>;
 
-/** Undefined if there was no usable answer: the payout is flagged and queries again. `late` replaces a call that waits too long. */
+/** Undefined if there was no usable response: the payout is flagged and queries again. `late` replaces a call that waits too long. */
 async function confirmOrder(run: PayoutRun, calls: Calls, late?: Calls): Promise<Confirmation | undefined> {
   const question = { key: run.tradeKey, workflowId: workflowInfo().workflowId, request: run.request };
   const confirmBy = (by: Calls) => () => by.confirmOrder(run.principal, question);
@@ -272,11 +275,4 @@ async function confirmOrder(run: PayoutRun, calls: Calls, late?: Calls): Promise
     run.flag('PROVIDER_NOT_ANSWERING', message);
     return undefined;
   }
-}
-
-/** `stops`: how often reconciliation has found this payout's workflow stopped. */
-function flagRepeatedStops(run: PayoutRun, stops: unknown): void {
-  if (typeof stops !== 'number' || stops < STOPS_BEFORE_FLAG) return;
-  const message = `the workflow was stopped ${stops} times before its end and restarted each time`;
-  run.flag('STOPPED_REPEATEDLY', message);
 }

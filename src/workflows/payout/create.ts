@@ -1,8 +1,8 @@
 /**
- * Creates the order. A create of unknown outcome is never sent again blindly. What is known decides the stage:
+ * Creates the order. A create call of unknown outcome is never sent again blindly. What is known decides the stage:
  *
  *   quoting     no create is under way: the next step is a quote
- *   sending     a create is under way
+ *   sending     a create call is under way
  *   confirming  the order may exist: the payout queries the provider and sends nothing
  *   review      a person decides; the payout still queries the provider
  *   created     the order exists
@@ -16,13 +16,15 @@ import { formatMoney } from '../../contract/money.ts';
 import type { AgreedQuote } from '../../contract/payout.ts';
 import type { Creation, KnownOrder } from '../../domain/payout-record.ts';
 import { type LockBudget, lockBudget } from '../../domain/time.ts';
-import { checks, findEarlierSend, once, provesNothingSent } from '../shared/calls.ts';
-import { newerVersion, runFacts, startFacts } from '../shared/run-facts.ts';
+import { checks, once, provesNothingSent } from '../shared/calls.ts';
+import { newerVersion } from '../shared/request-run.ts';
+import { startFacts } from '../shared/run-facts.ts';
+import { findEarlierSend, runFacts } from '../shared/uncertain-send.ts';
 import { adoptCreated } from './adopt-order.ts';
 import { confirm, review } from './confirm.ts';
 import { lockLeftMs } from './quote.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
-import { noteCreate, noteOrder, showState } from './show-state.ts';
+import { noteCreate, noteOrder } from './show-state.ts';
 
 const RESTARTS_BEFORE_FLAG = 3;
 /** After this many restarts without an order, a person decides (H56). */
@@ -46,7 +48,7 @@ export async function createOrder(run: PayoutRun, attempt: () => Promise<void>):
   return record.order;
 }
 
-/** A stage that a newer version has carried over is never taken for one in which a create may be sent. */
+/** A stage that a newer version has carried over is never taken for one in which a create call may be sent. */
 async function proceed(
   run: PayoutRun,
   stage: Creation['stage'],
@@ -58,7 +60,7 @@ async function proceed(
   if (await paceRestarts(run)) await attempt();
 }
 
-/** Sends the create once. The answer, or its absence, decides the next stage. */
+/** Sends the create call once. The response, or its absence, decides the next stage. */
 export async function sendCreate(run: PayoutRun, quote: AgreedQuote): Promise<void> {
   run.endIfCanceled();
   const budget = lockBudget(lockLeftMs(run), run.settings.callTimeoutMs);
@@ -70,12 +72,17 @@ export async function sendCreate(run: PayoutRun, quote: AgreedQuote): Promise<vo
   run.record.creation = { stage: 'sending' };
   const answer = await sendOnce(run, quote, budget);
   noteCreate(run, answer);
-  if (mayHaveBeenSent(answer)) {
+  const nothingSent = answer.kind === 'not-sent' ? AFTER_NOTHING_SENT[answer.cause] : undefined;
+  if (answer.kind === 'invalid') {
+    // Our own check refused the body. Nothing was sent.
+    run.record.creation = { stage: 'quoting' };
+    throw new NotCreated({ code: 'REFUSED_BY_PROVIDER', message: answer.message });
+  }
+  if (!nothingSent) {
     run.record.sends += 1;
     run.record.sentQuotes.push(quote);
   }
-  if (answer.kind === 'not-sent') await notSent(run, answer.cause);
-  else if (answer.kind === 'invalid') invalid(run, answer.message);
+  if (nothingSent) await nothingSent(run);
   else if (answer.kind === 'created') adoptCreated(run, answer.order, quote);
   else if (answer.kind === 'not-created') notCreated(run, answer);
   else run.markOutcomeUnknown('unanswered');
@@ -106,24 +113,6 @@ async function sendOnce(
   }
 }
 
-/** The causes for which this attempt has sent nothing. A newer worker may answer another one. */
-const SENT_NOTHING: readonly NothingSent['cause'][] = [
-  'unreachable',
-  'too-late',
-  'unconfirmed',
-  'earlier-run',
-  'restored',
-  'lost-run',
-  'exists',
-  'paused',
-  'unapproved',
-];
-
-function mayHaveBeenSent(answer: CreateAnswer | { kind: 'unanswered' }): boolean {
-  if (answer.kind === 'not-sent') return !SENT_NOTHING.includes(answer.cause);
-  return answer.kind !== 'invalid';
-}
-
 /** Only the lock differs between the sends of a payout. */
 function orderBody(run: PayoutRun, quote: AgreedQuote) {
   const { request } = run;
@@ -140,24 +129,28 @@ function orderBody(run: PayoutRun, quote: AgreedQuote) {
   };
 }
 
-async function notSent(run: PayoutRun, cause: NothingSent['cause']): Promise<void> {
-  if (cause === 'paused') await untilResumed(run);
-  else if (cause === 'unapproved') run.requireApproval();
-  else if (cause === 'earlier-run' || cause === 'lost-run') run.confirmFirst(cause);
-  else if (cause === 'restored') run.markOutcomeUnknown(cause);
-  else if (cause === 'unreachable' || cause === 'too-late' || cause === 'unconfirmed') run.requote();
-  else run.markOutcomeUnknown('unanswered');
-}
+/** What follows if this attempt has certainly sent nothing. A newer worker may answer another cause. */
+const AFTER_NOTHING_SENT: Partial<Record<NothingSent['cause'], (run: PayoutRun) => void | Promise<void>>> = {
+  paused: untilResumed,
+  unapproved: (run) => run.requireApproval(),
+  'earlier-run': (run) => run.confirmFirst('earlier-run'),
+  'lost-run': (run) => run.confirmFirst('lost-run'),
+  restored: (run) => run.markOutcomeUnknown('restored'),
+  exists: (run) => run.markOutcomeUnknown('unanswered'),
+  unreachable: (run) => run.requote(),
+  'too-late': (run) => run.requote(),
+  unconfirmed: (run) => run.requote(),
+};
 
-/** Waits while the application is paused. Then the quote counts if its lock is still valid. */
+/** Waits while the application is paused. Then the quote applies if its lock is still valid. */
 async function untilResumed(run: PayoutRun): Promise<void> {
   run.record.creation = { stage: 'quoting' };
   run.enter('PAUSED');
-  showState(run);
+  run.show();
   const wait = () => checks.awaitResume(run.principal);
   for (let isResumed = false; !isResumed; ) {
     isResumed = await (run.record.unknownSend ? wait() : run.cancellable(wait));
-    // The clearance counts only in this run: the next one would have to confirm again.
+    // The clearance applies only to this run: the next one would have to confirm again.
     if (!run.cleared) await run.continueAsNewWhenDue();
   }
 }
@@ -168,12 +161,6 @@ function notCreated(run: PayoutRun, { meaning, message }: CreateAnswer & { kind:
   else if (meaning === 'insufficient') run.confirmFirst('refused', { code: 'INSUFFICIENT_BALANCE', message });
   else if (meaning === 'lock-expired') run.confirmFirst('refused');
   else run.markOutcomeUnknown(meaning === 'busy' || meaning === 'duplicate' ? meaning : 'unanswered');
-}
-
-/** Our own check refused the body. Nothing was sent. */
-function invalid(run: PayoutRun, message: string): never {
-  run.record.creation = { stage: 'quoting' };
-  throw new NotCreated({ code: 'REFUSED_BY_PROVIDER', message });
 }
 
 /** Waits longer before each restart; after the last one, a person decides. False if there is no attempt now. */
@@ -188,7 +175,7 @@ async function paceRestarts(run: PayoutRun): Promise<boolean> {
   }
   // The review or the confirmation is over: the state must not ask for a decision that was made.
   run.enter('QUOTING');
-  // The clearance counts only in this run: the next one would have to confirm again.
+  // The clearance applies only to this run: the next one would have to confirm again.
   if (!run.cleared) await run.continueAsNewWhenDue();
   const pause = Math.min(MAX_PAUSE_MS, 1_000 * 2 ** (restarts - 1));
   const wait = () => run.rest(pause, 'pauses before the creation starts over');

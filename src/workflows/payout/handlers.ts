@@ -26,17 +26,8 @@ import {
 } from '../../domain/payout-record.ts';
 import { isStarter } from '../../domain/permissions.ts';
 import { isoTime } from '../../domain/time.ts';
-import {
-  deciderProblem,
-  isRecord,
-  isSameSet,
-  notAccepted,
-  onSignal,
-  onUpdate,
-  resolutionProblem,
-  sendsProblem,
-  shielded,
-} from '../shared/messages.ts';
+import { deciderProblem, isRecord, notAccepted, onSignal, onUpdate, shielded } from '../shared/messages.ts';
+import { isSameSet, notShown, resolveProblem } from '../shared/uncertain-send.ts';
 import { adoptNamed } from './adopt-order.ts';
 import { awaitsNextStep } from './quote.ts';
 import type { PayoutRun } from './run.ts';
@@ -48,7 +39,7 @@ export function installHandlers(run: PayoutRun): void {
   onDecision(run, 'approve', approveUpdate, approve, approvalProblem);
   onDecision(run, 'refuse', refuseUpdate, refuse, decisionProblem);
   onDecision(run, 'cancel', cancelUpdate, cancel, cancelProblem);
-  onDecision(run, 'resolve', resolveUpdate, resolve, resolveProblem);
+  onDecision(run, 'resolve', resolveUpdate, resolve, resolutionProblem);
   onUpdate(run, pollUpdate, shielded(poll), pollProblem);
 }
 
@@ -224,18 +215,11 @@ async function resolve(run: PayoutRun, resolution: Resolution): Promise<void> {
   }
 }
 
-function resolveProblem(run: PayoutRun, resolution: Resolution): string | undefined {
-  const problem = deciderProblem(resolution);
+function resolutionProblem(run: PayoutRun, resolution: Resolution): string | undefined {
+  const problem = resolveProblem(run, 'payout', 'orderId', resolution);
   if (problem) return problem;
-  const { creation, phase } = run.record;
-  if (creation.stage !== 'review') return `there is nothing to resolve: the payout is ${phase}`;
   if (isByStarter(resolution)) return 'the caller who started a payout cannot resolve its review';
-  if (run.resolution || run.isResolving) return 'the payout is already being resolved';
-  return (
-    resolutionProblem(resolution, 'orderId') ??
-    sendsProblem(resolution, run.record.sends) ??
-    reviewedOrdersProblem(run.record, resolution)
-  );
+  return reviewedOrdersProblem(run.record, resolution);
 }
 
 /**
@@ -246,14 +230,13 @@ function reviewedOrdersProblem(record: PayoutRecord, resolution: Resolution): st
   const shown = foundOrderIds(record);
   if (resolution.created) {
     const { tradeOrderId } = resolution;
-    return tradeOrderId === undefined || shown.includes(tradeOrderId)
-      ? undefined
-      : `tradeOrderId: the review shows ${shown.join(', ') || 'no order'}: read the state again`;
+    const isShown = tradeOrderId === undefined || shown.includes(tradeOrderId);
+    return isShown ? undefined : notShown('tradeOrderId', shown);
   }
   const { reviewedOrderIds } = resolution;
-  if (reviewedOrderIds !== undefined && !isSameSet(reviewedOrderIds, shown))
-    return `reviewedOrderIds: the review shows ${shown.join(', ') || 'no order'}: read the state again`;
-  const [unread] = reviewedOrderIds === undefined ? undisprovedOrders(record) : [];
+  if (reviewedOrderIds !== undefined)
+    return isSameSet(reviewedOrderIds, shown) ? undefined : notShown('reviewedOrderIds', shown);
+  const [unread] = undisprovedOrders(record);
   return unread === undefined
     ? undefined
     : `reviewedOrderIds: must name order ${unread} if the provider confirms that it is not this payout's`;

@@ -17,7 +17,7 @@ import { createOrder, sendCreate } from './create.ts';
 import { installHandlers } from './handlers.ts';
 import { approveIfRequired, lockQuote, waitUntilDue } from './quote.ts';
 import { NotCreated, PayoutRun } from './run.ts';
-import { noteEnded, noteStarted, showState } from './show-state.ts';
+import { noteEnded, noteStarted } from './show-state.ts';
 import { trackToFinal, verifyResult } from './track-order.ts';
 
 /** `carried`: the state of the previous run, if it continued as new. */
@@ -31,7 +31,7 @@ export async function payout(request: PayoutRequest, carried?: CarriedOver): Pro
       run.prepared ??= await orBadInput(checks.preparePayout(request, startFacts()));
       run.assertKnown();
       if (!carried) noteStarted(run);
-      showState(run);
+      run.show();
       const result = await pay(run, carried).catch((error: unknown) => resultWithoutOrder(run, error));
       return finish(run, result);
     },
@@ -85,7 +85,7 @@ async function finish(run: PayoutRun, found: PayoutResult): Promise<PayoutResult
   run.record.result = result;
   run.enter('DONE');
   run.unflag(...WHILE_OPEN);
-  showState(run);
+  run.show();
   noteEnded(run, result);
   await run.publisher.end();
   // Let in-flight updates finish.

@@ -23,11 +23,11 @@ import {
   type UnknownCause,
   withDecision,
 } from '../../domain/payout-record.ts';
-import { activityTimeoutMs } from '../../domain/time.ts';
 import type { CallSettings } from '../shared/calls.ts';
 import { Publisher } from '../shared/publish-events.ts';
-import { isHistoryLong, RequestRun, targetVersionChanged } from '../shared/run-facts.ts';
-import { CallWatch } from './call-watch.ts';
+import { RequestRun } from '../shared/request-run.ts';
+import { isHistoryLong, targetVersionChanged } from '../shared/run-facts.ts';
+import { windowEndMs } from '../shared/uncertain-send.ts';
 import { showState } from './show-state.ts';
 
 /** A notification may arrive every second, and each may cost four events: far fewer in this time than Temporal's limit. */
@@ -64,8 +64,6 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
   readonly publisher: Publisher;
   /** A decision in NEEDS_REVIEW and the orders that it knew, until the review carries it out, and keeps it, or not. */
   resolution: { decision: NotCreatedResolution; made: MadeDecision; knownOrderIds: string[] } | undefined;
-  /** A `resolve` update is comparing the order that a person named. */
-  isResolving = false;
   pollRequested = false;
   /** This run has confirmed that no order exists. It proves nothing to another run. */
   cleared: Clearance | undefined;
@@ -73,14 +71,6 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
   /** As the caller sent it: a later start with the same body joins each run. */
   private readonly started: PayoutRequest;
   private cancellableWork: CancellationScope | undefined;
-  private readonly watch = new CallWatch({
-    limitMs: () => this.settings.callWaitsMs,
-    flag: (message) => {
-      this.flag('CALL_WAITS', message);
-      showState(this);
-    },
-    unflag: () => this.unflag('CALL_WAITS'),
-  });
 
   constructor(started: PayoutRequest, carried: CarriedOver | undefined) {
     super();
@@ -114,21 +104,19 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     this.record.creation = { stage: 'quoting' };
   }
 
-  /** A decision that counts. */
+  /** A decision that applies. */
   keep(decision: MadeDecision): void {
     this.record.decisions = withDecision(this.record.decisions, decision);
   }
 
-  /** One call to the provider. If it waits too long, it is flagged, and `urgently` replaces it if given. */
-  call<T>(work: () => Promise<T>, urgently?: () => Promise<T>): Promise<T> {
-    this.record.lastAskedAtMs = Date.now();
-    return this.watch.call(work, urgently);
+  show(): void {
+    showState(this);
   }
 
   /** Waits until `wake` holds or `ms` have passed. The search attributes show the state meanwhile. */
   async rest(ms: number, summary: string, wake: () => boolean = () => false): Promise<void> {
-    showState(this);
-    this.watch.standDownFor(ms);
+    this.show();
+    this.cancelTimerFor(ms);
     await condition(wake, Math.max(1, ms), { summary });
   }
 
@@ -141,7 +129,7 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     const wakes = () => wake() || (targetVersionChanged() && !this.resolution && allHandlersFinished());
     await this.cancellable(() => this.rest(Math.min(ms, LONGEST_REST_MS), summary, wakes));
     if (wake() || this.record.canceled) return;
-    // The clearance counts only in this run: the next one would have to confirm again.
+    // The clearance applies only to this run: the next one would have to confirm again.
     if (!this.cleared || workflowInfo().continueAsNewSuggested || targetVersionChanged())
       await this.continueAsNewWhenDue();
   }
@@ -225,11 +213,14 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     this.dropCancel();
   }
 
-  /** The confirmation window begins when the create's deadline ends: until then it may still be on its way (H6). */
   confirmFirst(cause: UnknownCause, end?: Reason): void {
-    const { record, settings } = this;
-    const untilMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
-    record.creation = { stage: 'confirming', cause, untilMs, queries: 0, end };
+    this.record.creation = {
+      stage: 'confirming',
+      cause,
+      untilMs: windowEndMs(this.settings),
+      queries: 0,
+      end,
+    };
   }
 
   enterReview(reason: string): void {
@@ -250,7 +241,7 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
 
   /**
    * When to query the provider next: after a notification, after a `poll` update, or when the poll timer fires. A notification
-   * may be forged, so each one that did not reveal a final status doubles the wait before the next one counts. Waits until
+   * may be forged, so each one that did not reveal a final status doubles the wait before the next one has an effect. Waits until
    * there is a reason to query, `ms` have passed, or `also` holds.
    */
   async waitForNotificationOrPoll(

@@ -1,11 +1,11 @@
 /**
  * Tracks the created order to its final status: queries the trade after a notification or when the poll timer fires, records
- * the answers, and flags what needs attention. Result and detail must agree before the outcome is reported.
+ * the responses, and flags what needs attention. Result and detail must agree before the outcome is reported.
  */
 import type { TradeAnswer } from '../../activities/shared/provider-activities.ts';
 import type { Attention, PayoutResult } from '../../contract/payout.ts';
-import type { TradeDetail, TradeResult } from '../../contract/provider-records.ts';
-import { orderMismatch, statusContradiction } from '../../domain/payout-order.ts';
+import type { TradeResult } from '../../contract/provider-records.ts';
+import { statusContradiction } from '../../domain/payout-order.ts';
 import { isTradeOf, type KnownOrder } from '../../domain/payout-record.ts';
 import {
   disagreement,
@@ -17,7 +17,7 @@ import {
   verifiedResult,
 } from '../../domain/payout-trade.ts';
 import { causeOf, polled, refusalIn, type Urgency } from '../shared/calls.ts';
-import { isOrderReadable, noteFound, readOrder } from './adopt-order.ts';
+import { noteFound, readOwnOrder } from './adopt-order.ts';
 import { type LearnedBy, type PayoutRun, spread } from './run.ts';
 import { notePoll } from './show-state.ts';
 
@@ -54,7 +54,7 @@ function nextPollMs({ record, settings }: PayoutRun): number {
   return spread(Math.min(settings.pollMaxMs, first * 2 ** Math.min(age, 30)));
 }
 
-/** Fewer queries in a row without an answer are not flagged. */
+/** Fewer queries in a row without a response are not flagged. */
 const UNANSWERED_BEFORE_FLAG = 3;
 const TRADE_FLAGS: Attention['code'][] = [
   'AWAITING_MATERIAL',
@@ -67,7 +67,7 @@ const TRADE_FLAGS: Attention['code'][] = [
 /** The order that the payout tracks, its trade, and the detail if it was fetched. */
 type KnownTrade = TradeAnswer & { order: KnownOrder; trade: TradeResult };
 
-/** Undefined if there was no usable answer: the poll timer leads to the next query. */
+/** Undefined if there was no usable response: the poll timer leads to the next query. */
 async function queryTrade(
   run: PayoutRun,
   order: KnownOrder,
@@ -79,14 +79,20 @@ async function queryTrade(
   };
   notePoll(run, because);
   let answer: TradeAnswer;
-  // The answer may reach the workflow late, so it counts from the time of its query.
+  // The response may reach the workflow late, so it counts from the time of its query.
   const queriedAtMs = Date.now();
   try {
     answer = await (because === 'notification'
       ? run.query(queryWith('ending'))
       : run.query(queryWith('poll'), queryWith('latePoll')));
   } catch (error) {
-    flagUnanswered(run, error);
+    const { record } = run;
+    record.unanswered += 1;
+    if (refusalIn(error) !== undefined || record.unanswered >= UNANSWERED_BEFORE_FLAG)
+      run.flag(
+        'PROVIDER_NOT_ANSWERING',
+        `${record.unanswered} queries in a row brought no usable answer (${causeOf(error)})`,
+      );
     return undefined;
   }
   const { trade, detail } = answer;
@@ -115,7 +121,7 @@ async function orderOfTrade(
   known: KnownOrder,
   trade: TradeResult,
 ): Promise<KnownOrder | undefined> {
-  const { record, request, settings } = run;
+  const { record, settings } = run;
   if (isTradeOf(known, trade, settings.tradeOrderId)) {
     if (!record.orderReplaced) run.unflag('SEVERAL_ORDERS');
     if (settings.tradeOrderId === 'own') known.tradeOrderId = trade.orderId;
@@ -126,8 +132,8 @@ async function orderOfTrade(
     `the trade query names order ${trade.orderId} instead of ${known.orderId}: there may be two orders`,
   );
   noteFound(run, trade.orderId);
-  const found = await readOrder(run, trade.orderId);
-  if (!found || orderMismatch(found, request, settings.echo) !== undefined) return undefined;
+  const found = await readOwnOrder(run, trade.orderId);
+  if (!found) return undefined;
   const { orderId, status, target } = found;
   noteFound(run, known.orderId);
   record.order = { orderId, status, target, quote: known.quote };
@@ -150,17 +156,7 @@ function recordTrade(run: PayoutRun, order: KnownOrder, trade: TradeResult, quer
     run.flag('ORDER_OVERDUE', `still ${trade.status} since ${new Date(sinceMs).toISOString()}`);
 }
 
-function flagUnanswered(run: PayoutRun, error: unknown): void {
-  const { record } = run;
-  record.unanswered += 1;
-  if (refusalIn(error) === undefined && record.unanswered < UNANSWERED_BEFORE_FLAG) return;
-  run.flag(
-    'PROVIDER_NOT_ANSWERING',
-    `${record.unanswered} queries in a row brought no usable answer (${causeOf(error)})`,
-  );
-}
-
-/** Right after the create, the provider's reads may lag. Later, the provider should know the order. */
+/** Right after the create call, the provider's reads may lag. Later, the provider should know the order. */
 async function notFound(run: PayoutRun, { orderId }: KnownOrder, queriedAtMs: number): Promise<undefined> {
   const { record, settings } = run;
   record.unanswered = 0;
@@ -170,7 +166,7 @@ async function notFound(run: PayoutRun, { orderId }: KnownOrder, queriedAtMs: nu
   const message = 'the order was created, but the trade query says that it does not exist';
   run.flag('ORDER_NOT_FOUND', message);
   if (!isMissing) return;
-  if (await isOrderReadable(run, orderId))
+  if (await readOwnOrder(run, orderId))
     run.flag('ORDER_NOT_FOUND', `${message}; the order query knows it: check the clientId`);
   else reviewMissing(run, `order ${orderId} was created, but the provider does not know it`);
 }
@@ -181,7 +177,7 @@ function reviewMissing(run: PayoutRun, why: string): void {
 }
 
 /**
- * Whether no trade query has named the created order for a whole confirmation window: from the first answer that did not
+ * Whether no trade query has named the created order for a whole confirmation window: from the first response that did not
  * until the last query.
  */
 function isMissingForAWindow({ record, settings }: PayoutRun, queriedAtMs: number): boolean {
@@ -191,7 +187,7 @@ function isMissingForAWindow({ record, settings }: PayoutRun, queriedAtMs: numbe
 
 /** Fewer disagreements in a row than this may be lag of the provider's reads. */
 const PATIENCE = 3;
-/** After this many answers in a row with the same debits, debits that differ from the quote count as true. */
+/** After this many responses in a row with the same debits, debits that differ from the quote are taken as true. */
 const ANSWERS_ABOUT_DEBITS = 5;
 
 /** Undefined if result and detail do not agree yet: both have to be fetched again. */
@@ -199,7 +195,9 @@ export async function verifyResult(run: PayoutRun, final: FinalTrade): Promise<P
   const { request, record } = run;
   const { order, trade, status, learnedBy } = final;
   run.enter('FETCHING_DETAIL');
-  const detail = final.detail === undefined ? await fetchDetail(run) : final.detail;
+  const calls = polled(run.calls, 'ending', 'fetches the detail');
+  const fetchDetail = () => calls.fetchTradeDetail(run.principal, run.tradeKey);
+  const detail = final.detail === undefined ? await run.call(fetchDetail).catch(() => null) : final.detail;
   const expected = { targetCurrency: request.targetCurrency, target: order.target };
   const why = detail ? disagreement(trade, detail, expected) : 'the detail could not be fetched';
   record.disagreements += 1;
@@ -214,7 +212,7 @@ export async function verifyResult(run: PayoutRun, final: FinalTrade): Promise<P
   return undefined;
 }
 
-/** Flags what a person should know about the outcome. False while debits that differ from the quote may be a wrong answer. */
+/** Flags what a person should know about the outcome. False while debits that differ from the quote may be a wrong response. */
 function debitsAreConfirmed(run: PayoutRun, odd: Attention[]): boolean {
   const { record } = run;
   const debits = odd.find(({ code }) => code === 'DEBITS_DIFFER_FROM_QUOTE');
@@ -224,13 +222,4 @@ function debitsAreConfirmed(run: PayoutRun, odd: Attention[]): boolean {
   if (debits && times + 1 < PATIENCE) return false;
   for (const { code, message } of odd) run.flag(code, message);
   return !debits || times + 1 >= ANSWERS_ABOUT_DEBITS;
-}
-
-async function fetchDetail(run: PayoutRun): Promise<TradeDetail | null> {
-  const calls = polled(run.calls, 'ending', 'fetches the detail');
-  try {
-    return await run.call(() => calls.fetchTradeDetail(run.principal, run.tradeKey));
-  } catch {
-    return null;
-  }
 }

@@ -21,27 +21,20 @@ import {
   receivingAccountStateQuery,
   resolveReceivingAccountUpdate,
 } from '../../contract/workflows.ts';
-import type { Clearance } from '../../domain/payout-record.ts';
 import { accountMismatch, candidateAccounts } from '../../domain/receiving-account.ts';
-import { asked, checks, findEarlierSend, orBadInput } from '../shared/calls.ts';
-import {
-  deciderProblem,
-  isSameSet,
-  notAccepted,
-  onUpdate,
-  resolutionProblem,
-  sendsProblem,
-  shielded,
-} from '../shared/messages.ts';
-import { runFacts, startFacts } from '../shared/run-facts.ts';
+import { asked, checks, orBadInput } from '../shared/calls.ts';
+import { notAccepted, onUpdate, shielded } from '../shared/messages.ts';
+import { startFacts } from '../shared/run-facts.ts';
+import { findEarlierSend, isSameSet, notShown, resolveProblem, runFacts } from '../shared/uncertain-send.ts';
 import { OpeningRun } from './opening-run.ts';
-import { confirmOpening, earlierSend, listBefore, send } from './send.ts';
+import { confirmEarlierSend, listBefore, send } from './send.ts';
 
 export async function openReceivingAccount(
   request: ReceivingAccountRequest,
 ): Promise<ReceivingAccountResult> {
   const run = new OpeningRun();
-  installOpeningHandlers(run);
+  setHandler(receivingAccountStateQuery, () => run.state);
+  onUpdate(run, resolveReceivingAccountUpdate, shielded(resolve), decisionProblem);
   run.prepared = await CancellationScope.nonCancellable(() =>
     orBadInput(checks.prepareReceivingAccount(request, startFacts())),
   );
@@ -65,9 +58,17 @@ async function openUnlessCanceled(run: OpeningRun): Promise<ReceivingAccountResu
 
 async function endCanceled(run: OpeningRun): Promise<ReceivingAccountResult> {
   const cause = await findEarlierSend(run.principal, runFacts(run.record.startedAtMs));
-  const confirmed = cause ? await confirmOpening(run, earlierSend(cause)) : undefined;
-  if (confirmed && 'result' in confirmed) return confirmed.result;
-  return run.notOpened({ code: 'CANCELLED', message: 'canceled before the account was requested' });
+  const result = cause ? await confirmEarlierSend(run, cause) : undefined;
+  return result ?? run.notOpened('CANCELLED', 'canceled before the account was requested');
+}
+
+async function open(run: OpeningRun): Promise<ReceivingAccountResult> {
+  for (;;) {
+    if (run.record.unknownSends === 0) await listBefore(run);
+    const end = await CancellationScope.nonCancellable(() => send(run));
+    if (end === 'paused') await untilResumed(run);
+    else if (end) return end;
+  }
 }
 
 /** A cancellation ends the wait unless a send may have taken effect. */
@@ -77,28 +78,6 @@ async function untilResumed(run: OpeningRun): Promise<void> {
     while (!(await checks.awaitResume(run.principal)));
   };
   await (run.record.unknownSends === 0 ? wait() : CancellationScope.nonCancellable(wait));
-}
-
-async function open(run: OpeningRun): Promise<ReceivingAccountResult> {
-  let cleared: Clearance | undefined;
-  for (;;) {
-    if (run.record.unknownSends === 0) await listBefore(run);
-    const sent = await CancellationScope.nonCancellable(() => send(run, cleared));
-    if ('result' in sent) return sent.result;
-    if ('nothingSent' in sent) continue;
-    if ('isPaused' in sent) {
-      await untilResumed(run);
-      continue;
-    }
-    const confirmed = await CancellationScope.nonCancellable(() => confirmOpening(run, sent));
-    if ('result' in confirmed) return confirmed.result;
-    cleared = confirmed.cleared;
-  }
-}
-
-function installOpeningHandlers(run: OpeningRun): void {
-  setHandler(receivingAccountStateQuery, () => run.state);
-  onUpdate(run, resolveReceivingAccountUpdate, shielded(resolve), resolveProblem);
 }
 
 async function resolve(
@@ -120,24 +99,11 @@ async function resolve(
   return run.state;
 }
 
-function resolveProblem(run: OpeningRun, decision: ReceivingAccountResolution): string | undefined {
-  const problem = deciderProblem(decision);
-  if (problem) return problem;
-  const { phase } = run.record;
-  if (phase !== 'NEEDS_REVIEW') return `there is nothing to resolve: the request is ${phase}`;
-  if (run.resolution || run.isResolving) return 'the request is already being resolved';
-  return (
-    resolutionProblem(decision, 'accountId') ??
-    sendsProblem(decision, run.record.sends) ??
-    candidatesProblem(decision, candidateAccounts(run.record))
-  );
-}
-
-function candidatesProblem(decision: ReceivingAccountResolution, current: string[]): string | undefined {
-  if (decision.created || decision.candidates === undefined) return undefined;
-  return isSameSet(decision.candidates, current)
-    ? undefined
-    : `candidates: the review shows ${current.join(', ') || 'none'}: read the state again`;
+function decisionProblem(run: OpeningRun, decision: ReceivingAccountResolution): string | undefined {
+  const problem = resolveProblem(run, 'request', 'accountId', decision);
+  if (problem || decision.created || decision.candidates === undefined) return problem;
+  const shown = candidateAccounts(run.record);
+  return isSameSet(decision.candidates, shown) ? undefined : notShown('candidates', shown);
 }
 
 /** The provider's record of the account. Refuses the update if it is not the account that was requested. */

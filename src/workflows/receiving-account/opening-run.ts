@@ -1,5 +1,5 @@
 /** The state of one opening, shared by its steps. */
-import { CancellationScope, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
+import { setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { ReceivingAccountAttentionCode } from '../../contract/attention-codes.ts';
 import type { ReceivingAccountPhase } from '../../contract/codes.ts';
 import { ownIdOf } from '../../contract/ids.ts';
@@ -10,6 +10,7 @@ import type {
   ReceivingAccountState,
 } from '../../contract/receiving-account.ts';
 import type { ReceivingAccountResolution } from '../../contract/workflows.ts';
+import type { Clearance } from '../../domain/payout-record.ts';
 import {
   accountIdOf,
   ReceivingAccountRecord,
@@ -17,7 +18,7 @@ import {
 } from '../../domain/receiving-account.ts';
 import { flagLines, showAttention } from '../shared/attention.ts';
 import type { CallSettings } from '../shared/calls.ts';
-import { RequestRun } from '../shared/run-facts.ts';
+import { RequestRun } from '../shared/request-run.ts';
 
 export class OpeningRun extends RequestRun<CheckedReceivingAccountRequest, ReceivingAccountAttentionCode> {
   readonly record = new ReceivingAccountRecord(workflowInfo().startTime.getTime());
@@ -25,8 +26,8 @@ export class OpeningRun extends RequestRun<CheckedReceivingAccountRequest, Recei
   resolution:
     | { decision: ReceivingAccountResolution; account?: Record<string, unknown>; voidedBy?: string }
     | undefined;
-  /** A `resolve` update is checking the account that a person named. */
-  isResolving = false;
+  /** This run may send again. */
+  cleared: Clearance | undefined;
 
   /** Payers take turns. */
   get calls(): CallSettings {
@@ -49,20 +50,15 @@ export class OpeningRun extends RequestRun<CheckedReceivingAccountRequest, Recei
     this.show();
   }
 
-  /** One call to the provider. One that waits too long is flagged. */
-  async call<T>(work: () => Promise<T>): Promise<T> {
-    const watch = new CancellationScope();
-    this.record.lastAskedAtMs = Date.now();
-    void watch.run(() => this.flagLateCall()).catch(() => undefined);
+  /** Between two calls, the opening may wait for a person without a timer. */
+  override async call<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await work();
+      return await super.call(work);
     } finally {
-      watch.cancel();
-      this.unflag('CALL_WAITS');
+      this.cancelTimerFor(Number.POSITIVE_INFINITY);
     }
   }
 
-  /** Shows the state in the Temporal UI. */
   show(): void {
     const { phase, sentence, nextStep, reasons } = this.state;
     const lines = [`**${phase}**: ${sentence}`, `Next: ${nextStep}`, ...flagLines(reasons)];
@@ -78,18 +74,11 @@ export class OpeningRun extends RequestRun<CheckedReceivingAccountRequest, Recei
     return { ...this.ended('OPENED'), ...(accountId !== undefined && { accountId }), account, learnedBy };
   }
 
-  notOpened(reason: ReceivingAccountReason): ReceivingAccountResult {
-    return { ...this.ended('NOT_OPENED'), reason };
+  notOpened(code: ReceivingAccountReason['code'], message: string): ReceivingAccountResult {
+    return { ...this.ended('NOT_OPENED'), reason: { code, message } };
   }
 
   private ended(outcome: ReceivingAccountResult['outcome']): ReceivingAccountResult {
     return { requestId: this.request.requestId, outcome, ...this.accountKey };
-  }
-
-  private async flagLateCall(): Promise<void> {
-    await sleep(this.settings.callWaitsMs, { summary: 'flags a call that waits too long' });
-    const since = new Date(this.record.lastAskedAtMs).toISOString();
-    this.flag('CALL_WAITS', `a call has waited for its turn or its answer since ${since}`);
-    this.show();
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Lists the accounts before the first send, then sends the request: at most once if its outcome is unknown. Confirms whether
- * the account was opened by the list of accounts, then asks a person.
+ * Sends the request: at most once if its outcome is unknown. Then confirms by the list of accounts whether the account was
+ * opened, and in doubt asks a person. Each step returns the end of the opening, or undefined if the request may be sent
+ * again.
  */
 import {
   ActivityFailure,
@@ -17,31 +18,27 @@ import type {
   OpenAnswer,
 } from '../../activities/receiving-account/receiving-account-activities.ts';
 import type { ReceivingAccountResult } from '../../contract/receiving-account.ts';
-import type { Clearance } from '../../domain/payout-record.ts';
 import { candidateAccounts, noteListed, unsentBackoff } from '../../domain/receiving-account.ts';
-import { activityTimeoutMs, sendWithinMs } from '../../domain/time.ts';
+import { sendWithinMs } from '../../domain/time.ts';
 import { activityCause, asked, once, untilAnswered } from '../shared/calls.ts';
-import { runFacts, windowAfterOthers } from '../shared/run-facts.ts';
+import { runFacts, windowAfterOthers, windowEndMs } from '../shared/uncertain-send.ts';
 import type { OpeningRun } from './opening-run.ts';
 
-/** It is unknown whether the account was opened. */
-interface UnknownOutcome {
-  /**
-   * `unknown`: the request may have been sent, and no trustworthy answer came.
-   * `busy`: the provider says that it did not serve the request.
-   * `refused`: the answer to the only send looks like a refusal and does not prove one.
-   * `earlier-run`: a run before this one may have sent the request.
-   * `unsent`: the request could not be sent many times in a row.
-   */
-  cause: 'unknown' | 'busy' | 'refused' | 'earlier-run' | 'unsent';
-  /** For the person who decides. */
-  why: string;
-}
+type End = ReceivingAccountResult | undefined;
 
-type Sent = { result: ReceivingAccountResult } | { nothingSent: true } | { isPaused: true } | UnknownOutcome;
+/** Why it is unknown whether the account was opened. */
+type UnknownCause =
+  /** The request may have been sent, and no trustworthy response came. */
+  | 'unknown'
+  /** The provider says that it did not serve the request. */
+  | 'busy'
+  /** The response to the only send looks like a refusal and does not prove one. */
+  | 'refused'
+  /** A run before this one may have sent the request. */
+  | 'earlier-run';
 
 /**
- * Lists the accounts before the first send, so that an account opened without an answer shows up as new. Call it only
+ * Lists the accounts before the first send, so that an account opened without a response shows up as new. Call it only
  * while no send may have taken effect. The read waits for as long as the provider is unavailable; a refused read leaves
  * the list unknown.
  */
@@ -61,72 +58,32 @@ function unknownList(error: unknown): null {
   return null;
 }
 
-export async function send(run: OpeningRun, cleared: Clearance | undefined): Promise<Sent> {
+export async function send(run: OpeningRun): Promise<End | 'paused'> {
   const { record } = run;
   run.enter('OPENING');
-  const answer = await sendOnce(run, cleared);
+  const answer = await sendOnce(run);
   if (answer.kind !== 'not-sent' || answer.cause === 'may-have-been-sent') record.sends += 1;
   if (answer.kind === 'not-sent') return notSent(run, answer.cause);
   record.unsent = 0;
   run.unflag('NOT_SENT');
-  switch (answer.kind) {
-    case 'opened':
-      return { result: run.opened(answer.account, 'answer') };
-    case 'refused': {
-      // A refusal says nothing about an earlier send.
-      const isOnlySend = record.unknownSends === 0;
-      if (answer.isCertain && isOnlySend) return refused(run, answer.message);
-      if (!answer.isCertain) record.unknownSends += 1;
-      return { cause: isOnlySend ? 'refused' : 'unknown', why: answer.message };
-    }
-    case 'busy':
-      record.unknownSends += 1;
-      return { cause: 'busy', why: answer.message };
-    case 'failed':
-      record.unknownSends += 1;
-      return { cause: 'unknown', why: answer.message };
-    default:
-      // A newer worker may answer in a way that this version does not know.
-      record.unknownSends += 1;
-      return { cause: 'unknown', why: 'the answer is of a kind that this version does not know' };
+  if (answer.kind === 'opened') return run.opened(answer.account, 'answer');
+  if (answer.kind === 'refused') {
+    // A refusal says nothing about an earlier send.
+    const isOnlySend = record.unknownSends === 0;
+    if (answer.isCertain && isOnlySend) return run.notOpened('REFUSED_BY_PROVIDER', answer.message);
+    if (!answer.isCertain) record.unknownSends += 1;
+    return confirmOpening(run, isOnlySend ? 'refused' : 'unknown', answer.message);
   }
+  record.unknownSends += 1;
+  // A newer worker may answer in a way that this version does not know.
+  const { message = 'the answer is of a kind that this version does not know' } = answer;
+  return confirmOpening(run, answer.kind === 'busy' ? 'busy' : 'unknown', message);
 }
 
-async function notSent(run: OpeningRun, cause: NothingSent['cause']): Promise<Sent> {
-  if (cause === 'may-have-been-sent')
-    return { cause: 'unknown', why: 'this run may have sent the request already' };
-  if (cause === 'earlier-run' || cause === 'restored' || cause === 'lost-run') return earlierSend(cause);
-  if (cause === 'paused') return { isPaused: true };
-  run.record.unsent += 1;
-  const { unsent } = run.record;
-  const next = unsentBackoff(unsent);
-  if (next === 'review')
-    return { cause: 'unsent', why: `the request could not be sent ${unsent} times in a row` };
-  if (next.flag) {
-    run.flag('NOT_SENT', `the request could not be sent ${unsent} times in a row; the workflow tries again`);
-    run.show();
-  }
-  await sleep(next.pauseMs, { summary: 'pauses before it sends again' });
-  return { nothingSent: true };
-}
-
-/** A run before this one may have sent the request. */
-export function earlierSend(cause: 'earlier-run' | 'restored' | 'lost-run'): UnknownOutcome {
-  const sender = cause === 'earlier-run' ? 'an earlier run' : 'a run that Temporal lost in a restore';
-  return { cause: 'earlier-run', why: `${sender} may have sent the request` };
-}
-
-export function refused(run: OpeningRun, message: string): { result: ReceivingAccountResult } {
-  return { result: run.notOpened({ code: 'REFUSED_BY_PROVIDER', message }) };
-}
-
-async function sendOnce(
-  run: OpeningRun,
-  cleared: Clearance | undefined,
-): Promise<OpenAnswer | { kind: 'failed'; message: string }> {
+async function sendOnce(run: OpeningRun): Promise<OpenAnswer | { kind: 'failed'; message: string }> {
   const { app: _app, openId: _openId, requestId: _requestId, ...request } = run.request;
   const withinMs = sendWithinMs(run.settings.callTimeoutMs);
-  const open = { request, ...runFacts(run.record.startedAtMs, cleared), sendWithinMs: withinMs };
+  const open = { request, ...runFacts(run.record.startedAtMs, run.cleared), sendWithinMs: withinMs };
   const calls = once(run.calls, 'account', `requests a receiving account in ${request.currency}`);
   try {
     return await run.call(() => calls.openReceivingAccount(run.principal, open));
@@ -138,55 +95,64 @@ async function sendOnce(
   }
 }
 
-/** The end of the opening, or the clearance to send again. */
-type Confirmed = { result: ReceivingAccountResult } | { cleared: Clearance };
+async function notSent(run: OpeningRun, cause: NothingSent['cause']): Promise<End | 'paused'> {
+  if (cause === 'paused') return 'paused';
+  if (cause === 'may-have-been-sent')
+    return confirmOpening(run, 'unknown', 'this run may have sent the request already');
+  if (cause === 'earlier-run' || cause === 'restored' || cause === 'lost-run')
+    return confirmEarlierSend(run, cause);
+  run.record.unsent += 1;
+  const { unsent } = run.record;
+  const message = `the request could not be sent ${unsent} times in a row`;
+  const next = unsentBackoff(unsent);
+  if (next === 'review') return review(run, message);
+  if (next.flag) {
+    run.flag('NOT_SENT', `${message}; the workflow tries again`);
+    run.show();
+  }
+  await sleep(next.pauseMs, { summary: 'pauses before it sends again' });
+  return undefined;
+}
 
 const CONFIRM_SUMMARY = 'confirms whether the account was opened';
 const MAX_WAIT_MS = 60_000;
-/** After this many `busy` answers, a person decides. */
+/** After this many `busy` responses, a person decides. */
 const MAX_BUSY_ANSWERS = 3;
 
-/** Asks over the confirmation window, which begins when the send's own deadline ends. */
-export async function confirmOpening(run: OpeningRun, unknown: UnknownOutcome): Promise<Confirmed> {
+export function confirmEarlierSend(
+  run: OpeningRun,
+  cause: 'earlier-run' | 'restored' | 'lost-run',
+): Promise<End> {
+  const sender = cause === 'earlier-run' ? 'an earlier run' : 'a run that Temporal lost in a restore';
+  return confirmOpening(run, 'earlier-run', `${sender} may have sent the request`);
+}
+
+/** Asks over the confirmation window. `why` is for the person who decides. */
+async function confirmOpening(run: OpeningRun, cause: UnknownCause, why: string): Promise<End> {
   const { record, settings } = run;
-  if (unknown.cause === 'unsent') return review(run, unknown.why);
-  record.confirmUntilMs =
-    Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
+  record.confirmUntilMs = windowEndMs(settings);
   run.enter('RECONCILING');
   for (let wait = 1_000; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
     const queriedAtMs = Date.now();
     const answer = await confirmAccount(run, untilAnswered(run.calls, 'account', CONFIRM_SUMMARY));
-    const confirmed = await judge(run, unknown, answer, queriedAtMs);
-    if (confirmed) return confirmed;
+    // After a Workflow Reset, the window may be one that an earlier run began before it sent again.
+    record.confirmUntilMs = Math.max(record.confirmUntilMs, windowAfterOthers(answer, settings));
+    // The response may have waited for this workflow, so the time of the question counts.
+    const isOver = queriedAtMs >= record.confirmUntilMs;
+    // No other run has sent the request, so only an account that a restore of Temporal has hidden may still appear.
+    const isUnsent = cause === 'earlier-run' && !answer.earlierSend;
+    if (isUnsent && (isOver || !answer.mayStillAppear)) return sendAgain(run, answer);
+    if (cause === 'earlier-run' && !isUnsent) noteEarlierSend(run);
+    if (!isUnsent && (isOver || hasNewAccount(run))) return conclude(run, cause, why, answer);
     const left = record.confirmUntilMs - Date.now();
     await sleep(Math.max(1, Math.min(wait, left)), { summary: 'confirms again' });
   }
 }
 
-/** Undefined: ask again. */
-async function judge(
-  run: OpeningRun,
-  unknown: UnknownOutcome,
-  answer: AccountConfirmation,
-  queriedAtMs: number,
-): Promise<Confirmed | undefined> {
-  const { record } = run;
-  // After a Workflow Reset, the window may be one that an earlier run began before it sent again.
-  record.confirmUntilMs = Math.max(record.confirmUntilMs, windowAfterOthers(answer, run.settings));
-  const { confirmUntilMs } = record;
-  if (unknown.cause === 'earlier-run') {
-    // No other run has sent the request, so only an account that a restore of Temporal has hidden may still appear.
-    if (!answer.earlierSend)
-      return answer.mayStillAppear && queriedAtMs < confirmUntilMs
-        ? undefined
-        : { cleared: clearanceOf(answer) };
-    record.unknownSends = Math.max(1, record.unknownSends);
-    // The earlier run may have opened an account that was there before this run.
-    record.before = undefined;
-  }
-  // The answer may have waited for this workflow, so the time of the question counts.
-  if (queriedAtMs >= confirmUntilMs || hasNewAccount(run)) return conclude(run, unknown, answer);
-  return undefined;
+/** The earlier run may have opened an account that was there before this run. */
+function noteEarlierSend({ record }: OpeningRun): void {
+  record.unknownSends = Math.max(1, record.unknownSends);
+  record.before = undefined;
 }
 
 function hasNewAccount({ record }: OpeningRun): boolean {
@@ -196,70 +162,66 @@ function hasNewAccount({ record }: OpeningRun): boolean {
 /** If no account appeared, a refusal of the only send ends the opening and `busy` permits another send. Else: review. */
 async function conclude(
   run: OpeningRun,
-  { cause, why }: UnknownOutcome,
+  cause: UnknownCause,
+  why: string,
   answer: AccountConfirmation,
-): Promise<Confirmed> {
+): Promise<End> {
   const { record } = run;
   if (cause === 'busy') record.busyAnswers += 1;
   const isMissing = answer.listed !== null && candidateAccounts(record).length === 0;
-  if (isMissing && cause === 'refused') return refused(run, why);
-  if (isMissing && cause === 'busy' && record.busyAnswers < MAX_BUSY_ANSWERS)
-    return { cleared: clearanceOf(answer) };
+  if (isMissing && cause === 'refused') return run.notOpened('REFUSED_BY_PROVIDER', why);
+  if (isMissing && cause === 'busy' && record.busyAnswers < MAX_BUSY_ANSWERS) return sendAgain(run, answer);
   return review(run, why);
 }
 
 /** A person decides. An account that appeared is only shown: it may belong to another request. */
-async function review(run: OpeningRun, why: string): Promise<Confirmed> {
+async function review(run: OpeningRun, why: string): Promise<End> {
   run.flag('NEEDS_REVIEW', `find out whether the account was opened, then resolve: ${why}`);
   run.enter('NEEDS_REVIEW');
   log.warn('a receiving account may or may not have been opened; it waits for the update resolve');
   for (;;) {
     await condition(() => run.resolution !== undefined);
-    const confirmed = await applyResolution(run);
-    if (!confirmed) continue;
+    const { resolution } = run;
+    if (!resolution) continue;
+    const { decision, account } = resolution;
+    if (!decision.created && decision.then === 'retry') {
+      const problem = await retryProblem(run);
+      run.resolution = undefined;
+      if (problem !== undefined) {
+        resolution.voidedBy = problem;
+        run.flag('NEEDS_REVIEW', problem);
+        run.show();
+        continue;
+      }
+    }
     run.unflag('NEEDS_REVIEW');
-    return confirmed;
+    if (decision.created) return run.opened(account ?? {}, 'person', decision.accountId);
+    if (decision.then === 'retry') return undefined;
+    return run.notOpened('RESOLVED_NOT_OPENED', `${decision.by} decided that no account was opened`);
   }
 }
 
-async function applyResolution(run: OpeningRun): Promise<Confirmed | undefined> {
-  const { resolution } = run;
-  if (!resolution) return undefined;
-  const { decision, account } = resolution;
-  if (decision.created) return { result: run.opened(account ?? {}, 'person', decision.accountId) };
-  if (decision.then === 'end') {
-    const message = `${decision.by} decided that no account was opened`;
-    return { result: run.notOpened({ code: 'RESOLVED_NOT_OPENED', message }) };
-  }
-  return confirmBeforeRetry(run, resolution);
-}
-
-/** An account that the person could not see yet voids the decision. */
-async function confirmBeforeRetry(
-  run: OpeningRun,
-  resolution: NonNullable<OpeningRun['resolution']>,
-): Promise<Confirmed | undefined> {
+/** Why the request must not be sent again yet: an account that the person could not see voids the decision. */
+async function retryProblem(run: OpeningRun): Promise<string | undefined> {
   const shown = candidateAccounts(run.record);
   const queriedAtMs = Date.now();
   const answer = await confirmAccount(run, asked(run.calls, 'beginning', CONFIRM_SUMMARY));
-  run.resolution = undefined;
-  if (!isAnswered(answer)) return voided(run, resolution, 'the provider did not answer: resolve again later');
+  if (answer.runId === NO_RUN) return 'the provider did not answer: resolve again later';
   // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
   if (queriedAtMs < windowAfterOthers(answer, run.settings))
-    return voided(run, resolution, 'another run may have sent the request recently: resolve again later');
-  if (candidateAccounts(run.record).every((accountId) => shown.includes(accountId))) {
-    run.record.unsent = 0;
-    run.unflag('NOT_SENT');
-    return { cleared: clearanceOf(answer) };
-  }
-  return voided(run, resolution, 'another account appeared after the decision: check it, then resolve again');
+    return 'another run may have sent the request recently: resolve again later';
+  if (!candidateAccounts(run.record).every((accountId) => shown.includes(accountId)))
+    return 'another account appeared after the decision: check it, then resolve again';
+  run.record.unsent = 0;
+  run.unflag('NOT_SENT');
+  return sendAgain(run, answer);
 }
 
-function voided(run: OpeningRun, resolution: NonNullable<OpeningRun['resolution']>, why: string): undefined {
-  resolution.voidedBy = why;
-  run.flag('NEEDS_REVIEW', why);
-  run.show();
+function sendAgain(run: OpeningRun, { runId, recoveredAtMs }: AccountConfirmation): undefined {
+  run.cleared = { runId, recoveredAtMs };
 }
+
+const NO_RUN = '';
 
 async function confirmAccount(
   run: OpeningRun,
@@ -274,16 +236,8 @@ async function confirmAccount(
   return answer;
 }
 
-function clearanceOf({ runId, recoveredAtMs }: AccountConfirmation): Clearance {
-  return { runId, recoveredAtMs };
-}
-
-function isAnswered({ runId }: AccountConfirmation): boolean {
-  return runId !== '';
-}
-
-/** A failed read clears no send: no run has an empty id. */
+/** A failed read clears no send. */
 function unclearedAnswer(error: unknown): AccountConfirmation {
   if (!(error instanceof ActivityFailure)) throw error;
-  return { listed: null, earlierSend: true, mayStillAppear: true, runId: '' };
+  return { listed: null, earlierSend: true, mayStillAppear: true, runId: NO_RUN };
 }

@@ -1,20 +1,19 @@
 /**
  * The activities as workflows call them: task queue, priority, timeouts and retries, and what their failures say. The error
- * types are the codes of the payments client. A call that waits for the rate limit has not failed, so only creates,
+ * types are the codes of the payments client. A call that waits for the rate limit has not failed, so only create calls,
  * follow-ups and reads for a caller limit that wait.
  */
 import {
   ActivityFailure,
   ApplicationFailure,
+  CancellationScope,
   proxyActivities,
   type RetryPolicy,
   TimeoutFailure,
 } from '@temporalio/workflow';
 import type { batchChecks } from '../../activities/batch/batch-activities.ts';
-import type { RunFacts } from '../../activities/payout/send-once.ts';
 import type { reconcileActivities } from '../../activities/reconciliation/reconcile-activities.ts';
 import type { reportActivities } from '../../activities/reconciliation/report-activities.ts';
-import type { Principal } from '../../activities/shared/execution.ts';
 import type { pauseActivities } from '../../activities/shared/lease-looks.ts';
 import type { preparation, TokenPlan } from '../../activities/shared/preparation.ts';
 import type { ProviderActivities } from '../../activities/shared/provider-activities.ts';
@@ -48,7 +47,7 @@ export const UNTIL_TEMPORAL_ANSWERS: RetryPolicy = {
 };
 
 /**
- * One activity sends a create, or the request for a receiving account, at most once. The workflow confirms the outcome
+ * One activity sends a create call, or the request for a receiving account, at most once. The workflow confirms the outcome
  * and never repeats the send blindly.
  */
 const NO_RETRY: RetryPolicy = { maximumAttempts: 1 };
@@ -98,30 +97,6 @@ export function orBadInput<T>(check: Promise<T>): Promise<T> {
   });
 }
 
-/**
- * A Workflow Reset to the last workflow task of an ended run keeps the answer that the run got, and starts that task
- * again. By then, another run may have sent (H107). The workflow's clock shows it, and a replay sees the same clock.
- */
-const ANSWER_HOLDS_MS = 1_000;
-const MAX_QUESTIONS = 10;
-
-/**
- * Why this run must not end without an order yet; null if it may. An activity compares the run ids, because a branch on
- * them would not replay after a reset. The run must end in the workflow task in which it gets null.
- */
-export async function findEarlierSend(
-  principal: Principal,
-  facts: RunFacts,
-): ReturnType<typeof checks.findEarlierSend> {
-  for (let left = MAX_QUESTIONS; left > 0; left -= 1) {
-    const askedAtMs = Date.now();
-    const doubt = await checks.findEarlierSend(principal, facts);
-    if (doubt !== null || Date.now() - askedAtMs < ANSWER_HOLDS_MS) return doubt;
-  }
-  // The workers are slow. A confirmation answers the question, too.
-  return 'earlier-run';
-}
-
 export type Urgency = keyof typeof PRIORITY;
 
 /**
@@ -132,7 +107,7 @@ export const untilAnswered = readsWith({ ...UNTIL_TEMPORAL_ANSWERS, nonRetryable
 
 /**
  * Reads with a poll timer behind them. The timer is the retry, so that in an outage not every open payout makes a call
- * per minute. A 429 is no answer: the read waits for at least the provider's window of one second (the activity says
+ * per minute. A 429 is no response: the read waits for at least the provider's window of one second (the activity says
  * how long) and is sent again. The same happens after a worker dies.
  */
 export const polled = readsWith({
@@ -155,7 +130,7 @@ function readsWith(retry: RetryPolicy) {
     proxyActivities<ProviderActivities>({ ...activityOptions(settings, urgency, summary), retry });
 }
 
-/** Reads after the end of a payout: they have days, so the retries are slow. A read without an answer within `timeoutMs` fails, which flags the follow-up. */
+/** Reads after the end of a payout: they have days, so the retries are slow. A read without a response within `timeoutMs` fails, which flags the follow-up. */
 export function followUpCalls(settings: CallSettings, summary: string, timeoutMs: number) {
   return proxyActivities<Pick<ProviderActivities, 'fetchTradeDetail'>>({
     ...activityOptions(settings, 'followUp', summary),
@@ -183,7 +158,7 @@ const MAX_TOKEN_INTERVAL_MS = 30_000;
 const MIN_TOKEN_INTERVAL_MS = 500;
 
 /**
- * Token calls, until the provider issues a token or refuses. A refresh whose answer was lost is sent again with the
+ * Token calls, until the provider issues a token or refuses. A refresh whose response was lost is sent again with the
  * same refresh token: there is no other, and if it was used up the provider says so.
  */
 function untilIssuedOrRefused(lifetimeMs: number): RetryPolicy {
@@ -210,12 +185,12 @@ export function tokenCalls(
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: untilIssuedOrRefused(lifetimeMs),
     // A refresh that becomes urgent is canceled and moves to another queue. An attempt that has begun may finish first,
-    // because its answer holds tokens.
+    // because its response holds tokens.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
   });
 }
 
-/** The exchange of an authorization code. A code works once, so an exchange whose answer is lost is not retried. */
+/** The exchange of an authorization code. A code works once, so an exchange whose response is lost is not retried. */
 export function exchangeCalls({ environment, app }: TokenOwner, { callTimeoutMs }: TokenPlan) {
   return proxyActivities<TokenActivities>({
     taskQueue: tokenTaskQueue(environment, app, 'anonymous'),
@@ -256,6 +231,30 @@ export const temporalCalls = proxyActivities<
   heartbeatTimeout: HEARTBEAT_TIMEOUT,
   retry: UNTIL_TEMPORAL_ANSWERS,
 });
+
+/** A call that runs beside other work. `outcome` is set as soon as it has ended. */
+export class Running<T> {
+  outcome: { value: T } | { error: unknown } | undefined;
+  private readonly scope = new CancellationScope();
+  private readonly ended: Promise<{ value: T } | { error: unknown }>;
+
+  constructor(work: () => Promise<T>) {
+    const settled = this.scope.run(work).then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    );
+    this.ended = settled.then((outcome) => {
+      this.outcome = outcome;
+      return outcome;
+    });
+  }
+
+  /** Cancels the call unless it has ended. An attempt that has begun may finish first. */
+  stop(): Promise<{ value: T } | { error: unknown }> {
+    this.scope.cancel();
+    return this.ended;
+  }
+}
 
 /** Why the activity failed; undefined for any other error. */
 export function activityCause(error: unknown): Error | undefined {

@@ -68,26 +68,6 @@ export function deciderProblem(message: unknown): string | undefined {
   return typeof by === 'string' && by.trim() !== '' ? undefined : 'by: must name who decides';
 }
 
-/** The problem with a decision in review. `idField` names what was created. */
-export function resolutionProblem(resolution: unknown, idField: string): string | undefined {
-  const { created, then, [idField]: id } = isRecord(resolution) ? resolution : {};
-  if (created === true) return typeof id === 'string' && id !== '' ? undefined : `${idField}: is missing`;
-  if (created !== false) return 'created: must be true or false';
-  return then === 'end' || then === 'retry' ? undefined : 'then: must be end or retry';
-}
-
-/** The problem with a decision that names fewer or more `sends` than there were: the person has read an older state. */
-export function sendsProblem(resolution: unknown, sends: number): string | undefined {
-  const { created, sends: seen } = isRecord(resolution) ? resolution : {};
-  if (created !== false || seen === undefined || seen === sends) return undefined;
-  return `sends: there were ${sends} sends, or possible ones: read the state again`;
-}
-
-/** Whether `named`, which a caller sent, holds each of `ids` once and nothing else. */
-export function isSameSet(named: unknown, ids: readonly string[]): boolean {
-  return Array.isArray(named) && named.length === ids.length && ids.every((id) => named.includes(id));
-}
-
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
