@@ -53,7 +53,7 @@ export async function callerAllowance(key: AllowanceKey, carried?: AllowanceReco
     await condition(isOver, allowance.unusedAtMs - Date.now(), {
       summary: 'ends after a day without reservations',
     });
-    // The answers of updates precede the end of the run.
+    // The responses of updates precede the end of the run.
     await condition(allHandlersFinished);
     if (isOver()) await continueAsNew<typeof callerAllowance>(key, allowance.record());
   }

@@ -27,7 +27,7 @@ import {
   PartRecord,
   type PartRequest,
 } from '../../domain/batch.ts';
-import { UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
+import { Running, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import { onSignal, runShielded } from '../shared/messages.ts';
 import { continueAsNewWhenLong, isHistoryLong } from '../shared/run-facts.ts';
 
@@ -38,14 +38,22 @@ const REPORT_INTERVAL_MS = 2_000;
 
 export async function payoutBatchPart(request: PartRequest, carried?: PartRecord): Promise<void> {
   const part = new PartRun(request, carried);
-  installPartHandlers(part);
+  onSignal(turnSignal, () => {
+    part.record.hasTurn = true;
+    part.batchIsGone = false;
+    part.mustReport = true;
+  });
+  onSignal(stopStartingSignal, () => part.stopStarting());
   await runShielded(
     () => part.stopStarting(),
     async () => {
       await untilTurn(part);
       while (!part.isDone) {
-        await fillWindow(part);
-        await endRefused(part);
+        for (let rows = part.takeRows(); rows.length > 0; rows = part.takeRows()) {
+          part.started(await startRows(part, rows));
+          await reportWhenDue(part);
+        }
+        if (part.mustEndRefused) await endRefused(part);
         await reportWhenDue(part);
         if (part.isDone || part.batchIsGone) break;
         await continueAsNewWhenLong<typeof payoutBatchPart>(() => [part.remainingRequest, part.record]);
@@ -54,15 +62,6 @@ export async function payoutBatchPart(request: PartRequest, carried?: PartRecord
       await reportWhenDue(part);
     },
   );
-}
-
-function installPartHandlers(part: PartRun): void {
-  onSignal(turnSignal, () => {
-    part.record.hasTurn = true;
-    part.batchIsGone = false;
-    part.mustReport = true;
-  });
-  onSignal(stopStartingSignal, () => part.stopStarting());
 }
 
 /** Also returns if the batch is gone: then the signal of the report fails. */
@@ -76,15 +75,7 @@ async function untilTurn(part: PartRun): Promise<void> {
   }
 }
 
-/** Starts or joins payouts until the window is full. */
-async function fillWindow(part: PartRun): Promise<void> {
-  for (let rows = part.takeRows(); rows.length > 0; rows = part.takeRows()) {
-    part.started(await startRows(part, rows));
-    await reportWhenDue(part);
-  }
-}
-
-/** If the part is stopped meanwhile, finds out which rows were started: attempts without an answer may have done so. */
+/** If the part is stopped meanwhile, finds out which rows were started: attempts without a response may have done so. */
 async function startRows(part: PartRun, payouts: readonly PayoutRequest[]): Promise<RowStart[]> {
   const { environment, app, batchId, startedBy } = part.request;
   const rows = { environment, app, batchId, startedBy, payouts };
@@ -101,9 +92,10 @@ async function startRows(part: PartRun, payouts: readonly PayoutRequest[]): Prom
   }
 }
 
-/** A refused quote may never end. A payout that has sent a create refuses the cancellation. */
+/** A refused quote may never end. A payout that has sent a create call refuses the cancellation. */
 async function endRefused(part: PartRun): Promise<void> {
-  const partnerOrderIds = part.takeRefused();
+  part.mustEndRefused = false;
+  const partnerOrderIds = part.record.open.filter(isRefused).flatMap((group) => group.partnerOrderIds);
   const { environment, app, batchId } = part.request;
   if (partnerOrderIds.length === 0) return;
   const calls = batchCalls(`cancels ${partnerOrderIds.length} payouts whose quote is refused`);
@@ -111,39 +103,28 @@ async function endRefused(part: PartRun): Promise<void> {
 }
 
 async function reportWhenDue(part: PartRun): Promise<void> {
-  const { unreported, reportedAtMs } = part.record;
+  const { unreported, reportedAtMs, reportedStage } = part.record;
   const isDue = unreported && Date.now() - reportedAtMs >= REPORT_INTERVAL_MS;
-  if (part.mustReport || part.hasNewStage || isDue) await part.report();
+  if (part.mustReport || part.stage !== reportedStage || isDue) await part.report();
 }
 
 /** Waits until the open payouts bring changes. Meanwhile, the part keeps reporting to its batch. */
 async function waitForNews(part: PartRun): Promise<void> {
-  let outcome: { changes: RowChange[] } | { error: unknown } | undefined;
-  const watch = new CancellationScope();
   const { app } = part.request;
   const { open } = part.record;
-  watch
-    .run(() => batchCalls('watches the payouts').watchPayouts({ app, open, minChanges: part.minChanges }))
-    .then(
-      (changes) => {
-        outcome = { changes };
-      },
-      (error: unknown) => {
-        outcome = { error };
-      },
-    );
-  while (!outcome && !part.batchIsGone && !part.mustEndRefused) {
-    await untilReportIsDue(part, () => outcome !== undefined || part.mustReport);
+  const { watchPayouts } = batchCalls('watches the payouts');
+  const watch = new Running(() => watchPayouts({ app, open, minChanges: part.minChanges }));
+  while (!watch.outcome && !part.batchIsGone && !part.mustEndRefused) {
+    await untilReportIsDue(part, () => watch.outcome !== undefined || part.mustReport);
     // Each check of the batch adds to the history, for as long as a payout is open. The length is read only where a command
     // follows: elsewhere, a replay sees another one.
     if (part.mustReport && isHistoryLong()) break;
     await reportWhenDue(part);
   }
-  const isObsolete = outcome === undefined;
-  watch.cancel();
-  await condition(() => outcome !== undefined);
-  if (outcome && 'changes' in outcome) part.acceptChanges(outcome.changes);
-  else if (!isObsolete && !isCancellation(outcome?.error)) throw outcome?.error;
+  const isObsolete = !watch.outcome;
+  const outcome = await watch.stop();
+  if ('value' in outcome) part.acceptChanges(outcome.value);
+  else if (!isObsolete && !isCancellation(outcome.error)) throw outcome.error;
 }
 
 async function untilReportIsDue(part: PartRun, wake: () => boolean): Promise<void> {
@@ -249,34 +230,16 @@ class PartRun {
     this.mustReport = true;
   }
 
-  /** The payouts to cancel, once. */
-  takeRefused(): string[] {
-    if (!this.mustEndRefused) return [];
-    this.mustEndRefused = false;
-    return this.record.open.filter(isRefused).flatMap(({ partnerOrderIds }) => partnerOrderIds);
-  }
-
   /** How many changes the watch waits for: a quarter of the window, or all once no row is left to start. */
   get minChanges(): number {
     return this.allStarted ? countOf(this.record.open) : Math.max(1, Math.floor(this.request.window / 4));
   }
 
-  /** The part has reached a stage that the batch acts on and does not know yet. */
-  get hasNewStage(): boolean {
-    return this.stage !== this.record.reportedStage;
-  }
-
   async report(): Promise<void> {
     const { app, batchId, offset, digest } = this.request;
     const { record, allStarted, isDone: ended } = this;
-    const report: PartReport = {
-      ...record.tally,
-      ...openTally(record.open),
-      offset,
-      digest,
-      allStarted,
-      ended,
-    };
+    const rows = { ...record.tally, ...openTally(record.open) };
+    const report: PartReport = { ...rows, offset, digest, allStarted, ended };
     this.mustReport = false;
     record.unreported = false;
     record.reportedStage = this.stage;
@@ -294,7 +257,8 @@ class PartRun {
     return { ...this.request, payouts: this.waiting };
   }
 
-  private get stage(): PartRecord['reportedStage'] {
+  /** The batch acts on a new stage. */
+  get stage(): PartRecord['reportedStage'] {
     return this.isDone ? 'ended' : this.allStarted ? 'started' : 'starting';
   }
 
@@ -310,14 +274,12 @@ class PartRun {
 
   /** Returns whether the payout was open. */
   private close(partnerOrderId: string): boolean {
-    const before = countOf(this.record.open);
-    this.record.open = this.record.open
-      .map((group) => ({
-        ...group,
-        partnerOrderIds: group.partnerOrderIds.filter((id) => id !== partnerOrderId),
-      }))
-      .filter(({ partnerOrderIds }) => partnerOrderIds.length > 0);
-    return countOf(this.record.open) < before;
+    const { open } = this.record;
+    const group = open.find(({ partnerOrderIds }) => partnerOrderIds.includes(partnerOrderId));
+    if (!group) return false;
+    group.partnerOrderIds = group.partnerOrderIds.filter((id) => id !== partnerOrderId);
+    this.record.open = open.filter(({ partnerOrderIds }) => partnerOrderIds.length > 0);
+    return true;
   }
 
   private end(partnerOrderId: string, end: RowOutcome): void {

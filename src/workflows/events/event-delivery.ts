@@ -5,7 +5,6 @@
 import {
   ActivityCancellationType,
   allHandlersFinished,
-  CancellationScope,
   condition,
   continueAsNew,
   isCancellation,
@@ -47,7 +46,7 @@ import {
 import { count, logEvent } from '../../domain/telemetry.ts';
 import { isoTime } from '../../domain/time.ts';
 import { flagLines, showAttention } from '../shared/attention.ts';
-import { UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
+import { Running, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import { deciderProblem, isRecord, onSignal, onUpdate, runShielded, shielded } from '../shared/messages.ts';
 import { newEventId } from '../shared/publish-events.ts';
 
@@ -63,7 +62,12 @@ const MAX_TESTS = 3;
 /** `carried`: the record of the previous run. */
 export async function eventDelivery(key: EndpointKey, carried?: DeliveryRecord): Promise<void> {
   const run = new DeliveryRun(key, carried ?? newDeliveryRecord());
-  installHandlers(run);
+  setHandler(endpointStateQuery, () => run.state());
+  onSignal(publishSignal, (queue) => accept(run, queue));
+  onUpdate(run, enableEndpointUpdate, enableEndpoint, (_run, decision) => deciderProblem(decision));
+  onUpdate(run, testEndpointUpdate, shielded(test), ({ tests }) =>
+    tests >= MAX_TESTS ? 'the endpoint is already being tested' : undefined,
+  );
   const stop = () => {
     run.isStopped = true;
   };
@@ -72,8 +76,11 @@ export async function eventDelivery(key: EndpointKey, carried?: DeliveryRecord):
       const batch = nextBatch(run.record, Date.now());
       if (batch.length > 0) await run.deliver(batch);
       else await run.untilDue();
-      run.show();
-      if (run.isFull) await run.continueAsNew();
+      showAttention(run.record.attention);
+      run.showDetails();
+      if (!run.isFull) continue;
+      await condition(allHandlersFinished);
+      await continueAsNew<typeof eventDelivery>(key, run.record);
     }
     await condition(allHandlersFinished);
   });
@@ -108,101 +115,57 @@ class DeliveryRun {
   }
 
   async deliver(batch: readonly WaitingEvent[]): Promise<void> {
-    const sent = batch.map(({ id, source, type, body, trace }) => ({ id, source, type, body, trace }));
-    this.spend(COSTS.delivery, bytesOf(sent));
-    const scope = new CancellationScope();
-    let report: DeliveryReport | undefined;
-    const delivery = scope
-      .run(() => deliveryCalls(this.key, batch.length).deliverEvents({ ...this.key, events: sent }))
-      .then(
-        (done) => {
-          report = done;
-        },
-        (error: unknown) => {
-          const isFailed = !isCancellation(error);
-          report = { outcomes: [], atMs: Date.now(), ...(isFailed && { isUnknown: true }) };
-        },
-      );
-    await condition(() => report !== undefined || this.isStopped || this.events >= TOO_MANY_EVENTS);
-    if (!report) scope.cancel();
-    await delivery;
-    this.apply(report);
+    const events = batch.map(({ id, source, type, body, trace }) => ({ id, source, type, body, trace }));
+    this.spend(COSTS.delivery, bytesOf(events));
+    const { deliverEvents } = deliveryCalls(this.key, batch.length);
+    const delivery = new Running(() => deliverEvents({ ...this.key, events }));
+    await condition(() => !!delivery.outcome || this.isStopped || this.events >= TOO_MANY_EVENTS);
+    const outcome = await delivery.stop();
+    const [nowMs, chance] = [Date.now(), Math.random()];
+    const isFailed = 'error' in outcome && !isCancellation(outcome.error);
+    const failure: DeliveryReport = { outcomes: [], atMs: nowMs, ...(isFailed && { isUnknown: true }) };
+    const report = 'value' in outcome ? outcome.value : failure;
+    this.change((record) => applyReport(record, report, { nowMs, chance }));
+    const failures = report.outcomes.filter(({ kind }) => kind === 'failed' || kind === 'gone').length;
+    if (failures > 0) count(metricMeter, 'payouts_event_failures', this.tags, failures);
   }
 
   async untilDue(): Promise<void> {
+    const dueMs = nextTryMs(this.record);
+    if (dueMs !== undefined) this.spend(2);
     const { changes } = this;
     const isWoken = () => this.changes > changes || this.isStopped;
-    const dueMs = nextTryMs(this.record);
     if (dueMs === undefined) return condition(isWoken);
-    this.spend(2);
-    const seen = this.changes;
-    const summary = 'sends failed events again';
-    await condition(() => this.changes > seen || this.isStopped, Math.max(1, dueMs - Date.now()), {
-      summary,
-    });
+    await condition(isWoken, Math.max(1, dueMs - Date.now()), { summary: 'sends failed events again' });
   }
 
-  show(): void {
-    showAttention(this.record.attention);
-    this.showDetails();
+  /** Counts what `change` has led to. */
+  change(change: (record: DeliveryRecord) => void): void {
+    const { record, tags } = this;
+    const { delivered, lost, disabled } = record;
+    change(record);
+    if (record.delivered > delivered)
+      count(metricMeter, 'payouts_events_delivered', tags, record.delivered - delivered);
+    if (record.lost > lost) count(metricMeter, 'payouts_events_lost', tags, record.lost - lost);
+    if (disabled || !record.disabled) return;
+    logEvent(log, 'endpoint.disabled', { ...tags, why: record.disabled.code });
+    count(metricMeter, 'payouts_endpoints_disabled', tags);
   }
 
   state(): EndpointState {
     return endpointState(this.key, this.record);
   }
 
-  async continueAsNew(): Promise<void> {
-    await condition(allHandlersFinished);
-    await continueAsNew<typeof eventDelivery>(this.key, this.record);
-  }
-
-  private apply(report: DeliveryReport | undefined): void {
-    if (!report) return;
-    const { record } = this;
-    const wasEnabled = record.disabled === undefined;
-    const { delivered, lost } = record;
-    applyReport(record, report, { nowMs: Date.now(), chance: Math.random() });
-    this.count('delivered', record.delivered - delivered);
-    this.count('lost', record.lost - lost);
-    this.count('failed', report.outcomes.filter(({ kind }) => kind === 'failed' || kind === 'gone').length);
-    if (wasEnabled && record.disabled) this.noteDisabled();
-  }
-
-  noteDisabled(): void {
-    logEvent(log, 'endpoint.disabled', { ...this.tags, why: this.record.disabled?.code });
-    this.count('disabled', 1);
-  }
-
-  count(what: keyof typeof METRICS, value: number): void {
-    if (value > 0) count(metricMeter, METRICS[what], this.tags, value);
-  }
-
-  private get tags(): { app: string; endpoint: string } {
-    return { app: this.key.app, endpoint: this.key.endpoint };
-  }
-
-  private showDetails(): void {
+  showDetails(): void {
     const { sentence, waiting, delivered, reasons } = this.state();
     setCurrentDetails(
       [sentence, `${waiting} waiting, ${delivered} delivered`, ...flagLines(reasons)].join('\n\n'),
     );
   }
-}
 
-const METRICS = {
-  delivered: 'payouts_events_delivered',
-  failed: 'payouts_event_failures',
-  lost: 'payouts_events_lost',
-  disabled: 'payouts_endpoints_disabled',
-} as const;
-
-function installHandlers(run: DeliveryRun): void {
-  setHandler(endpointStateQuery, () => run.state());
-  onSignal(publishSignal, (queue) => accept(run, queue));
-  onUpdate(run, enableEndpointUpdate, enableEndpoint, (_run, decision) => deciderProblem(decision));
-  onUpdate(run, testEndpointUpdate, shielded(test), ({ tests }) =>
-    tests >= MAX_TESTS ? 'the endpoint is already being tested' : undefined,
-  );
+  private get tags(): { app: string; endpoint: string } {
+    return { app: this.key.app, endpoint: this.key.endpoint };
+  }
 }
 
 /** Anyone can send the signal, and a handler must not throw. */
@@ -213,13 +176,11 @@ function accept(run: DeliveryRun, queue: unknown): void {
     return;
   }
   run.spend(COSTS.signal, bytesOf(queue.events));
-  const { record } = run;
-  const [wasEnabled, { lost }] = [record.disabled === undefined, record];
-  enqueue(record, queue);
-  run.count('lost', record.lost - lost);
-  if (record.lost === lost) return;
-  flagEndpoint(record, 0);
-  if (wasEnabled) run.noteDisabled();
+  run.change((record) => {
+    const { lost } = record;
+    enqueue(record, queue);
+    if (record.lost > lost) flagEndpoint(record, 0);
+  });
 }
 
 function isQueue(value: unknown): value is QueueEvents {

@@ -124,7 +124,7 @@ async function check(followUp: FollowUp, plan: FollowUpPlan, reason: string): Pr
   const { app, openId, clientId, partnerOrderId } = request;
   const principal = { environment: plan.environment, app, openId };
   const summary = `checks for returned money (${reason})`;
-  // The answer may reach the workflow late. What it says holds for the time of its query.
+  // The response may reach the workflow late. What it says holds for the time of its query.
   const queriedAtMs = Date.now();
   const timeoutMs = checkTimeoutMs(request, plan, queriedAtMs);
   const calls = followUpCalls({ ...plan, onBehalfOf: clientId }, summary, timeoutMs);
@@ -147,7 +147,7 @@ function recordDetail(followUp: FollowUp, detail: TradeDetail | null, queriedAtM
   const { request, record } = followUp;
   record.checks += 1;
   record.confirmedAtMs = queriedAtMs;
-  // A change counts for the day on which the workflow sees it: the report of an earlier day may be made already.
+  // A change belongs to the day on which the workflow sees it: the report of an earlier day may be made already.
   const seenAtMs = Date.now();
   record.notChecked = undefined;
   if (detail) record.returned = returnedPayments(request, detail, record.returned, seenAtMs);

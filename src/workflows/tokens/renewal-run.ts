@@ -103,7 +103,7 @@ export class RenewalRun {
     this.publisher.publish((published, publish) => publishToken(published, state, publish));
   }
 
-  /** A person or a call waits for the renewal, so it goes before creates. */
+  /** A person or a call waits for the renewal, so it goes before create calls. */
   get isWaitedFor(): boolean {
     return this.requested || this.waitedFor;
   }
@@ -132,7 +132,7 @@ export class RenewalRun {
 
 /** After this many rejected tokens in a row, the renewal is flagged. */
 const REJECTED_BEFORE_FLAG = 3;
-/** Shorter than workers wait for an answer, so that updates whose caller gave up do not pile up. */
+/** Shorter than workers wait for a response, so that updates whose caller gave up do not pile up. */
 const GRANT_TIMEOUT = '8s';
 /** Temporal accepts ten updates at once and fails workflow tasks beyond that. Further callers retry. */
 const MAX_WAITING = 5;

@@ -15,14 +15,13 @@ import type { recallActivities } from '../../activities/tokens/token-activities.
 import type { TokenAttentionCode } from '../../contract/attention-codes.ts';
 import type { Grant, TokenOwner } from '../../contract/tokens.ts';
 import {
-  type HeldGrant,
   lateAtMs,
   pausedUntilMs,
   refreshEndsSoonAtMs,
   type TokenRecord,
   urgentAtMs,
 } from '../../domain/tokens.ts';
-import { causeOf, checks, orBadInput, tokenCalls, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
+import { causeOf, checks, orBadInput, Running, tokenCalls, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';
 import { installTokenHandlers, RenewalRun } from './renewal-run.ts';
 
@@ -69,38 +68,28 @@ async function recall(run: RenewalRun): Promise<void> {
 /** Waits until a renewal is due or requested. False: the record has changed, or the run ends. */
 async function untilDue(run: RenewalRun): Promise<boolean> {
   const { record } = run;
-  if (run.owner.openId !== undefined && !record.held?.refresh) requireAuthorization(run);
+  if (run.owner.openId !== undefined && !record.held?.refresh && !record.needsAuthorization) {
+    record.needsAuthorization = true;
+    run.flag('NO_REFRESH_TOKEN', 'there is no refresh token: the user must authorize');
+  }
   run.show();
   const { generation } = record;
   const hasChanged = () => record.generation !== generation || run.stopped || run.isFull;
-  if (record.needsAuthorization) await condition(() => hasChanged() || run.requested);
-  else if (record.nextTryAtMs !== undefined) await untilNextTry(run, record.nextTryAtMs, hasChanged);
-  else if (record.held) await untilRenewal(run, record.held, hasChanged);
+  const isOver = () => hasChanged() || run.requested;
+  if (record.needsAuthorization) await condition(isOver);
+  else if (record.nextTryAtMs !== undefined)
+    await until(record.nextTryAtMs, isOver, 'requests the token again');
+  else if (record.held) {
+    await until(record.held.renewsAtMs, isOver, 'renews the token');
+    if (run.requested) await until(pausedUntilMs(record) ?? 0, hasChanged, 'pauses between renewals');
+  }
   return !hasChanged();
 }
 
-async function untilNextTry(run: RenewalRun, atMs: number, hasChanged: () => boolean): Promise<void> {
+async function until(atMs: number, isOver: () => boolean, summary: string): Promise<void> {
   const waitMs = atMs - Date.now();
-  const summary = 'requests the token again';
-  if (waitMs > 0) await condition(() => hasChanged() || run.requested, waitMs, { summary });
+  if (waitMs > 0) await condition(isOver, waitMs, { summary });
 }
-
-async function untilRenewal(run: RenewalRun, held: HeldGrant, hasChanged: () => boolean): Promise<void> {
-  const waitMs = held.renewsAtMs - Date.now();
-  if (waitMs > 0)
-    await condition(() => hasChanged() || run.requested, waitMs, { summary: 'renews the token' });
-  const pauseMs = (pausedUntilMs(run.record) ?? 0) - Date.now();
-  if (run.requested && pauseMs > 0)
-    await condition(hasChanged, pauseMs, { summary: 'pauses between renewals' });
-}
-
-function requireAuthorization(run: RenewalRun): void {
-  if (run.record.needsAuthorization) return;
-  run.record.needsAuthorization = true;
-  run.flag('NO_REFRESH_TOKEN', 'there is no refresh token: the user must authorize');
-}
-
-type Outcome = { grant: Grant } | { error: unknown };
 
 /** Pause after the provider refused an application token, which only a change of settings can fix. */
 const REFUSED_PAUSE_MS = 60_000;
@@ -109,14 +98,12 @@ const REFUSED_PAUSE_MS = 60_000;
 async function renewOnce(run: RenewalRun): Promise<void> {
   const { generation } = run.record;
   const isObsolete = () => run.record.generation !== generation || run.stopped;
-  const scope = new CancellationScope();
-  const request = observed(scope.run(() => requestGrant(run)));
+  const request = new Running(() => requestGrant(run));
   await waitAndFlag(run, () => request.outcome !== undefined || isObsolete() || run.isFull);
-  // An attempt that has begun may finish: its answer may hold the next refresh token.
-  if (!request.outcome) scope.cancel();
-  const outcome = await request.ended;
+  // An attempt that has begun may finish: its response may hold the next refresh token.
+  const outcome = await request.stop();
   if (isObsolete()) return;
-  if ('grant' in outcome) run.accept(outcome.grant);
+  if ('value' in outcome) run.accept(outcome.value);
   else handleFailure(run, outcome.error);
 }
 
@@ -133,15 +120,13 @@ async function requestGrant(run: RenewalRun): Promise<Grant> {
 
 /** Undefined: the refresh became urgent before it had an outcome. */
 async function refreshUntilUrgent(run: RenewalRun): Promise<Grant | undefined> {
-  const scope = new CancellationScope();
-  const request = observed(scope.run(() => refresh(run, 'due')));
+  const request = new Running(() => refresh(run, 'due'));
   const isOver = () => request.outcome !== undefined || run.isWaitedFor;
   // The caller's cancellation reaches the activity itself, whose end is then the outcome.
   await CancellationScope.nonCancellable(() => condition(isOver));
   const isReplaced = request.outcome === undefined;
-  if (isReplaced) scope.cancel();
-  const outcome = await request.ended;
-  if ('grant' in outcome) return outcome.grant;
+  const outcome = await request.stop();
+  if ('value' in outcome) return outcome.value;
   if (!isReplaced || !wasCanceled(outcome.error)) throw outcome.error;
   run.record.triedBefore = true;
   return undefined;
@@ -155,21 +140,6 @@ function refresh({ owner, record, calls }: RenewalRun, lane: 'urgent' | 'due') {
   return proxy.refreshUserToken(owner, { refresh: sealed, lane, triedBefore });
 }
 
-/** `outcome` is set as soon as the request has ended. */
-function observed(request: Promise<Grant>): { outcome?: Outcome; ended: Promise<Outcome> } {
-  const settled = request.then<Outcome, Outcome>(
-    (grant) => ({ grant }),
-    (error: unknown) => ({ error }),
-  );
-  const observation: ReturnType<typeof observed> = {
-    ended: settled.then((outcome) => {
-      observation.outcome = outcome;
-      return outcome;
-    }),
-  };
-  return observation;
-}
-
 /** The activity never began, or Temporal does not retry the attempt that was running. */
 function wasCanceled(error: unknown): boolean {
   return (
@@ -177,47 +147,40 @@ function wasCanceled(error: unknown): boolean {
   );
 }
 
-interface Deadline {
-  atMs: number;
-  summary: string;
-  act: () => void;
-}
-
 /** Waits for `isOver`. Meanwhile flags a renewal that takes too long and makes it urgent. */
 async function waitAndFlag(run: RenewalRun, isOver: () => boolean): Promise<void> {
-  for (const { atMs, summary, act } of deadlines(run)) {
+  for (const { atMs, code, message } of deadlines(run)) {
     const waitMs = atMs - Date.now();
+    const summary = code ? `flags ${code}` : message;
     if (isOver() || (waitMs > 0 && (await condition(isOver, waitMs, { summary })))) return;
-    act();
+    if (code) run.flag(code, message);
+    else run.waitedFor = true;
     run.show();
   }
   await condition(isOver);
 }
 
-function deadlines(run: RenewalRun): Deadline[] {
-  const { held } = run.record;
-  const flag = (atMs: number, code: TokenAttentionCode, message: string): Deadline => ({
-    atMs,
-    summary: `flags ${code}`,
-    act: () => run.flag(code, message),
-  });
-  if (!held) return [flag(Date.now() + 60_000, 'NO_TOKEN', 'there is no token yet')];
-  const refreshEnds = refreshEndsSoonAtMs(held);
-  const urgent: Deadline = {
-    atMs: urgentAtMs(held),
-    summary: 'makes the renewal urgent',
-    act: () => {
-      run.waitedFor = true;
+/** Without a code, the renewal becomes urgent then. */
+type Deadline = { atMs: number; code?: TokenAttentionCode; message: string };
+
+function deadlines({ owner, record: { held } }: RenewalRun): Deadline[] {
+  if (!held) return [{ atMs: Date.now() + 60_000, code: 'NO_TOKEN', message: 'there is no token yet' }];
+  const all: Deadline[] = [
+    {
+      atMs: lateAtMs(held),
+      code: 'RENEWAL_LATE',
+      message: 'half of the time between renewal and expiry has passed',
     },
-  };
-  const all = [
-    flag(lateAtMs(held), 'RENEWAL_LATE', 'half of the time between renewal and expiry has passed'),
-    flag(held.expiresAtMs, 'TOKEN_EXPIRED', 'the token has expired; calls wait for a new one'),
-    ...(run.owner.openId === undefined ? [] : [urgent]),
-    ...(refreshEnds === undefined
-      ? []
-      : [flag(refreshEnds, 'REFRESH_TOKEN_EXPIRES', 'the refresh token expires soon')]),
+    {
+      atMs: held.expiresAtMs,
+      code: 'TOKEN_EXPIRED',
+      message: 'the token has expired; calls wait for a new one',
+    },
   ];
+  if (owner.openId !== undefined) all.push({ atMs: urgentAtMs(held), message: 'makes the renewal urgent' });
+  const atMs = refreshEndsSoonAtMs(held);
+  if (atMs !== undefined)
+    all.push({ atMs, code: 'REFRESH_TOKEN_EXPIRES', message: 'the refresh token expires soon' });
   return all.sort((a, b) => a.atMs - b.atMs);
 }
 
