@@ -40,7 +40,7 @@ import {
 } from '../contract/workflows.ts';
 import { changeProblem, LEASE_TIMEOUT_MS, pauseProblem, TERM_TIMEOUT_MS } from '../domain/rate-limit.ts';
 import { logEvent } from '../domain/telemetry.ts';
-import { notAccepted } from './shared/messages.ts';
+import { onUpdate } from './shared/messages.ts';
 
 /** The next process may begin at once. It waits by itself until no earlier call can still count. */
 const RETRY_INTERVAL_MS = 20;
@@ -65,21 +65,21 @@ export async function rateLimitLease(key: LeaseKey, carried: LeaseTerm): Promise
     term.cancel();
     return stateOf(record);
   };
-  const setCallsPerSecond = ({ callsPerSecond, by }: CallsPerSecondChange) =>
+  const setCallsPerSecond = (_record: LeaseTerm, { callsPerSecond, by }: CallsPerSecondChange) =>
     change({ callsPerSecond: callsPerSecond ?? undefined, changedBy: by });
-  const pause = ({ by, reason }: PauseRequest) => {
+  const pause = (_record: LeaseTerm, { by, reason }: PauseRequest) => {
     if (record.settings.paused) return stateOf(record);
     logEvent(log, 'creation.paused', { app: record.app });
     return change({ paused: { by, at: new Date().toISOString(), reason } });
   };
-  const resume = () => {
+  const resume = (_record: LeaseTerm, _by: Pick<PauseRequest, 'by'>) => {
     if (!record.settings.paused) return stateOf(record);
     logEvent(log, 'creation.resumed', { app: record.app });
     return change({ paused: undefined });
   };
-  setHandler(setCallsPerSecondUpdate, setCallsPerSecond, { validator: refuseIf(changeProblem) });
-  setHandler(pauseUpdate, pause, { validator: refuseIf(pauseProblem) });
-  setHandler(resumeUpdate, resume, { validator: refuseIf(pauseProblem) });
+  onUpdate(record, setCallsPerSecondUpdate, setCallsPerSecond, (_record, asked) => changeProblem(asked));
+  onUpdate(record, pauseUpdate, pause, (_record, asked) => pauseProblem(asked));
+  onUpdate(record, resumeUpdate, resume, (_record, asked) => pauseProblem(asked));
   setHandler(appRenamedSignal, (app) => renameApp(record, app));
   for (let terms = 0; terms < TERMS_PER_RUN; terms += 1) {
     if (CancellationScope.current().consideredCancelled) return;
@@ -112,13 +112,6 @@ function leaseCalls({ environment, appId }: LeaseKey, app: string) {
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: RETRY_INTERVAL_MS, maximumInterval: RETRY_INTERVAL_MS, backoffCoefficient: 1 },
   });
-}
-
-function refuseIf(problemOf: (change: unknown) => string | undefined) {
-  return (change: unknown): void => {
-    const problem = problemOf(change);
-    if (problem) throw notAccepted(problem);
-  };
 }
 
 /** Anyone can send the signal, so its argument is checked. A handler must not throw. */

@@ -100,33 +100,27 @@ export class Publisher {
     return this.log.events.filter(({ isQueued }) => !isQueued);
   }
 
+  /** A step that is canceled must not cancel it. */
   private start(): void {
     const plan = this.plan();
     if (this.isRunning || !plan || this.pending.length === 0) return;
     this.isRunning = true;
-    // A step that is canceled must not cancel it.
-    CancellationScope.nonCancellable(() => this.queue(plan)).then(
-      () => {
-        this.isRunning = false;
-        this.start();
-      },
-      () => {
-        // The next event, or the end, tries again.
-        this.isRunning = false;
-      },
-    );
+    void CancellationScope.nonCancellable(() => this.queueAll(plan));
   }
 
-  /** The time is read where the command follows, because a replay may merge other workflow tasks. */
-  private async queue({ environment, app }: EventPlan): Promise<void> {
-    const events = this.pending;
-    for (const event of events) event.timestamp ??= isoTime(Date.now());
-    await publishEvents({
-      environment,
-      app,
-      workflowId: workflowInfo().workflowId,
-      events: this.complete(events),
-    });
-    for (const event of events) event.isQueued = true;
+  private async queueAll({ environment, app }: EventPlan): Promise<void> {
+    const { workflowId } = workflowInfo();
+    try {
+      for (let events = this.pending; events.length > 0; events = this.pending) {
+        // The time is read where the command follows, because a replay may merge other workflow tasks.
+        for (const event of events) event.timestamp ??= isoTime(Date.now());
+        await publishEvents({ environment, app, workflowId, events: this.complete(events) });
+        for (const event of events) event.isQueued = true;
+      }
+    } catch {
+      // The next event, or the end, tries again.
+    } finally {
+      this.isRunning = false;
+    }
   }
 }

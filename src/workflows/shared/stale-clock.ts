@@ -38,8 +38,7 @@ const AT_ONCE_MS = 100;
 
 /** Shows whether a workflow task has started since the previous activation. */
 interface Reading {
-  seconds: number;
-  nanos: number;
+  startedMs: number;
   /** How far the workflow's clock is behind the worker's. It affects only queries, never what the workflow does. */
   lateMs: number;
   /** Size of the history when the last workflow task started. Grows with each task. Zero on old servers. */
@@ -48,6 +47,13 @@ interface Reading {
   events: number;
   /** The activation belongs to a workflow task and not to a replay. */
   isLive: boolean;
+}
+
+/** The first workflow task after a replay, until the next one shows that it was this worker's own. */
+interface FirstTask {
+  /** The end of its history, and the worker's time of its last activation. */
+  live?: { events: number; atMs: number };
+  isConfirmed?: boolean;
 }
 
 /** One instance per workflow: all workflows of a worker share the module, so the module keeps no state. */
@@ -73,9 +79,14 @@ class ClockGuard implements WorkflowInternalsInterceptor {
     // A query is not a workflow task: the reading of the last task stays.
     const isQuery = activation.jobs?.some(({ queryWorkflow }) => queryWorkflow != null);
     this.last = isQuery && last ? { ...reading, lateMs: last.lateMs, isLive: last.isLive } : reading;
-    if (!isQuery && !reading.isLive) this.first = {};
-    else if (!isQuery && this.first) noteTask(this.first, reading);
+    if (!isQuery) this.noteTask(reading);
     next(input);
+  }
+
+  private noteTask({ events, isLive }: Reading): void {
+    if (!isLive) this.first = {};
+    else if (this.first?.live && this.first.live.events !== events) this.first.isConfirmed = true;
+    else if (this.first) this.first.live = { events, atMs: workflowInfo().unsafe.now() };
   }
 
   /**
@@ -84,39 +95,20 @@ class ClockGuard implements WorkflowInternalsInterceptor {
    */
   private mayHaveRunAhead({ jobs }: Activation, { lateMs, isLive }: Reading): boolean {
     if (!isLive || !jobs?.some(({ queryWorkflow }) => queryWorkflow?.queryId === LONE_QUERY)) return false;
-    return (
-      Math.abs(lateMs) > workflowInfo().taskTimeoutMs / 2 ||
-      (this.first !== undefined && isAtOnceAfter(this.first))
-    );
+    if (Math.abs(lateMs) > workflowInfo().taskTimeoutMs / 2) return true;
+    const { live, isConfirmed } = this.first ?? {};
+    if (!live || isConfirmed) return false;
+    return Math.abs(workflowInfo().unsafe.now() - live.atMs) < AT_ONCE_MS;
   }
-}
-
-/** The first workflow task after a replay, until the next one shows that it was this worker's own. */
-interface FirstTask {
-  /** The end of its history, and the worker's time of its last activation. */
-  live?: { events: number; atMs: number };
-  isConfirmed?: boolean;
-}
-
-function noteTask(first: FirstTask, { events }: Reading): void {
-  if (first.live && first.live.events !== events) first.isConfirmed = true;
-  else first.live = { events, atMs: workflowInfo().unsafe.now() };
-}
-
-function isAtOnceAfter({ live, isConfirmed }: FirstTask): boolean {
-  if (!live || isConfirmed) return false;
-  return Math.abs(workflowInfo().unsafe.now() - live.atMs) < AT_ONCE_MS;
 }
 
 export const interceptors: WorkflowInterceptorsFactory = () => ({ internals: [new ClockGuard()] });
 
 function readingOf({ timestamp, historySizeBytes, historyLength, isReplaying }: Activation): Reading {
-  const seconds = Number(timestamp?.seconds ?? 0);
-  const nanos = timestamp?.nanos ?? 0;
+  const startedMs = Number(timestamp?.seconds ?? 0) * 1_000 + (timestamp?.nanos ?? 0) / 1_000_000;
   return {
-    seconds,
-    nanos,
-    lateMs: workflowInfo().unsafe.now() - (seconds * 1_000 + nanos / 1_000_000),
+    startedMs,
+    lateMs: workflowInfo().unsafe.now() - startedMs,
     historyBytes: Number(historySizeBytes ?? 0),
     events: historyLength ?? 0,
     isLive: !isReplaying,
@@ -127,8 +119,7 @@ function readingOf({ timestamp, historySizeBytes, historyLength, isReplaying }: 
  * The clock alone does not tell: it also stands still when the server's clock was set back. Then the history has grown.
  */
 function isStale({ jobs }: Activation, now: Reading, last: Reading): boolean {
-  const clockMoved = now.seconds > last.seconds || (now.seconds === last.seconds && now.nanos > last.nanos);
-  if (clockMoved || now.historyBytes !== last.historyBytes) return false;
+  if (now.startedMs > last.startedMs || now.historyBytes !== last.historyBytes) return false;
   const hasNewEvents = now.events > last.events;
   return (jobs ?? []).some((job) => isNews(job) || (hasNewEvents && isResult(job)));
 }
@@ -140,13 +131,5 @@ function isNews({ fireTimer, signalWorkflow, cancelWorkflow, doUpdate }: Job): b
 
 /** Without a new history event, such a job is the SDK's own answer to a cancellation in the same workflow task. */
 function isResult(job: Job): boolean {
-  return Boolean(
-    job.resolveActivity ||
-      job.resolveChildWorkflowExecutionStart ||
-      job.resolveChildWorkflowExecution ||
-      job.resolveSignalExternalWorkflow ||
-      job.resolveRequestCancelExternalWorkflow ||
-      job.resolveNexusOperationStart ||
-      job.resolveNexusOperation,
-  );
+  return Object.entries(job).some(([name, value]) => name.startsWith('resolve') && Boolean(value));
 }

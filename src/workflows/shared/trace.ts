@@ -50,60 +50,41 @@ const OWN_TRACES: readonly string[] = [
 
 const { payoutsTrace } = proxySinks<TraceSinks>();
 
-/** One instance per workflow. */
-class TraceCarrier implements WorkflowInboundCallsInterceptor, WorkflowOutboundCallsInterceptor {
-  private start: TraceParent | undefined;
-  private run: TraceParent | undefined;
-
-  readonly execute: NonNullable<WorkflowInboundCallsInterceptor['execute']> = (input, next) => {
-    const { workflowType, runId } = workflowInfo();
-    const start = OWN_TRACES.includes(workflowType) ? undefined : traceIn(input.headers);
-    const run = start && runContext(start, runId);
-    if (start === undefined || run === undefined) return next(input);
-    this.start = start;
-    this.run = run;
-    return next(input).finally(() => payoutsTrace.runEnded({ parent: start, endMs: Date.now() }));
-  };
-
-  readonly handleSignal: NonNullable<WorkflowInboundCallsInterceptor['handleSignal']> = (input, next) => {
-    this.received(`HandleSignal:${input.signalName}`, input.headers);
-    return next(input);
-  };
-
-  readonly handleUpdate: NonNullable<WorkflowInboundCallsInterceptor['handleUpdate']> = (input, next) => {
-    this.received(`HandleUpdate:${input.name}`, input.headers);
-    return next(input);
-  };
-
-  readonly scheduleActivity: NonNullable<WorkflowOutboundCallsInterceptor['scheduleActivity']> = (
-    input,
-    next,
-  ) => next(this.run === undefined ? input : { ...input, headers: withTrace(input.headers, this.run) });
-
-  readonly startChildWorkflowExecution: NonNullable<
-    WorkflowOutboundCallsInterceptor['startChildWorkflowExecution']
-  > = (input, next) =>
-    next(this.run === undefined ? input : { ...input, headers: withTrace(input.headers, this.run) });
-
-  readonly signalWorkflow: NonNullable<WorkflowOutboundCallsInterceptor['signalWorkflow']> = (input, next) =>
-    next(this.run === undefined ? input : { ...input, headers: withTrace(input.headers, this.run) });
-
-  /** The runs of a workflow stand side by side in the trace of its start. */
-  readonly continueAsNew: NonNullable<WorkflowOutboundCallsInterceptor['continueAsNew']> = (input, next) =>
-    next(this.start === undefined ? input : { ...input, headers: withTrace(input.headers, this.start) });
-
-  readonly getLogAttributes: NonNullable<WorkflowOutboundCallsInterceptor['getLogAttributes']> = (
-    input,
-    next,
-  ) => next(this.run === undefined ? input : { ...input, traceId: traceIdOf(this.run) });
-
-  private received(name: string, headers: Headers): void {
-    const sender = traceIn(headers);
-    if (sender !== undefined) payoutsTrace.messageReceived({ name, sender, run: this.run });
-  }
-}
-
+/** Once per workflow. */
 export const interceptors: WorkflowInterceptorsFactory = () => {
-  const carrier = new TraceCarrier();
-  return { inbound: [carrier], outbound: [carrier] };
+  let start: TraceParent | undefined;
+  let run: TraceParent | undefined;
+  const within = <Input extends { headers: Headers }>(trace: TraceParent | undefined, input: Input): Input =>
+    trace === undefined ? input : { ...input, headers: withTrace(input.headers, trace) };
+  const received = (name: string, headers: Headers) => {
+    const sender = traceIn(headers);
+    if (sender !== undefined) payoutsTrace.messageReceived({ name, sender, run });
+  };
+  const inbound: WorkflowInboundCallsInterceptor = {
+    execute(input, next) {
+      const { workflowType, runId } = workflowInfo();
+      const parent = OWN_TRACES.includes(workflowType) ? undefined : traceIn(input.headers);
+      run = parent && runContext(parent, runId);
+      if (parent === undefined || run === undefined) return next(input);
+      start = parent;
+      return next(input).finally(() => payoutsTrace.runEnded({ parent, endMs: Date.now() }));
+    },
+    handleSignal(input, next) {
+      received(`HandleSignal:${input.signalName}`, input.headers);
+      return next(input);
+    },
+    handleUpdate(input, next) {
+      received(`HandleUpdate:${input.name}`, input.headers);
+      return next(input);
+    },
+  };
+  const outbound: WorkflowOutboundCallsInterceptor = {
+    scheduleActivity: (input, next) => next(within(run, input)),
+    startChildWorkflowExecution: (input, next) => next(within(run, input)),
+    signalWorkflow: (input, next) => next(within(run, input)),
+    /** The runs of a workflow stand side by side in the trace of its start. */
+    continueAsNew: (input, next) => next(within(start, input)),
+    getLogAttributes: (input, next) => next(run ? { ...input, traceId: traceIdOf(run) } : input),
+  };
+  return { inbound: [inbound], outbound: [outbound] };
 };
