@@ -47,7 +47,15 @@ export async function callerAllowance(key: AllowanceKey, carried?: AllowanceReco
     return answer;
   };
   setHandler(allowanceQuery, () => allowance.state());
-  setHandler(reserveUpdate, reserve, { validator: (request) => requireFree(allowance, request) });
+  // What the validator refuses is not recorded in the history.
+  const validator = (request: ReserveRequest): void => {
+    const problem = reserveProblem(request);
+    if (problem) throw notAccepted(problem);
+    const refused = allowance.refusals(request, Date.now());
+    if (refused)
+      throw ApplicationFailure.nonRetryable('a daily limit is exceeded', DAILY_LIMIT_EXCEEDED, refused);
+  };
+  setHandler(reserveUpdate, reserve, { validator });
   show(allowance.state());
   while (Date.now() < allowance.unusedAtMs) {
     await condition(isOver, allowance.unusedAtMs - Date.now(), {
@@ -57,15 +65,6 @@ export async function callerAllowance(key: AllowanceKey, carried?: AllowanceReco
     await condition(allHandlersFinished);
     if (isOver()) await continueAsNew<typeof callerAllowance>(key, allowance.record());
   }
-}
-
-/** A validator: what it refuses is not recorded in the history. */
-function requireFree(allowance: Allowance, request: ReserveRequest): void {
-  const problem = reserveProblem(request);
-  if (problem) throw notAccepted(problem);
-  const answer = allowance.refusals(request, Date.now());
-  if (answer)
-    throw ApplicationFailure.nonRetryable('a daily limit is exceeded', DAILY_LIMIT_EXCEEDED, answer);
 }
 
 function show({ day, count, sums }: AllowanceState): void {

@@ -85,22 +85,17 @@ export async function rateLimitLease(key: LeaseKey, carried: LeaseTerm): Promise
     if (CancellationScope.current().consideredCancelled) return;
     term = new CancellationScope();
     setCurrentDetails(detailsOf(record));
-    await runTerm(key, record, term);
+    try {
+      record.previousOwner = await term.run(() => leaseCalls(key, record.app).holdLease({ ...record }));
+    } catch (error) {
+      record.previousOwner = 'unknown';
+      if (!isCancellation(error)) await sleep(FAILURE_PAUSE_MS);
+    }
   }
   await condition(allHandlersFinished);
   // The memo of the start would otherwise come back.
   const next = makeContinueAsNewFunc<typeof rateLimitLease>({ memo: { settings: record.settings } });
   await next(key, record);
-}
-
-/** Runs one term and records what the next owner needs to know. */
-async function runTerm(key: LeaseKey, record: LeaseTerm, scope: CancellationScope): Promise<void> {
-  try {
-    record.previousOwner = await scope.run(() => leaseCalls(key, record.app).holdLease({ ...record }));
-  } catch (error) {
-    record.previousOwner = 'unknown';
-    if (!isCancellation(error)) await sleep(FAILURE_PAUSE_MS);
-  }
 }
 
 function leaseCalls({ environment, appId }: LeaseKey, app: string) {

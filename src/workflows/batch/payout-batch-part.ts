@@ -27,7 +27,7 @@ import {
   PartRecord,
   type PartRequest,
 } from '../../domain/batch.ts';
-import { Running, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
+import { HEARTBEAT_TIMEOUT, Running, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import { onSignal, runShielded } from '../shared/messages.ts';
 import { continueAsNewWhenLong, isHistoryLong } from '../shared/run-facts.ts';
 
@@ -138,8 +138,7 @@ async function untilReportIsDue(part: PartRun, wake: () => boolean): Promise<voi
 function batchCalls(summary: string) {
   return proxyActivities<ReturnType<typeof batchActivities>>({
     startToCloseTimeout: '2m',
-    // Detects a killed worker.
-    heartbeatTimeout: '8s',
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
     summary,
     // A worker that starts rows ends its last start first.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',

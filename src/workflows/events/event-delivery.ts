@@ -46,7 +46,7 @@ import {
 import { count, logEvent } from '../../domain/telemetry.ts';
 import { isoTime } from '../../domain/time.ts';
 import { flagLines, showAttention } from '../shared/attention.ts';
-import { Running, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
+import { HEARTBEAT_TIMEOUT, Running, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import { deciderProblem, isRecord, onSignal, onUpdate, runShielded, shielded } from '../shared/messages.ts';
 import { newEventId } from '../shared/publish-events.ts';
 
@@ -231,8 +231,7 @@ function deliveryCalls({ environment }: EndpointKey, count: number) {
     taskQueue: eventsTaskQueue(environment),
     summary: `sends ${count === 1 ? 'an event' : `${count} events`}`,
     startToCloseTimeout: '1m',
-    // Detects a killed worker.
-    heartbeatTimeout: '8s',
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { ...UNTIL_TEMPORAL_ANSWERS, maximumInterval: '30s' },
   });

@@ -24,13 +24,12 @@ import { payoutWorkflowId } from '../../contract/ids.ts';
 import { formatMoney } from '../../contract/money.ts';
 import type { PayoutResult } from '../../contract/payout.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
-import { UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
+import { HEARTBEAT_TIMEOUT, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import type { payout } from './payout.ts';
 
 const calls = proxyActivities<ReturnType<typeof operationActivities>>({
   startToCloseTimeout: '2m',
-  // Detects a killed worker.
-  heartbeatTimeout: '8s',
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
   retry: UNTIL_TEMPORAL_ANSWERS,
 });
 

@@ -27,18 +27,9 @@ export async function waitUntilDue(run: PayoutRun): Promise<void> {
 
 /** The current quote while its lock is valid, else a new one. Throws `NotCreated` if the quote cannot be used. */
 export async function lockQuote(run: PayoutRun): Promise<AgreedQuote> {
-  const { quote } = run.record;
-  return quote && lockLeftMs(run) > 0 ? quote : requestUsableQuote(run);
-}
-
-/** The remaining lifetime of the lock, by the workflow's clock. */
-export function lockLeftMs({ record, settings }: PayoutRun): number {
-  return lockExpiresAtMs(record.quotedAtMs, settings.lockLifetimeMs) - Date.now();
-}
-
-async function requestUsableQuote(run: PayoutRun): Promise<AgreedQuote> {
-  run.enter('QUOTING');
   const { request, record } = run;
+  if (record.quote && lockLeftMs(run) > 0) return record.quote;
+  run.enter('QUOTING');
   const { quote, ...sent } = await untilQuoted(run);
   const problem = quoteProblem(request, quote);
   if (problem) throw new NotCreated(problem);
@@ -46,6 +37,11 @@ async function requestUsableQuote(run: PayoutRun): Promise<AgreedQuote> {
   record.quotedAtMs = lockBeganAtMs(sent, Date.now());
   noteQuoted(run);
   return record.quote;
+}
+
+/** The remaining lifetime of the lock, by the workflow's clock. */
+export function lockLeftMs({ record, settings }: PayoutRun): number {
+  return lockExpiresAtMs(record.quotedAtMs, settings.lockLifetimeMs) - Date.now();
 }
 
 /** After a refusal that has no known meaning, asks again: a person may correct what it is about at the provider. */

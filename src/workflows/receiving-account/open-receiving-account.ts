@@ -52,14 +52,12 @@ async function openUnlessCanceled(run: OpeningRun): Promise<ReceivingAccountResu
     return await open(run);
   } catch (error) {
     if (!isCancellation(error)) throw error;
-    return CancellationScope.nonCancellable(() => endCanceled(run));
+    return CancellationScope.nonCancellable(async () => {
+      const cause = await findEarlierSend(run.principal, runFacts(run.record.startedAtMs));
+      const result = cause ? await confirmEarlierSend(run, cause) : undefined;
+      return result ?? run.notOpened('CANCELLED', 'canceled before the account was requested');
+    });
   }
-}
-
-async function endCanceled(run: OpeningRun): Promise<ReceivingAccountResult> {
-  const cause = await findEarlierSend(run.principal, runFacts(run.record.startedAtMs));
-  const result = cause ? await confirmEarlierSend(run, cause) : undefined;
-  return result ?? run.notOpened('CANCELLED', 'canceled before the account was requested');
 }
 
 async function open(run: OpeningRun): Promise<ReceivingAccountResult> {

@@ -16,7 +16,6 @@ import {
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { TradeDetail } from '../../contract/provider-records.ts';
 import type { FollowUpRequest, FollowUpResult } from '../../contract/reconciliation.ts';
 import { changesQuery, notificationSignal } from '../../contract/workflows.ts';
 import { publishFollowUp } from '../../domain/events.ts';
@@ -131,28 +130,22 @@ async function check(followUp: FollowUp, plan: FollowUpPlan, reason: string): Pr
   record.hinted = false;
   try {
     const detail = await calls.fetchTradeDetail(principal, { clientId, partnerOrderId });
-    recordDetail(followUp, detail, queriedAtMs);
+    record.checks += 1;
+    record.confirmedAtMs = queriedAtMs;
+    // A change belongs to the day on which the workflow sees it: the report of an earlier day may be made already.
+    const seenAtMs = Date.now();
+    record.notChecked = undefined;
+    if (detail) record.returned = returnedPayments(request, detail, record.returned, seenAtMs);
+    record.differences = differencesSince(request, detail, record.differences, seenAtMs);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     log.warn('a check got no answer; the follow-up waits for the next one');
     const { cause } = error;
     const why = cause instanceof ApplicationFailure ? cause.message : 'it timed out';
     record.notChecked = notChecked(why, record.notChecked, Date.now());
-    show(followUp);
   }
-  record.checkedAtMs = queriedAtMs;
-}
-
-function recordDetail(followUp: FollowUp, detail: TradeDetail | null, queriedAtMs: number): void {
-  const { request, record } = followUp;
-  record.checks += 1;
-  record.confirmedAtMs = queriedAtMs;
-  // A change belongs to the day on which the workflow sees it: the report of an earlier day may be made already.
-  const seenAtMs = Date.now();
-  record.notChecked = undefined;
-  if (detail) record.returned = returnedPayments(request, detail, record.returned, seenAtMs);
-  record.differences = differencesSince(request, detail, record.differences, seenAtMs);
   show(followUp);
+  record.checkedAtMs = queriedAtMs;
 }
 
 /** Shows the result in the Temporal UI. The daily report reads it from the memo, without a query to each follow-up. */

@@ -71,7 +71,7 @@ const PRIORITY = {
 } as const;
 
 /** Detects a killed worker well before the call's own deadline. */
-const HEARTBEAT_TIMEOUT = '8s';
+export const HEARTBEAT_TIMEOUT = '8s';
 /** An exchange is never retried, so detection may be slow. An exchange that waits to hand its tokens to Temporal survives. */
 const EXCHANGE_HEARTBEAT_TIMEOUT = '1m';
 const CODE_LIFETIME = '30 minutes';
@@ -157,20 +157,7 @@ export function once(settings: CallSettings, urgency: Urgency, summary: string, 
 const MAX_TOKEN_INTERVAL_MS = 30_000;
 const MIN_TOKEN_INTERVAL_MS = 500;
 
-/**
- * Token calls, until the provider issues a token or refuses. A refresh whose response was lost is sent again with the
- * same refresh token: there is no other, and if it was used up the provider says so.
- */
-function untilIssuedOrRefused(lifetimeMs: number): RetryPolicy {
-  return {
-    initialInterval: MIN_TOKEN_INTERVAL_MS,
-    backoffCoefficient: 2,
-    maximumInterval: Math.min(MAX_TOKEN_INTERVAL_MS, Math.max(MIN_TOKEN_INTERVAL_MS, lifetimeMs / 100)),
-    nonRetryableErrorTypes: [...NON_RETRYABLE, 'UNAUTHORIZED', 'REFUSED'],
-  };
-}
-
-/** Token calls of one line. `lifetimeMs` is the lifetime of the current token, which bounds the retry interval. */
+/** Token calls of one line, until the provider issues a token or refuses. The lifetime is that of the current token. */
 export function tokenCalls(
   { environment, app }: TokenOwner,
   { callTimeoutMs }: TokenPlan,
@@ -183,7 +170,14 @@ export function tokenCalls(
     summary,
     startToCloseTimeout: activityTimeoutMs(callTimeoutMs),
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
-    retry: untilIssuedOrRefused(lifetimeMs),
+    // A refresh whose response was lost is sent again with the same refresh token: there is no other, and if it was used
+    // up the provider says so.
+    retry: {
+      initialInterval: MIN_TOKEN_INTERVAL_MS,
+      backoffCoefficient: 2,
+      maximumInterval: Math.min(MAX_TOKEN_INTERVAL_MS, Math.max(MIN_TOKEN_INTERVAL_MS, lifetimeMs / 100)),
+      nonRetryableErrorTypes: [...NON_RETRYABLE, 'UNAUTHORIZED', 'REFUSED'],
+    },
     // A refresh that becomes urgent is canceled and moves to another queue. An attempt that has begun may finish first,
     // because its response holds tokens.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',

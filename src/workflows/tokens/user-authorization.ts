@@ -3,7 +3,6 @@
  * The API server starts it once per attempt, when the browser returns.
  */
 import { ApplicationFailure, CancellationScope, sleep, TimeoutFailure } from '@temporalio/workflow';
-import type { TokenPlan } from '../../activities/shared/preparation.ts';
 import type { AuthorizationOutcome, TokenOwner } from '../../contract/tokens.ts';
 import type { AuthorizationAttempt } from '../../contract/workflows.ts';
 import { activityCause, checks, exchangeCalls, orBadInput } from '../shared/calls.ts';
@@ -18,15 +17,8 @@ export async function authorizationLink(owner: TokenOwner): Promise<string> {
   return (await orBadInput(checks.prepareAuthorization(owner))).link;
 }
 
-export async function userAuthorization({
-  environment,
-  app,
-  code,
-}: AuthorizationAttempt): Promise<AuthorizationOutcome> {
-  const owner = { environment, app };
-  return CancellationScope.nonCancellable(async () =>
-    exchange(owner, await orBadInput(checks.prepareToken(owner)), code),
-  );
+export async function userAuthorization(attempt: AuthorizationAttempt): Promise<AuthorizationOutcome> {
+  return CancellationScope.nonCancellable(() => exchange(attempt));
 }
 
 const OUTCOMES = {
@@ -37,7 +29,9 @@ const OUTCOMES = {
   NOT_STORED: 'Access was granted, but it could not be stored. Please begin again.',
 } as const;
 
-async function exchange(owner: TokenOwner, plan: TokenPlan, code: string): Promise<AuthorizationOutcome> {
+async function exchange({ environment, app, code }: AuthorizationAttempt): Promise<AuthorizationOutcome> {
+  const owner = { environment, app };
+  const plan = await orBadInput(checks.prepareToken(owner));
   for (let retriesLeft = MAX_RETRIES; ; retriesLeft -= 1) {
     try {
       const { openId } = await exchangeCalls(owner, plan).exchangeCode(owner, code);
