@@ -245,6 +245,16 @@ export interface AttentionOf<Code extends AttentionCode> {
   message: string;
 }
 
+/** The tables, by what they explain. */
+export const ATTENTION = {
+  payout: PAYOUT_ATTENTION,
+  followUp: FOLLOW_UP_ATTENTION,
+  opening: RECEIVING_ACCOUNT_ATTENTION,
+  token: TOKEN_ATTENTION,
+  endpoint: ENDPOINT_ATTENTION,
+  workflow: WORKFLOW_ATTENTION,
+} as const satisfies Record<string, Readonly<Record<string, Explained>>>;
+
 /** The explanation of a public code. */
 export interface Explained {
   meaning: string;

@@ -3,15 +3,7 @@
  * passes on only what another `html` made.
  */
 import { html } from 'hono/html';
-import {
-  ENDPOINT_ATTENTION,
-  type Explained,
-  FOLLOW_UP_ATTENTION,
-  PAYOUT_ATTENTION,
-  RECEIVING_ACCOUNT_ATTENTION,
-  TOKEN_ATTENTION,
-  WORKFLOW_ATTENTION,
-} from '../contract/attention-codes.ts';
+import { ATTENTION, type Explained } from '../contract/attention-codes.ts';
 import { formatMoney, type Money } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { PayoutId } from '../service/requests.ts';
@@ -114,15 +106,6 @@ export interface CodedMessage {
 }
 
 type Explanations = Readonly<Record<string, Explained>>;
-
-export const ATTENTION = {
-  payout: PAYOUT_ATTENTION,
-  followUp: FOLLOW_UP_ATTENTION,
-  opening: RECEIVING_ACCOUNT_ATTENTION,
-  token: TOKEN_ATTENTION,
-  endpoint: ENDPOINT_ATTENTION,
-  workflow: WORKFLOW_ATTENTION,
-} as const satisfies Record<string, Explanations>;
 
 export type AttentionKind = keyof typeof ATTENTION;
 

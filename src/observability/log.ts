@@ -1,8 +1,9 @@
 /**
- * The log of a process, on standard error: one JSON object per line, or text for a person at a terminal. It never holds
+ * The log of a process, on standard error: one JSON object per line, or text at a terminal. It never holds
  * a secret or personal data: every line has codes, ids and counts only.
  */
 import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino';
+import { z } from 'zod';
 import type { EventLogger } from '../domain/telemetry.ts';
 
 export interface LogSettings {
@@ -61,21 +62,18 @@ function errorFields(error: unknown): unknown {
   };
 }
 
-/** The fields that a person at a terminal does not need in every line. */
-const OMITTED: readonly string[] = ['level', 'time', 'msg', 'process'];
-
 function textLines(to: DestinationStream): DestinationStream {
   return { write: (line) => to.write(asText(line)) };
 }
 
+const lineSchema = z.record(z.string(), z.unknown());
+
 /** `10:15:00 WARN message field=value`. */
 function asText(line: string): string {
-  const fields: unknown = JSON.parse(line);
-  const entries = typeof fields === 'object' && fields !== null ? Object.entries(fields) : [];
-  const of = new Map<string, unknown>(entries);
-  const rest = entries
-    .filter(([name]) => !OMITTED.includes(name))
-    .map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  const time = String(of.get('time')).slice('2026-01-31T'.length, '2026-01-31T10:15:00'.length);
-  return `${time} ${String(of.get('level')).toUpperCase()} ${of.get('msg') ?? ''}${rest.join('')}\n`;
+  const { level, time, msg = '', process: _process, ...fields } = lineSchema.parse(JSON.parse(line));
+  const rest = Object.entries(fields).map(
+    ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  const clock = String(time).slice('2026-01-31T'.length, '2026-01-31T10:15:00'.length);
+  return `${clock} ${String(level).toUpperCase()} ${msg}${rest.join('')}\n`;
 }

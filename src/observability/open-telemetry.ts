@@ -1,7 +1,6 @@
 /** Spans by OpenTelemetry, sent to a collector over OTLP/HTTP. No other file imports its packages. */
 import {
   type Context,
-  type Link,
   ROOT_CONTEXT,
   type SpanContext,
   SpanKind,
@@ -10,12 +9,7 @@ import {
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
-import {
-  BasicTracerProvider,
-  BatchSpanProcessor,
-  type IdGenerator,
-  RandomIdGenerator,
-} from '@opentelemetry/sdk-trace-base';
+import { BasicTracerProvider, BatchSpanProcessor, RandomIdGenerator } from '@opentelemetry/sdk-trace-base';
 import { isTraceParent, type Span, type SpanStart, type TraceParent, type Tracer } from './trace.ts';
 
 const KINDS = {
@@ -25,28 +19,13 @@ const KINDS = {
   consumer: SpanKind.CONSUMER,
 } as const;
 
-/** The id of a workflow's span is known before the span: its activities name it as their parent. */
-class AnnouncedIds implements IdGenerator {
-  private readonly random = new RandomIdGenerator();
-  next: string | undefined;
-
-  generateTraceId(): string {
-    return this.random.generateTraceId();
-  }
-
-  generateSpanId(): string {
-    const { next } = this;
-    this.next = undefined;
-    return next ?? this.random.generateSpanId();
-  }
-}
-
 /** `endpoint`: of the collector, without the path `/v1/traces`. Headers and timeouts come from the variables `OTEL_…`. */
 export function openTelemetry(
   serviceName: string,
   endpoint: string,
 ): { tracer: Tracer; stop(): Promise<void> } {
-  const ids = new AnnouncedIds();
+  const random = new RandomIdGenerator();
+  let announced: string | undefined;
   const provider = new BasicTracerProvider({
     // `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` go first.
     resource: resourceFromAttributes({ 'service.name': serviceName }).merge(
@@ -55,21 +34,25 @@ export function openTelemetry(
     spanProcessors: [
       new BatchSpanProcessor(new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` })),
     ],
-    idGenerator: ids,
+    idGenerator: {
+      generateTraceId: () => random.generateTraceId(),
+      generateSpanId: () => announced ?? random.generateSpanId(),
+    },
   });
   const tracer = provider.getTracer('durable-payouts');
   return {
     tracer: {
       start({ name, kind, parent, links = [], attributes = {}, startMs, spanId }: SpanStart): Span {
-        ids.next = spanId;
+        // The id of a workflow's span is known before the span: its activities name it as their parent.
+        announced = spanId;
         const options = {
           kind: KINDS[kind],
           attributes,
-          links: links.flatMap(linkTo),
+          links: links.flatMap((one) => spanContextOf(one) ?? []).map((context) => ({ context })),
           ...(startMs !== undefined && { startTime: startMs }),
         };
         const span = tracer.startSpan(name, options, contextOf(parent));
-        ids.next = undefined;
+        announced = undefined;
         return {
           context: parentOf(span.spanContext()),
           end(more = {}, problem, endMs) {
@@ -88,11 +71,6 @@ export function openTelemetry(
 function contextOf(parent: TraceParent | undefined): Context {
   const remote = spanContextOf(parent);
   return remote ? trace.setSpanContext(ROOT_CONTEXT, remote) : ROOT_CONTEXT;
-}
-
-function linkTo(context: TraceParent): Link[] {
-  const linked = spanContextOf(context);
-  return linked ? [{ context: linked }] : [];
 }
 
 function spanContextOf(parent: TraceParent | undefined): SpanContext | undefined {

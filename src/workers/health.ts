@@ -2,7 +2,8 @@
  * `GET /livez`: restart this worker if it fails. `GET /readyz`: this worker serves tasks; a rolling deployment waits for it.
  * Neither says anything about the provider, so that an outage there restarts no worker.
  */
-import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import type { Client } from '@temporalio/client';
 import type { Listen } from '../config/values.ts';
 import type { Drain } from '../runtime/process.ts';
@@ -28,18 +29,15 @@ export async function serveHealth({ host, port }: Listen, health: Health): Promi
   };
   const server = createServer(({ method, url = '' }, response) => {
     const problem = method === 'GET' && (url === '/livez' || url === '/readyz') && problems[url];
-    if (!problem) {
-      response.writeHead(404).end();
-      return;
-    }
-    void problem().then((text) => {
-      response.writeHead(text === undefined ? 200 : 503, { 'content-type': 'application/json' });
-      response.end(
-        JSON.stringify(text === undefined ? { status: 'ok' } : { status: 'failed', detail: text }),
-      );
+    if (!problem) return response.writeHead(404).end();
+    return problem().then((detail) => {
+      const [code, body] =
+        detail === undefined ? [200, { status: 'ok' }] : [503, { status: 'failed', detail }];
+      response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     });
   });
-  await listening(server, host, port);
+  server.listen(port, host);
+  await once(server, 'listening');
   return () => {
     lag.stop();
     server.close();
@@ -58,13 +56,6 @@ async function notReady({ drain, isRunning, client, clock }: Health): Promise<st
   );
 }
 
-function listening(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
-}
-
 const SAMPLE_EVERY_MS = 1_000;
 const MAX_LATE_MS = 1_000;
 /** A process that was frozen for a while is late once, and goes on. */
@@ -72,25 +63,20 @@ const SAMPLES = 10;
 
 /** Whether the event loop of this process keeps up: a timer that is late by more than a second, again and again, says no. */
 export class EventLoopLag {
-  private readonly lateMs: number[] = [];
-  private readonly stopSampling: () => void;
+  readonly stop: () => void;
+  /** Late samples in a row. */
+  private late = 0;
 
   constructor(clock: Clock) {
-    let dueMs = clock.nowMs() + SAMPLE_EVERY_MS;
-    this.stopSampling = repeat(clock, SAMPLE_EVERY_MS, () => {
+    let lastMs = clock.nowMs();
+    this.stop = repeat(clock, SAMPLE_EVERY_MS, () => {
       const now = clock.nowMs();
-      this.lateMs.push(now - dueMs);
-      if (this.lateMs.length > SAMPLES) this.lateMs.shift();
-      dueMs = now + SAMPLE_EVERY_MS;
+      this.late = now - lastMs - SAMPLE_EVERY_MS > MAX_LATE_MS ? this.late + 1 : 0;
+      lastMs = now;
     });
   }
 
-  /** Whether every one of the last samples was late. */
   get isStuck(): boolean {
-    return this.lateMs.length === SAMPLES && this.lateMs.every((ms) => ms > MAX_LATE_MS);
-  }
-
-  stop(): void {
-    this.stopSampling();
+    return this.late >= SAMPLES;
   }
 }

@@ -1,9 +1,7 @@
-/** What every worker process keeps in place at Temporal, also while Temporal does not respond. */
-
+/** What every worker process keeps in place at Temporal, even while Temporal does not respond. */
 import {
   type Client,
   ScheduleAlreadyRunning,
-  type ScheduleOptions,
   ScheduleOverlapPolicy,
   WorkflowNotFoundError,
 } from '@temporalio/client';
@@ -20,7 +18,7 @@ import { messageOf } from '../temporal/client-errors.ts';
 const RETRY_MS = 5_000;
 
 /** Checks now, and then periodically until `stop`. */
-export interface Keeper {
+interface Keeper {
   check(): void;
   stop(): void;
 }
@@ -37,19 +35,17 @@ interface Ensured {
 function keeperOf(clock: Clock, { ensure, onFailure, everyMs, retryMs = RETRY_MS }: Ensured): Keeper {
   let cancelTimer: () => void = () => undefined;
   let isStopped = false;
-  const checkIn = (ms: number) => {
+  const check = async () => {
     cancelTimer();
-    if (!isStopped) cancelTimer = clock.after(ms, check);
-  };
-  const check = () => {
-    cancelTimer();
-    ensure(() => isStopped).then(
-      () => everyMs !== undefined && checkIn(everyMs),
+    const nextMs = await ensure(() => isStopped).then(
+      () => everyMs,
       (error: unknown) => {
         onFailure?.(error);
-        checkIn(retryMs);
+        return retryMs;
       },
     );
+    cancelTimer();
+    if (!isStopped && nextMs !== undefined) cancelTimer = clock.after(nextMs, check);
   };
   return {
     check,
@@ -77,18 +73,7 @@ function inBackground(
   return keeper.stop;
 }
 
-/** UTC. By then, visibility shows the whole day before. */
-const REPORT_AT = { hour: 0, minute: 10 };
-
-/** One run catches up on all that were missed. */
-const RECONCILIATION = { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '5m' } as const;
-/** Each day needs its own report, also after an outage of days. */
-const REPORTS = { overlap: ScheduleOverlapPolicy.BUFFER_ALL, catchupWindow: '7d' } as const;
-
-/**
- * Keeps the Temporal Schedules up to date. Every worker process does it.
- * Runs `ensureSchedules` in the background until it succeeds. Returns a function that stops the retries.
- */
+/** Runs `ensureSchedules` in the background until it succeeds. Returns a function that stops the retries. */
 export function keepSchedules(
   client: Client,
   config: WorkerConfig,
@@ -104,36 +89,35 @@ export async function ensureSchedules(client: Client, { env }: WorkerConfig): Pr
   const environment = env.PAYMENTS_ENVIRONMENT;
   // A follow-up must start before its first check is due.
   const every = Math.max(1_000, Math.min(env.PAYOUTS_RECONCILE_EVERY, ...env.PAYOUTS_FOLLOW_UP));
-  const reconciliation = {
-    id: reconciliationId(environment),
-    type: 'payoutReconciliation',
-    summary: 'restarts stopped payouts, follows up ended payouts',
-  };
-  const report = { id: reportId(environment), type: 'payoutReport', summary: 'payouts of the day before' };
-  await ensureSchedule(client, environment, reconciliation, { intervals: [{ every }] }, RECONCILIATION);
-  await ensureSchedule(client, environment, report, { calendars: [REPORT_AT] }, REPORTS);
-}
-
-async function ensureSchedule(
-  client: Client,
-  environment: string,
-  { id, type, summary }: { id: string; type: string; summary: string },
-  spec: ScheduleOptions['spec'],
-  policies: NonNullable<ScheduleOptions['policies']>,
-): Promise<void> {
-  const action: ScheduleOptions['action'] = {
-    type: 'startWorkflow',
-    workflowType: type,
-    workflowId: id,
-    taskQueue: PAYOUTS_TASK_QUEUE,
-    args: [{ environment }],
-    staticSummary: summary,
-  };
-  try {
-    await client.schedule.create({ scheduleId: id, spec, action, policies });
-  } catch (error) {
-    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    await client.schedule.getHandle(id).update(({ state }) => ({ spec, action, policies, state }));
+  const schedules = [
+    {
+      workflowType: 'payoutReconciliation',
+      workflowId: reconciliationId(environment),
+      staticSummary: 'restarts stopped payouts, follows up ended payouts',
+      spec: { intervals: [{ every }] },
+      // One run catches up on all that were missed.
+      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '5m' } as const,
+    },
+    {
+      workflowType: 'payoutReport',
+      workflowId: reportId(environment),
+      staticSummary: 'payouts of the day before',
+      // UTC. By then, visibility shows the whole day before.
+      spec: { calendars: [{ hour: 0, minute: 10 }] },
+      // Each day needs its own report, even after an outage of days.
+      policies: { overlap: ScheduleOverlapPolicy.BUFFER_ALL, catchupWindow: '7d' } as const,
+    },
+  ];
+  for (const { spec, policies, ...workflow } of schedules) {
+    const { workflowId: scheduleId } = workflow;
+    const args = [{ environment }];
+    const action = { ...workflow, type: 'startWorkflow', taskQueue: PAYOUTS_TASK_QUEUE, args } as const;
+    try {
+      await client.schedule.create({ scheduleId, spec, action, policies });
+    } catch (error) {
+      if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+      await client.schedule.getHandle(scheduleId).update(({ state }) => ({ spec, action, policies, state }));
+    }
   }
 }
 

@@ -25,13 +25,14 @@ async function main(): Promise<void> {
   const { clock } = runtime;
   // The monotonic clock of a process counts from its start.
   setGauge(meter, 'process_start_time_seconds', {}, (clock.wallMs() - clock.nowMs()) / 1_000);
-  // The bundle is made while Temporal answers.
+  // The bundle is made while Temporal responds.
   const [stopTracing, temporal, bundle] = await Promise.all([
     startTracing('worker', env),
-    connected(),
+    connectWorker(PROCESS_RUNTIME),
     workflowBundle(env.PAYOUTS_WORKFLOW_BUNDLE),
   ]);
   const { connection, client, namespace, address } = temporal;
+  await registerSearchAttributes(connection, namespace);
   const drain = new Drain();
   let workers: ProcessWorkers | undefined;
   const parts = { drain, clock, client, isRunning: () => workers !== undefined && isRunning(workers) };
@@ -69,12 +70,6 @@ async function main(): Promise<void> {
   for (const stop of [...stopKeeping, stopDeadline, stopHealth]) stop();
   await stopTracing();
   await connection.close();
-}
-
-async function connected(): ReturnType<typeof connectWorker> {
-  const temporal = await connectWorker(PROCESS_RUNTIME);
-  await registerSearchAttributes(temporal.connection, temporal.namespace);
-  return temporal;
 }
 
 main().catch((error: unknown) => {

@@ -1,5 +1,4 @@
 /** The provider client of one application. */
-
 import { log } from '@temporalio/activity';
 import type { MetricMeter } from '@temporalio/common';
 import type { Application } from '../config/applications.ts';
@@ -19,8 +18,9 @@ export function maxInFlight({ env }: WorkerConfig, callsPerSecond: number): numb
   return Math.min(MAX_IN_FLIGHT, Math.max(MIN_IN_FLIGHT, calls));
 }
 
-type ClientParts = Pick<PaymentsClientOptions, 'tokens' | 'runtime' | 'transport' | 'onCall'> &
-  Required<Pick<PaymentsClientOptions, 'gate'>> & { callsPerSecond: number };
+type ClientParts = Pick<PaymentsClientOptions, 'tokens' | 'runtime' | 'transport' | 'onCall' | 'gate'> & {
+  callsPerSecond: number;
+};
 
 export async function providerClient(
   config: WorkerConfig,

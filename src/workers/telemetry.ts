@@ -1,11 +1,9 @@
 /** Configures the Temporal runtime of a worker process: the log, with what the SDK and its Rust core say, and the metrics. */
-
 import { activityInfo } from '@temporalio/activity';
 import type { MetricMeter } from '@temporalio/common';
 import {
+  DefaultLogger,
   type InjectedSinks,
-  type Logger,
-  type LogLevel,
   type LogMetadata,
   Runtime,
   type WorkerOptions,
@@ -36,7 +34,10 @@ export function installRuntime(env: WorkerEnvironment): { log: Log; meter: Metri
   Runtime.install({
     // `worker.ts` handles the signals.
     shutdownSignals: [],
-    logger: sdkLogger(log),
+    // Workflows, activities, the SDK and its Rust core log through it.
+    logger: new DefaultLogger('TRACE', ({ level, message, meta = {} }) =>
+      log[ROUTINE.test(message) ? 'debug' : METHODS[level]](flat(meta), message),
+    ),
     telemetryOptions: {
       logging: { filter: { core: level === 'debug' ? 'INFO' : 'WARN', other: 'ERROR' }, forward: {} },
       ...(bindAddress && { metrics: { prometheus: { bindAddress, histogramBucketOverrides: BUCKETS } } }),
@@ -45,7 +46,7 @@ export function installRuntime(env: WorkerEnvironment): { log: Log; meter: Metri
   return { log, meter: Runtime.instance().metricMeter };
 }
 
-/** Fields of the Rust core that hold payloads, which are plain text without encryption keys, and the right to answer. */
+/** Fields of the Rust core that hold payloads, which are plain text without encryption keys, and the right to respond. */
 const OMITTED: readonly string[] = ['status', 'completion', 'failure', 'taskToken', 'activation', 'task'];
 
 /**
@@ -59,25 +60,8 @@ function flat(meta: LogMetadata): Record<string, unknown> {
 }
 
 function isFlat(value: unknown): boolean {
-  return typeof value !== 'object' || value instanceof Error || (Array.isArray(value) && value.every(isText));
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string';
-}
-
-/** Workflows, activities, the SDK and its Rust core log through it. */
-function sdkLogger(log: Log): Logger {
-  const write = (level: LogLevel, message: string, meta: LogMetadata = {}): void =>
-    log[ROUTINE.test(message) ? 'debug' : METHODS[level]](flat(meta), message);
-  return {
-    log: write,
-    trace: (message, meta) => write('TRACE', message, meta),
-    debug: (message, meta) => write('DEBUG', message, meta),
-    info: (message, meta) => write('INFO', message, meta),
-    warn: (message, meta) => write('WARN', message, meta),
-    error: (message, meta) => write('ERROR', message, meta),
-  };
+  if (Array.isArray(value)) return value.every((one) => typeof one === 'string');
+  return typeof value !== 'object' || value instanceof Error;
 }
 
 /** Holds the rate-limit lease for up to an hour. */

@@ -49,10 +49,11 @@ export interface ProcessParts extends ApplicationParts {
 export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers> {
   const { config, client, runtime, createWorker, workflowBundle, meter } = parts;
   const { clock } = runtime;
+  const converter = dataConverter(config.keys.payloads, runtime.random);
   const workflows = await createWorker({
     ...payoutsQueue(parts),
     workflowBundle,
-    dataConverter: dataConverter(config.keys.payloads, runtime.random),
+    dataConverter: converter,
     maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
     stickyQueueScheduleToStartTimeout: STICKY_QUEUE_TIMEOUT,
     shutdownGraceTime: config.env.PAYOUTS_DRAIN,
@@ -68,7 +69,6 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
     runtime,
   });
   const collection = meter && { client, environment, meter, clock, pace: new Pace(clock, REQUEST_EVERY_MS) };
-  const converter = dataConverter(config.keys.payloads, runtime.random);
   const applications = await Promise.all([
     ...served.map((application) => applicationWorker(parts, application, ownership, collection)),
     ...eventQueues(parts).map((queue) => activityWorker(parts, queue)),
@@ -119,15 +119,16 @@ export async function shutDownInOrder(
   shutDown(workflows);
 }
 
-type Versioning = Pick<WorkerOptions, 'workerDeploymentOptions'>;
-
 /**
  * Worker deployment versioning of the task queue `payouts`. The other queues have no versions: one process owns the calls of
  * an application, so a call of a payout on an old version would wait for an owner of that version (decision 32).
  *
  * Empty without `PAYOUTS_DEPLOYMENT`. Workflows that do not say otherwise follow the current version at once.
  */
-export function versioning({ PAYOUTS_DEPLOYMENT, PAYOUTS_BUILD_ID }: WorkerEnvironment): Versioning {
+export function versioning({
+  PAYOUTS_DEPLOYMENT,
+  PAYOUTS_BUILD_ID,
+}: WorkerEnvironment): Pick<WorkerOptions, 'workerDeploymentOptions'> {
   if (PAYOUTS_DEPLOYMENT === undefined || PAYOUTS_BUILD_ID === undefined) return {};
   return {
     workerDeploymentOptions: {
