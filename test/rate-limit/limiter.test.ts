@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GatePausedError, GateTooLateError } from '../../src/payments/index.ts';
+import type { GatedCall } from '../../src/payments/options.ts';
 import { sleep } from '../../src/runtime/runtime.ts';
-import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { CALL_TIMEOUT_MS, mostInOneSecond, openLimiter, send } from '../support/rate-limit.ts';
 
 const call = (over: Partial<GatedCall> = {}): GatedCall => ({ operation: 'createPayout', ...over });
@@ -118,7 +118,7 @@ describe('H37 the lease counts at the time of writing', () => {
 describe('H37 the start of a term', () => {
   test('the next owner counts the sends of the previous one', async () => {
     const sendAgesMs = Array.from({ length: 20 }, (_, at) => 50 * at);
-    const { limiter, clock } = openLimiter(20, { before: { sendAgesMs, unprovenForMs: [], marginMs: 20 } });
+    const { limiter, clock } = openLimiter(20, { sendAgesMs, unprovenForMs: [], marginMs: 20 });
     // The oldest was sent 950 ms earlier.
     expect(await clock.until(send(limiter))).toBeGreaterThanOrEqual(70);
   });
@@ -132,7 +132,7 @@ describe('H37 the start of a term', () => {
     const before = limiter.close();
     expect(before).toMatchObject({ sendAgesMs: [], unprovenForMs: [CALL_TIMEOUT_MS - 800] });
     // The provider stalls: both calls would count at the same moment, when it resumes.
-    const next = openLimiter(1, { before });
+    const next = openLimiter(1, before);
     const waiting = send(next.limiter);
     const sentAfterMs = await next.clock.until(waiting);
     expect(sentAfterMs).toBeGreaterThan(CALL_TIMEOUT_MS - 800 + 1_000);
@@ -151,7 +151,7 @@ describe('H37 the start of a term', () => {
     for (let count = 0; count < 1_000; count += 1) void answered();
     await clock.advance(20_000);
     await clock.until(limiter.drain());
-    const next = openLimiter(20, { before: limiter.close() });
+    const next = openLimiter(20, limiter.close());
     expect(await next.clock.until(send(next.limiter))).toBeLessThan(100);
   });
 
@@ -178,7 +178,7 @@ describe('H37 the start of a term', () => {
 
   test('the answer to a call of the next owner proves that the unproven calls have arrived', async () => {
     const before = { sendAgesMs: [], unprovenForMs: [CALL_TIMEOUT_MS, CALL_TIMEOUT_MS], marginMs: 20 };
-    const { limiter, clock } = openLimiter(3, { before });
+    const { limiter, clock } = openLimiter(3, before);
     // There is room for one call, which is answered at once.
     await clock.until(send(limiter));
     expect(await clock.until(send(limiter))).toBeLessThan(2_000);
@@ -192,7 +192,7 @@ describe('H37 the start of a term', () => {
       limiter.mayWrite(one);
     }
     const before = limiter.close();
-    limiter.open({ callsPerSecond: 20, isValid: () => true, isPaused: false, silentMs: 0, before });
+    limiter.open({ callsPerSecond: 20, isValid: () => true, isPaused: false, silentMs: 0, ...before });
     // Twelve of twenty places are taken.
     const waiting = Array.from({ length: 8 }, () => clock.until(limiter.pass(call())));
     for (const sentAfterMs of await Promise.all(waiting)) expect(sentAfterMs).toBeLessThan(500);

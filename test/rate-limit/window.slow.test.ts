@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { GatedCall } from '../../src/payments/options.ts';
 import { sleep } from '../../src/runtime/runtime.ts';
 import { RateLimiter } from '../../src/workers/rate-limit/limiter.ts';
-import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { AdaptiveMargin, RoundTrips, SendWindow } from '../../src/workers/rate-limit/window.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { CALL_TIMEOUT_MS, mostInOneSecond } from '../support/rate-limit.ts';
@@ -37,7 +37,7 @@ async function arrivalsAt(provider: Provider, calls: number, random: () => numbe
     const before = owner?.close();
     await sleep(clock, random() * 100);
     owner = limiters[random() < 0.3 ? 0 : 1];
-    owner?.open({ ...ofLease, before });
+    owner?.open({ ...ofLease, ...before });
     if (!isOver) await handOver();
   };
   if (provider.termMs !== undefined) void handOver();

@@ -1,7 +1,8 @@
 /** A rate limiter whose lease this process owns as long as the test needs it. */
+
+import type { GatedCall } from '../../src/payments/options.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { RateLimiter, type Term } from '../../src/workers/rate-limit/limiter.ts';
-import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { WorldOptions } from './payout-world.ts';
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TOKEN_LANES, tokenTaskQueue, tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate, tokenStateQuery } from '../../src/contract/workflows.ts';
+import type { GatedCall } from '../../src/payments/options.ts';
+import { Turns } from '../../src/workers/rate-limit/limiter.ts';
 import { pacedSlots } from '../../src/workers/rate-limit/slots.ts';
-import { type GatedCall, Turns } from '../../src/workers/rate-limit/turns.ts';
 import { authorized } from '../support/authorized.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';

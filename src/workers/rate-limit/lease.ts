@@ -3,10 +3,17 @@
  * activity: that is faster than a retry, because Temporal's timers may be a second late.
  */
 import { ApplicationFailure, activityInfo, Context, log } from '@temporalio/activity';
-import type { Client } from '@temporalio/client';
+import {
+  ActivityCancelledError,
+  ActivityNotFoundError,
+  ActivityPausedError,
+  ActivityResetError,
+  type Client,
+} from '@temporalio/client';
+import { z } from 'zod';
+import { failure } from '../../activities/shared/failures.ts';
 import {
   type LeaseHandover,
-  type LeaseSettings,
   type LeaseTerm,
   leaseSettingsSchema,
   type PreviousOwner,
@@ -15,8 +22,9 @@ import {
 import { appRenamedSignal } from '../../contract/workflows.ts';
 import {
   inForce,
-  type LeaseHeartbeat,
+  LEASE_TIMEOUT_MS,
   MAX_TERM_MS,
+  RENEWAL_INTERVAL_MS,
   RENEWAL_VALID_MS,
   WINDOW_MS,
 } from '../../domain/rate-limit.ts';
@@ -25,25 +33,57 @@ import { type Clock, repeat } from '../../runtime/runtime.ts';
 import { wholeHistory } from '../../temporal/histories.ts';
 import { failoverVersionOf } from '../../temporal/namespace.ts';
 import type { LeaseActivities } from '../../workflows/rate-limit-lease.ts';
-import { type Ending, Fence, keepRenewing, renewLease } from './fence.ts';
+import type { Predecessor } from './limiter.ts';
+import type { OwnedQueues } from './ownership.ts';
 
 /** The SDK abandons an activity without heartbeats through the SDK, which the renewals bypass. */
 const SDK_HEARTBEAT_EVERY_MS = 2_000;
 const CHECK_FAILOVER_EVERY_MS = 10_000;
 
-export interface LeaseOwner {
-  /** The application's name in this process's configuration. */
-  readonly app: string;
-  /** The process owns the lease while `fence` is valid. */
-  begin(fence: Fence, before: Predecessor, settings: LeaseSettings): Promise<void>;
-  /** Stops sending, and waits for the last answers, for at most a second. */
-  drain(): Promise<void>;
-  /** Ends the term. Nothing is sent after the call. */
-  end(): LeaseHandover;
-  heartbeat(): LeaseHeartbeat;
-  /** Resolves when this process should release the lease to another one. */
-  shouldRelease(signal: AbortSignal): Promise<void>;
+/** A time on both clocks, because the monotonic clock may stop while the machine is suspended. */
+interface Moment {
+  monotonicMs: number;
+  wallMs: number;
 }
+
+export class Fence {
+  private readonly clock: Clock;
+  private renewedAt: Moment | undefined;
+  private isClosed = false;
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  now(): Moment {
+    return { monotonicMs: this.clock.nowMs(), wallMs: this.clock.wallMs() };
+  }
+
+  /** Temporal acknowledged a renewal that was sent at `sentAt`. */
+  renewed(sentAt: Moment): void {
+    if (this.renewedAt && sentAt.monotonicMs < this.renewedAt.monotonicMs) return;
+    this.renewedAt = sentAt;
+  }
+
+  /** Ends the term. No later renewal reopens the fence. */
+  close(): void {
+    this.isClosed = true;
+  }
+
+  isValid(): boolean {
+    if (this.isClosed || !this.renewedAt) return false;
+    const now = this.now();
+    return (
+      now.monotonicMs - this.renewedAt.monotonicMs < RENEWAL_VALID_MS &&
+      now.wallMs - this.renewedAt.wallMs < RENEWAL_VALID_MS
+    );
+  }
+}
+
+/** Why a term ends. `lost`: another process may own the lease already. `released`: this process gives it back. */
+type Ending = 'lost' | 'released';
+
+export type LeaseOwner = Pick<OwnedQueues, 'app' | 'begin' | 'drain' | 'end' | 'heartbeat' | 'shouldRelease'>;
 
 export interface LeaseParts {
   owner: LeaseOwner;
@@ -61,9 +101,16 @@ async function holdLease({ owner, client, clock }: LeaseParts, term: LeaseTerm):
   const runId = workflowExecution?.runId ?? '';
   const { app } = owner;
   const fence = new Fence(clock);
-  const renewal = { client, taskToken, fence, clock, heartbeat: () => owner.heartbeat() };
+  /** Resolves when Temporal has acknowledged the lease: only then is a renewal valid. Otherwise rejects. */
+  const renew = async () => {
+    const sentAt = fence.now();
+    const details = owner.heartbeat();
+    const deadline = clock.wallMs() + LEASE_TIMEOUT_MS;
+    await client.withDeadline(deadline, () => client.activity.heartbeat(taskToken, details));
+    fence.renewed(sentAt);
+  };
   // This process may have been frozen since it received the task, so Temporal must confirm it first.
-  await renewLease(renewal);
+  await renew();
   await refuseOutdated(client, term);
   const failoverVersion = await failoverVersionOf(client);
   const settings = inForce(term.settings, failoverVersion);
@@ -72,47 +119,53 @@ async function holdLease({ owner, client, clock }: LeaseParts, term: LeaseTerm):
   const last = settings.shared ? { before: term.previousOwner, details } : { before: 'unknown' as const };
   const before = predecessor({ ...last, runId, attempt, afterFirstMs });
   if (term.app !== app) updateName(client, app);
+  const context = Context.current();
   const stopping = new AbortController();
-  let stopRenewals: () => void = () => undefined;
+  let stops: (() => void)[] = [];
   let released: LeaseHandover;
   let ending: Ending;
   try {
-    const ended = untilEnd(owner, clock, stopping.signal, (onEnd) => {
-      const stops = [keepRenewing(renewal, onEnd), watchFailover(client, clock, failoverVersion, onEnd)];
-      stopRenewals = () => {
-        for (const stop of stops) stop();
-      };
+    const ended = new Promise<Ending>((end) => {
+      const release = () => end('released');
+      stops = [
+        repeat(clock, RENEWAL_INTERVAL_MS, () => {
+          renew().catch((error: unknown) => endingOf(error, end));
+        }),
+        repeat(clock, CHECK_FAILOVER_EVERY_MS, () => {
+          // A term ends soon after a failover. Each send looks for itself.
+          const isOver = async () => (await failoverVersionOf(client)) !== failoverVersion && release();
+          isOver().catch(() => undefined);
+        }),
+        repeat(clock, SDK_HEARTBEAT_EVERY_MS, () => context.heartbeat(owner.heartbeat())),
+        clock.after(MAX_TERM_MS, release),
+      ];
+      context.cancelled.catch(() => end(cancellationOf(context)));
+      owner.shouldRelease(stopping.signal).then(release, () => undefined);
     });
     logEvent(log, 'lease.taken', { app, silentMs: before.silentMs });
-    await owner.begin(fence, before, settings);
+    await owner.begin(() => fence.isValid(), before, settings);
     ending = await ended;
+    stopping.abort();
     // Meanwhile the lease is renewed.
     if (ending === 'released') await owner.drain();
   } finally {
     stopping.abort();
-    stopRenewals();
+    for (const stop of stops) stop();
     fence.close();
     released = owner.end();
   }
   logEvent(log, 'lease.ended', { app, ending });
-  if (ending === 'lost')
-    throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'another process may own the lease' });
+  if (ending === 'lost') throw failure('LEASE_LOST', 'another process may own the lease');
   return { ...released, runId };
 }
 
-/** A term ends soon after a failover. Each send looks for itself. */
-function watchFailover(
-  client: Client,
-  clock: Clock,
-  failoverVersion: string,
-  onEnd: (ending: Ending) => void,
-): () => void {
-  return repeat(clock, CHECK_FAILOVER_EVERY_MS, () => {
-    failoverVersionOf(client).then(
-      (now) => now !== failoverVersion && onEnd('released'),
-      () => undefined,
-    );
-  });
+/** Someone paused, reset or canceled the activity. */
+const RELEASE_REQUESTS = [ActivityCancelledError, ActivityPausedError, ActivityResetError];
+
+/** Other failures of a renewal end no term: the next renewal may succeed. */
+function endingOf(error: unknown, end: (ending: Ending) => void): void {
+  if (error instanceof ActivityNotFoundError) end('lost');
+  else if (RELEASE_REQUESTS.some((request) => error instanceof request)) end('released');
 }
 
 /**
@@ -143,51 +196,9 @@ function updateName(client: Client, app: string): void {
     .catch((error: unknown) => log.warn('cannot update the name of the rate-limit lease', { app, error }));
 }
 
-/**
- * Until the lease is lost, is requested back, has reached its maximum term, or this process should release it. Also
- * ends when `stopping` aborts, because a term that could not begin must leave no timer.
- */
-async function untilEnd(
-  owner: LeaseOwner,
-  clock: Clock,
-  stopping: AbortSignal,
-  renew: (onEnd: (ending: Ending) => void) => void,
-): Promise<Ending> {
-  const context = Context.current();
-  const ended = new AbortController();
-  const stopHeartbeats = repeat(clock, SDK_HEARTBEAT_EVERY_MS, () => context.heartbeat(owner.heartbeat()));
-  let stopTerm: () => void = () => undefined;
-  try {
-    return await new Promise((resolve) => {
-      renew(resolve);
-      context.cancellationSignal.addEventListener('abort', () => resolve(cancellationOf(context)));
-      if (context.cancellationSignal.aborted) resolve(cancellationOf(context));
-      stopTerm = clock.after(MAX_TERM_MS, () => resolve('released'));
-      stopping.addEventListener('abort', () => resolve('released'));
-      owner.shouldRelease(ended.signal).then(
-        () => resolve('released'),
-        () => undefined,
-      );
-    });
-  } finally {
-    ended.abort();
-    stopHeartbeats();
-    stopTerm();
-  }
-}
-
 /** `released` if this worker shuts down, or the activity was canceled, paused or reset. */
 function cancellationOf({ cancellationDetails }: Context): Ending {
   return cancellationDetails?.notFound || cancellationDetails?.timedOut ? 'lost' : 'released';
-}
-
-export interface Predecessor {
-  silentMs: number;
-  /** Present if it released the lease. The new owner counts its sends as its own. */
-  released?: ReleasedLease | undefined;
-  learnedMarginMs?: number | undefined;
-  /** In a retry: calls of the owner before the first attempt that may still arrive, as `LeaseHandover` has them. */
-  unprovenForMs?: readonly number[] | undefined;
 }
 
 export interface TermStart {
@@ -206,33 +217,30 @@ const ONE_WINDOW_MS = WINDOW_MS + MAX_DELAY_MS;
 /** An owner that may still send: first its lease expires, then its last calls leave the window. */
 const FENCE_AND_WINDOW_MS = RENEWAL_VALID_MS + ONE_WINDOW_MS;
 
+const heartbeatSchema = z.object({ marginMs: z.number(), alone: z.boolean().catch(false) });
+
 /** What a new owner knows about the previous one, and how long it must therefore send nothing. */
 export function predecessor(start: TermStart): Predecessor {
-  const { before, attempt, afterFirstMs, details } = start;
+  const { before, attempt, afterFirstMs } = start;
+  const released = isCurrent(before, start) ? before : undefined;
   if (attempt === 1) {
     if (before === 'none') return { silentMs: ONE_WINDOW_MS };
-    return isCurrent(before, start) ? { silentMs: 0, released: before } : { silentMs: FENCE_AND_WINDOW_MS };
+    return released ? { silentMs: 0, ...released } : { silentMs: FENCE_AND_WINDOW_MS };
   }
   // The previous owner is an earlier attempt. It timed out after its lease had expired, or ended.
-  const heartbeat = heartbeatIn(details);
-  const released = isCurrent(before, start) ? before : undefined;
+  const heartbeat = heartbeatSchema.safeParse(start.details).data;
   const wasAlone = heartbeat?.alone || before === 'none' || released;
+  const unprovenForMs = released?.unprovenForMs
+    .map((closesInMs) => closesInMs - afterFirstMs)
+    .filter((closesInMs) => closesInMs > 0);
   return {
     silentMs: wasAlone ? ONE_WINDOW_MS : FENCE_AND_WINDOW_MS,
-    learnedMarginMs: heartbeat?.marginMs,
-    unprovenForMs: released?.unprovenForMs
-      ?.map((closesInMs) => closesInMs - afterFirstMs)
-      .filter((closesInMs) => closesInMs > 0),
+    ...(heartbeat && { marginMs: heartbeat.marginMs }),
+    ...(unprovenForMs && { unprovenForMs }),
   };
 }
 
 /** False for another run, because a reset replays old handovers. After a restore, new settings begin another run. */
 function isCurrent(before: PreviousOwner, { runId }: TermStart): before is ReleasedLease {
   return typeof before === 'object' && before.runId === runId;
-}
-
-function heartbeatIn(details: unknown): LeaseHeartbeat | undefined {
-  if (typeof details !== 'object' || details === null) return undefined;
-  if (!('marginMs' in details && typeof details.marginMs === 'number')) return undefined;
-  return { marginMs: details.marginMs, alone: 'alone' in details && details.alone === true };
 }

@@ -12,25 +12,24 @@ import {
   GatePausedError,
   GateTooLateError,
 } from '../../payments/index.ts';
+import type { GatedCall } from '../../payments/options.ts';
 import { type Clock, sleep } from '../../runtime/runtime.ts';
-import { type GatedCall, isTokenCall, type Turn, Turns } from './turns.ts';
 import { AdaptiveMargin, type CallBounds, SendWindow, type SentCall } from './window.ts';
 
-export interface Term {
+/** What a new owner knows about the previous one. If that one released the lease, its whole handover. */
+export interface Predecessor extends Partial<LeaseHandover> {
+  /** The new owner sends nothing for this long. */
+  silentMs: number;
+}
+
+export interface Term extends Predecessor {
   callsPerSecond: number;
   /** Calls that create something are refused. A term is paused or not from its beginning to its end. */
   isPaused: boolean;
   isValid(): boolean;
-  /** Nothing is sent for this long. */
-  silentMs: number;
-  /** The sends of the previous owner, which are still in the window. */
-  before?: LastSends | undefined;
-  learnedMarginMs?: number | undefined;
-  /** Without `before`: calls of an earlier owner that may still arrive. */
-  unprovenForMs?: readonly number[] | undefined;
 }
 
-export type LastSends = Pick<LeaseHandover, 'sendAgesMs' | 'unprovenForMs' | 'marginMs'>;
+type LastSends = Pick<LeaseHandover, 'sendAgesMs' | 'unprovenForMs' | 'marginMs'>;
 
 /** A call that got its turn. */
 interface ActiveCall {
@@ -44,11 +43,14 @@ const SPACING_RATIO = 0.75;
 /** The maximum delay of a late timer that later turns make up for. It grows with the rate. */
 const MIN_CATCH_UP_MS = 5;
 const MAX_CATCH_UP_MS = 25;
-/** Between two checks of an expired lease, or of missing answers. */
+/** Between two checks of an expired lease, or of missing responses. */
 const RECHECK_MS = 10;
 const MAX_WAIT_MS = 1_000;
 /** The maximum `Retry-After` that is respected. */
 const MAX_PAUSE_MS = 60_000;
+/** Fewer calls that do not reach the provider may be a coincidence. */
+const MIN_FAILURES = 3;
+const NO_CALLS = { calls: 0, sinceMs: Number.POSITIVE_INFINITY };
 
 /** Its name is in the failures that callers and operators see. */
 class NotOwnerError extends Error {
@@ -61,7 +63,10 @@ export class RateLimiter implements CallGate {
   private readonly turns = new Turns();
   private readonly window: SendWindow;
   private readonly margin: AdaptiveMargin;
-  private readonly reach = new Reach();
+  /** Whether a call of this term reached the provider: its egress may be down, or its address not allowed. */
+  reached = false;
+  /** The calls since the last response that got no connection or no response, and the start of the first one. */
+  private failed = NO_CALLS;
   /** Calls that got their turn and have not ended. */
   private readonly active = new Map<GatedCall, ActiveCall>();
   /** What the last term reported at its end. */
@@ -85,19 +90,21 @@ export class RateLimiter implements CallGate {
     this.term = term;
     this.turnMs = now;
     this.silentUntilMs = now + term.silentMs;
-    const unprovenForMs = term.before?.unprovenForMs ?? term.unprovenForMs ?? [];
-    if (!this.isOwnReport(term.before)) {
-      for (const age of term.before?.sendAgesMs ?? []) this.window.addArrived(now - age);
+    const { sendAgesMs = [], unprovenForMs = [], marginMs } = term;
+    // The window already has the calls of an own report, and recognizes their responses.
+    if (!isDeepStrictEqual({ sendAgesMs, unprovenForMs, marginMs }, this.lastSends)) {
+      for (const age of sendAgesMs) this.window.addArrived(now - age);
       for (const closesInMs of unprovenForMs) this.window.addUnproven(now, closesInMs);
     }
-    this.margin.start(now, term.before?.marginMs ?? term.learnedMarginMs);
-    this.reach.begin();
+    this.margin.start(now, marginMs);
+    this.reached = false;
+    this.failed = NO_CALLS;
     this.grantTurns();
   }
 
   /**
    * Ends the term. Resolves when calls that may still arrive occupy at most half of the limit, or after a window: the
-   * next owner sees no answers to them, and needs room for calls whose answers prove that they have arrived.
+   * next owner sees no responses to them, and needs room for calls whose responses prove that they have arrived.
    */
   async drain(): Promise<void> {
     const room = this.callsPerSecond / 2;
@@ -144,13 +151,10 @@ export class RateLimiter implements CallGate {
     return this.turns.fetched;
   }
 
-  /** How long all calls of this term have failed to reach the provider. */
+  /** How long all calls of this term have failed to reach the provider; zero if there are too few. */
   get unreachedMs(): number {
-    return this.reach.unreachedMs(this.clock.nowMs());
-  }
-
-  get reached(): boolean {
-    return this.reach.reached;
+    const { calls, sinceMs } = this.failed;
+    return calls < MIN_FAILURES ? 0 : this.clock.nowMs() - sinceMs;
   }
 
   get isValid(): boolean {
@@ -168,44 +172,36 @@ export class RateLimiter implements CallGate {
   }
 
   /** Resolves when it is the call's turn. Rejects on an abort, a lost lease, or a deadline that cannot be met. */
-  pass(call: GatedCall): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const { signal, deadline } = call;
-      let cancelTimer: () => void = () => undefined;
-      const settled = () => {
-        signal?.removeEventListener('abort', onAbort);
-        cancelTimer();
-      };
-      const turn: Turn = {
-        call,
-        go: () => {
-          settled();
-          resolve();
-        },
-        refuse: (reason) => {
-          settled();
+  async pass(call: GatedCall): Promise<void> {
+    const { signal, deadline } = call;
+    if (!this.term) throw new NotOwnerError('this process does not own the lease');
+    // A call that passes gets its turn in this term or not at all, so it is never written in a later, paused one.
+    if (this.term.isPaused && creates(call.operation)) throw new GatePausedError('the application is paused');
+    signal?.throwIfAborted();
+    if (deadline !== undefined && deadline <= this.closedUntilMs) throw tooLate();
+    let cancelTimer: () => void = () => undefined;
+    let onAbort: () => void = () => undefined;
+    try {
+      await new Promise<void>((go, reject) => {
+        const refuse = (reason: unknown) => {
           this.turns.remove(turn);
           reject(reason);
-        },
-      };
-      const onAbort = () => turn.refuse(signal?.reason);
-      if (!this.term) return turn.refuse(new NotOwnerError('this process does not own the lease'));
-      // A call that passes gets its turn in this term or not at all, so it is never written in a later, paused one.
-      if (this.term.isPaused && creates(call.operation))
-        return turn.refuse(new GatePausedError('the application is paused'));
-      if (signal?.aborted) return onAbort();
-      if (deadline !== undefined) {
-        if (deadline <= this.closedUntilMs) return turn.refuse(tooLate());
-        const leftMs = Math.max(0, deadline - this.clock.nowMs());
-        cancelTimer = this.clock.after(leftMs, () => turn.refuse(tooLate()));
-      }
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.turns.add(turn);
-      this.grantTurns();
-    });
+        };
+        const turn: Turn = { call, go, refuse };
+        onAbort = () => refuse(signal?.reason);
+        signal?.addEventListener('abort', onAbort, { once: true });
+        if (deadline !== undefined)
+          cancelTimer = this.clock.after(Math.max(0, deadline - this.clock.nowMs()), () => refuse(tooLate()));
+        this.turns.add(turn);
+        this.grantTurns();
+      });
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      cancelTimer();
+    }
   }
 
-  /** Called synchronously before the first byte. Checks the lease again. */
+  /** Called synchronously before the first byte. */
   mayWrite(call: GatedCall): boolean {
     const active = this.active.get(call);
     // A call of an earlier term has no place: other owners may have sent since.
@@ -222,23 +218,27 @@ export class RateLimiter implements CallGate {
     if (!active.sent) this.window.dropped();
     else if (end === 'answered') this.window.answered(active.sent, now);
     else this.window.unanswered(active.sent, now);
-    if (active.term === this.term) {
-      if (end === 'answered') this.reach.answered();
-      else if (end !== 'not-sent') this.reach.failed(active.startMs);
-    }
+    if (active.term === this.term) this.noteReach(end, active.startMs);
     this.grantTurns();
   }
 
-  /** The provider answered 429: all calls wait for at least a window. */
+  /** The provider responded 429: all calls wait for at least a window. */
   limited(retryAfterMs: number | undefined): void {
     const now = this.clock.nowMs();
     const pause = Math.max(WINDOW_MS + this.margin.valueMs(now), retryAfterMs ?? 0);
     this.pausedUntilMs = Math.max(this.pausedUntilMs, now + Math.min(MAX_PAUSE_MS, pause));
-    for (const turn of this.turns.takeDueBy(this.pausedUntilMs)) turn.refuse(tooLate());
+    for (const turn of this.turns.dueBy(this.pausedUntilMs)) turn.refuse(tooLate());
     // Widen once per burst.
     if (now - this.widenedAtMs < WINDOW_MS) return;
     this.widenedAtMs = now;
     this.margin.widen(now);
+  }
+
+  private noteReach(end: CallEnd, startMs: number): void {
+    if (end === 'not-sent') return;
+    const { calls, sinceMs } = this.failed;
+    if (end === 'answered') [this.reached, this.failed] = [true, NO_CALLS];
+    else this.failed = { calls: calls + 1, sinceMs: Math.min(sinceMs, startMs) };
   }
 
   private stop(): void {
@@ -248,13 +248,6 @@ export class RateLimiter implements CallGate {
 
   private get closedUntilMs(): number {
     return Math.max(this.silentUntilMs, this.pausedUntilMs);
-  }
-
-  /** The window already has these calls, and recognizes their answers. */
-  private isOwnReport(before: LastSends | undefined): boolean {
-    if (!before) return false;
-    const { sendAgesMs, unprovenForMs, marginMs } = before;
-    return isDeepStrictEqual({ sendAgesMs, unprovenForMs, marginMs }, this.lastSends);
   }
 
   /** Grants all turns that are due, and sets a timer for the next one. */
@@ -299,39 +292,69 @@ function tooLate(): GateTooLateError {
   return new GateTooLateError('no turn before the deadline');
 }
 
-/** Fewer failures may be a coincidence. */
-const MIN_FAILURES = 3;
+export interface Turn {
+  call: GatedCall;
+  go(): void;
+  refuse(reason: unknown): void;
+}
 
-/** Whether this process's calls reach the provider: its egress may be down, or its address not allowed. */
-export class Reach {
-  reached = false;
-  private failures = 0;
-  private firstStartMs = Number.POSITIVE_INFINITY;
+/** Without a token, nothing can be sent; the order of a create call has a lock that expires. */
+const RANK: Partial<Record<GatedCall['operation'], number>> = {
+  applicationToken: 0,
+  refreshUserToken: 1,
+  createPayout: 2,
+};
 
-  begin(): void {
-    this.reached = false;
-    this.forgetFailures();
+const LAST_RANK = 3;
+
+function rankOf({ operation, background }: GatedCall): number {
+  return background ? LAST_RANK : (RANK[operation] ?? LAST_RANK);
+}
+
+/** Token calls have their own queues and slots. */
+const TOKEN_CALLS: readonly GatedCall['operation'][] = [
+  'applicationToken',
+  'refreshUserToken',
+  'exchangeCode',
+];
+
+function isTokenCall({ operation }: GatedCall): boolean {
+  return TOKEN_CALLS.includes(operation);
+}
+
+/** The waiting calls by rank: the application token, urgent refreshes, create calls, all others; each in order. */
+export class Turns {
+  private waiting: Turn[] = [];
+
+  get size(): number {
+    return this.waiting.length;
   }
 
-  /** Any answer proves that calls arrive. */
-  answered(): void {
-    this.reached = true;
-    this.forgetFailures();
+  /** The number of calls that are not token calls. */
+  get fetched(): number {
+    return this.waiting.filter(({ call }) => !isTokenCall(call)).length;
   }
 
-  /** A call that started at `startMs` got no connection or no answer. */
-  failed(startMs: number): void {
-    this.failures += 1;
-    this.firstStartMs = Math.min(this.firstStartMs, startMs);
+  add(turn: Turn): void {
+    const rank = rankOf(turn.call);
+    const at = this.waiting.findLastIndex(({ call }) => rankOf(call) <= rank) + 1;
+    this.waiting.splice(at, 0, turn);
   }
 
-  /** How long all calls have failed; zero if there are too few failures. */
-  unreachedMs(nowMs: number): number {
-    return this.failures < MIN_FAILURES ? 0 : nowMs - this.firstStartMs;
+  next(): Turn | undefined {
+    return this.waiting.shift();
   }
 
-  private forgetFailures(): void {
-    this.failures = 0;
-    this.firstStartMs = Number.POSITIVE_INFINITY;
+  remove(turn: Turn): void {
+    this.waiting = this.waiting.filter((one) => one !== turn);
+  }
+
+  /** The calls with a deadline at or before `ms`. */
+  dueBy(ms: number): Turn[] {
+    return this.waiting.filter(({ call }) => call.deadline !== undefined && call.deadline <= ms);
+  }
+
+  takeAll(): Turn[] {
+    return this.waiting.splice(0);
   }
 }

@@ -2,15 +2,16 @@
 
 import { log } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
+import proto from '@temporalio/proto';
 import { leaseTaskQueue, leaseWorkflowId } from '../../contract/ids.ts';
 import type { LeaseHandover, LeaseKey, LeaseSettings, SharedSettings } from '../../contract/rate-limit.ts';
 import { holdOf, type LeaseHeartbeat } from '../../domain/rate-limit.ts';
 import { logEvent } from '../../domain/telemetry.ts';
 import { type Clock, type Runtime, sleep } from '../../runtime/runtime.ts';
 import { type Runnable, shutDown } from '../activity-worker.ts';
-import type { Fence } from './fence.ts';
-import type { LeaseOwner, Predecessor } from './lease.ts';
-import type { RateLimiter } from './limiter.ts';
+import type { Predecessor, RateLimiter } from './limiter.ts';
+
+const { TASK_QUEUE_TYPE_ACTIVITY } = proto.temporal.api.enums.v1.TaskQueueType;
 
 const CHECK_EVERY_MS = 5_000;
 /** A process starts a new long poll every minute. One that has not polled for this long has ended. */
@@ -22,18 +23,18 @@ const REOFFER_AFTER_MS = 120_000;
 /** After a term in which no call reached the provider. Doubles with each such term in a row. */
 const MIN_BACK_OFF_MS = 15_000;
 const MAX_BACK_OFF_MS = 120_000;
-/** `TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY` */
-const ACTIVITY_QUEUE = 2;
+const NEVER = Number.NEGATIVE_INFINITY;
 
-interface Standing {
-  isOwned: boolean;
-  offeredAtMs: number;
-  backsOffUntilMs: number;
+/** What this process knows about one lease. */
+class Standing {
+  isOwned = false;
+  offeredAtMs = NEVER;
+  backsOffUntilMs = NEVER;
   /** Terms in a row that this process gave up because no call reached the provider. */
-  unreachedTerms: number;
+  unreachedTerms = 0;
 }
 
-export interface OwnershipParts {
+interface OwnershipParts {
   client: Client;
   /** This process, as Temporal shows it among the pollers. */
   identity: string;
@@ -50,12 +51,8 @@ export class Ownership {
     this.parts = parts;
   }
 
-  acquired(appId: string): void {
-    this.standing(appId).isOwned = true;
-  }
-
-  released(appId: string): void {
-    this.standing(appId).isOwned = false;
+  note(appId: string, isOwned: boolean): void {
+    this.standing(appId).isOwned = isOwned;
   }
 
   /** Lets processes that own fewer leases claim first. */
@@ -72,11 +69,11 @@ export class Ownership {
     const { clock, random } = this.parts.runtime;
     for (;;) {
       await sleep(clock, CHECK_EVERY_MS * (1 + random.number() / 2), signal);
-      if (!this.isNextToOffer(key.appId)) continue;
-      if (!(await this.anotherOwnsFewer(key).catch(() => false))) continue;
-      const standing = this.standing(key.appId);
-      standing.offeredAtMs = this.now;
-      standing.backsOffUntilMs = standing.offeredAtMs + CLAIM_DELAY_MS;
+      const isOffered =
+        this.isNextToOffer(key.appId) && (await this.anotherOwnsFewer(key).catch(() => false));
+      if (!isOffered) continue;
+      const offeredAtMs = this.now;
+      Object.assign(this.standing(key.appId), { offeredAtMs, backsOffUntilMs: offeredAtMs + CLAIM_DELAY_MS });
       return;
     }
   }
@@ -87,8 +84,8 @@ export class Ownership {
    * in this term, calls reached the provider at first.
    */
   async backOff(key: LeaseKey, reached: boolean): Promise<boolean> {
-    const waiting = await this.waitingFor(key).catch(() => []);
-    if (!waiting.some((identity) => identity !== this.parts.identity)) return false;
+    const waiting = await this.othersWaiting(key).catch(() => []);
+    if (waiting.length === 0) return false;
     const standing = this.standing(key.appId);
     if (reached) standing.unreachedTerms = 0;
     const backOffMs = Math.min(MAX_BACK_OFF_MS, MIN_BACK_OFF_MS * 2 ** standing.unreachedTerms);
@@ -102,16 +99,13 @@ export class Ownership {
   }
 
   private get owned(): string[] {
-    return [...this.standings].flatMap(([appId, { isOwned }]) => (isOwned ? [appId] : []));
+    return [...this.standings.keys()].filter((appId) => this.standing(appId).isOwned);
   }
 
   private standing(appId: string): Standing {
-    const known = this.standings.get(appId);
-    if (known) return known;
-    const never = Number.NEGATIVE_INFINITY;
-    const fresh = { isOwned: false, offeredAtMs: never, backsOffUntilMs: never, unreachedTerms: 0 };
-    this.standings.set(appId, fresh);
-    return fresh;
+    const standing = this.standings.get(appId) ?? new Standing();
+    this.standings.set(appId, standing);
+    return standing;
   }
 
   /** One lease at a time, and none that no process took recently. */
@@ -123,36 +117,36 @@ export class Ownership {
   }
 
   private async anotherOwnsFewer(key: LeaseKey): Promise<boolean> {
-    const [owners, waiting] = await Promise.all([this.owners(), this.waitingFor(key)]);
-    const count = (identity: string) => owners.filter((owner) => owner === identity).length;
-    const few = this.owned.length - 2;
-    return waiting.some((identity) => identity !== this.parts.identity && count(identity) <= few);
+    const [terms, waiting] = await Promise.all([
+      Promise.all(this.parts.keys.map((one) => this.termOf(one))),
+      this.othersWaiting(key),
+    ]);
+    const count = (identity: string) => terms.filter((term) => term?.lastWorkerIdentity === identity).length;
+    return waiting.some((identity) => count(identity) <= this.owned.length - 2);
   }
 
-  private owners(): Promise<(string | undefined)[]> {
-    const { client, keys } = this.parts;
-    return Promise.all(
-      keys.map(async ({ environment, appId }) => {
-        const { raw } = await client.workflow.getHandle(leaseWorkflowId(environment, appId)).describe();
-        return raw.pendingActivities?.[0]?.lastWorkerIdentity ?? undefined;
-      }),
-    );
+  /** The activity that is the lease, as Temporal describes it. */
+  private async termOf({ environment, appId }: LeaseKey) {
+    const { workflow } = this.parts.client;
+    const { raw } = await workflow.getHandle(leaseWorkflowId(environment, appId)).describe();
+    return raw.pendingActivities?.[0];
   }
 
-  /** The identities of the processes that poll for the lease. */
-  private async waitingFor({ environment, appId }: LeaseKey): Promise<string[]> {
+  /** The identities of the other processes that poll for the lease. */
+  private async othersWaiting(key: LeaseKey): Promise<string[]> {
     const { client } = this.parts;
+    const { environment, appId } = key;
     // The poll times are on Temporal's clock, and so is the last renewal of this process's lease, within a second.
-    const { raw } = await client.workflow.getHandle(leaseWorkflowId(environment, appId)).describe();
-    const nowS = Number(raw.pendingActivities?.[0]?.lastHeartbeatTime?.seconds ?? 0);
+    const nowS = Number((await this.termOf(key))?.lastHeartbeatTime?.seconds ?? 0);
     const { pollers } = await client.workflowService.describeTaskQueue({
       namespace: client.options.namespace,
       taskQueue: { name: leaseTaskQueue(environment, appId) },
-      taskQueueType: ACTIVITY_QUEUE,
+      taskQueueType: TASK_QUEUE_TYPE_ACTIVITY,
     });
     return (pollers ?? [])
       .filter(({ lastAccessTime }) => nowS - Number(lastAccessTime?.seconds ?? 0) < POLLER_TIMEOUT_S)
-      .flatMap(({ identity }) => identity ?? []);
+      .flatMap(({ identity }) => identity ?? [])
+      .filter((identity) => identity !== this.parts.identity);
   }
 }
 
@@ -160,12 +154,13 @@ export interface OwnedTerm {
   /** Of this process. */
   number: number;
   callsPerSecond: number;
-  fence: Fence;
+  /** Whether this process owns the lease. */
+  isValid(): boolean;
   /** Undefined: no call is sent that creates something. */
   shared: SharedSettings | undefined;
 }
 
-export interface OwnedQueuesParts {
+interface OwnedQueuesParts {
   app: string;
   key: LeaseKey;
   limiter: RateLimiter;
@@ -191,13 +186,13 @@ export function patienceMs(unreachedTerms: number): number {
 }
 
 /** While this process owns the lease, it serves the queues of the application's calls. */
-export class OwnedQueues implements LeaseOwner {
+export class OwnedQueues {
+  /** The application's name in this process's configuration. */
   readonly app: string;
   private readonly parts: OwnedQueuesParts;
   /** The runs of Workers of this term and of earlier ones. */
-  private readonly running = new Set<Promise<void>>();
+  private readonly runs: Promise<void>[] = [];
   private workers: Runnable[] = [];
-  private failure: { error: unknown } | undefined;
   private term = 0;
   /** As the previous owner reported. */
   private unreachedBefore = 0;
@@ -209,39 +204,39 @@ export class OwnedQueues implements LeaseOwner {
     this.app = parts.app;
   }
 
-  async begin(fence: Fence, before: Predecessor, settings: LeaseSettings): Promise<void> {
-    const { key, limiter, ownership, onBegin, createWorkers } = this.parts;
+  /** `isValid`: whether the process owns the lease. */
+  async begin(isValid: () => boolean, before: Predecessor, settings: LeaseSettings): Promise<void> {
+    const { key, limiter, ownership, onBegin, onFailure, createWorkers } = this.parts;
     const callsPerSecond = settings.callsPerSecond ?? this.parts.callsPerSecond;
     const { shared } = settings;
     this.term += 1;
     this.settingsVersion = shared?.version;
-    this.unreachedBefore = before.released?.unreachedTerms ?? 0;
+    this.unreachedBefore = before.unreachedTerms ?? 0;
     this.gaveUp = false;
-    ownership.acquired(key.appId);
+    ownership.note(key.appId, true);
     onBegin();
-    limiter.open({
-      callsPerSecond,
-      isPaused: holdOf(settings) !== undefined,
-      isValid: () => fence.isValid(),
-      silentMs: before.silentMs,
-      before: before.released,
-      learnedMarginMs: before.learnedMarginMs,
-      unprovenForMs: before.unprovenForMs,
-    });
-    this.workers = await createWorkers({ number: this.term, callsPerSecond, fence, shared });
-    for (const worker of this.workers) this.run(worker);
+    const isPaused = holdOf(settings) !== undefined;
+    limiter.open({ ...before, callsPerSecond, isPaused, isValid });
+    this.workers = await createWorkers({ number: this.term, callsPerSecond, isValid, shared });
+    for (const worker of this.workers) {
+      const run = worker.run();
+      run.catch(onFailure);
+      this.runs.push(run);
+    }
   }
 
+  /** Stops sending, and waits for the last responses, for at most a second. */
   async drain(): Promise<void> {
     this.stopWorkers();
     await this.parts.limiter.drain();
   }
 
+  /** Ends the term. Nothing is sent after the call. */
   end(): LeaseHandover {
     const { key, limiter, ownership, onEnd } = this.parts;
     const lastSends = limiter.close();
     this.stopWorkers();
-    ownership.released(key.appId);
+    ownership.note(key.appId, false);
     onEnd();
     return { ...lastSends, unreachedTerms: this.unreachedTerms + (this.gaveUp ? 1 : 0) };
   }
@@ -251,6 +246,7 @@ export class OwnedQueues implements LeaseOwner {
     return { ...this.parts.limiter.heartbeat(), ...(settingsVersion !== undefined && { settingsVersion }) };
   }
 
+  /** Resolves when this process should release the lease to another one. */
   async shouldRelease(signal: AbortSignal): Promise<void> {
     const { key, ownership } = this.parts;
     await Promise.race([ownership.untilSurplus(key, signal), this.untilUnreachable(signal)]);
@@ -258,8 +254,7 @@ export class OwnedQueues implements LeaseOwner {
 
   /** Resolves when the Workers of all terms have ended. Rejects if one of them failed. */
   async finished(): Promise<void> {
-    await Promise.all(this.running);
-    if (this.failure) throw this.failure.error;
+    await Promise.all(this.runs);
   }
 
   private get unreachedTerms(): number {
@@ -283,14 +278,5 @@ export class OwnedQueues implements LeaseOwner {
   private stopWorkers(): void {
     for (const worker of this.workers) shutDown(worker);
     this.workers = [];
-  }
-
-  private run(worker: Runnable): void {
-    const running = worker.run().catch((error: unknown) => {
-      this.failure = { error };
-      this.parts.onFailure();
-    });
-    this.running.add(running);
-    void running.then(() => this.running.delete(running));
   }
 }

@@ -35,7 +35,6 @@ export function callSlots(
   const polling = new Set<SlotPermit>();
   /** Calls on their way to the limiter, in the order of their fetch, which is about the order of their turns. */
   const underway: SlotPermit[] = [];
-  const cancelTimers = new Map<SlotPermit, () => void>();
   limiter.onTurn(() => underway.shift());
 
   const hasRoom = () => {
@@ -44,8 +43,6 @@ export function callSlots(
     return isOpen && fetched < prefetchedCalls(limiter.callsPerSecond) && used.size < maxInFlight;
   };
   const arrived = (permit: SlotPermit) => {
-    cancelTimers.get(permit)?.();
-    cancelTimers.delete(permit);
     const at = underway.indexOf(permit);
     if (at >= 0) underway.splice(at, 1);
   };
@@ -63,8 +60,7 @@ export function callSlots(
     markSlotUsed({ permit }) {
       polling.delete(permit);
       underway.push(permit);
-      const cancel = clock.after(MAX_UNDERWAY_MS, () => arrived(permit));
-      cancelTimers.set(permit, cancel);
+      clock.after(MAX_UNDERWAY_MS, () => arrived(permit));
     },
     releaseSlot({ permit }) {
       used.delete(permit);
@@ -101,28 +97,27 @@ export function leaseSlot(
   ownership: Ownership,
   clock: Clock,
 ): CustomSlotSupplier<ActivitySlotInfo> {
-  /** Present while the slot is used. `released` resolves when it is free again. */
-  let used: { released: Promise<void>; release: () => void } | undefined;
+  /** Present while the slot is used. */
+  let release: (() => void) | undefined;
+  let released = Promise.resolve();
   return {
     type: 'custom',
     async reserveSlot(_context, signal) {
       do {
-        if (used) await abortable(signal, used.released);
+        await abortable(signal, released);
         await sleep(clock, RECHECK_MS, signal);
         await ownership.delayBeforeClaim(signal);
-      } while (used || ownership.isBackingOff(appId));
-      let release: () => void = () => undefined;
-      const released = new Promise<void>((resolve) => {
+      } while (release || ownership.isBackingOff(appId));
+      released = new Promise((resolve) => {
         release = resolve;
       });
-      used = { released, release };
       return {};
     },
     tryReserveSlot: refuseEager,
     markSlotUsed: () => undefined,
     releaseSlot() {
-      used?.release();
-      used = undefined;
+      release?.();
+      release = undefined;
     },
   };
 }

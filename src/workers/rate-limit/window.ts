@@ -1,10 +1,10 @@
 /**
  * The calls that may still be in the provider's window. The provider counts a call when it arrives: some time after the
- * send, and nobody here can measure that time. But an answer proves that its request has arrived, and requests arrive in
- * about the order in which they were sent. So an answer at time `a` limits the delay of each request that was sent no
- * later than the answered one: to `a`, minus its send time, minus the fastest round trip. A call occupies a place for a
- * second after its latest possible arrival. If no answer proves its arrival, it occupies its place while answers are
- * overdue, because a provider that stops reading counts everything at once when it resumes.
+ * send, and nobody here can measure that time. But a response proves that its request has arrived, and requests arrive in
+ * about the order in which they were sent. So a response at time `t` limits the delay of each request that was sent no
+ * later than its own: to `t`, minus the send time, minus the fastest round trip. A call occupies a place for a second
+ * after its latest possible arrival. If no response proves its arrival, it occupies its place while responses are overdue,
+ * because a provider that stops reading counts everything at once when it resumes.
  *
  * Two assumptions remain. A call does not arrive before an earlier call by more than the margin. And among the last
  * minute's round trips of an operation, one was about as fast as possible.
@@ -24,9 +24,9 @@ export interface SentCall {
 
 /** The limits of one call. */
 export interface CallBounds {
-  /** No call arrives later than this, whatever its answer proves. Default: no bound. */
+  /** No call arrives later than this, whatever its response proves. Default: no bound. */
   maxLateMs?: number | undefined;
-  /** The client closes the connection of a call after this time without an answer. */
+  /** The client closes the connection of a call after this time without a response. */
   callTimeoutMs: number;
 }
 
@@ -55,12 +55,7 @@ export class SendWindow {
   /** A pending call was written. */
   written(operation: string, nowMs: number): SentCall {
     this.pending -= 1;
-    return this.insert({
-      operation,
-      sentAtMs: nowMs,
-      lateMs: undefined,
-      closesAtMs: nowMs + this.callTimeoutMs,
-    });
+    return this.insert(operation, nowMs, nowMs + this.callTimeoutMs);
   }
 
   /** A pending call will not be written. */
@@ -68,7 +63,7 @@ export class SendWindow {
     this.pending -= 1;
   }
 
-  /** The provider answered. This proves that this call and all earlier ones have arrived. */
+  /** The provider responded. This proves that this call and all earlier ones have arrived. */
   answered(call: SentCall, nowMs: number): void {
     this.roundTrips.observe(call.operation, nowMs - call.sentAtMs, nowMs);
     const fastestMs = this.roundTrips.fastestMs(call.operation);
@@ -78,27 +73,22 @@ export class SendWindow {
     }
   }
 
-  /** The client closed the connection without an answer: the call has arrived by now, or never will. */
+  /** The client closed the connection without a response: the call has arrived by now, or never will. */
   unanswered(call: SentCall, nowMs: number): void {
     proveArrived(call, nowMs);
   }
 
   /** Adds a call of another process or an earlier term, which arrived by `byMs`. */
   addArrived(byMs: number): void {
-    this.insert({ operation: INHERITED, sentAtMs: byMs, lateMs: 0, closesAtMs: byMs });
+    this.insert(INHERITED, byMs, byMs, 0);
   }
 
   /**
-   * Adds a call of another process that may still arrive. An answer to any later call proves that it arrived. If none
+   * Adds a call of another process that may still arrive. A response to any later call proves that it arrived. If none
    * comes, it has arrived or never will once its connection is closed, in `closesInMs`.
    */
   addUnproven(nowMs: number, closesInMs: number): void {
-    this.insert({
-      operation: INHERITED,
-      sentAtMs: nowMs,
-      lateMs: undefined,
-      closesAtMs: nowMs + closesInMs,
-    });
+    this.insert(INHERITED, nowMs, nowMs + closesInMs);
   }
 
   /**
@@ -107,8 +97,12 @@ export class SendWindow {
    * written or dropped.
    */
   msUntilRoom(nowMs: number, limit: number, marginMs: number): number {
-    for (const call of this.sends)
-      if (isUnprovenInherited(call) && call.closesAtMs <= nowMs) proveArrived(call, call.closesAtMs);
+    for (const call of this.sends) {
+      const { operation, lateMs, closesAtMs } = call;
+      // Only its own process sees the response to an inherited call.
+      if (operation === INHERITED && lateMs === undefined && closesAtMs <= nowMs)
+        proveArrived(call, closesAtMs);
+    }
     const freeAt = this.freeAt(nowMs, marginMs);
     this.sends = this.sends.filter((call) => call.lateMs === undefined || freeAt(call) > nowMs);
     const taken = this.sends.map(freeAt).filter((at) => at > nowMs);
@@ -140,7 +134,7 @@ export class SendWindow {
       sentAtMs + Math.min(lateMs, this.maxLateMs) + marginMs + WINDOW_MS;
   }
 
-  /** For how long the oldest missing answer has been overdue. */
+  /** For how long the oldest missing response has been overdue. */
   private overdueMs(nowMs: number): number {
     const due = this.sends
       .filter(({ lateMs }) => lateMs === undefined)
@@ -148,17 +142,11 @@ export class SendWindow {
     return Math.max(0, nowMs - Math.min(nowMs, ...due));
   }
 
-  private insert(call: SentCall): SentCall {
-    let at = this.sends.length;
-    while (at > 0 && (this.sends[at - 1]?.sentAtMs ?? 0) > call.sentAtMs) at -= 1;
-    this.sends.splice(at, 0, call);
+  private insert(operation: string, sentAtMs: number, closesAtMs: number, lateMs?: number): SentCall {
+    const call = { operation, sentAtMs, closesAtMs, lateMs };
+    this.sends.splice(this.sends.findLastIndex((sent) => sent.sentAtMs <= sentAtMs) + 1, 0, call);
     return call;
   }
-}
-
-/** Only its own process sees the answer to it. */
-function isUnprovenInherited({ operation, lateMs }: SentCall): boolean {
-  return operation === INHERITED && lateMs === undefined;
 }
 
 function proveArrived(call: SentCall, byMs: number): void {
@@ -192,14 +180,10 @@ export class RoundTrips {
   private readonly operations = new Map<string, Operation>();
 
   observe(operation: string, tookMs: number, nowMs: number): void {
-    const known = this.operations.get(operation) ?? { sinceMs: nowMs, current: EMPTY, previous: EMPTY };
-    const isOver = nowMs - known.sinceMs >= SPAN_MS;
+    let known = this.operations.get(operation) ?? { sinceMs: nowMs, current: EMPTY, previous: EMPTY };
+    if (nowMs - known.sinceMs >= SPAN_MS) known = { sinceMs: nowMs, current: EMPTY, previous: known.current };
     const one = { fastestMs: tookMs, sumMs: tookMs, count: 1 };
-    this.operations.set(operation, {
-      sinceMs: isOver ? nowMs : known.sinceMs,
-      current: isOver ? one : merged(known.current, one),
-      previous: isOver ? known.current : known.previous,
-    });
+    this.operations.set(operation, { ...known, current: merged(known.current, one) });
   }
 
   /** Zero without an estimate: the request may have been late by the whole round trip. */
