@@ -8,6 +8,7 @@ import type { Claim } from '../src/activities/payout/send-once.ts';
 import { preparation } from '../src/activities/shared/preparation.ts';
 import { providerActivities } from '../src/activities/shared/provider-activities.ts';
 import { tokenActivities } from '../src/activities/tokens/token-activities.ts';
+import { tokenHistories } from '../src/activities/tokens/token-histories.ts';
 import { sendPolicy, workerConfig } from '../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE, tokenTaskQueue } from '../src/contract/ids.ts';
 import type { SharedSettings } from '../src/contract/rate-limit.ts';
@@ -20,7 +21,6 @@ import { connectWorker } from '../src/temporal/worker-connection.ts';
 import { providerClient } from '../src/workers/provider-client.ts';
 import { installRuntime } from '../src/workers/telemetry.ts';
 import { TokenCache } from '../src/workers/tokens/token-cache.ts';
-import { tokenHistories } from '../src/workers/tokens/token-histories.ts';
 import { TokenRenewals } from '../src/workers/tokens/token-renewals.ts';
 import { bundleWorkflows } from '../src/workers/workflow-bundle.ts';
 
@@ -34,7 +34,7 @@ const place = { environment: config.env.PAYMENTS_ENVIRONMENT, app: application.n
 const limit = config.env.PAYMENTS_CALLS_PER_SECOND;
 const seal = new TokenSeal(undefined, runtime.random);
 const renewals = new TokenRenewals(client, runtime);
-const tokens = new TokenCache(place, renewals, seal, runtime);
+const tokens = new TokenCache({ place, source: renewals, seal, runtime });
 const gate = { pass: async () => undefined };
 const service = await providerClient(config, application, {
   tokens,
@@ -54,7 +54,7 @@ const shared = {
   runtime,
 };
 const looks = { recent: async () => ({ shared: settings }), current: async () => settings };
-const prepared = preparation(config, looks, runtime.clock);
+const prepared = preparation(config, looks, runtime);
 const common = { connection, namespace, dataConverter: dataConverter(undefined, runtime.random) };
 
 const workers = await Promise.all([

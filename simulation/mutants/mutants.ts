@@ -71,8 +71,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'claim-removed',
     what: 'A create is sent without a claim, so a create of a crashed worker counts as not sent: a second payment.',
     file: 'src/activities/payout/create-payout.ts',
-    find: '{ ...optionsOf(principal), deadline, beforeSend }',
-    replace: '{ ...optionsOf(principal), deadline, beforeSend: async () => undefined && beforeSend() }',
+    find: 'deadline, beforeSend }',
+    replace: 'deadline, beforeSend: async () => undefined && beforeSend() }',
   },
   {
     name: 'reset-sends-again',
@@ -536,8 +536,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'bad-input-hides-a-payout',
     what: "A start with bad input under a payout's id counts as its end: the payout is never continued.",
     file: 'src/activities/reconciliation/restart-stopped.ts',
-    find: "if (decisive === undefined || decisive.saidNotCreated) return 'not-ours';",
-    replace: "if (isBadInput || decisive === undefined || decisive.saidNotCreated) return 'not-ours';",
+    find: "if (decisive === undefined || decisive.saidNotCreated) return 'nothing';",
+    replace: "if (isBadInput || decisive === undefined || decisive.saidNotCreated) return 'nothing';",
   },
 
   // ---- the provider's text

@@ -211,11 +211,12 @@ export interface DeliveryRecord {
 }
 
 /** The outcome of one event in a batch. An event without an outcome wasn't tried. */
-export type DeliveryOutcome = { id: string } & (
+export type DeliveryOutcome = { id: string } & Outcome;
+
+export type Outcome =
   | { kind: 'delivered' | 'gone' | 'skipped' | 'unreadable' }
   /** `reason`: an HTTP status, or why there is none. */
-  | { kind: 'failed' | 'unread'; reason: string }
-);
+  | { kind: 'failed' | 'unread'; reason: string };
 
 /** The result of the query `state` of a delivery. */
 export interface EndpointState extends Omit<EndpointKey, 'environment'> {

@@ -1,4 +1,5 @@
 /** Tokens: the application's and those of users. */
+import { z } from 'zod';
 import type { AttentionOf, TokenAttentionCode } from './attention-codes.ts';
 
 /** The owner of a token. Without `openId`, it is the application. */
@@ -9,19 +10,20 @@ export interface TokenOwner {
 }
 
 /** The tokens that the provider issued, sealed. Lifetimes are milliseconds from `obtainedAtMs`. */
-export interface Grant {
-  access: string;
+export const grantSchema = z.object({
+  access: z.string(),
   /** Identifies the access token without revealing it. */
-  fingerprint: string;
-  lifetimeMs: number;
-  refresh?: string | undefined;
-  refreshLifetimeMs?: number | undefined;
+  fingerprint: z.string(),
+  lifetimeMs: z.number(),
+  refresh: z.string().optional(),
+  refreshLifetimeMs: z.number().optional(),
   /**
    * When the request for the tokens began, so that they never expire earlier than computed. Unix milliseconds on
    * Temporal's clock. Set by the activity: a time that a signal handler reads may differ in a replay.
    */
-  obtainedAtMs: number;
-}
+  obtainedAtMs: z.number(),
+});
+export type Grant = z.output<typeof grantSchema>;
 
 /** The grant as workers receive it. Times are Unix milliseconds on Temporal's clock. */
 export interface CurrentGrant {

@@ -109,7 +109,7 @@ export interface PaymentsClientOptions {
 
 export interface CallOptions {
   /** The user for whom the application acts, if user tokens are used. */
-  openId?: string;
+  openId?: string | undefined;
   /** A background call waits behind create calls in the rate limiter. */
   background?: boolean;
   /** An abort before the send prevents it. After the send, the client stops waiting for the response. */

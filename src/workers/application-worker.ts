@@ -4,8 +4,10 @@ import { temporalClientPairs, temporalHistories } from '../activities/payout/ear
 import type { Claim } from '../activities/payout/send-once.ts';
 import { providerActivities } from '../activities/shared/provider-activities.ts';
 import { tokenActivities } from '../activities/tokens/token-activities.ts';
+import { tokenHistories } from '../activities/tokens/token-histories.ts';
 import type { Application } from '../config/applications.ts';
 import { sendPolicy } from '../config/config.ts';
+import { leaseTaskQueue } from '../contract/ids.ts';
 import { sendWithinMs } from '../domain/time.ts';
 import { TokenSeal } from '../encryption/key-ring.ts';
 import { repeat } from '../runtime/runtime.ts';
@@ -18,9 +20,8 @@ import { leaseActivities } from './rate-limit/lease.ts';
 import { RateLimiter } from './rate-limit/limiter.ts';
 import { OwnedQueues, type OwnedTerm, type Ownership } from './rate-limit/ownership.ts';
 import { leaseSlot } from './rate-limit/slots.ts';
-import { callQueues, leaseQueue, type ProviderCalls } from './task-queues.ts';
+import { callQueues } from './task-queues.ts';
 import { TokenCache } from './tokens/token-cache.ts';
-import { tokenHistories } from './tokens/token-histories.ts';
 import { TokenRenewals } from './tokens/token-renewals.ts';
 
 /** Costs nothing while the token is fresh. */
@@ -37,7 +38,6 @@ export async function applicationWorker(
   const { env } = config;
   const { name: app, appId, callsPerSecond = env.PAYMENTS_CALLS_PER_SECOND } = application;
   const key = { environment: env.PAYMENTS_ENVIRONMENT, appId };
-
   const limiter = new RateLimiter(clock, {
     maxLateMs: env.PAYMENTS_ARRIVAL_JITTER,
     callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT,
@@ -69,9 +69,13 @@ export async function applicationWorker(
     // An owner that cannot serve must not remain the owner.
     onFailure: () => shutDown(lease),
   });
-  const holdLease = leaseActivities({ owner, client, clock });
-  const slot = leaseSlot(appId, ownership, clock);
-  const lease = await activityWorker(parts, leaseQueue(key.environment, appId, holdLease, slot));
+  const lease = await activityWorker(parts, {
+    taskQueue: leaseTaskQueue(key.environment, appId),
+    activities: leaseActivities({ owner, client, clock }),
+    slots: leaseSlot(appId, ownership, clock),
+    polls: 1,
+    shutdownGraceTime: 0,
+  });
 
   return {
     getState: () => lease.getState(),
@@ -99,12 +103,12 @@ async function providerCalls(
   application: Application,
   gate: RateLimiter,
   callsPerSecond: number,
-): Promise<{ callsIn: (term: OwnedTerm) => ProviderCalls; warmUp: () => void; tokens: TokenCache }> {
+) {
   const { env, keys } = config;
   const place = { environment: env.PAYMENTS_ENVIRONMENT, app: application.name };
   const seal = new TokenSeal(keys.tokens, runtime.random);
   const renewals = new TokenRenewals(client, runtime);
-  const tokens = new TokenCache(place, renewals, seal, runtime);
+  const tokens = new TokenCache({ place, source: renewals, seal, runtime });
   const provider = await providerClient(config, application, {
     tokens,
     gate,
@@ -133,7 +137,7 @@ async function providerCalls(
     warmUp: () => {
       if (usesToken) tokens.token({ kind: 'application' }).catch(() => undefined);
     },
-    callsIn: (term) => ({
+    callsIn: (term: OwnedTerm) => ({
       token,
       api: providerActivities({
         ...common,
@@ -151,12 +155,12 @@ async function providerCalls(
  * Only in the term whose settings allowed the send, and only in a namespace that has not failed over since they were set:
  * Temporal may have lost that it was sent before.
  */
-function claimIn({ fence, shared }: OwnedTerm, client: Client, claim: Claim): Claim {
+function claimIn({ isValid, shared }: OwnedTerm, client: Client, claim: Claim): Claim {
   const isFailedOver = async () =>
     shared?.failoverVersion !== NEVER_FAILS_OVER &&
     shared?.failoverVersion !== (await failoverVersionOf(client));
   return async (taskToken, details) => {
     const [failedOver] = await Promise.all([isFailedOver(), claim(taskToken, details)]);
-    if (failedOver || !fence.isValid()) throw new Error('the settings of this term no longer count');
+    if (failedOver || !isValid()) throw new Error('the settings of this term no longer apply');
   };
 }

@@ -8,21 +8,19 @@
  * - `payouts-api:…`: all calls to the provider except token calls. In the lease owner.
  * - `payouts-tokens-{lane}:…`: token calls, one queue per kind. In the lease owner.
  */
-
 import { batchActivities } from '../activities/batch/batch-activities.ts';
 import { deliveryActivities, publishActivities } from '../activities/events/event-activities.ts';
 import { operationActivities } from '../activities/payout/operation-activities.ts';
 import { reconcileActivities } from '../activities/reconciliation/reconcile-activities.ts';
 import { reportActivities } from '../activities/reconciliation/report-activities.ts';
-import { LeaseLooks, pauseActivities } from '../activities/shared/lease-looks.ts';
+import { leaseLooks } from '../activities/shared/lease-looks.ts';
 import { preparation } from '../activities/shared/preparation.ts';
 import type { ProviderActivities } from '../activities/shared/provider-activities.ts';
-import type { TokenActivities } from '../activities/tokens/token-activities.ts';
-import { recallActivities } from '../activities/tokens/token-activities.ts';
+import { recallActivities, type TokenActivities } from '../activities/tokens/token-activities.ts';
+import { tokenHistories } from '../activities/tokens/token-histories.ts';
 import {
   apiTaskQueue,
   eventsTaskQueue,
-  leaseTaskQueue,
   nexusTaskQueue,
   PAYOUTS_TASK_QUEUE,
   TOKEN_LANES,
@@ -31,15 +29,13 @@ import {
 } from '../contract/ids.ts';
 import { payoutsServiceHandler } from '../nexus/payouts-service.ts';
 import { HttpEventTransport } from '../webhooks/event-transport.ts';
-import type { LeaseActivities } from '../workflows/rate-limit-lease.ts';
 import type { ActivityQueue, ApplicationParts } from './activity-worker.ts';
 import { maxInFlight } from './provider-client.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
 import { callSlots, pacedSlots, prefetchedCalls } from './rate-limit/slots.ts';
-import { tokenHistories } from './tokens/token-histories.ts';
 
 const MAX_POLLS = 10;
-/** The part of the rate limit that each lane of token calls behind creates may use. */
+/** The part of the rate limit that each lane of token calls behind create calls may use. */
 const PACED_RATIO = 0.05;
 const MAX_PACED = 2;
 const MAX_DELIVERIES = 100;
@@ -47,12 +43,11 @@ const MAX_EVENT_POLLS = 2;
 
 export function payoutsQueue({ config, client, runtime }: ApplicationParts) {
   const { clock } = runtime;
-  const looks = new LeaseLooks(client, config.env.PAYMENTS_ENVIRONMENT, clock);
+  const looks = leaseLooks(client, config.env.PAYMENTS_ENVIRONMENT, clock);
   return {
     taskQueue: PAYOUTS_TASK_QUEUE,
     activities: {
-      ...preparation(config, looks, clock),
-      ...pauseActivities(config, looks, runtime),
+      ...preparation(config, looks, runtime),
       ...batchActivities(config, client, clock),
       ...reconcileActivities(config, client, clock),
       ...reportActivities(config, client, clock),
@@ -90,25 +85,10 @@ export function eventQueues({ config, client, runtime, eventTransport }: Applica
   ];
 }
 
-export function leaseQueue(
-  environment: string,
-  appId: string,
-  activities: LeaseActivities,
-  slots: ActivityQueue['slots'],
-): ActivityQueue {
-  const taskQueue = leaseTaskQueue(environment, appId);
-  return { taskQueue, activities, slots, polls: 1, shutdownGraceTime: 0 };
-}
-
-export interface ProviderCalls {
-  api: ProviderActivities;
-  token: TokenActivities;
-}
-
 export function callQueues(
   { config, runtime: { clock } }: ApplicationParts,
   app: string,
-  { api, token }: ProviderCalls,
+  { api, token }: { api: ProviderActivities; token: TokenActivities },
   limiter: RateLimiter,
   callsPerSecond: number,
 ): ActivityQueue[] {

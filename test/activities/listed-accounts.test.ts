@@ -30,7 +30,7 @@ interface Case {
 function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<string[] | null> {
   const other = { runId: 'other', startedAtMs: 0 };
   const histories: RunHistories = {
-    runsOf: async () => [{ runId: OWN.runId, startedAtMs: 0 }, ...(others ? [other] : [])],
+    othersOf: async () => (others ? [other] : []),
     basesOf: async () => [],
     mayHaveOthers: async () => others,
     lastDeadlineMs: async (_workflowId, runId) => (runId === other.runId ? 1 : undefined),

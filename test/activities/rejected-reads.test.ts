@@ -25,7 +25,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     ...CALLER,
     client: clientFor(server.origin, { tokens }),
     histories: {
-      runsOf: async () => [],
+      othersOf: async () => [],
       basesOf: async () => [],
       mayHaveOthers: async () => false,
       lastDeadlineMs: async () => undefined,

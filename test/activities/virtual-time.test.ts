@@ -27,7 +27,7 @@ function workerWith(provider: InProcessOptions) {
     client,
     runtime,
     histories: {
-      runsOf: async () => [],
+      othersOf: async () => [],
       basesOf: async () => [],
       mayHaveOthers: async () => false,
       lastDeadlineMs: async () => undefined,

@@ -125,6 +125,7 @@ describe('failures', () => {
   const all = source('src');
   const literal = [
     ...found(all, /ApplicationFailure\.create\(\{\s*type: '(\w+)'/g),
+    ...found(all, /\b(?:failure|waitByRetry)\(\s*'(\w+)'/g),
     ...found(all, /nonRetryable\([^;]*?'([A-Za-z]\w+)'[^;]*?\);/g),
   ];
 
@@ -136,7 +137,8 @@ describe('failures', () => {
   test.each(named(ACTIVITY_FAILURES))('%s is raised', (type) => {
     // By name, by the provider's client, or by its table of responses.
     const kinds = "type|limited|unauthorized|system|illegal|'no-order'|'other-code'|others";
-    expect(all).toMatch(new RegExp(`(?:(?:${kinds}): |new PaymentsError\\()'${type}'`));
+    const raising = 'new PaymentsError|failure|waitByRetry';
+    expect(all).toMatch(new RegExp(`(?:(?:${kinds}): |(?:${raising})\\(\\s*)'${type}'`));
   });
 });
 

@@ -4,7 +4,7 @@ import type { LeaseLooks } from '../../src/activities/shared/lease-looks.ts';
 
 const shared = firstSettings(new Date(0).toISOString());
 
-export const FIXED_LOOKS: Pick<LeaseLooks, 'recent' | 'current'> = {
+export const FIXED_LOOKS: LeaseLooks = {
   recent: async () => ({ shared }),
   current: async () => shared,
 };

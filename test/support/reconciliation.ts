@@ -1,7 +1,7 @@
 /** Runs the reconciliation now instead of on its schedule, with helpers for assertions. */
 
-import { type Closer, reconcileClosed } from '../../src/activities/reconciliation/reconcile-activities.ts';
-import type { LookedAtClosed } from '../../src/activities/reconciliation/restart-stopped.ts';
+import { reconcileClosed } from '../../src/activities/reconciliation/reconcile-activities.ts';
+import type { LookedAtClosed, Reconciler } from '../../src/activities/reconciliation/restart-stopped.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../../src/contract/ids.ts';
 import type { ReconciliationReport } from '../../src/domain/reconciliation.ts';
@@ -20,10 +20,10 @@ export async function reconcile(world: TestWorld): Promise<ReconciliationReport>
 /** One call of its activity, over everything that has closed, in this process. */
 export async function reconcileClosedNow(
   world: TestWorld,
-  over: Partial<Closer> = {},
+  over: Partial<Reconciler> = {},
 ): Promise<LookedAtClosed> {
   const nowMs = world.clock.wallMs();
-  const parts: Closer = {
+  const parts: Reconciler = {
     ...{ client: world.client, clock: world.clock, environment: 'test', apps: new Set(['default']) },
     ...{ endpoints: new Map(), reconcileEveryMs: 1_000, ...over },
   };

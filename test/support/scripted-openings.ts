@@ -67,7 +67,7 @@ export async function scriptedProvider(world: VirtualWorld): Promise<ScriptedPro
     {
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowBundle: { codePath: 'loaded before' },
-      activities: { ...preparation(config, FIXED_LOOKS, world.clock) },
+      activities: { ...preparation(config, FIXED_LOOKS, world.runtime) },
     },
     { taskQueue: apiTaskQueue('test', 'default'), activities: answers },
   ]);

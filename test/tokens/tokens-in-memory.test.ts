@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { CurrentGrant } from '../../src/contract/tokens.ts';
 import { TokenSeal } from '../../src/encryption/key-ring.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
-import { type GrantSource, TokenCache } from '../../src/workers/tokens/token-cache.ts';
+import { TokenCache } from '../../src/workers/tokens/token-cache.ts';
+import type { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -17,7 +18,7 @@ beforeEach(() => {
 });
 
 /** A renewal that grants one token and never another. */
-class Renewal implements GrantSource {
+class Renewal implements Pick<TokenRenewals, 'grant'> {
   readonly asked: (string | undefined)[] = [];
   protected readonly issuedAtMs: number;
   private readonly lifetimeMs: number;
@@ -48,7 +49,8 @@ class Renewal implements GrantSource {
 
 const { random } = PROCESS_RUNTIME;
 const seal = new TokenSeal(undefined, random);
-const held = (renewal: GrantSource) => new TokenCache(PLACE, renewal, seal, { clock, random });
+const held = (source: Pick<TokenRenewals, 'grant'>) =>
+  new TokenCache({ place: PLACE, source, seal, runtime: { clock, random } });
 
 describe('a token whose renewal fails', () => {
   test('H44 is used until ten minutes before its expiry, however often it was fetched', async () => {

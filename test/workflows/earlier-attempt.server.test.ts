@@ -43,7 +43,7 @@ describe('H6 a create that an earlier attempt of its activity may have sent', ()
       await Worker.create({
         ...{ ...common, taskQueue: PAYOUTS_TASK_QUEUE },
         workflowBundle: { codePath: inject('workflowBundle') },
-        activities: { ...preparation(config, FIXED_LOOKS, PROCESS_RUNTIME.clock) },
+        activities: { ...preparation(config, FIXED_LOOKS, PROCESS_RUNTIME) },
       }),
       await Worker.create({ ...common, taskQueue: apiTaskQueue('test', 'default'), activities: provider }),
     ];

@@ -1,8 +1,18 @@
-/** The activities of batches: they check the rows, start their payouts and wait for changes. */
+/**
+ * The activities of batches: they check the rows, start their payouts, and wait for changes: by visibility, which may lag, or
+ * by describing each payout.
+ */
 import { activityInfo, cancellationSignal, log } from '@temporalio/activity';
-import { type Client, isGrpcServiceError, ServiceError } from '@temporalio/client';
+import {
+  type Client,
+  isGrpcServiceError,
+  ServiceError,
+  type WorkflowExecutionInfo,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import { InvalidPayoutRequestError, PayoutConflictError } from '../../client/errors.ts';
 import { Payouts } from '../../client/payouts.ts';
+import { failedAsBadInput, startedBefore } from '../../client/start-once.ts';
 import type { WorkerConfig } from '../../config/config.ts';
 import {
   type BatchRequest,
@@ -11,17 +21,19 @@ import {
   rowKeys,
   rowsDigest,
 } from '../../contract/batch.ts';
-import type { EventType } from '../../contract/codes.ts';
+import { type EventType, OUTCOMES, type PayoutPhase, PHASES, type RowOutcome } from '../../contract/codes.ts';
 import type { FieldError } from '../../contract/failures.ts';
 import { checkBody } from '../../contract/fields.ts';
-import { payoutBatchWorkflowId } from '../../contract/ids.ts';
+import { payoutBatchWorkflowId, payoutWorkflowId } from '../../contract/ids.ts';
 import { type PayoutRequest, targetErrors } from '../../contract/payout-request.ts';
+import { BUSY_PHASE, type OpenPayouts } from '../../domain/batch.ts';
 import { type Clock, inParallel } from '../../runtime/runtime.ts';
 import { isRetryableTemporalError } from '../../temporal/client-errors.ts';
+import { VisibilityLagsError } from '../../temporal/decisive-run.ts';
+import { isStopped, quoteIds } from '../../temporal/visibility.ts';
 import { eventTypesOf } from '../events/event-activities.ts';
 import { onlyHere, type StartFacts, withHeartbeats } from '../shared/execution.ts';
-import { invalid, notHere, otherId, refuse, userMissing } from '../shared/failures.ts';
-import { type WatchPayouts, watchPayouts } from './watch-payouts.ts';
+import { notHere, otherId, refuse, userMissing, valid, waitByRetry } from '../shared/failures.ts';
 
 /** They call only Temporal, except the checks, which call nothing. */
 export function batchActivities(config: WorkerConfig, client: Client, clock: Clock) {
@@ -33,8 +45,7 @@ export function batchActivities(config: WorkerConfig, client: Client, clock: Clo
     startPayouts: (rows: StartPayouts) => here(rows, () => startPayouts(payouts, rows, cancellationSignal())),
     findPayouts: (rows: StartPayouts) => here(rows, () => findPayouts(payouts, rows)),
     cancelPayouts: (rows: CancelPayouts) => here(rows, () => cancelPayouts(payouts, rows)),
-    watchPayouts: (look: WatchPayouts) =>
-      withHeartbeats(clock, () => watchPayouts({ client, clock }, look, activityInfo().attempt)),
+    watchPayouts: (look: WatchPayouts) => withHeartbeats(clock, () => watchPayouts({ client, clock }, look)),
   };
 }
 
@@ -54,15 +65,14 @@ export function batchChecks(config: WorkerConfig) {
   return {
     /** Fails as `InvalidPayoutRequest` on bad input. */
     async prepareBatch(request: unknown, { workflowId, environment }: StartFacts): Promise<BatchPlan> {
-      const batch = checkBody(batchRequestSchema, request);
-      if (!batch.ok) throw invalid(batch.errors);
-      const { app, batchId } = batch.value;
+      const batch = valid(checkBody(batchRequestSchema, request));
+      const { app, batchId } = batch;
       refuse([
         ...notHere(config, app, environment),
         ...otherId('batchId', workflowId, payoutBatchWorkflowId(app, batchId)),
       ]);
       return {
-        request: batch.value,
+        request: batch,
         window: env.PAYOUTS_BATCH_WINDOW,
         environment: env.PAYMENTS_ENVIRONMENT,
         ...eventTypesOf(config, app),
@@ -181,4 +191,125 @@ export async function cancelPayouts(
       if (isRetryableTemporalError(error)) throw error;
     }
   });
+}
+
+const WAITS = { minMs: 400, maxMs: 15_000, growth: 1.6 };
+/** After this many looks, about 8 s, any change is enough. */
+const PATIENCE_LOOKS = 6;
+/** About every ten minutes, after the waits have grown. */
+const DESCRIBE_EVERY_LOOKS = 20;
+const IDS_PER_QUERY = 100;
+
+/** A change of one row's payout since the last look. */
+export interface RowChange {
+  partnerOrderId: string;
+  now: { phase: PayoutPhase; needsAttention: boolean } | { ended: RowOutcome };
+}
+
+interface WatchPayouts {
+  app: string;
+  open: OpenPayouts[];
+  /** With fewer changes, the activity looks a few more times before it returns them. */
+  minChanges: number;
+}
+
+interface Lookup {
+  client: Client;
+  clock: Clock;
+}
+
+/** Fails and is retried until there are `minChanges` changes. */
+async function watchPayouts(lookup: Lookup, { app, open, minChanges }: WatchPayouts): Promise<RowChange[]> {
+  const { attempt: looks } = activityInfo();
+  const look = looks % DESCRIBE_EVERY_LOOKS === 0 ? described : movedPayouts;
+  const changes = await look(lookup, app, open);
+  if (changes.length >= minChanges || (changes.length > 0 && looks >= PATIENCE_LOOKS)) return changes;
+  throw waitByRetry('NOTHING_CHANGED', 'too little has changed yet', WAITS);
+}
+
+export async function movedPayouts(
+  lookup: Lookup,
+  app: string,
+  open: readonly OpenPayouts[],
+): Promise<RowChange[]> {
+  const changes: RowChange[] = [];
+  for (const known of open)
+    for (let at = 0; at < known.partnerOrderIds.length; at += IDS_PER_QUERY) {
+      const partnerOrderIds = known.partnerOrderIds.slice(at, at + IDS_PER_QUERY);
+      changes.push(...(await moved(lookup, app, { ...known, partnerOrderIds })));
+    }
+  return changes;
+}
+
+async function moved(lookup: Lookup, app: string, known: OpenPayouts): Promise<RowChange[]> {
+  const idOf = new Map(known.partnerOrderIds.map((id) => [payoutWorkflowId(app, id), id]));
+  // A stopped payout may have several runs.
+  const unclear = new Set<string>();
+  const changes = new Map<string, RowChange>();
+  for await (const run of lookup.client.workflow.list({ query: queryOf(known, [...idOf.keys()]) })) {
+    const partnerOrderId = idOf.get(run.workflowId);
+    if (partnerOrderId === undefined) continue;
+    const now = standing(run);
+    if (now) changes.set(partnerOrderId, { partnerOrderId, now });
+    else unclear.add(partnerOrderId);
+  }
+  // A run without an outcome may have a successor, so describe the id.
+  const partnerOrderIds = [...unclear].filter((id) => !changes.has(id));
+  return [...changes.values(), ...(await described(lookup, app, [{ ...known, partnerOrderIds }]))];
+}
+
+/** Describes each payout. One call per payout, always current. */
+async function described(lookup: Lookup, app: string, open: readonly OpenPayouts[]): Promise<RowChange[]> {
+  const all = open.flatMap((known) => known.partnerOrderIds.map((id) => ({ known, id })));
+  const found = await inParallel(all, async ({ known, id }) => {
+    const now = await describedNow(lookup, payoutWorkflowId(app, id));
+    return now && isChange(known, now) ? [{ partnerOrderId: id, now }] : [];
+  });
+  return found.flat();
+}
+
+function isChange(known: OpenPayouts, now: RowChange['now']): boolean {
+  return 'ended' in now || now.phase !== known.phase || now.needsAttention !== known.needsAttention;
+}
+
+/** Undefined if the workflow was stopped: the reconciliation will restart it (H10). */
+async function describedNow(
+  { client, clock }: Lookup,
+  workflowId: string,
+): Promise<RowChange['now'] | undefined> {
+  try {
+    const found = await client.workflow.getHandle(workflowId).describe();
+    const now = standing(found);
+    if (now) return now;
+    const { status, runId } = found;
+    if (!isStopped(status)) return { ended: 'stopped' };
+    if (status.name !== 'FAILED' || !(await failedAsBadInput(client, workflowId, runId))) return undefined;
+    // Earlier runs may have sent something or have ended.
+    const decisive = await startedBefore(client, clock, { workflowId, runId });
+    if (!decisive) return { ended: 'invalid' };
+    return decisive.saidNotCreated ? { ended: 'NOT_CREATED' } : undefined;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return { ended: 'stopped' };
+    if (error instanceof VisibilityLagsError) return undefined;
+    throw error;
+  }
+}
+
+/** Undefined if this run alone does not show it. */
+function standing({
+  status,
+  searchAttributes,
+}: Pick<WorkflowExecutionInfo, 'status' | 'searchAttributes'>): RowChange['now'] | undefined {
+  const attribute = (name: string) => searchAttributes[name]?.[0];
+  if (status.name === 'RUNNING' || status.name === 'PAUSED') {
+    const phase = PHASES.find((known) => known === attribute('PayoutPhase')) ?? BUSY_PHASE;
+    return { phase, needsAttention: attribute('PayoutNeedsAttention') === true };
+  }
+  const outcome = OUTCOMES.find((known) => known === attribute('PayoutOutcome'));
+  return status.name === 'COMPLETED' && outcome ? { ended: outcome } : undefined;
+}
+
+function queryOf({ phase, needsAttention }: OpenPayouts, workflowIds: readonly string[]): string {
+  const moves = `PayoutPhase != '${phase}' OR PayoutNeedsAttention = ${!needsAttention}`;
+  return `WorkflowId IN (${quoteIds(workflowIds)}) AND ExecutionStatus != 'ContinuedAsNew' AND (ExecutionStatus != 'Running' OR ${moves})`;
 }

@@ -1,7 +1,4 @@
-/**
- * The activities of outgoing events. One queues the events of a workflow for the endpoints that want them. The other sends a
- * batch of them to one endpoint: every answer, and every lack of one, is an outcome.
- */
+/** The activities of outgoing events: one queues them for the endpoints that want them, the other sends them to one. */
 import { activityInfo, Context, cancellationSignal } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
@@ -9,7 +6,13 @@ import { queueEvents } from '../../client/events.ts';
 import type { WorkerConfig } from '../../config/config.ts';
 import { type EventEndpoint, type EventEndpoints, wantedTypes, wants } from '../../config/events.ts';
 import { type EventType, TEST_EVENT_TYPE } from '../../contract/codes.ts';
-import type { DeliveryOutcome, EndpointKey, QueuedEvent, RecordedEvent } from '../../contract/events.ts';
+import type {
+  DeliveryOutcome,
+  EndpointKey,
+  Outcome,
+  QueuedEvent,
+  RecordedEvent,
+} from '../../contract/events.ts';
 import { eventsQuery } from '../../contract/workflows.ts';
 import { bodyOf } from '../../domain/events.ts';
 import { type DeliveryReport, orderKey } from '../../domain/events-delivery.ts';
@@ -17,7 +20,7 @@ import { isTraceParent, type SpanStart } from '../../observability/trace.ts';
 import { inSpan } from '../../observability/tracing.ts';
 import { type Clock, inParallel, type Runtime, repeat } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
-import type { EventResponse, EventTransport } from '../../webhooks/event-transport.ts';
+import type { EventTransport } from '../../webhooks/event-transport.ts';
 import { signedHeaders } from '../../webhooks/sign-event.ts';
 import { onlyHere, requireHere } from '../shared/execution.ts';
 
@@ -34,136 +37,118 @@ interface Delivery {
   runtime: Runtime;
 }
 
-const outcomesSchema = z.array(
-  z.object({
-    id: z.string(),
-    kind: z.enum(['delivered', 'gone', 'skipped', 'unreadable', 'failed', 'unread']),
-  }),
-);
-
 interface DeliverEvents extends EndpointKey {
   /** In the order in which they were published. */
   events: QueuedEvent[];
 }
 
 export function deliveryActivities(delivery: Delivery) {
-  const { environment, endpoints, runtime } = delivery;
-  const { clock } = runtime;
   return {
     /**
      * Sends the events: those of one order one after another, the others in parallel. A failed request is an outcome; it does
      * not fail the activity. A cancellation, or the end of its time, leaves the remaining events out.
      */
-    async deliverEvents(deliver: DeliverEvents): Promise<DeliveryReport> {
-      requireHere({ environment }, { environment: deliver.environment });
-      const endpoint = endpoints.get(deliver.app)?.find(({ name }) => name === deliver.endpoint);
+    async deliverEvents({
+      environment,
+      app,
+      endpoint: name,
+      events,
+    }: DeliverEvents): Promise<DeliveryReport> {
+      requireHere({ environment: delivery.environment }, { environment });
+      const { clock } = delivery.runtime;
+      const endpoint = delivery.endpoints.get(app)?.find((one) => one.name === name);
       if (!endpoint) return { outcomes: [], atMs: clock.wallMs(), isUnknown: true };
-      const batch = new Batch(delivery, endpoint);
+      const outcomes = deliveredBefore();
       const context = Context.current();
-      const stop = repeat(clock, HEARTBEAT_EVERY_MS, () => context.heartbeat(batch.outcomes));
+      const heartbeat = () => context.heartbeat(outcomes);
+      const stop = repeat(clock, HEARTBEAT_EVERY_MS, heartbeat);
+      const untilMs = clock.nowMs() + LAST_START_MS;
+      const isOver = () =>
+        clock.nowMs() > untilMs ||
+        cancellationSignal().aborted ||
+        outcomes.some(({ kind }) => kind === 'gone');
       try {
-        await batch.send(deliver.events);
+        await inParallel(byOrder(events, outcomes), async (order) => {
+          for (const event of order) {
+            if (isOver()) return;
+            const outcome = await send(delivery, endpoint, event);
+            outcomes.push({ id: event.id, ...outcome });
+            heartbeat();
+            // After a failure, the later events of the order wait.
+            if (outcome.kind === 'failed' || outcome.kind === 'unread') return;
+          }
+        });
       } finally {
         stop();
       }
-      return { outcomes: batch.outcomes, atMs: clock.wallMs() };
+      return { outcomes, atMs: clock.wallMs() };
     },
   };
 }
 
-type Read = { type: string; body: string } | { kind: 'unreadable' } | { kind: 'unread'; reason: string };
+const outcomesSchema = z.array(z.object({ id: z.string(), kind: z.string() }));
 
-class Batch {
-  readonly outcomes: DeliveryOutcome[] = [];
-  private readonly parts: Delivery;
-  private readonly endpoint: EventEndpoint;
-  private readonly untilMs: number;
-  private isGone = false;
+/** What an earlier attempt delivered before its worker died. */
+function deliveredBefore(): DeliveryOutcome[] {
+  const outcomes = outcomesSchema.safeParse(activityInfo().heartbeatDetails).data ?? [];
+  return outcomes.flatMap(({ id, kind }) => (kind === 'delivered' ? [{ id, kind }] : []));
+}
 
-  constructor(parts: Delivery, endpoint: EventEndpoint) {
-    this.parts = parts;
-    this.endpoint = endpoint;
-    this.untilMs = parts.runtime.clock.nowMs() + LAST_START_MS;
+/** The events that are not delivered yet, by the order that they're about. */
+function byOrder(events: readonly QueuedEvent[], delivered: readonly DeliveryOutcome[]): QueuedEvent[][] {
+  const done = new Set(delivered.map(({ id }) => id));
+  const orders = new Map<string, QueuedEvent[]>();
+  for (const event of events.filter(({ id }) => !done.has(id))) {
+    const key = event.source === '' ? event.id : orderKey(event.source);
+    orders.set(key, [...(orders.get(key) ?? []), event]);
   }
+  return [...orders.values()];
+}
 
-  /** Skips what an earlier attempt delivered before its worker died. */
-  async send(events: readonly QueuedEvent[]): Promise<void> {
-    const { heartbeatDetails } = activityInfo();
-    const before = outcomesSchema.safeParse(heartbeatDetails).data ?? [];
-    for (const { id, kind } of before) if (kind === 'delivered') this.outcomes.push({ id, kind });
-    const delivered = new Set(this.outcomes.map(({ id }) => id));
-    const orders = new Map<string, QueuedEvent[]>();
-    for (const event of events.filter(({ id }) => !delivered.has(id))) {
-      const key = event.source === '' ? event.id : orderKey(event.source);
-      orders.set(key, [...(orders.get(key) ?? []), event]);
-    }
-    await inParallel([...orders.values()], (order) => this.sendInOrder(order));
-  }
+async function send(delivery: Delivery, endpoint: EventEndpoint, event: QueuedEvent): Promise<Outcome> {
+  const { id, trace } = event;
+  const read = await readEvent(delivery.client, event);
+  if ('kind' in read) return read;
+  const { type, body } = read;
+  if (type !== TEST_EVENT_TYPE && !wants(endpoint, type)) return { kind: 'skipped' };
+  const span: SpanStart = {
+    name: 'deliver event',
+    kind: 'client',
+    ...(isTraceParent(trace) && { parent: trace }),
+    attributes: { 'payouts.event.id': id, 'payouts.endpoint': endpoint.name },
+  };
+  // The receiver can continue the trace of the payout.
+  return inSpan(span, (traceparent) => post(delivery, endpoint, { id, body, traceparent }));
+}
 
-  /** After a failure, the later events of the order wait. */
-  private async sendInOrder(events: readonly QueuedEvent[]): Promise<void> {
-    const { clock } = this.parts.runtime;
-    for (const event of events) {
-      if (this.isGone || clock.nowMs() > this.untilMs || cancellationSignal().aborted) return;
-      const outcome = await this.sendOne(event);
-      this.outcomes.push(outcome);
-      Context.current().heartbeat(this.outcomes);
-      if (outcome.kind === 'gone') this.isGone = true;
-      if (outcome.kind === 'failed' || outcome.kind === 'unread' || outcome.kind === 'gone') return;
-    }
-  }
-
-  private async sendOne(event: QueuedEvent): Promise<DeliveryOutcome> {
-    const { id } = event;
-    const read = await this.read(event);
-    if (!('body' in read)) return { id, ...read };
-    const { type, body } = read;
-    if (type !== TEST_EVENT_TYPE && !wants(this.endpoint, type)) return { id, kind: 'skipped' };
-    return { id, ...verdict(await this.postInTrace(event, body)) };
-  }
-
-  /** The type and the body, from the publishing workflow if the queue has only a reference. */
-  private async read({ id, source, type, body }: QueuedEvent): Promise<Read> {
-    if (type !== undefined && body !== undefined) return { type, body };
-    try {
-      const handle = this.parts.client.workflow.getHandle(source);
-      const events = await unlessGone(() => handle.query(eventsQuery));
-      const event = events?.find((one) => one.id === id && one.timestamp !== undefined);
-      return event ? { type: event.type, body: bodyOf(event) } : { kind: 'unreadable' };
-    } catch {
-      return { kind: 'unread', reason: 'NO_WORKER' };
-    }
-  }
-
-  /** The receiver can continue the trace of the payout. */
-  private postInTrace({ id, trace }: QueuedEvent, body: string): Promise<EventResponse> {
-    const span: SpanStart = {
-      name: 'deliver event',
-      kind: 'client',
-      ...(isTraceParent(trace) && { parent: trace }),
-      attributes: { 'payouts.event.id': id, 'payouts.endpoint': this.endpoint.name },
-    };
-    return inSpan(span, (traceparent) => this.post(id, body, traceparent ? { traceparent } : {}));
-  }
-
-  private async post(id: string, body: string, more: Record<string, string>): Promise<EventResponse> {
-    const { transport, runtime } = this.parts;
-    const { clock } = runtime;
-    const { url, keys, allowPrivateAddress } = this.endpoint;
-    const deadline = new AbortController();
-    const stop = clock.after(REQUEST_TIMEOUT_MS, () => deadline.abort());
-    const headers = { ...more, ...signedHeaders(keys, { id, body, atMs: clock.wallMs() }) };
-    try {
-      return await transport.post({ url, headers, body, allowPrivateAddress, signal: deadline.signal });
-    } finally {
-      stop();
-    }
+/** The type and the body, from the publishing workflow if the queue has only a reference. */
+async function readEvent(
+  client: Client,
+  { id, source, type, body }: QueuedEvent,
+): Promise<{ type: string; body: string } | Outcome> {
+  if (type !== undefined && body !== undefined) return { type, body };
+  try {
+    const events = await unlessGone(() => client.workflow.getHandle(source).query(eventsQuery));
+    const event = events?.find((one) => one.id === id && one.timestamp !== undefined);
+    return event ? { type: event.type, body: bodyOf(event) } : { kind: 'unreadable' };
+  } catch {
+    return { kind: 'unread', reason: 'NO_WORKER' };
   }
 }
 
-function verdict(answer: EventResponse): { kind: 'delivered' | 'gone' } | { kind: 'failed'; reason: string } {
-  if ('code' in answer) return { kind: 'failed', reason: answer.code };
-  const { status } = answer;
+async function post(
+  { transport, runtime: { clock } }: Delivery,
+  { url, keys, allowPrivateAddress }: EventEndpoint,
+  { id, body, traceparent }: { id: string; body: string; traceparent: string | undefined },
+): Promise<Outcome> {
+  const deadline = new AbortController();
+  const stop = clock.after(REQUEST_TIMEOUT_MS, () => deadline.abort());
+  const signed = signedHeaders(keys, { id, body, atMs: clock.wallMs() });
+  const headers = traceparent === undefined ? signed : { traceparent, ...signed };
+  const { signal } = deadline;
+  const response = await transport.post({ url, headers, body, allowPrivateAddress, signal }).finally(stop);
+  if ('code' in response) return { kind: 'failed', reason: response.code };
+  const { status } = response;
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   return status === 410 ? { kind: 'gone' } : { kind: 'failed', reason: `HTTP_${status}` };
 }
@@ -176,27 +161,37 @@ interface PublishEvents {
   events: RecordedEvent[];
 }
 
+interface EventQueues {
+  client: Client;
+  environment: string;
+  endpoints: EventEndpoints;
+  clock: Clock;
+}
+
 /** Calls only Temporal. */
-export function publishActivities(config: WorkerConfig, client: Client, clock: Clock) {
-  const here = onlyHere(config.env.PAYMENTS_ENVIRONMENT, clock);
+export function publishActivities({ env, events: endpoints }: WorkerConfig, client: Client, clock: Clock) {
+  const queues = { client, environment: env.PAYMENTS_ENVIRONMENT, endpoints, clock };
+  const here = onlyHere(queues.environment, clock);
   return {
     /** Queues each event for every endpoint that wants its type, and starts the deliveries that do not run. Idempotent. */
-    publishEvents: (publish: PublishEvents) =>
-      here(publish, async () => {
-        const { environment, app, workflowId, events } = publish;
-        const queued = await Promise.allSettled(
-          (config.events.get(app) ?? []).map(async (endpoint) => {
-            const wanted = events.filter(({ type }) => wants(endpoint, type));
-            if (wanted.length === 0) return;
-            const key = { environment, app, endpoint: endpoint.name };
-            await queueEvents(client, key, { workflowId, events: wanted }, { atMs: clock.wallMs() });
-          }),
-        );
-        // An endpoint that cannot take them must not keep them from the others. The retry repeats them; deliveries
-        // recognize repeated ids.
-        for (const one of queued) if (one.status === 'rejected') throw one.reason;
-      }),
+    publishEvents: (publish: PublishEvents) => here(publish, () => queueForEndpoints(queues, publish)),
   };
+}
+
+/** Tries every endpoint before it fails, because one that cannot take the events must not keep them from the others. */
+export async function queueForEndpoints(
+  { client, environment, endpoints, clock }: EventQueues,
+  { app, workflowId, events }: Omit<PublishEvents, 'environment'>,
+): Promise<void> {
+  const queued = await Promise.allSettled(
+    (endpoints.get(app) ?? []).map(async (endpoint) => {
+      const wanted = events.filter(({ type }) => wants(endpoint, type));
+      if (wanted.length === 0) return;
+      const key = { environment, app, endpoint: endpoint.name };
+      await queueEvents(client, key, { workflowId, events: wanted }, { atMs: clock.wallMs() });
+    }),
+  );
+  for (const one of queued) if (one.status === 'rejected') throw one.reason;
 }
 
 /** For the result of the first activity of a workflow. */

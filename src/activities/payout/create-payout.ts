@@ -1,11 +1,11 @@
-/** Sends creates: the only calls that move money. */
+/** Sends create calls: the only calls that move money. */
 import { activityInfo } from '@temporalio/activity';
 import type { CreateMeaning, CreatePayoutRequest, PayoutOrder } from '../../contract/provider-records.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';
 import { requiresApproval } from '../../domain/permissions.ts';
 import { hasCode, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Random, Runtime } from '../../runtime/runtime.ts';
-import { optionsOf, type Principal } from '../shared/execution.ts';
+import type { Principal } from '../shared/execution.ts';
 import { asFailure } from '../shared/failures.ts';
 import {
   type Claim,
@@ -40,16 +40,16 @@ export interface CreateOrder extends SendGuard {
   requires?: readonly string[] | undefined;
 }
 
-/** The result of a create. If the activity fails instead, the outcome is unknown. */
+/** The result of a create call. If the activity fails instead, the outcome is unknown. */
 export type CreateAnswer =
   | { kind: 'created'; order: PayoutOrder }
-  /** The provider answered a code of `PAYMENTS_CREATE_CODES`. */
+  /** The response has a code of `PAYMENTS_CREATE_CODES`. */
   | { kind: 'not-created'; meaning: CreateMeaning; message: string }
   /** Our own check refused the body. Nothing was sent. */
   | { kind: 'invalid'; message: string }
   | NothingSent;
 
-/** Sends the create, unless it may have been sent before. Throws if the outcome is unknown: an order may exist. */
+/** Sends the create call, unless it may have been sent before. Throws if the outcome is unknown: an order may exist. */
 export async function createPayout(
   { client, claim, policy, runtime: { clock, random } }: CreateDependencies,
   principal: Principal,
@@ -59,15 +59,15 @@ export async function createPayout(
   // Only a newer worker may send it: the workflow tries again.
   if (create.requires && create.requires.length > 0) return { kind: 'not-sent', cause: 'unreachable' };
   if (!policy) return { kind: 'not-sent', cause: 'paused' };
-  const held =
+  const cause =
     mustNotSend(create, policy) ??
     unapproved(create, policy) ??
     lockOver(create) ??
     (await confirmNow(client, policy, principal, create));
-  if (held) return held;
+  if (cause) return { kind: 'not-sent', cause };
   try {
     const order = await whileClaimed(claim, clock, (beforeSend) =>
-      client.createPayout(create.order, { ...optionsOf(principal), deadline, beforeSend }),
+      client.createPayout(create.order, { openId: principal.openId, deadline, beforeSend }),
     );
     return { kind: 'created', order };
   } catch (error) {
@@ -76,20 +76,14 @@ export async function createPayout(
 }
 
 /** The payout may have been prepared with older settings, or without any. */
-function unapproved(
-  { order, isApproved, startedBy }: CreateOrder,
-  { approvals }: SendPolicy,
-): NothingSent | undefined {
-  return !isApproved && requiresApproval(approvals, order.instructedAmount, startedBy)
-    ? { kind: 'not-sent', cause: 'unapproved' }
-    : undefined;
+function unapproved({ order, isApproved, startedBy }: CreateOrder, { approvals }: SendPolicy) {
+  const isMissing = !isApproved && requiresApproval(approvals, order.instructedAmount, startedBy);
+  return isMissing ? 'unapproved' : undefined;
 }
 
 /** Compares two times of Temporal's clock, so the worker's clock does not matter. */
-function lockOver({ scheduleByMs }: CreateOrder): NothingSent | undefined {
-  return activityInfo().scheduledTimestampMs > scheduleByMs
-    ? { kind: 'not-sent', cause: 'too-late' }
-    : undefined;
+function lockOver({ scheduleByMs }: CreateOrder) {
+  return activityInfo().scheduledTimestampMs > scheduleByMs ? 'too-late' : undefined;
 }
 
 /** Confirms immediately before the send, if histories may have been deleted (H8) or lost (H53). */
@@ -98,14 +92,14 @@ async function confirmNow(
   { createCheck, recoveredAtMs }: SendPolicy,
   principal: Principal,
   { order, clientId }: CreateOrder,
-): Promise<NothingSent | undefined> {
+): Promise<NothingSent['cause'] | undefined> {
   if (createCheck !== 'always' && recoveredAtMs === undefined) return undefined;
   try {
     const key = { clientId, partnerOrderId: order.partnerOrderId };
-    await client.tradeResult(key, { ...optionsOf(principal), fresh: true });
-    return { kind: 'not-sent', cause: 'exists' };
+    await client.tradeResult(key, { openId: principal.openId, fresh: true });
+    return 'exists';
   } catch (error) {
-    return hasCode(error, 'ORDER_NOT_EXIST') ? undefined : { kind: 'not-sent', cause: 'unconfirmed' };
+    return hasCode(error, 'ORDER_NOT_EXIST') ? undefined : 'unconfirmed';
   }
 }
 

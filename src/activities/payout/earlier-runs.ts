@@ -15,8 +15,8 @@ import {
   type WorkflowRun,
   wholeHistory,
 } from '../../temporal/histories.ts';
-import { listRunPage, listRunsOf } from '../../temporal/visibility.ts';
-import { visibilityLags } from '../shared/failures.ts';
+import { type ListedRun, listRunPage, listRunsOf } from '../../temporal/visibility.ts';
+import { failure } from '../shared/failures.ts';
 
 interface OtherRun {
   runId: string;
@@ -29,20 +29,24 @@ interface Sender extends OtherRun {
   lastSendByMs: number;
 }
 
-export interface RunHistories {
-  runsOf(workflowId: string): Promise<OtherRun[]>;
-  /**
-   * The deadline of the last activity of this type that the closed run has scheduled: undefined if it has scheduled none,
-   * 0 if its history is gone. Unix milliseconds.
-   */
-  lastDeadlineMs(workflowId: string, runId: string, activityType: string): Promise<number | undefined>;
-  /** The runs from which this run was reset, directly or indirectly, by their histories. */
-  basesOf(workflowId: string, runId: string): Promise<OtherRun[]>;
-  /** Whether the id may have other runs. False if Temporal has guaranteed at the start that this one is the first. */
-  mayHaveOthers(workflowId: string, runId: string): Promise<boolean>;
-  /** The argument of the run; undefined if its history is gone. */
-  argumentOf(workflowId: string, runId: string): Promise<unknown>;
+/**
+ * The other runs of a workflow id. If visibility shows this run, it very likely shows all earlier runs, without guarantee.
+ * Otherwise throws a retryable failure.
+ */
+export async function otherListedRuns(
+  client: Client,
+  { workflowId, runId }: WorkflowRun,
+): Promise<ListedRun[]> {
+  const runs = await listRunsOf(client, workflowId);
+  const others = runs.filter((run) => run.runId !== runId);
+  if (others.length < runs.length) return others;
+  throw failure(
+    'VISIBILITY_LAGS',
+    'visibility does not show this run yet, so earlier runs may be missing too',
+  );
 }
+
+export type RunHistories = ReturnType<typeof temporalHistories>;
 
 /**
  * The other runs that may have sent: those that scheduled an activity of `activityType`, those whose history is gone, and
@@ -50,11 +54,12 @@ export interface RunHistories {
  */
 export async function runsThatMayHaveSent(
   histories: RunHistories,
-  { workflowId, runId }: WorkflowRun,
+  own: WorkflowRun,
   activityType: string,
   recoveredAtMs = 0,
 ): Promise<Sender[]> {
-  const others = await otherRuns(histories, workflowId, runId);
+  const { workflowId } = own;
+  const others = await otherRuns(histories, own);
   const sent: Sender[] = [];
   for (const run of others) {
     const isForgotten = run.startedAtMs < recoveredAtMs;
@@ -65,7 +70,7 @@ export async function runsThatMayHaveSent(
   return sent;
 }
 
-/** What the other runs of a workflow id may have sent: creates, or requests for an account. */
+/** What the other runs of a workflow id may have sent: create calls, or requests for an account. */
 export interface EarlierSends {
   /** Another run, or a run that a restored Temporal has lost, may have sent (H53). */
   earlierSend: boolean;
@@ -73,24 +78,16 @@ export interface EarlierSends {
   lastSendByMs?: number | undefined;
 }
 
-/** Whether another run may have sent, and when the last of their sends was over at the latest. */
 export function sendsOf(senders: readonly Sender[]): EarlierSends {
-  const earlierSend = senders.length > 0;
-  if (!earlierSend) return { earlierSend };
-  return { earlierSend, lastSendByMs: Math.max(...senders.map(({ lastSendByMs }) => lastSendByMs)) };
+  if (senders.length === 0) return { earlierSend: false };
+  return { earlierSend: true, lastSendByMs: Math.max(...senders.map(({ lastSendByMs }) => lastSendByMs)) };
 }
 
-/**
- * If visibility shows this run, it very likely shows all earlier runs. Temporal does not guarantee it, so the runs from
- * which this one was reset come from histories. Otherwise throws a retryable failure.
- */
-async function otherRuns(histories: RunHistories, workflowId: string, ownRunId: string): Promise<OtherRun[]> {
-  const runs = await histories.runsOf(workflowId);
-  if (!runs.some(({ runId }) => runId === ownRunId)) throw visibilityLags();
-  const bases = await histories.basesOf(workflowId, ownRunId);
-  const others = new Map([...bases, ...runs].map((run) => [run.runId, run]));
-  others.delete(ownRunId);
-  return [...others.values()];
+/** Visibility very likely shows all of them. Temporal does not guarantee it, so histories add the bases of resets. */
+async function otherRuns(histories: RunHistories, own: WorkflowRun): Promise<OtherRun[]> {
+  const listed = await histories.othersOf(own);
+  const bases = await histories.basesOf(own);
+  return [...new Map([...bases, ...listed].map((run) => [run.runId, run])).values()];
 }
 
 /** Whether one of `runs` started with another body than `request`. The order may then have that body. */
@@ -111,27 +108,35 @@ export async function sentAnotherBody(
   return false;
 }
 
-export function temporalHistories(client: Client): RunHistories {
+export function temporalHistories(client: Client) {
   const historyOf = (workflowId: string, runId: string) => wholeHistory(client, { workflowId, runId });
   return {
-    async runsOf(workflowId) {
-      const runs = await listRunsOf(client, workflowId);
+    async othersOf(own: WorkflowRun): Promise<OtherRun[]> {
+      const runs = await otherListedRuns(client, own);
       return runs.map(({ runId, startedMs }) => ({ runId, startedAtMs: startedMs }));
     },
-    async basesOf(workflowId, runId) {
+    /** The runs from which this run was reset, directly or indirectly, by their histories. */
+    async basesOf({ workflowId, runId }: WorkflowRun): Promise<OtherRun[]> {
       const bases = new Map<string, OtherRun>();
-      let queue = [runId];
-      for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+      const visit = async (next: string): Promise<void> => {
         const events = (await historyOf(workflowId, next)) ?? [];
         // If its history is gone, it started long ago.
-        if (next !== runId) bases.set(next, { runId: next, startedAtMs: atMs(events[0]) });
-        queue = [...new Set([...queue, ...baseRunsIn(events)])].filter(
-          (one) => one !== runId && !bases.has(one),
-        );
-      }
+        bases.set(next, { runId: next, startedAtMs: atMs(events[0]) });
+        for (const base of baseRunsIn(events)) if (!bases.has(base)) await visit(base);
+      };
+      await visit(runId);
+      bases.delete(runId);
       return [...bases.values()];
     },
-    async lastDeadlineMs(workflowId, runId, activityType) {
+    /**
+     * The deadline of the last activity of this type that the closed run has scheduled: undefined if it has scheduled
+     * none, 0 if its history is gone. Unix milliseconds.
+     */
+    async lastDeadlineMs(
+      workflowId: string,
+      runId: string,
+      activityType: string,
+    ): Promise<number | undefined> {
       const events = await historyOf(workflowId, runId);
       if (!events) return 0;
       // No attempt begins after the end of its run.
@@ -145,15 +150,16 @@ export function temporalHistories(client: Client): RunHistories {
       });
       return deadlines.length > 0 ? Math.max(...deadlines) : undefined;
     },
-    async mayHaveOthers(workflowId, runId) {
+    /** Whether the id may have other runs. False if Temporal has guaranteed at the start that this one is the first. */
+    async mayHaveOthers({ workflowId, runId }: WorkflowRun): Promise<boolean> {
       const { memo } = await readStartEvent(client, workflowId, runId);
       if (memo['rejectDuplicate'] !== true) return true;
       // A Workflow Reset copies the start.
       return baseRunsIn((await historyOf(workflowId, runId)) ?? []).length > 0;
     },
-    async argumentOf(workflowId, runId) {
-      const start = await unlessGone(() => readStartEvent(client, workflowId, runId));
-      return start?.argument;
+    /** The argument of the run; undefined if its history is gone. */
+    async argumentOf(workflowId: string, runId: string): Promise<unknown> {
+      return (await unlessGone(() => readStartEvent(client, workflowId, runId)))?.argument;
     },
   };
 }
@@ -173,18 +179,15 @@ function atMs(event: { eventTime?: Duration } | undefined): number {
   return durationMs(event?.eventTime);
 }
 
-/** Pairs of client and payer that are known to work: a payout of the pair has ended with an order. */
-export interface ClientPairs {
-  isKnown(pair: string): Promise<boolean>;
-}
-
 const MAX_REMEMBERED = 10_000;
 
-/** A pair that is known stays known, so only the others are looked up again. */
-export function temporalClientPairs(client: Client): ClientPairs {
+export type ClientPairs = ReturnType<typeof temporalClientPairs>;
+
+/** Pairs of client and payer that are known to work, and stay known: a payout of the pair has ended with an order. */
+export function temporalClientPairs(client: Client) {
   const known = new Set<string>();
   return {
-    async isKnown(pair) {
+    async isKnown(pair: string): Promise<boolean> {
       if (known.has(pair)) return true;
       const { runs } = await listRunPage(client, `WorkflowType = 'payout' AND PayoutPair = '${pair}'`, 1);
       if (runs.length === 0) return false;

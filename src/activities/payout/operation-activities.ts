@@ -13,14 +13,12 @@ import type { PayoutOperation } from '../../contract/workflows.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { isGone, unlessGone } from '../../temporal/client-errors.ts';
 import { onlyHere } from '../shared/execution.ts';
-import { retryIn } from '../shared/failures.ts';
+import { waitByRetry } from '../shared/failures.ts';
 
 /** `canceled`: the caller canceled the operation. */
 type OutcomeQuestion = PayoutOperation & { canceled: boolean };
 
-const MIN_WAIT_MS = 500;
-const MAX_WAIT_MS = 60_000;
-const GROWTH = 1.6;
+const WAITS = { minMs: 500, maxMs: 60_000, growth: 1.6 };
 
 export function operationActivities({ env }: WorkerConfig, client: Client, clock: Clock) {
   const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = env;
@@ -44,11 +42,8 @@ async function join(payouts: Payouts, { request, startedBy }: PayoutOperation): 
   }
 }
 
-async function outcome(
-  client: Client,
-  clock: Clock,
-  { request, canceled }: OutcomeQuestion,
-): Promise<PayoutResult> {
+async function outcome(client: Client, clock: Clock, question: OutcomeQuestion): Promise<PayoutResult> {
+  const { request, canceled } = question;
   const workflowId = payoutWorkflowId(request.app, request.partnerOrderId);
   try {
     const { runId, status } = await client.workflow.getHandle(workflowId).describe();
@@ -95,7 +90,5 @@ async function resultOf(client: Client, workflowId: string, runId: string): Prom
 }
 
 function notEnded(): ApplicationFailure {
-  const waitMs = Math.min(MAX_WAIT_MS, MIN_WAIT_MS * GROWTH ** Math.min(30, activityInfo().attempt));
-  const message = 'the payout has not ended yet';
-  return ApplicationFailure.create({ type: 'NOT_ENDED_YET', message, ...retryIn(waitMs) });
+  return waitByRetry('NOT_ENDED_YET', 'the payout has not ended yet', WAITS);
 }

@@ -3,56 +3,47 @@ import type { Reason } from '../../contract/payout.ts';
 import type { ClientAccounts, Quote, QuoteMeaning } from '../../contract/provider-records.ts';
 import { accountProblem } from '../../domain/payout-quote.ts';
 import type { QuoteSent } from '../../domain/time.ts';
-import { hasCode, type PaymentsError } from '../../payments/index.ts';
+import { hasCode } from '../../payments/index.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 
 type Accounts = ClientAccounts | null;
 
-/** The provider refuses an account that was closed since. */
+/** If the account was closed since, the provider refuses the create call. */
 const VALID_MS = 300_000;
 /** Beyond it, the oldest entry is removed. */
 const MAX_CLIENTS = 10_000;
 
-/** Caches usable account checks, and shares concurrent ones. An unusable answer is always fresh. */
+/** Shares account checks, those in progress too. Shares no unusable result. */
 export class RecentAccounts {
   private readonly clock: Clock;
-  private readonly known = new Map<string, { accounts: Accounts; untilMs: number }>();
-  private readonly pending = new Map<string, Promise<Accounts>>();
+  private readonly checks = new Map<string, { accounts: Promise<Accounts>; untilMs: number }>();
 
   constructor(clock: Clock) {
     this.clock = clock;
   }
 
-  /** An answer is usable if it shows a usable account in `currency`. */
+  /** A result is usable if it shows a usable account in `currency`. */
   async usable(client: string, currency: string, request: () => Promise<Accounts>): Promise<Accounts> {
-    const known = this.known.get(client);
-    if (known && this.clock.nowMs() < known.untilMs && isUsable(known.accounts, currency))
-      return known.accounts;
-    const running = this.pending.get(client);
-    if (running) {
-      const shared = await running;
-      if (isUsable(shared, currency)) return shared;
+    const known = this.checks.get(client);
+    if (known && this.clock.nowMs() < known.untilMs) {
+      const accounts = await known.accounts;
+      if (isUsable(accounts, currency)) return accounts;
     }
-    return this.fresh(client, request);
+    return this.fresh(client, request());
   }
 
-  private async fresh(client: string, request: () => Promise<Accounts>): Promise<Accounts> {
-    const answer = request();
-    this.pending.set(client, answer);
+  private async fresh(client: string, accounts: Promise<Accounts>): Promise<Accounts> {
+    const check = { accounts, untilMs: this.clock.nowMs() + VALID_MS };
+    this.checks.delete(client);
+    this.checks.set(client, check);
+    const [oldest] = this.checks.keys();
+    if (this.checks.size > MAX_CLIENTS && oldest !== undefined) this.checks.delete(oldest);
     try {
-      const accounts = await answer;
-      this.remember(client, accounts);
-      return accounts;
-    } finally {
-      if (this.pending.get(client) === answer) this.pending.delete(client);
+      return await accounts;
+    } catch (error) {
+      if (this.checks.get(client) === check) this.checks.delete(client);
+      throw error;
     }
-  }
-
-  private remember(client: string, accounts: Accounts): void {
-    this.known.delete(client);
-    this.known.set(client, { accounts, untilMs: this.clock.nowMs() + VALID_MS });
-    const [oldest] = this.known.keys();
-    if (this.known.size > MAX_CLIENTS && oldest !== undefined) this.known.delete(oldest);
   }
 }
 
@@ -75,10 +66,7 @@ export type QuoteAnswer =
   /** The provider refused the account check or the quote. Without a meaning, it may accept the same request later. */
   | { kind: 'refused'; meaning?: QuoteMeaning; message: string };
 
-/**
- * What it means that the provider refuses an account check or a quote. Throws any other error: the activity is retried while the
- * provider does not serve calls.
- */
+/** The meaning of a refused account check or quote. Throws other errors: the activity is retried until calls are served. */
 export function refusedQuote(
   error: unknown,
   quoteCodes: ReadonlyMap<string, QuoteMeaning>,
@@ -89,10 +77,7 @@ export function refusedQuote(
   if (!hasCode(error, ...REFUSALS)) throw error;
   const { serviceCode = '', httpStatus } = error;
   const meaning = quoteCodes.get(serviceCode) ?? quoteCodes.get(`http:${httpStatus}`);
-  return { kind: 'refused', ...(meaning && { meaning }), message: inItsWords(error) };
-}
-
-function inItsWords(refusal: PaymentsError): string {
-  const words = refusal.providerMessage();
-  return words === undefined ? refusal.message : `${refusal.message}: ${words}`;
+  const words = error.providerMessage();
+  const message = words === undefined ? error.message : `${error.message}: ${words}`;
+  return { kind: 'refused', ...(meaning && { meaning }), message };
 }

@@ -25,7 +25,7 @@ export type NothingSent = {
   kind: 'not-sent';
   cause: /** The provider could not be reached, or the call's turn did not come in time. */
     | 'unreachable'
-    /** The workflow task took so long that the lock of the create may be over. */
+    /** The workflow task took so long that the rate lock may have expired. */
     | 'too-late'
     /** An earlier run may have sent it. */
     | 'earlier-run'
@@ -35,9 +35,9 @@ export type NothingSent = {
     | 'lost-run'
     /** An earlier attempt in this run may have sent it. */
     | 'may-have-been-sent'
-    /** Immediately before the send, the provider answered that the order exists. */
+    /** Immediately before the send, the provider said that the order exists. */
     | 'exists'
-    /** Immediately before the send, the provider gave no usable answer. */
+    /** Immediately before the send, the provider gave no usable response. */
     | 'unconfirmed'
     /** An operator has paused the application, or nobody has set its shared settings. */
     | 'paused'
@@ -61,14 +61,12 @@ const MAY_SEND = 'may-send';
  * A Workflow Reset schedules the activity again in another run, with the same input and as attempt 1, although the
  * activity is never retried. The workflow cannot compare run ids: a reset run would not replay its own history (H6).
  */
-export function mustNotSend(guard: SendGuard, policy: SendPolicy): NothingSent | undefined {
+export function mustNotSend(guard: SendGuard, policy: SendPolicy): NothingSent['cause'] | undefined {
   const { attempt, heartbeatDetails, workflowExecution, ...scheduled } = activityInfo();
   // An operator can reset an activity: Temporal repeats it as attempt 1 without heartbeat details.
   const isRepeated = scheduled.currentAttemptScheduledTimestampMs !== scheduled.scheduledTimestampMs;
-  if (attempt > 1 || heartbeatDetails !== undefined || isRepeated)
-    return { kind: 'not-sent', cause: 'may-have-been-sent' };
-  const doubt = doubtAbout(workflowExecution?.runId, guard, policy);
-  return doubt && { kind: 'not-sent', cause: doubt };
+  if (attempt > 1 || heartbeatDetails !== undefined || isRepeated) return 'may-have-been-sent';
+  return doubtAbout(workflowExecution?.runId, guard, policy);
 }
 
 /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent what `runId` is about to send. */

@@ -18,7 +18,7 @@ import {
   provablyNotSent,
   type SendGuard,
 } from '../payout/send-once.ts';
-import type { UserOptions } from '../shared/execution.ts';
+import { ownRun, type UserOptions } from '../shared/execution.ts';
 import { asFailure, nullOn } from '../shared/failures.ts';
 
 export interface OpenAccount extends SendGuard {
@@ -42,7 +42,6 @@ export interface ListedAccounts {
 
 /** The opening to confirm. */
 export interface OpeningToConfirm extends ListedAccounts {
-  workflowId: string;
   /** When the workflow started. Unix milliseconds. */
   startedAtMs: number;
 }
@@ -56,9 +55,10 @@ export interface AccountConfirmation extends EarlierSends {
   recoveredAtMs?: number | undefined;
 }
 
-interface WithPolicy {
+interface Readers {
   client: PaymentsClient;
   policy: SendPolicy;
+  histories: RunHistories;
 }
 
 /** Sends the request, unless it may have been sent before. Throws if the outcome is unknown. */
@@ -69,8 +69,8 @@ export async function openReceivingAccount(
 ): Promise<OpenAnswer> {
   const deadline = clock.nowMs() + guard.sendWithinMs;
   if (!policy) return { kind: 'not-sent', cause: 'paused' };
-  const held = mustNotSend(guard, policy);
-  if (held) return held;
+  const cause = mustNotSend(guard, policy);
+  if (cause) return { kind: 'not-sent', cause };
   if (policy.createCheck === 'always' && !guard.cleared) return { kind: 'not-sent', cause: 'earlier-run' };
   // A restored Temporal may have lost an earlier start.
   if (policy.recoveredAtMs !== undefined && guard.cleared?.recoveredAtMs !== policy.recoveredAtMs)
@@ -106,8 +106,7 @@ function hasRefusalStatus({ httpStatus = 0 }: PaymentsError): boolean {
  * may have opened one of them: the workflow would exclude them as older than its request (H192).
  */
 export async function listReceivingAccounts(
-  { client, policy }: WithPolicy,
-  histories: RunHistories,
+  { client, policy, histories }: Readers,
   options: UserOptions,
   which: ListedAccounts,
 ): Promise<string[] | null> {
@@ -117,14 +116,12 @@ export async function listReceivingAccounts(
 }
 
 async function mayBeOfAnotherRun(histories: RunHistories, { recoveredAtMs }: SendPolicy): Promise<boolean> {
-  const { workflowExecution, retryPolicy } = activityInfo();
-  const { workflowId = '', runId = '' } = workflowExecution ?? {};
-  // Only the check of an account that a person has named has a limit of attempts.
-  if (retryPolicy?.maximumAttempts) return false;
+  // Only the check of an account that an operator has named has a limit of attempts.
+  if (activityInfo().retryPolicy?.maximumAttempts) return false;
   if (recoveredAtMs !== undefined) return true;
-  if (!(await histories.mayHaveOthers(workflowId, runId))) return false;
-  const senders = await runsThatMayHaveSent(histories, { workflowId, runId }, SEND);
-  return senders.length > 0;
+  const own = ownRun();
+  if (!(await histories.mayHaveOthers(own))) return false;
+  return (await runsThatMayHaveSent(histories, own, SEND)).length > 0;
 }
 
 async function listedBy(
@@ -132,9 +129,9 @@ async function listedBy(
   options: UserOptions,
   { payerId, currency }: ListedAccounts,
 ): Promise<string[] | null> {
-  const balance = () => client.receivingAccountBalance(payerId, currency, options);
   const refusals = ['REFUSED', 'MALFORMED_ANSWER', 'ILLEGAL_PARAMETER', 'INVALID_REQUEST'] as const;
-  return (await nullOn(refusals, balance))?.accountIds ?? null;
+  const balance = await nullOn(refusals, client.receivingAccountBalance(payerId, currency, options));
+  return balance?.accountIds ?? null;
 }
 
 const SEND = 'openReceivingAccount';
@@ -145,18 +142,16 @@ const SEND = 'openReceivingAccount';
  * So after a restore, only an empty list clears an opening, and never one that started before the restore (H53).
  */
 export async function confirmAccount(
-  { client, policy: { recoveredAtMs, visibleWithinMs } }: WithPolicy,
-  histories: RunHistories,
+  { client, policy: { recoveredAtMs, visibleWithinMs }, histories }: Readers,
   options: UserOptions,
-  { workflowId, startedAtMs, ...which }: OpeningToConfirm,
+  { startedAtMs, ...which }: OpeningToConfirm,
 ): Promise<AccountConfirmation> {
-  const runId = activityInfo().workflowExecution?.runId ?? '';
+  const own = ownRun();
   const listed = await listedBy(client, options, which);
-  const own = { workflowId, runId };
   const senders = await runsThatMayHaveSent(histories, own, SEND, recoveredAtMs);
   const isForgotten = recoveredAtMs !== undefined && (startedAtMs < recoveredAtMs || listed?.length !== 0);
   const mayStillAppear = recoveredAtMs !== undefined && startedAtMs < recoveredAtMs + visibleWithinMs;
   const sends = sendsOf(senders);
   const earlierSend = isForgotten || sends.earlierSend;
-  return { listed, ...sends, earlierSend, mayStillAppear, runId, recoveredAtMs };
+  return { listed, ...sends, earlierSend, mayStillAppear, runId: own.runId, recoveredAtMs };
 }

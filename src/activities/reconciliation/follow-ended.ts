@@ -1,6 +1,7 @@
 /** Starts the follow-ups of payouts that may have an order, and restarts stopped follow-ups (H22). */
 import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
+import { z } from 'zod';
 import { endedPayout, notifyFollowUp, startFollowUp } from '../../client/follow-ups.ts';
 import { OUTCOMES } from '../../contract/codes.ts';
 import {
@@ -11,23 +12,16 @@ import {
 } from '../../contract/ids.ts';
 import type { FollowUpRequest } from '../../contract/reconciliation.ts';
 import { isoTime } from '../../domain/time.ts';
-import { inParallel, Pace } from '../../runtime/runtime.ts';
+import { Pace } from '../../runtime/runtime.ts';
 import { isGone, isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import { readStartEvent } from '../../temporal/histories.ts';
 import type { ListedRun } from '../../temporal/visibility.ts';
-import {
-  forEachReadable,
-  type LookedAtClosed,
-  type Reconciler,
-  unlessUnreadable,
-} from './restart-stopped.ts';
+import { forEachReadable, type LookedAtClosed, type Reconciler, type Verdict } from './restart-stopped.ts';
 
 /** Each start takes Temporal some writes, which must not delay payouts. */
 const START_EVERY_MS = 20;
 
-type Follower = Pick<Reconciler, 'client' | 'clock' | 'environment' | 'apps'>;
-
-interface Search extends Follower {
+interface Search extends Reconciler {
   nowMs: number;
   pace: Pace;
 }
@@ -36,72 +30,47 @@ const WITH_ORDER: readonly unknown[] = OUTCOMES.filter((outcome) => outcome !== 
 
 /** `runs`: of payouts that have completed, and of follow-ups that were stopped. */
 export async function followEnded(
-  parts: Follower,
+  reconciler: Reconciler,
   runs: readonly ListedRun[],
   nowMs: number,
   found: LookedAtClosed,
 ): Promise<void> {
-  const follower = { ...parts, nowMs, pace: new Pace(parts.clock, START_EVERY_MS) };
-  const served = runs.filter(({ workflowId }) => parts.apps.has(appOf(workflowId)));
-  await followAll(await mayHaveOrder(served, found), found, (run) => follow(follower, run));
-  const stopped = served.filter(({ type }) => type === 'payoutFollowUp');
-  await followAll(stopped, found, (run) => followAgain(follower, run));
+  const search = { ...reconciler, nowMs, pace: new Pace(reconciler.clock, START_EVERY_MS) };
+  const served = runs.filter(({ workflowId }) => reconciler.apps.has(appOf(workflowId)));
+  found.followUpsStarted += await forEachReadable(served, found.unresolved, async (run) => {
+    if (run.type === 'payoutFollowUp') return followAgain(search, run);
+    return (await mayHaveOrder(run)) ? follow(search, run) : 'nothing';
+  });
 }
 
 function appOf(workflowId: string): string {
   return (payoutOf(workflowId) ?? payoutOfFollowUp(workflowId))?.app ?? '';
 }
 
-/** The payouts with an order, and those whose memo says that a create was sent: their order may still appear. */
-async function mayHaveOrder(runs: readonly ListedRun[], found: LookedAtClosed): Promise<ListedRun[]> {
-  const may = await inParallel(runs, async (run) => {
-    if (run.type !== 'payout') return false;
-    const outcome = run.attribute('PayoutOutcome');
-    if (outcome !== 'NOT_CREATED') return WITH_ORDER.includes(outcome);
-    const read = await unlessUnreadable(async () => ({ memo: await run.memo() }));
-    if (read === 'not-ours') return false;
-    if ('memo' in read) return read.memo['createSent'] === true;
-    found.unresolved.push({ workflowId: run.workflowId, reason: read.reason });
-    return false;
-  });
-  return runs.filter((_run, at) => may[at]);
+/** Whether the payout has an order, or its memo says that a create call was sent: its order may still appear. */
+async function mayHaveOrder(run: ListedRun): Promise<boolean> {
+  const outcome = run.attribute('PayoutOutcome');
+  return outcome === 'NOT_CREATED' ? (await run.memo())['createSent'] === true : WITH_ORDER.includes(outcome);
 }
 
-async function followAll(
-  runs: readonly ListedRun[],
-  found: LookedAtClosed,
-  one: (run: ListedRun) => Promise<'started' | 'not-ours'>,
-): Promise<void> {
-  // The newest run is listed first.
-  const byId = new Map(runs.toReversed().map((run) => [run.workflowId, run]));
-  const verdicts = await forEachReadable([...byId.keys()], found.unresolved, async (id) => {
-    const run = byId.get(id);
-    return run ? one(run) : 'not-ours';
-  });
-  found.followUpsStarted += verdicts.filter((verdict) => verdict === 'started').length;
-}
-
-async function follow(
-  follower: Search,
-  { workflowId, closedMs = 0 }: ListedRun,
-): Promise<'started' | 'not-ours'> {
-  const { client, nowMs } = follower;
+async function follow(search: Search, { workflowId, closedMs = 0 }: ListedRun): Promise<Verdict> {
+  const { client, nowMs } = search;
   const startedMs = await followedSinceMs(client, workflowId);
-  if (startedMs !== undefined && startedMs >= closedMs) return 'not-ours';
-  const ended = await endedHere(follower, workflowId);
-  if (!ended) return 'not-ours';
-  if (await startFollowUp(client, ended)) return 'started';
-  if (await hasFollowUp(client, ended)) return 'not-ours';
+  if (startedMs !== undefined && startedMs >= closedMs) return 'nothing';
+  const ended = await endedHere(search, workflowId);
+  if (!ended) return 'nothing';
+  if (await startFollowUp(client, ended)) return 'done';
+  if (await hasFollowUp(client, ended)) return 'nothing';
   // Makes an open follow-up check, which finds the new end. A closed one is started.
   await notifyFollowUp(client, ended, { receivedAt: isoTime(nowMs) });
-  return 'started';
+  return 'done';
 }
 
 /** Restarts a follow-up that was stopped before its last check. It finds again what it had found. */
-async function followAgain(follower: Search, { workflowId }: ListedRun): Promise<'started' | 'not-ours'> {
-  const { app, partnerOrderId } = payoutOfFollowUp(workflowId) ?? { app: '', partnerOrderId: '' };
-  const ended = await endedHere(follower, payoutWorkflowId(app, partnerOrderId));
-  return ended && (await startFollowUp(follower.client, ended, true)) ? 'started' : 'not-ours';
+async function followAgain(search: Search, { workflowId }: ListedRun): Promise<Verdict> {
+  const { app = '', partnerOrderId = '' } = payoutOfFollowUp(workflowId) ?? {};
+  const ended = await endedHere(search, payoutWorkflowId(app, partnerOrderId));
+  return ended && (await startFollowUp(search.client, ended, true)) ? 'done' : 'nothing';
 }
 
 async function endedHere(
@@ -141,12 +110,7 @@ async function hasFollowUp(
     const { runId } = await client.workflow.getHandle(workflowId).describe();
     return (await readStartEvent(client, workflowId, runId)).argument;
   });
-  return (
-    typeof argument === 'object' &&
-    argument !== null &&
-    'endedAtMs' in argument &&
-    argument.endedAtMs === endedAtMs
-  );
+  return z.object({ endedAtMs: z.literal(endedAtMs) }).safeParse(argument).success;
 }
 
 export interface EndedWhich {
@@ -162,11 +126,8 @@ type PayoutEnd =
   /** The payout's workflow was stopped, deleted or cannot be read. */
   | { kind: 'unknown' };
 
-/** The end of the payout as it is now. For a follow-up before its checks: it must not compare with the result of an earlier end. */
-export async function payoutEnd(
-  { client }: Pick<Follower, 'client'>,
-  { app, partnerOrderId }: EndedWhich,
-): Promise<PayoutEnd> {
+/** The end of the payout now. A follow-up reads it before its checks, so as not to compare with an earlier end. */
+export async function payoutEnd(client: Client, { app, partnerOrderId }: EndedWhich): Promise<PayoutEnd> {
   const workflowId = payoutWorkflowId(app, partnerOrderId);
   try {
     const { status } = await client.workflow.getHandle(workflowId).describe();

@@ -1,11 +1,7 @@
 /** The activities of the reconciliation. */
 import type { Client } from '@temporalio/client';
-import { queueEvents } from '../../client/events.ts';
 import type { WorkerConfig } from '../../config/config.ts';
-import { type EventEndpoints, wants } from '../../config/events.ts';
-import type { RecordedEvent } from '../../contract/events.ts';
 import { eventsQuery } from '../../contract/workflows.ts';
-import type { Unresolved } from '../../domain/reconciliation.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { findFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import { APP } from '../../temporal/namespace.ts';
@@ -18,6 +14,7 @@ import {
   STOPPED_STATUSES,
   withPacedLists,
 } from '../../temporal/visibility.ts';
+import { queueForEndpoints } from '../events/event-activities.ts';
 import { onlyHere } from '../shared/execution.ts';
 import { type EndedWhich, followEnded, payoutEnd } from './follow-ended.ts';
 import {
@@ -67,7 +64,7 @@ export function reconcileActivities(
   const parts = { client, clock, environment, endpoints, apps, reconcileEveryMs };
   return {
     reconcileClosed: (look: LookAtClosed) => here(look, () => reconcileClosed(parts, look)),
-    payoutEnd: (which: EndedWhich) => here(which, () => payoutEnd(parts, which)),
+    payoutEnd: (which: EndedWhich) => here(which, () => payoutEnd(client, which)),
     /** Finds open workflows of every type whose workflow task keeps failing. */
     findFailing: (look: LookForFailing) =>
       here(look, () => findFailingWorkflows(client, look.known, look.beforeMs)),
@@ -82,15 +79,13 @@ const TYPES = "WorkflowType IN ('payout', 'payoutFollowUp', 'payoutBatch')";
 const STOPPED = `${TYPES} AND ExecutionStatus IN ${STOPPED_STATUSES}`;
 const CLOSED = `${TYPES} AND ExecutionStatus IN ${STOPPED_STATUSES.replace('(', "('Completed', ")}`;
 
-export interface Closer extends Reconciler, MissedEvents {}
-
 /**
  * Processes closed workflows: restarts payouts whose workflow was terminated, timed out or failed, starts the missing
- * follow-up of each payout that has ended after a create was sent, restarts stopped ones, and publishes the events that
+ * follow-up of each payout that has ended after a create call, restarts stopped ones, and publishes the events that
  * ended workflows could not publish. One list has all of them: a call lists each run of its time once, and no more runs
  * than it can process in minutes.
  */
-export async function reconcileClosed(parts: Closer, look: LookAtClosed): Promise<LookedAtClosed> {
+export async function reconcileClosed(parts: Reconciler, look: LookAtClosed): Promise<LookedAtClosed> {
   const { which, nowMs, room } = look;
   const { query, untilMs } = await searchFor(parts.client, which);
   const found: LookedAtClosed = { restarted: 0, followUpsStarted: 0, unresolved: [], untilMs };
@@ -100,7 +95,8 @@ export async function reconcileClosed(parts: Closer, look: LookAtClosed): Promis
     await restartStopped(parts, of('payout', stopped), nowMs, found);
     const toFollow = [...of('payout', ended), ...of('payoutFollowUp', stopped)];
     await followEnded(parts, toFollow, nowMs, found);
-    await publishMissed(parts, ended, found.unresolved);
+    const mayMiss = ended.filter((run) => parts.endpoints.has(appOf(run)));
+    await forEachReadable(mayMiss, found.unresolved, (run) => publishMissed(parts, run));
   }
   return { ...found, unresolved: found.unresolved.slice(0, room) };
 }
@@ -127,53 +123,22 @@ async function shortened(client: Client, condition: string, which: ClosedBetween
   }
 }
 
-interface MissedEvents {
-  client: Client;
-  environment: string;
-  endpoints: EventEndpoints;
-  clock: Clock;
-}
-
 /**
- * Publishes the events that a workflow could not publish before its end. Its memo says so, and its query still has them.
- * `runs`: that have completed. Safe to repeat: deliveries recognize the ids of events that they have
- * delivered.
+ * Publishes the events that a completed workflow could not publish before its end. Its memo says so, and its query still
+ * has them. Safe to repeat: deliveries recognize the ids of events that they have delivered.
  */
-async function publishMissed(
-  missed: MissedEvents,
-  runs: readonly ListedRun[],
-  unresolved: Unresolved[],
-): Promise<void> {
-  const byId = new Map(
-    runs
-      .filter((run) => missed.endpoints.has(String(run.attribute(APP.name))))
-      .map((run) => [run.workflowId, run]),
-  );
-  await forEachReadable([...byId.keys()], unresolved, (id) => publishOne(missed, byId.get(id)));
-}
-
-async function publishOne(missed: MissedEvents, run: ListedRun | undefined): Promise<Verdict<'published'>> {
-  const { environment, unpublishedEvents } = (await run?.memo()) ?? {};
-  if (!run || !unpublishedEvents || (environment ?? missed.environment) !== missed.environment)
-    return 'not-ours';
+async function publishMissed(reconciler: Reconciler, run: ListedRun): Promise<Verdict> {
+  const { client, environment } = reconciler;
+  const { environment: meant = environment, unpublishedEvents } = await run.memo();
+  if (!unpublishedEvents || meant !== environment) return 'nothing';
   const { workflowId, runId } = run;
-  const events = await missed.client.workflow.getHandle(workflowId, runId).query(eventsQuery);
+  const all = await client.workflow.getHandle(workflowId, runId).query(eventsQuery);
   // Only an activity gives an event its time, so one without has never been tried.
-  const left = events.filter(({ isQueued, timestamp }) => !isQueued && timestamp !== undefined);
-  await queueForAll(missed, String(run.attribute(APP.name)), workflowId, left);
-  return 'published';
+  const events = all.filter(({ isQueued, timestamp }) => !isQueued && timestamp !== undefined);
+  await queueForEndpoints(reconciler, { app: appOf(run), workflowId, events });
+  return 'done';
 }
 
-async function queueForAll(
-  { client, environment, endpoints, clock }: MissedEvents,
-  app: string,
-  workflowId: string,
-  events: readonly RecordedEvent[],
-): Promise<void> {
-  for (const endpoint of endpoints.get(app) ?? []) {
-    const wanted = events.filter(({ type }) => wants(endpoint, type));
-    const key = { environment, app, endpoint: endpoint.name };
-    if (wanted.length > 0)
-      await queueEvents(client, key, { workflowId, events: wanted }, { atMs: clock.wallMs() });
-  }
+function appOf(run: ListedRun): string {
+  return String(run.attribute(APP.name));
 }

@@ -7,7 +7,6 @@ import { totalsByCurrency } from '../../contract/money.ts';
 import { storedResultSchema } from '../../contract/payout.ts';
 import {
   type AppReport,
-  type ChangedPayout,
   type FollowUpChanges,
   followUpChanges,
   type ReportPart,
@@ -54,27 +53,32 @@ export function reportActivities({ env }: WorkerConfig, unpaced: Client, clock: 
   const client = withPacedLists(unpaced, clock);
   return {
     /** Payouts that ended on the day. */
-    reportEnded: (page: ReportPage) =>
-      here(page, () =>
-        reportPages(client, endedOn(page.day), page, (runs) =>
-          rowsOf(runs, (run, app) => endedRow(client, run, app)),
-        ),
-      ),
+    reportEnded: (page: ReportPage) => here(page, () => reportEnded(client, page)),
     /** Payouts that are open now. */
     reportOpen: (page: ReportPage) =>
-      here(page, () =>
-        reportPages(client, OPEN, page, (runs) =>
-          rowsOf(runs, (run, app) => openRow(client, run, app, page.nowMs)),
-        ),
-      ),
+      here(page, () => reportPages(client, OPEN, page, rowsOf(openRow(client, page.nowMs)))),
     /** What follow-ups found on the day, by their memos. */
     reportChanged: (page: ReportPage) => here(page, () => reportChanged(client, page)),
   };
 }
 
-function endedOn(day: string): string {
+function reportEnded(client: Client, page: ReportPage): Promise<ReportedPage> {
+  const { from, until } = boundsOf(page.day);
+  const query = `WorkflowType = 'payout' AND ExecutionStatus = 'Completed' AND CloseTime BETWEEN '${from}' AND '${until}'`;
+  return reportPages(
+    client,
+    query,
+    page,
+    rowsOf((run, app) => endedRow(client, run, app)),
+  );
+}
+
+/** ISO 8601. */
+type Day = ReturnType<typeof boundsOf>;
+
+function boundsOf(day: string) {
   const { from = '', until = '' } = dayBounds(day) ?? {};
-  return `WorkflowType = 'payout' AND ExecutionStatus = 'Completed' AND CloseTime BETWEEN '${from}' AND '${until}'`;
+  return { from, until };
 }
 
 /** Counts only the last run of a payout that was reset or restarted, because its money moved once. */
@@ -97,11 +101,13 @@ async function endedRow(client: Client, run: ListedRun, app: string): Promise<Ap
   return [report];
 }
 
-async function openRow(client: Client, run: ListedRun, app: string, nowMs: number): Promise<AppReport[]> {
-  const report = emptyAppReport(app);
-  report.open[ageGroup(nowMs - (await payoutStartMs(client, run)))] = 1;
-  if (run.attribute('PayoutNeedsAttention') === true) report.open.needingAttention = 1;
-  return [report];
+function openRow(client: Client, nowMs: number): RowOf {
+  return async (run, app) => {
+    const report = emptyAppReport(app);
+    report.open[ageGroup(nowMs - (await payoutStartMs(client, run)))] = 1;
+    if (run.attribute('PayoutNeedsAttention') === true) report.open.needingAttention = 1;
+    return [report];
+  };
 }
 
 /** The start of the first run, because an open payout continues as new every few hours. */
@@ -124,9 +130,8 @@ const IDS_PER_QUERY = 100;
 
 /** A follow-up that saw something on the day was open on it, so those that closed before are not listed. */
 function reportChanged(client: Client, page: ReportPage): Promise<ReportedPage> {
-  const { day } = page;
-  const { from = '' } = dayBounds(day) ?? {};
-  const query = `${FLAGGED} AND (ExecutionStatus = 'Running' OR CloseTime >= '${from}')`;
+  const day = boundsOf(page.day);
+  const query = `${FLAGGED} AND (ExecutionStatus = 'Running' OR CloseTime >= '${day.from}')`;
   return reportPages(client, query, page, async (runs) => {
     const seen = await inParallel(runs, changesIn);
     const onDay = runs.filter((_run, at) => hasSeenOn(day, seen[at]));
@@ -138,7 +143,7 @@ function reportChanged(client: Client, page: ReportPage): Promise<ReportedPage> 
 }
 
 /** Each follow-up counts once, with its newest run that saw something on the day. */
-async function partOf(client: Client, runs: readonly ListedRun[], day: string): Promise<ReportPart> {
+async function partOf(client: Client, runs: readonly ListedRun[], day: Day): Promise<ReportPart> {
   const all = new Map<string, { run: ListedRun; seen: FollowUpChanges }[]>();
   const ids = quoteIds([...new Set(runs.map(({ workflowId }) => workflowId))]);
   for await (const page of listRunPages(client, `${FLAGGED} AND WorkflowId IN (${ids})`, IDS_PER_QUERY))
@@ -149,35 +154,31 @@ async function partOf(client: Client, runs: readonly ListedRun[], day: string): 
   const counted = runs.flatMap(({ workflowId, runId }) => {
     const newestFirst = (all.get(workflowId) ?? []).sort((a, b) => b.run.startedMs - a.run.startedMs);
     const isCounted = newestFirst.find(({ seen }) => hasSeenOn(day, seen))?.run.runId === runId;
-    return isCounted ? [{ workflowId, seen: merged(newestFirst.map(({ seen }) => seen)) }] : [];
+    return isCounted ? [changeOf(workflowId, merged(newestFirst.map(({ seen }) => seen)), day)] : [];
   });
-  const changes = counted.flatMap(({ workflowId, seen }) => changeOf(workflowId, seen, day));
-  const unknown = counted.flatMap(({ workflowId, seen }) => notCheckedOf(workflowId, seen, day));
-  return { apps: [...changes.map(appOf), ...unknown], changes, totalChanges: changes.length };
+  return mergeReportParts(counted);
 }
 
 async function changesIn(run: ListedRun): Promise<FollowUpChanges | undefined> {
   return followUpChanges.safeParse((await memoOf(run))['changes']).data;
 }
 
-function hasSeenOn(day: string, seen: FollowUpChanges | undefined): boolean {
-  if (!seen) return false;
-  const { returned, differences, notChecked } = seen;
-  return [...returned, ...differences, ...(notChecked ? [notChecked] : [])].some((one) => isOf(day, one));
+function hasSeenOn(day: Day, seen: FollowUpChanges | undefined): boolean {
+  return !!seen && [...seen.returned, ...seen.differences, seen.notChecked].some((one) => isOf(day, one));
+}
+
+function isOf({ from, until }: Day, one: { seenAt: string } | undefined): boolean {
+  return one !== undefined && one.seenAt >= from && one.seenAt <= until;
 }
 
 /** A late notification starts another follow-up, which finds the same again. The first time counts. */
 function merged(newestFirst: readonly FollowUpChanges[]): FollowUpChanges {
+  const returned = newestFirst.flatMap((seen) => seen.returned);
+  const differences = newestFirst.flatMap((seen) => seen.differences);
   return {
-    returned: earliest(
-      newestFirst.flatMap(({ returned }) => returned),
-      ({ distributeId }) => distributeId,
-    ),
-    differences: earliest(
-      newestFirst.flatMap(({ differences }) => differences),
-      ({ code }) => code,
-    ),
-    // Only the latest run knows whether the last check got an answer.
+    returned: earliest(returned, ({ distributeId }) => distributeId),
+    differences: earliest(differences, ({ code }) => code),
+    // Only the latest run knows whether the last check got a response.
     notChecked: newestFirst[0]?.notChecked,
   };
 }
@@ -191,28 +192,20 @@ function earliest<T extends { seenAt: string }>(all: readonly T[], keyOf: (one: 
   return [...kept.values()];
 }
 
-function changeOf(workflowId: string, seen: FollowUpChanges, day: string): ChangedPayout[] {
+function changeOf(workflowId: string, seen: FollowUpChanges, day: Day): ReportPart {
   const payout = payoutOfFollowUp(workflowId);
   // The payout's result already includes the others.
   const later = seen.returned.filter((one) => !one.inResult && isOf(day, one));
   const returned = totalsByCurrency(later.map(({ target }) => target));
   const differences = seen.differences.filter((one) => isOf(day, one)).map(({ code }) => code);
-  return payout && returned.length + differences.length > 0 ? [{ ...payout, returned, differences }] : [];
-}
-
-function notCheckedOf(workflowId: string, { notChecked }: FollowUpChanges, day: string): AppReport[] {
-  const payout = payoutOfFollowUp(workflowId);
-  if (!payout || !notChecked || !isOf(day, notChecked)) return [];
-  return [{ ...emptyAppReport(payout.app), notChecked: 1 }];
-}
-
-function isOf(day: string, { seenAt }: { seenAt: string }): boolean {
-  const { from = '', until = '' } = dayBounds(day) ?? {};
-  return seenAt >= from && seenAt <= until;
-}
-
-function appOf({ app, returned }: ChangedPayout): AppReport {
-  return { ...emptyAppReport(app), returned, changed: 1 };
+  const changed = returned.length + differences.length > 0 ? 1 : 0;
+  const notChecked = isOf(day, seen.notChecked) ? 1 : 0;
+  if (!payout || changed + notChecked === 0) return emptyReportPart();
+  return {
+    apps: [{ ...emptyAppReport(payout.app), returned, changed, notChecked }],
+    changes: changed ? [{ ...payout, returned, differences }] : [],
+    totalChanges: changed,
+  };
 }
 
 /** Temporal lists no more at once. */
@@ -239,16 +232,17 @@ async function reportPages(
   return { ...sum, ...(token && { next: token.toString('base64') }) };
 }
 
-/** `rowOf` returns what one payout adds. */
-async function rowsOf(
-  runs: readonly ListedRun[],
-  rowOf: (run: ListedRun, app: string) => Promise<AppReport[]>,
-): Promise<ReportPart> {
-  const rows = await inParallel(runs, async (run) => {
-    const { app } = payoutOf(run.workflowId) ?? {};
-    return app === undefined ? [] : rowOf(run, app);
-  });
-  return { ...emptyReportPart(), apps: rows.flat() };
+/** What one payout adds. */
+type RowOf = (run: ListedRun, app: string) => Promise<AppReport[]>;
+
+function rowsOf(rowOf: RowOf): (runs: readonly ListedRun[]) => Promise<ReportPart> {
+  return async (runs) => {
+    const rows = await inParallel(runs, async (run) => {
+      const { app } = payoutOf(run.workflowId) ?? {};
+      return app === undefined ? [] : rowOf(run, app);
+    });
+    return { ...emptyReportPart(), apps: rows.flat() };
+  };
 }
 
 /** True if the memo names no other environment, or this process cannot read it. */
@@ -257,10 +251,6 @@ async function isMeantFor(run: ListedRun, environment: string): Promise<boolean>
   return typeof meant !== 'string' || meant === environment;
 }
 
-async function memoOf(run: ListedRun): Promise<Record<string, unknown>> {
-  try {
-    return await run.memo();
-  } catch {
-    return {};
-  }
+function memoOf(run: ListedRun): Promise<Record<string, unknown>> {
+  return run.memo().catch(() => ({}));
 }

@@ -5,6 +5,7 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { failedAsBadInput } from '../../client/start-once.ts';
+import type { EventEndpoints } from '../../config/events.ts';
 import { PAYOUTS_TASK_QUEUE, payoutOf } from '../../contract/ids.ts';
 import { isRequestOf } from '../../contract/payout-request.ts';
 import { restartDelayMs, type Unresolved } from '../../domain/reconciliation.ts';
@@ -32,9 +33,9 @@ export interface LookedAtClosed {
 
 export interface Reconciler {
   client: Client;
-  /** To wait for visibility. */
   clock: Clock;
   environment: string;
+  endpoints: EventEndpoints;
   apps: ReadonlySet<string>;
   reconcileEveryMs: number;
 }
@@ -45,8 +46,8 @@ const RESTART_EVERY_MS = 150;
 const STOPPED = `ExecutionStatus IN ${STOPPED_STATUSES}`;
 
 const ORIGIN_IS_GONE =
-  'may have sent a create: the history of that run was deleted, and no other run contains the request';
-const REFUSED_AFTER_SEND = 'may have sent a create, and this worker refuses its request as bad input';
+  'may have sent a create call: the history of that run was deleted, and no other run contains the request';
+const REFUSED_AFTER_SEND = 'may have sent a create call, and this worker refuses its request as bad input';
 
 /** `runs`: of payouts that were stopped. */
 export async function restartStopped(
@@ -56,15 +57,13 @@ export async function restartStopped(
   found: LookedAtClosed,
 ): Promise<void> {
   const pace = new Pace(reconciler.clock, RESTART_EVERY_MS);
-  const ids = runs
-    .map(({ workflowId }) => workflowId)
-    .filter((id) => isQuotable(id) && reconciler.apps.has(payoutOf(id)?.app ?? ''));
-  const verdicts = await forEachReadable([...new Set(ids)], found.unresolved, async (id) => {
-    const verdict = await restartOne(reconciler, id, nowMs, pace);
-    if (verdict === 'waiting') found.unresolved.push({ workflowId: id });
-    return verdict;
-  });
-  found.restarted += verdicts.filter((verdict) => verdict === 'restarted').length;
+  const served = runs.filter(
+    ({ workflowId: id }) => isQuotable(id) && reconciler.apps.has(payoutOf(id)?.app ?? ''),
+  );
+  const payouts = new Map(served.map((run) => [run.workflowId, run]));
+  found.restarted += await forEachReadable([...payouts.values()], found.unresolved, ({ workflowId }) =>
+    restartOne(reconciler, workflowId, nowMs, pace),
+  );
 }
 
 /** Describes the payout first: it may run again, and visibility lags. */
@@ -73,21 +72,21 @@ async function restartOne(
   workflowId: string,
   nowMs: number,
   pace: Pace,
-): Promise<Verdict<'restarted' | 'waiting'>> {
+): Promise<Verdict> {
   const { client, clock, environment, reconcileEveryMs } = reconciler;
   const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
-  if (!isStopped(status)) return 'not-ours';
+  if (!isStopped(status)) return 'nothing';
   const isBadInput = status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId));
   const isValid = (argument: unknown) => isRequestOf(workflowId, argument);
   const search = { workflowId, latest: { runId, isBadInput }, isValid, clock };
   const decisive = await decisiveRun(client, search).catch(unknownWhileLagging);
   if (decisive === 'unknown') return 'waiting';
-  if (decisive === undefined || decisive.saidNotCreated) return 'not-ours';
+  if (decisive === undefined || decisive.saidNotCreated) return 'nothing';
   const origin = await originOf(client, workflowId, decisive);
   if (!origin) return { reason: ORIGIN_IS_GONE };
   const { argument, memo } = origin;
   const meant = await environmentOf(client, { workflowId, runId: origin.runId }, memo);
-  if (meant !== undefined && meant !== environment) return 'not-ours';
+  if (meant !== undefined && meant !== environment) return 'nothing';
   const stops = await countRuns(client, `WorkflowId = '${workflowId}' AND ${STOPPED}`);
   const closedMs = closeTime?.getTime() ?? 0;
   if (nowMs < closedMs + restartDelayMs(stops, reconcileEveryMs))
@@ -112,7 +111,7 @@ async function restart(
   workflowId: string,
   argument: unknown,
   memo: Record<string, unknown>,
-): Promise<'restarted' | 'not-ours'> {
+): Promise<Verdict> {
   const { app = '' } = payoutOf(workflowId) ?? {};
   try {
     await client.workflow.start('payout', {
@@ -128,25 +127,15 @@ async function restart(
       ]),
       staticSummary: 'restarted by the reconciliation after its workflow was stopped',
     });
-    return 'restarted';
+    return 'done';
   } catch (error) {
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return 'not-ours';
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return 'nothing';
     throw error;
   }
 }
 
-interface OriginRun {
-  runId: string;
-  argument: unknown;
-  memo: Record<string, unknown>;
-}
-
 /** The start of the decisive run or, if its history is gone, of any run with a valid request for this payout. */
-async function originOf(
-  client: Client,
-  workflowId: string,
-  decisive: DecisiveRun,
-): Promise<OriginRun | undefined> {
+async function originOf(client: Client, workflowId: string, decisive: DecisiveRun) {
   const own = await unlessGone(() => startOf(client, workflowId, decisive.runId));
   if (own) return own;
   for (const { runId } of await listRunsOf(client, workflowId)) {
@@ -157,38 +146,35 @@ async function originOf(
 }
 
 /** Includes the memo of the first run, because a run that was continued as new or reset may have lost entries. */
-async function startOf(client: Client, workflowId: string, runId: string): Promise<OriginRun> {
+async function startOf(client: Client, workflowId: string, runId: string) {
   const { argument, memo, firstRunId } = await readStartEvent(client, workflowId, runId);
   if (firstRunId === runId) return { runId, argument, memo };
   const first = await unlessGone(() => readStartEvent(client, workflowId, firstRunId));
   return { runId, argument, memo: { ...first?.memo, ...memo } };
 }
 
-/** `not-ours`: this worker has nothing to do. `reason`: a person must look at the workflow. */
-export type Verdict<V> = V | 'not-ours' | { reason: string };
+/** `waiting`: a later look may do it. `reason`: an operator must look at the workflow. */
+export type Verdict = 'done' | 'nothing' | 'waiting' | { reason: string };
 
-/** Runs `work` for each workflow. Adds those for a person to `unresolved`, and returns the other verdicts. */
-export async function forEachReadable<V extends string>(
-  workflowIds: readonly string[],
+/** Runs `work` for each run. Returns how often it was done. Adds those that wait or need an operator to `unresolved`. */
+export async function forEachReadable(
+  runs: readonly ListedRun[],
   unresolved: Unresolved[],
-  work: (workflowId: string) => Promise<Verdict<V>>,
-): Promise<(V | 'not-ours')[]> {
-  const verdicts = await inParallel(workflowIds, async (workflowId) => {
-    const verdict = await unlessUnreadable(() => work(workflowId));
-    if (typeof verdict === 'string') return [verdict];
-    unresolved.push({ workflowId, reason: verdict.reason });
-    return [];
+  work: (run: ListedRun) => Promise<Verdict>,
+): Promise<number> {
+  const verdicts = await inParallel(runs, async (run) => {
+    const { workflowId } = run;
+    const verdict = await work(run).catch(unreadable);
+    if (verdict === 'waiting') unresolved.push({ workflowId });
+    if (typeof verdict === 'object') unresolved.push({ workflowId, reason: verdict.reason });
+    return verdict;
   });
-  return verdicts.flat();
+  return verdicts.filter((verdict) => verdict === 'done').length;
 }
 
-export async function unlessUnreadable<V>(work: () => Promise<V>): Promise<Verdict<V>> {
-  try {
-    return await work();
-  } catch (error) {
-    if (isGone(error)) return 'not-ours';
-    // Temporal is unavailable or busy, so retry the whole activity. All other errors concern only this workflow.
-    if (isRetryableTemporalError(error)) throw error;
-    return { reason: error instanceof Error ? `cannot be read: ${error.name}` : 'cannot be read' };
-  }
+function unreadable(error: unknown): Verdict {
+  if (isGone(error)) return 'nothing';
+  // Temporal is unavailable or busy, so retry the whole activity. All other errors concern only this workflow.
+  if (isRetryableTemporalError(error)) throw error;
+  return { reason: error instanceof Error ? `cannot be read: ${error.name}` : 'cannot be read' };
 }

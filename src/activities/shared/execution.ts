@@ -1,6 +1,8 @@
 /** How activities run: in a worker of the right environment and application, with heartbeats, for a principal. */
-import { ApplicationFailure, activityInfo, Context } from '@temporalio/activity';
+import { activityInfo, Context } from '@temporalio/activity';
 import { type Clock, repeat } from '../../runtime/runtime.ts';
+import type { WorkflowRun } from '../../temporal/histories.ts';
+import { failure } from './failures.ts';
 
 const HEARTBEAT_EVERY_MS = 2_000;
 
@@ -11,6 +13,8 @@ export interface Principal {
   openId?: string | undefined;
 }
 
+export type UserOptions = Pick<Principal, 'openId'>;
+
 /** The id of a workflow, and the environment in its memo. */
 export interface StartFacts {
   workflowId: string;
@@ -19,9 +23,13 @@ export interface StartFacts {
   startedBy?: unknown;
 }
 
-interface Place {
-  environment: string;
-  app?: string | undefined;
+type Place = Pick<Principal, 'environment'> & Partial<Principal>;
+
+/** The run that scheduled the activity. */
+export function ownRun(): WorkflowRun {
+  const { workflowExecution } = activityInfo();
+  if (!workflowExecution) throw new Error('not an activity of a workflow');
+  return workflowExecution;
 }
 
 /** Heartbeats while `work` runs, so that Temporal notices a killed worker long before the activity times out. */
@@ -39,11 +47,7 @@ export async function withHeartbeats<T>(clock: Clock, work: () => Promise<T>): P
 /** Throws `WRONG_WORKER` for a task of another environment or application. Another attempt may reach the right worker. */
 export function requireHere(here: Place, meant: Place): void {
   if (meant.environment === here.environment && meant.app === here.app) return;
-  throw wrongWorker(`this worker serves ${nameOf(here)}; the task is for ${nameOf(meant)}`);
-}
-
-export function wrongWorker(message: string): ApplicationFailure {
-  return ApplicationFailure.create({ type: 'WRONG_WORKER', message });
+  throw failure('WRONG_WORKER', `this worker serves ${nameOf(here)}; the task is for ${nameOf(meant)}`);
 }
 
 function nameOf({ environment, app }: Place): string {
@@ -56,12 +60,4 @@ export function onlyHere(environment: string, clock: Clock) {
     requireHere({ environment }, { environment: meant.environment });
     return withHeartbeats(clock, work);
   };
-}
-
-export interface UserOptions {
-  openId?: string;
-}
-
-export function optionsOf({ openId }: Principal): UserOptions {
-  return openId === undefined ? {} : { openId };
 }

@@ -1,9 +1,10 @@
 /** The Temporal failures of activities, and their meanings. `workflows/shared/calls.ts` decides which types are retried. */
-import { ApplicationFailure } from '@temporalio/activity';
+import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WorkerConfig } from '../../config/config.ts';
 import type { Explained } from '../../contract/attention-codes.ts';
 import { type FieldError, INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
+import type { CheckResult } from '../../contract/fields.ts';
 import { hasCode, PaymentsError, type PaymentsErrorCode } from '../../payments/index.ts';
 import type { Random } from '../../runtime/runtime.ts';
 
@@ -12,20 +13,10 @@ const RATE_LIMIT_WINDOW_MS = 1_000;
 /** The handover of a lease takes longer, but the queue holds the call until it is complete. */
 const LEASE_MOVED_DELAY_MS = 50;
 
-export async function mapped<T>(random: Random, work: () => Promise<T>): Promise<T> {
+/** Null if the call fails with one of the codes. */
+export async function nullOn<T>(codes: readonly PaymentsErrorCode[], call: Promise<T>): Promise<T | null> {
   try {
-    return await work();
-  } catch (error) {
-    throw asFailure(error, random);
-  }
-}
-
-export async function nullOn<T>(
-  codes: readonly PaymentsErrorCode[],
-  work: () => Promise<T>,
-): Promise<T | null> {
-  try {
-    return await work();
+    return await call;
   } catch (error) {
     if (hasCode(error, ...codes)) return null;
     throw error;
@@ -48,16 +39,30 @@ export function asFailure(error: unknown, random: Random): unknown {
   });
 }
 
-/** Waits by a retry, which writes no history, occupies no slot and survives restarts. Not an error. */
-export function retryIn(nextRetryDelay: number) {
-  return { category: ApplicationFailureCategory.BENIGN, nextRetryDelay };
+interface Waits {
+  minMs: number;
+  maxMs: number;
+  growth: number;
 }
 
-export function visibilityLags(): ApplicationFailure {
-  return ApplicationFailure.create({
-    type: 'VISIBILITY_LAGS',
-    message: 'visibility does not show this run yet, so earlier runs may be missing too',
-  });
+/**
+ * Waits by a retry, which writes no history, occupies no slot and survives restarts. Not an error. Each attempt waits
+ * longer. `share`: the part of the wait that is used.
+ */
+export function waitByRetry(
+  type: keyof typeof ACTIVITY_FAILURES,
+  message: string,
+  { minMs, maxMs, growth }: Waits,
+  share = 1,
+): ApplicationFailure {
+  // The limit keeps the power finite.
+  const waitMs = Math.min(maxMs, minMs * growth ** Math.min(30, activityInfo().attempt));
+  const category = ApplicationFailureCategory.BENIGN;
+  return ApplicationFailure.create({ type, message, category, nextRetryDelay: share * waitMs });
+}
+
+export function failure(type: keyof typeof ACTIVITY_FAILURES, message: string): ApplicationFailure {
+  return ApplicationFailure.create({ type, message });
 }
 
 export const NOT_CONFIGURED: FieldError = { path: 'app', message: 'is not configured' };
@@ -75,6 +80,11 @@ export function invalid(errors: FieldError[], what = 'payout request'): Applicat
 
 export function refuse(errors: FieldError[], what?: string): void {
   if (errors.length > 0) throw invalid(errors, what);
+}
+
+export function valid<T>(checked: CheckResult<T>, what?: string): T {
+  if (!checked.ok) throw invalid(checked.errors, what);
+  return checked.value;
 }
 
 /** The application is not configured here, or the starter meant another environment. */
@@ -106,31 +116,17 @@ export function userMissing(
   return asUser && openId === undefined ? [USER_MISSING] : [];
 }
 
-/** All other types are the codes of provider errors. */
-type OwnFailure =
-  | 'LEASE_LOST'
-  | 'LEASE_MOVED'
-  | 'LEASE_OUTDATED'
-  | 'MAY_BE_USED'
-  | 'NOTHING_CHANGED'
-  | 'NOT_ENDED_YET'
-  | 'NOT_STORED'
-  | 'PAUSED'
-  | 'SETTINGS_MISSING'
-  | 'VISIBILITY_LAGS'
-  | 'WRONG_WORKER';
-
 const WAITS = 'Nothing. The activity is retried.';
 
 /** As histories and the Temporal UI show them. `docs/reference.md` is generated from this table. */
-export const ACTIVITY_FAILURES: Readonly<Record<PaymentsErrorCode | OwnFailure, Explained>> = {
+export const ACTIVITY_FAILURES = {
   RATE_LIMITED: {
-    meaning: 'The provider answered 429: it did not serve the call.',
+    meaning: 'The provider returned 429: it did not serve the call.',
     action:
       'Nothing at first: reads are sent again after a second or two. If it stays, lower the rate with `npm run payouts -- rate-limit --calls-per-second N --by NAME`, and find out who else calls with this application.',
   },
   SYSTEM_ERROR: {
-    meaning: 'The provider answered a call with 900000.',
+    meaning: 'The provider returned 900000.',
     action: 'Nothing. The call is repeated, or the next poll follows. If it stays, ask the provider.',
   },
   ILLEGAL_PARAMETER: {
@@ -142,12 +138,12 @@ export const ACTIVITY_FAILURES: Readonly<Record<PaymentsErrorCode | OwnFailure, 
     action: 'Nothing. The payout queries again.',
   },
   UNAUTHORIZED: {
-    meaning: 'The provider answered 401 or 403.',
+    meaning: 'The provider returned 401 or 403.',
     action:
       "Run `npm run payouts -- tokens` and `doctor`. Check the application, the provider's allow-list and which token goes where.",
   },
   UNAVAILABLE: {
-    meaning: 'The request did not arrive, or a read brought no usable answer.',
+    meaning: 'The request did not arrive, or a read got no usable response.',
     action: 'Check the network and the provider with `npm run payouts -- doctor`.',
   },
   NOT_SENT: {
@@ -157,15 +153,15 @@ export const ACTIVITY_FAILURES: Readonly<Record<PaymentsErrorCode | OwnFailure, 
       'With `token`, see the [tokens](#tokens). With `signer`, check `PAYMENTS_SIGNER`. Otherwise nothing.',
   },
   AMBIGUOUS: {
-    meaning: 'A call that must not be repeated was sent, and no trustworthy answer came.',
+    meaning: 'A call that must not be repeated was sent, and no trustworthy response came.',
     action: 'Nothing. The workflow finds out before anything is sent again.',
   },
   MALFORMED_ANSWER: {
-    meaning: "The provider's answer to a read is not what its specification describes.",
+    meaning: "The provider's response to a read is not what its specification describes.",
     action: 'Send the provider the message, which names the field.',
   },
   CREATE_REFUSED: {
-    meaning: 'A create was refused with a code that `PAYMENTS_CREATE_CODES` lists.',
+    meaning: 'A create call was refused with a code that `PAYMENTS_CREATE_CODES` lists.',
     action: 'Nothing. The payout acts by the meaning of the code.',
   },
   REFUSED: {
@@ -215,4 +211,4 @@ export const ACTIVITY_FAILURES: Readonly<Record<PaymentsErrorCode | OwnFailure, 
     meaning: 'The exchange of an authorization code was reset, and the code may have been used.',
     action: 'Let the user authorize again.',
   },
-};
+} satisfies Record<PaymentsErrorCode, Explained> & Record<string, Explained>;

@@ -4,8 +4,7 @@ import { z } from 'zod';
 import type { Application } from '../../config/applications.ts';
 import { payoutSettings, sendPolicy, type WorkerConfig } from '../../config/config.ts';
 import type { EventType } from '../../contract/codes.ts';
-import type { FieldError } from '../../contract/failures.ts';
-import { appName, type CheckResult, checkBody } from '../../contract/fields.ts';
+import { appName, checkBody } from '../../contract/fields.ts';
 import { apiTaskQueue, payoutWorkflowId, receivingAccountWorkflowId } from '../../contract/ids.ts';
 import { type CheckedPayoutRequest, checkPayoutRequest } from '../../contract/payout-request.ts';
 import { checkReceivingAccount } from '../../contract/receiving-account.ts';
@@ -13,16 +12,29 @@ import { followUpRequestSchema } from '../../contract/reconciliation.ts';
 import type { WorkerDescription } from '../../contract/workflows.ts';
 import type { PayoutSettings } from '../../domain/payout-record.ts';
 import { requiresApproval } from '../../domain/permissions.ts';
+import { holdOf } from '../../domain/rate-limit.ts';
 import type { FollowUpPlan } from '../../domain/reconciliation-follow-up.ts';
+import { HOUR_MS } from '../../domain/time.ts';
 import { authorizationUrl } from '../../payments/index.ts';
-import type { Clock } from '../../runtime/runtime.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
 import { eventTypesOf } from '../events/event-activities.ts';
 import { doubtAbout, type RunFacts } from '../payout/send-once.ts';
-import { onlyHere, type Principal, type StartFacts, wrongWorker } from './execution.ts';
-import { invalid, NOT_CONFIGURED, notHere, otherId, refuse, userMissing } from './failures.ts';
+import { onlyHere, type Principal, type StartFacts } from './execution.ts';
+import {
+  failure,
+  invalid,
+  NOT_CONFIGURED,
+  notHere,
+  otherId,
+  refuse,
+  userMissing,
+  valid,
+  waitByRetry,
+} from './failures.ts';
 import type { LeaseLooks } from './lease-looks.ts';
 
 const MAX_HINT_PAUSE_MS = 60_000;
+const PAUSE_WAITS = { minMs: 1_000, maxMs: 60_000, growth: 1.5 };
 
 const ownerSchema = z.object({ environment: z.string(), app: appName });
 
@@ -43,65 +55,72 @@ export interface TokenPlan {
   eventTypes?: EventType[];
 }
 
-/** They make no call. They fail as `InvalidPayoutRequest` on bad input. */
-export function preparation(
-  config: WorkerConfig,
-  looks: Pick<LeaseLooks, 'recent' | 'current'>,
-  clock: Clock,
-) {
+/** They call nothing, or only Temporal. They fail as `InvalidPayoutRequest` on bad input. */
+export function preparation(config: WorkerConfig, looks: LeaseLooks, { clock, random }: Runtime) {
   const { env, applications, keys } = config;
   const here = onlyHere(env.PAYMENTS_ENVIRONMENT, clock);
+  const settingsOf = (app: string) => payoutSettings(env, apiTaskQueue(env.PAYMENTS_ENVIRONMENT, app));
   return {
     preparePayout: async (
       body: unknown,
       { workflowId, environment, startedBy }: StartFacts,
     ): Promise<Prepared<CheckedPayoutRequest>> => {
-      const { request, settings } = prepared(
-        config,
-        checkPayoutRequest(body, env.PAYMENTS_TARGET_CURRENCIES),
-        ({ app, openId, partnerOrderId }) => [
-          ...notHere(config, app, environment),
-          ...userMissing(config, openId),
-          ...otherId('partnerOrderId', workflowId, payoutWorkflowId(app, partnerOrderId)),
-        ],
-      );
-      const { appId } = applicationOf(config, { environment: env.PAYMENTS_ENVIRONMENT, app: request.app });
-      const { shared } = await looks.recent(appId);
+      const request = valid(checkPayoutRequest(body, env.PAYMENTS_TARGET_CURRENCIES));
+      const { app, openId, partnerOrderId } = request;
+      refuse([
+        ...notHere(config, app, environment),
+        ...userMissing(config, openId),
+        ...otherId('partnerOrderId', workflowId, payoutWorkflowId(app, partnerOrderId)),
+      ]);
+      const application = applications.get(app);
+      const { shared } = application ? await looks.recent(application.appId) : {};
       // Without settings, or with later ones, the lease owner asks for the approval when it should send.
       const mustBeApproved =
         shared && requiresApproval(shared.approvals, request.instructedAmount, startedBy);
       return {
         request: { ...request, ...(mustBeApproved && { approval: 'required' }) },
-        settings: { ...settings, ...eventTypesOf(config, request.app) },
+        settings: { ...settingsOf(app), ...eventTypesOf(config, app) },
       };
     },
-    prepareReceivingAccount: async (request: unknown, { workflowId, environment }: StartFacts) =>
-      prepared(
-        config,
-        checkReceivingAccount(request),
-        ({ app, openId, requestId }) => [
-          ...notHere(config, app, environment),
-          ...userMissing(config, openId, ['GATEWAY']),
-          ...otherId('requestId', workflowId, receivingAccountWorkflowId(app, requestId)),
-        ],
-        'receiving account request',
-      ),
+    prepareReceivingAccount: async (body: unknown, { workflowId, environment }: StartFacts) => {
+      const what = 'receiving account request';
+      const request = valid(checkReceivingAccount(body), what);
+      const { app, openId, requestId } = request;
+      const problems = [
+        ...notHere(config, app, environment),
+        ...userMissing(config, openId, ['GATEWAY']),
+        ...otherId('requestId', workflowId, receivingAccountWorkflowId(app, requestId)),
+      ];
+      refuse(problems, what);
+      return { request, settings: settingsOf(app) };
+    },
     prepareFollowUp: async (request: unknown) => followUpPlan(config, request),
-    /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent the create. */
+    /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent the create call. */
     findEarlierSend: (principal: Principal, facts: RunFacts) =>
       here(principal, async () => {
         const application = applications.get(principal.app);
-        if (!application) throw wrongWorker(`this worker does not serve ${principal.app}`);
+        if (!application) throw failure('WRONG_WORKER', `this worker does not serve ${principal.app}`);
         const policy = sendPolicy(env, await looks.current(application.appId));
         const doubt = doubtAbout(activityInfo().workflowExecution?.runId, facts, policy);
         // The start of a lost or deleted run proves nothing.
         const provesNothing = policy.createCheck === 'always' || policy.recoveredAtMs !== undefined;
         return doubt ?? (provesNothing && !facts.cleared ? 'earlier-run' : null);
       }),
-    async prepareRead(app: unknown, openId?: unknown): Promise<ReadPlan> {
-      const plan = readPlan(config, app);
-      return typeof openId === 'string' ? { ...plan, caller: { ...plan.caller, openId } } : plan;
-    },
+    /**
+     * Whether the pause has ended. Retried while the application is paused, for an hour at most. Uses neither the rate
+     * limit nor the queue of the provider calls.
+     */
+    awaitResume: (principal: Principal) =>
+      here(principal, async () => {
+        const { attempt, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
+        const application = applications.get(principal.app);
+        // The owner learns of the end of a pause a moment later, so the first attempt only waits.
+        if (attempt > 1 && application && !holdOf(await looks.recent(application.appId))) return true;
+        if (currentAttemptScheduledTimestampMs - scheduledTimestampMs > HOUR_MS) return false;
+        // Random, so that waiting payouts do not continue together.
+        throw waitByRetry('PAUSED', 'the application is paused', PAUSE_WAITS, 0.5 + random.number() / 2);
+      }),
+    prepareRead: async (app: unknown, openId?: unknown) => readPlan(config, app, openId),
     async describeWorker(from: string): Promise<WorkerDescription & { from: string }> {
       return {
         from,
@@ -123,41 +142,23 @@ export function preparation(
       return { callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT, link };
     },
     async prepareQuote(body: unknown): Promise<ReadPlan & { request: CheckedPayoutRequest }> {
-      const checked = checkPayoutRequest(body, env.PAYMENTS_TARGET_CURRENCIES);
-      if (!checked.ok) throw invalid(checked.errors);
-      const { app, openId } = checked.value;
-      const plan = readPlan(config, app);
-      return { ...plan, caller: { ...plan.caller, openId }, request: checked.value };
+      const request = valid(checkPayoutRequest(body, env.PAYMENTS_TARGET_CURRENCIES));
+      return { ...readPlan(config, request.app, request.openId), request };
     },
   };
 }
 
-function prepared<Request extends { app: string }>(
-  { env }: WorkerConfig,
-  checked: CheckResult<Request>,
-  problemsOf: (request: Request) => FieldError[],
-  what?: string,
-): Prepared<Request> {
-  if (!checked.ok) throw invalid(checked.errors, what);
-  const request = checked.value;
-  refuse(problemsOf(request), what);
-  const apiQueue = apiTaskQueue(env.PAYMENTS_ENVIRONMENT, request.app);
-  return { request, settings: payoutSettings(env, apiQueue) };
-}
-
-function readPlan({ env, applications }: WorkerConfig, app: unknown): ReadPlan {
+function readPlan({ env, applications }: WorkerConfig, app: unknown, openId: unknown): ReadPlan {
   const environment = env.PAYMENTS_ENVIRONMENT;
   if (typeof app !== 'string' || !applications.has(app)) throw invalid([NOT_CONFIGURED]);
   const calls = { apiQueue: apiTaskQueue(environment, app), callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT };
-  return { caller: { environment, app }, calls };
+  return { caller: { environment, app, openId: typeof openId === 'string' ? openId : undefined }, calls };
 }
 
 function followUpPlan(config: WorkerConfig, request: unknown): FollowUpPlan {
   const { env } = config;
-  const parsed = checkBody(followUpRequestSchema, request);
-  if (!parsed.ok) throw invalid(parsed.errors);
-  const { app } = parsed.value;
-  refuse(notHere(config, app, parsed.value.environment));
+  const { app, environment: meant } = valid(checkBody(followUpRequestSchema, request));
+  refuse(notHere(config, app, meant));
   const environment = env.PAYMENTS_ENVIRONMENT;
   return {
     environment,

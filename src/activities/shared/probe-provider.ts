@@ -1,12 +1,12 @@
-/** Checks the open points of the specification with harmless reads. No answer of the provider makes it throw. */
+/** Checks the open points of the specification with harmless reads. No response of the provider makes it throw. */
 import { formatMoney } from '../../contract/money.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../contract/open-points.ts';
-import type { PayoutOrder, Quote, TradeKey, TradeResult } from '../../contract/provider-records.ts';
+import type { PayoutOrder, Quote, TradeResult } from '../../contract/provider-records.ts';
 import type { ClockOffset, ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
 import { isMasked } from '../../domain/provider-text.ts';
 import { clockOffset } from '../../domain/time.ts';
 import { type PaymentsClient, PaymentsError } from '../../payments/index.ts';
-import type { Clock, Random, Runtime } from '../../runtime/runtime.ts';
+import type { Clock, Runtime } from '../../runtime/runtime.ts';
 
 /** The calls that a probe may use. They change nothing, except that a quote creates a lock, which expires. */
 type Probed = Pick<PaymentsClient, 'ping' | 'quote' | 'tradeResult' | 'payoutOrder'>;
@@ -26,10 +26,23 @@ export async function probeProvider(
   { clock, random }: Runtime,
 ): Promise<ProbeResult> {
   let read: ClockOffset | undefined;
+  let sentMs = 0;
+  // The `Date` header has whole seconds. The measurement starts with the send, after the call's turn.
+  const ping = {
+    beforeSend: () => {
+      sentMs = clock.wallMs();
+    },
+    onDate: (date: string) => {
+      const providerMs = Date.parse(date);
+      if (!Number.isNaN(providerMs)) read = clockOffset(providerMs, sentMs, clock.wallMs(), 1_000);
+    },
+  };
+  const noSuchId = () => `doctor-${random.uuid()}`;
+  const { clientId = 'doctor' } = target;
   const [gateway, unknown, existing, quoted] = await Promise.all([
-    answerTo(() => pingWithClock(client, clock, (offset) => (read = offset))),
-    answerTo(() => client.tradeResult(unusedKey(target, random))),
-    existingOrder(client, target, { clock, random }),
+    answerTo(client.ping(ping)),
+    answerTo(client.tradeResult({ clientId, partnerOrderId: noSuchId() })),
+    existingOrder(client, target, noSuchId(), clock),
     probeQuote(client, target.payerId),
   ]);
   const findings: Record<string, Finding> = {
@@ -37,8 +50,8 @@ export async function probeProvider(
     'trade-token': processed(unknown, 'the token of a trade query was accepted'),
     signature: processed(unknown, 'the provider processed the query', NOT_PROCESSED),
     'unknown-order': unknownOrder(unknown),
-    ...(existing ?? {}),
-    ...(quoted ?? {}),
+    ...existing,
+    ...quoted,
   };
   const limited = OPEN_POINTS.map(({ id }) => id).filter((id) => findings[id]?.isLimited);
   return {
@@ -53,25 +66,7 @@ export async function probeProvider(
   };
 }
 
-/** The `Date` header has whole seconds. The measurement starts with the send, after the call's turn. */
-async function pingWithClock(
-  client: Probed,
-  clock: Clock,
-  onOffset: (offset: ClockOffset) => void,
-): Promise<void> {
-  let sentMs = 0;
-  await client.ping({
-    beforeSend: () => {
-      sentMs = clock.wallMs();
-    },
-    onDate: (date) => {
-      const providerMs = Date.parse(date);
-      if (!Number.isNaN(providerMs)) onOffset(clockOffset(providerMs, sentMs, clock.wallMs(), 1_000));
-    },
-  });
-}
-
-/** Any answer except 429 and 5xx proves that the provider was reached. The findings report refusals. */
+/** Any response except 429 and 5xx proves that the provider was reached. The findings report refusals. */
 function reachedBy(answers: readonly Answer[]): ProbeResult['reached'] {
   const failures = answers.flatMap((answer) => ('error' in answer ? [answer.error] : []));
   const away = failures.filter(({ httpStatus = 599 }) => httpStatus === 429 || httpStatus >= 500);
@@ -80,14 +75,9 @@ function reachedBy(answers: readonly Answer[]): ProbeResult['reached'] {
   return { ok: false, detail: away[0]?.message ?? 'no answer' };
 }
 
-/** The key of an order that cannot exist. */
-function unusedKey({ clientId = 'doctor' }: ProbeTarget, random: Random): TradeKey {
-  return { clientId, partnerOrderId: `doctor-${random.uuid()}` };
-}
-
-async function answerTo<T>(work: () => Promise<T>): Promise<Answer<T>> {
+async function answerTo<T>(call: Promise<T>): Promise<Answer<T>> {
   try {
-    return { value: await work() };
+    return { value: await call };
   } catch (error) {
     if (error instanceof PaymentsError) return { error };
     throw error;
@@ -97,6 +87,7 @@ async function answerTo<T>(work: () => Promise<T>): Promise<Answer<T>> {
 const holds = (detail: string): Finding => ({ verdict: 'holds', detail });
 const refuted = (detail: string): Finding => ({ verdict: 'does not hold', detail });
 const notProbed = (detail: string): Finding => ({ verdict: 'not probed', detail });
+const holdsIf = (holding: boolean, detail: string) => (holding ? holds : refuted)(detail);
 
 /** Only the errors in `against` refute the point. An unavailable or busy provider decides nothing. */
 function judged(error: PaymentsError, against: readonly string[]): Finding {
@@ -124,15 +115,16 @@ function unknownOrder(answer: Answer): Finding {
 async function existingOrder(
   client: Probed,
   { clientId, partnerOrderId }: ProbeTarget,
-  { clock, random }: Runtime,
-): Promise<Record<string, Finding> | undefined> {
-  if (clientId === undefined || partnerOrderId === undefined) return undefined;
-  const answer = await answerTo(() => client.tradeResult({ clientId, partnerOrderId }));
+  otherClient: string,
+  clock: Clock,
+): Promise<Record<string, Finding>> {
+  if (clientId === undefined || partnerOrderId === undefined) return {};
+  const answer = await answerTo(client.tradeResult({ clientId, partnerOrderId }));
   if (!('value' in answer)) return notFound(answer.error);
   const trade = answer.value;
   const [order, ofOther] = await Promise.all([
-    answerTo(() => client.payoutOrder(trade.orderId)),
-    answerTo(() => client.tradeResult({ clientId: otherClient(random), partnerOrderId })),
+    answerTo(client.payoutOrder(trade.orderId)),
+    answerTo(client.tradeResult({ clientId: otherClient, partnerOrderId })),
   ]);
   return {
     'partner-number': holds('the trade query found the order by its partnerOrderId'),
@@ -141,23 +133,18 @@ async function existingOrder(
     echo: echoed(order),
     timestamps: plausibleTimes(trade, clock),
     'audit-status': knownAudit(trade),
-    'target-currency': (trade.targetCurrency === 'CNY' ? holds : refuted)(`it is ${trade.targetCurrency}`),
+    'target-currency': holdsIf(trade.targetCurrency === 'CNY', `it is ${trade.targetCurrency}`),
     'lock-field': namesLock(order),
   };
 }
 
-/** A provider that writes ids in its own way answers, but not as the client accepts it. */
+/** The client rejects the response of a provider that writes ids in its own way. */
 function notFound(error: PaymentsError): Record<string, Finding> {
   const isOtherId = error.code === 'MALFORMED_ANSWER' && error.field?.endsWith('_id') === true;
   return {
     'partner-number': judged(error, ['ORDER_NOT_EXIST']),
     ...(isOtherId && { echo: refuted(`the trade query repeats another ${error.field}`) }),
   };
-}
-
-/** No client has it. */
-function otherClient(random: Random): string {
-  return `doctor-${random.uuid()}`;
 }
 
 function filtersByClient(answer: Answer): Finding {
@@ -183,12 +170,12 @@ function plausibleTimes({ createdAt, finishedAt }: TradeResult, clock: Clock): F
   if (times.length === 0) return notProbed('the order has no times');
   const tomorrow = new Date(clock.wallMs() + 86_400_000).toISOString();
   const plausible = times.every((time) => time > EARLIEST_PLAUSIBLE && time < tomorrow);
-  return (plausible ? holds : refuted)(`read as ${times.join(' and ')}`);
+  return holdsIf(plausible, `read as ${times.join(' and ')}`);
 }
 
 function knownAudit({ auditStatus }: TradeResult): Finding {
   if (auditStatus === undefined) return notProbed('the order has no audit status');
-  return (KNOWN_AUDITS.includes(auditStatus) ? holds : refuted)(`it is ${auditStatus}`);
+  return holdsIf(KNOWN_AUDITS.includes(auditStatus), `it is ${auditStatus}`);
 }
 
 function namesLock(answer: Answer<PayoutOrder>): Finding {
@@ -198,15 +185,13 @@ function namesLock(answer: Answer<PayoutOrder>): Finding {
     : holds('the order has its lock id');
 }
 
-async function probeQuote(
-  client: Probed,
-  payerId: string | undefined,
-): Promise<Record<string, Finding> | undefined> {
-  if (payerId === undefined) return undefined;
-  const instructedAmount = { currency: 'CNY', amount: '100.00' };
-  const currencies = { originCurrency: 'USD', targetCurrency: 'CNY' };
-  const request = { payerId, type: 'WITHDRAW', instructedAmount, ...currencies } as const;
-  const answer = await answerTo(() => client.quote(request));
+async function probeQuote(client: Probed, payerId: string | undefined): Promise<Record<string, Finding>> {
+  if (payerId === undefined) return {};
+  const [originCurrency, targetCurrency] = ['USD', 'CNY'];
+  const instructedAmount = { currency: targetCurrency, amount: '100.00' };
+  const answer = await answerTo(
+    client.quote({ payerId, type: 'WITHDRAW', instructedAmount, originCurrency, targetCurrency }),
+  );
   return {
     'quote-lock': accepted(answer, 'the quote has a lock', ['MALFORMED_ANSWER']),
     ...('value' in answer && { 'rate-direction': rateDirection(answer.value) }),
@@ -220,5 +205,5 @@ function rateDirection({ exchangeRate, pay, target }: Quote): Finding {
   const byAmounts = Number(target.amount) / Number(pay.amount);
   const fits = (rate: number) => Math.abs(byAmounts / rate - 1) < LARGEST_SHARE_OF_FEE;
   const detail = `the rate is ${exchangeRate}; the quote pays ${formatMoney(pay)} for ${formatMoney(target)}`;
-  return (fits(Number(exchangeRate)) ? holds : refuted)(detail);
+  return holdsIf(fits(Number(exchangeRate)), detail);
 }

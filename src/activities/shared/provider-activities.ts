@@ -29,12 +29,12 @@ import { type QuoteAnswer, RecentAccounts, refusedQuote } from '../payout/quote-
 import * as receiving from '../receiving-account/receiving-account-activities.ts';
 import {
   type UserOptions as Options,
-  optionsOf,
+  ownRun,
   type Principal,
   requireHere,
   withHeartbeats,
 } from './execution.ts';
-import { mapped, nullOn } from './failures.ts';
+import { asFailure, nullOn } from './failures.ts';
 import { settingsMissing } from './lease-looks.ts';
 import { probeProvider } from './probe-provider.ts';
 
@@ -49,16 +49,14 @@ interface ProviderDependencies extends CreateDependencies {
 
 /** The result of an order, and its detail if the result is final. */
 export interface TradeAnswer {
-  /** Null: the provider answers that the order does not exist. */
+  /** Null: the provider says that the order doesn't exist. */
   trade: TradeResult | null;
-  /** Undefined: not requested, or no usable answer. Null: the provider answers that there is none. */
+  /** Undefined: not requested, or no usable response. Null: the provider says that there is none. */
   detail?: TradeDetail | null | undefined;
 }
 
 interface OrderQuestion {
   key: TradeKey;
-  /** The activity searches the other runs of this workflow id for a create. */
-  workflowId: string;
   request: CheckedPayoutRequest;
 }
 
@@ -73,7 +71,7 @@ export type Confirmation = EarlierSends & { runId: string } & (
         exists: false;
         /** A trade query under this client can show an order of this payer, so "order not exist" means something (H235). */
         isPairKnown: boolean;
-        /** The provider is known to refuse a repeated create (`PAYMENTS_REPEATED_CREATE=safe`). */
+        /** The provider is known to refuse a repeated create call (`PAYMENTS_REPEATED_CREATE=safe`). */
         mayRepeat: boolean;
         recoveredAtMs?: number | undefined;
       }
@@ -85,11 +83,12 @@ export type ProviderActivities = ReturnType<typeof providerActivities>;
 export function providerActivities(dependencies: ProviderDependencies) {
   const { environment, app, client, histories, pairs, policy, quoteCodes, runtime } = dependencies;
   const { clock, random } = runtime;
-  const here = (principal: Principal) =>
-    requireHere({ environment, app }, { environment: principal.environment, app: principal.app });
   const call = <T>(principal: Principal, work: (options: Options) => Promise<T>): Promise<T> => {
-    here(principal);
-    return withHeartbeats(clock, () => mapped(random, () => work(optionsOf(principal))));
+    requireHere({ environment, app }, principal);
+    const { openId } = principal;
+    return withHeartbeats(clock, () => work({ openId })).catch((error: unknown) => {
+      throw asFailure(error, random);
+    });
   };
   const read = <T>(principal: Principal, work: (options: Options) => Promise<T>): Promise<T> =>
     call(principal, (options) => retryOnce(() => work(options)));
@@ -100,12 +99,12 @@ export function providerActivities(dependencies: ProviderDependencies) {
       retryOnce(() => client.accounts({ clientId }, options)),
     );
   const result = (key: TradeKey, options: Options) =>
-    nullOn(['ORDER_NOT_EXIST'], () => client.tradeResult(key, options));
+    nullOn(['ORDER_NOT_EXIST'], client.tradeResult(key, options));
   const detail = (key: TradeKey, options: Options) =>
-    nullOn(['ORDER_NOT_EXIST'], () => client.tradeDetail(key, options));
+    nullOn(['ORDER_NOT_EXIST'], client.tradeDetail(key, options));
 
   return {
-    /** With `currency`, may return an answer of the last five minutes that shows a usable account in it. */
+    /** With `currency`, may return a response from the last five minutes that shows a usable account in it. */
     checkAccount: (principal: Principal, clientId: string, currency?: string) =>
       currency === undefined
         ? read(principal, (options) => client.accounts({ clientId }, options))
@@ -126,25 +125,25 @@ export function providerActivities(dependencies: ProviderDependencies) {
       }),
     // Without `call`: the only heartbeat of this activity means that it may send.
     createPayout: (principal: Principal, create: CreateOrder) => {
-      here(principal);
+      requireHere({ environment, app }, principal);
       return createPayout(dependencies, principal, create);
     },
-    confirmOrder: (principal: Principal, { key, workflowId, request }: OrderQuestion) =>
+    /** Also searches the other runs of the payout for a create call. */
+    confirmOrder: (principal: Principal, { key, request }: OrderQuestion) =>
       read(principal, async (options): Promise<Confirmation> => {
-        const runId = activityInfo().workflowExecution?.runId ?? '';
+        const own = ownRun();
         const trade = await result(key, options);
         const { clientPairs, recoveredAtMs, repeatedCreate } = known(policy);
-        const own = { workflowId, runId };
         const senders = await runsThatMayHaveSent(histories, own, 'createPayout', recoveredAtMs);
-        const sends = sendsOf(senders);
+        const common = { ...sendsOf(senders), runId: own.runId };
         if (trade) {
-          const otherBody = await sentAnotherBody(histories, workflowId, senders, request);
-          return { exists: true, trade, otherBody, ...sends, runId };
+          const otherBody = await sentAnotherBody(histories, own.workflowId, senders, request);
+          return { exists: true, trade, otherBody, ...common };
         }
         const mayRepeat = repeatedCreate === 'safe';
         const isPairKnown =
           clientPairs === 'trusted' || (await pairs.isKnown(clientPair(environment, request)));
-        return { exists: false, isPairKnown, mayRepeat, recoveredAtMs, ...sends, runId };
+        return { exists: false, isPairKnown, mayRepeat, recoveredAtMs, ...common };
       }),
     fetchOrder: (principal: Principal, orderId: string) =>
       read(principal, (options) => client.payoutOrder(orderId, options)),
@@ -166,19 +165,17 @@ export function providerActivities(dependencies: ProviderDependencies) {
     /** Null: the provider refuses to list accounts. */
     listReceivingAccounts: (principal: Principal, which: receiving.ListedAccounts) =>
       read(principal, (options) =>
-        receiving.listReceivingAccounts({ client, policy: known(policy) }, histories, options, which),
+        receiving.listReceivingAccounts({ client, policy: known(policy), histories }, options, which),
       ),
     confirmAccount: (principal: Principal, which: receiving.OpeningToConfirm) =>
       read(principal, (options) =>
-        receiving.confirmAccount({ client, policy: known(policy) }, histories, options, which),
+        receiving.confirmAccount({ client, policy: known(policy), histories }, options, which),
       ),
     fetchReceivingBalance: (principal: Principal, { payerId, currency }: receiving.ListedAccounts) =>
       read(principal, (options) => client.receivingAccountBalance(payerId, currency, options)),
-    /** Null: the provider answers that there is no such account. */
+    /** Null: the provider says that there is no such account. */
     fetchReceivingDetail: (principal: Principal, accountId: string) =>
-      read(principal, (options) =>
-        nullOn(['REFUSED'], () => client.receivingAccountDetail(accountId, options)),
-      ),
+      read(principal, (options) => nullOn(['REFUSED'], client.receivingAccountDetail(accountId, options))),
   };
 }
 

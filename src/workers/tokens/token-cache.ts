@@ -8,7 +8,13 @@ import type { TokenKind, TokenRequest, TokenSource } from '../../payments/index.
 import { type Runtime, sleep } from '../../runtime/runtime.ts';
 import type { TokenRenewals } from './token-renewals.ts';
 
-export type GrantSource = Pick<TokenRenewals, 'grant'>;
+interface TokenCacheParts {
+  /** The application. */
+  place: TokenOwner;
+  source: Pick<TokenRenewals, 'grant'>;
+  seal: TokenSeal;
+  runtime: Runtime;
+}
 
 /** Times are on the monotonic clock. */
 interface CachedToken {
@@ -41,25 +47,14 @@ const RENEWAL_LIMIT_MS = 5_000;
 const RENEWAL_PAUSE_MS = 300;
 
 export class TokenCache implements TokenSource {
-  private readonly place: { environment: string; app: string };
-  private readonly source: GrantSource;
-  private readonly seal: TokenSeal;
-  private readonly runtime: Runtime;
+  private readonly parts: TokenCacheParts;
   private readonly tokens = new Map<string, CachedToken>();
   private readonly loading = new Map<string, Promise<CachedToken>>();
   /** The fingerprints of the rejected tokens. */
   private readonly rejections = new Map<string, string>();
 
-  constructor(
-    place: { environment: string; app: string },
-    source: GrantSource,
-    seal: TokenSeal,
-    runtime: Runtime,
-  ) {
-    this.place = place;
-    this.source = source;
-    this.seal = seal;
-    this.runtime = runtime;
+  constructor(parts: TokenCacheParts) {
+    this.parts = parts;
   }
 
   /** Rejects if there is no token. The call is then not sent. */
@@ -81,7 +76,7 @@ export class TokenCache implements TokenSource {
    * call with it would have an unknown outcome.
    */
   private async renewalOf(owner: TokenOwner): Promise<void> {
-    const { clock } = this.runtime;
+    const { clock } = this.parts.runtime;
     for (let pauseMs = 0; ; pauseMs = RENEWAL_PAUSE_MS) {
       const { renewsAtMs, askedAtMs } = this.tokens.get(keyOf(owner)) ?? (await this.load(owner));
       if (this.now < renewsAtMs - RENEWAL_LEAD_MS || askedAtMs >= renewsAtMs + RENEWAL_LIMIT_MS) return;
@@ -113,12 +108,12 @@ export class TokenCache implements TokenSource {
 
   /** How long this process has had the application's token. Undefined without one. */
   get ageMs(): number | undefined {
-    const cached = this.tokens.get(keyOf(this.place));
+    const cached = this.tokens.get(keyOf(this.parts.place));
     return cached && this.now - cached.sinceMs;
   }
 
   private get now(): number {
-    return this.runtime.clock.nowMs();
+    return this.parts.runtime.clock.nowMs();
   }
 
   private load(owner: TokenOwner): Promise<CachedToken> {
@@ -133,12 +128,12 @@ export class TokenCache implements TokenSource {
   private async fetch(owner: TokenOwner): Promise<CachedToken> {
     const key = keyOf(owner);
     const rejected = this.rejections.get(key);
-    const { random } = this.runtime;
+    const { source, seal, runtime } = this.parts;
     // The grant's times are on Temporal's clock, so only the time that remains counts: from the request, to be safe.
     const { now } = this;
-    const grant = await this.source.grant(owner, rejected);
+    const grant = await source.grant(owner, rejected);
     const { lifetimeMs, grantedAtMs } = grant;
-    const token = this.seal.open(grant.access, owner, 'access');
+    const token = seal.open(grant.access, owner, 'access');
     // The provider may have rejected it during the fetch.
     const latest = this.rejections.get(key);
     if (latest !== rejected && latest === fingerprint(token)) return this.fetch(owner);
@@ -149,7 +144,8 @@ export class TokenCache implements TokenSource {
       sinceMs: now,
       expiresAtMs: now + grant.expiresAtMs - grantedAtMs - marginMs(lifetimeMs),
       // Spread, because all processes receive the same time.
-      refetchAtMs: Math.max(renewsAtMs, now) + lifetimeMs * REFETCH_PAUSE_RATIO * (1 + random.number()),
+      refetchAtMs:
+        Math.max(renewsAtMs, now) + lifetimeMs * REFETCH_PAUSE_RATIO * (1 + runtime.random.number()),
       renewsAtMs,
       askedAtMs: now,
     };
@@ -159,7 +155,7 @@ export class TokenCache implements TokenSource {
     return fetched;
   }
 
-  /** Never replaces a token by an older one, whose answer was overtaken. */
+  /** Never replaces a token by an older one that arrived later. */
   private keep(owner: TokenOwner, token: CachedToken): void {
     const key = keyOf(owner);
     const cached = this.tokens.get(key);
@@ -174,9 +170,9 @@ export class TokenCache implements TokenSource {
   }
 
   private ownerOf(kind: TokenKind, openId: string | undefined): TokenOwner {
-    if (kind === 'application') return this.place;
+    if (kind === 'application') return this.parts.place;
     if (openId === undefined) throw new Error('a user token needs an openId');
-    return { ...this.place, openId };
+    return { ...this.parts.place, openId };
   }
 }
 

@@ -30,7 +30,7 @@ class NotAuthorizedError extends Error {
 const REQUEST_TIMEOUT_MS = 10_000;
 /** The delay if a process dies during a workflow task. The default, 10 s, is as long as `REQUEST_TIMEOUT_MS`. */
 const WORKFLOW_TASK_TIMEOUT = '4s';
-/** Before an answer without a token, because callers retry immediately. */
+/** Before a failure without a token, because callers retry immediately. */
 const NO_TOKEN_PAUSE_MS = 500;
 const MIN_HANDOVER_PAUSE_MS = 500;
 const MAX_HANDOVER_PAUSE_MS = 10_000;
@@ -44,26 +44,18 @@ export function keepRenewals(
   log: ProblemLog,
 ): () => void {
   const renewals = new TokenRenewals(client, runtime);
-  const check = () => {
-    for (const app of applications.keys())
-      void ensureRenewals(renewals, { environment: env.PAYMENTS_ENVIRONMENT, app }, log);
+  // The next check retries whatever fails.
+  const check = async (app: string) => {
+    const application = { environment: env.PAYMENTS_ENVIRONMENT, app };
+    void renewals.ensure(application).catch(() => undefined);
+    const { length: count } = await renewals.restartStopped(application).catch(() => []);
+    if (count > 0) log.error({ app, count }, 'cannot restart stopped token renewals yet');
   };
-  check();
-  return repeat(runtime.clock, CHECK_EVERY_MS, check);
-}
-
-/** The next check retries whatever fails. */
-async function ensureRenewals(
-  renewals: TokenRenewals,
-  application: TokenOwner,
-  log: ProblemLog,
-): Promise<void> {
-  const [, failed] = await Promise.all([
-    renewals.ensure(application).catch(() => undefined),
-    renewals.restartStopped(application).catch(() => []),
-  ]);
-  if (failed.length > 0)
-    log.error({ app: application.app, count: failed.length }, 'cannot restart stopped token renewals yet');
+  const checkAll = () => {
+    for (const app of applications.keys()) void check(app);
+  };
+  checkAll();
+  return repeat(runtime.clock, CHECK_EVERY_MS, checkAll);
 }
 
 /** Its name is in the failures that callers and operators see. */
@@ -103,17 +95,17 @@ export class TokenRenewals {
     await this.client.workflow.start<typeof tokenRenewal>('tokenRenewal', options(owner));
   }
 
-  /** Restarts the stopped renewals of this application. Returns those that could not be started. */
-  async restartStopped({ environment, app }: TokenOwner): Promise<{ workflowId: string; error: unknown }[]> {
+  /** Restarts the stopped renewals of this application. Returns the ids of those that could not be started. */
+  async restartStopped({ environment, app }: TokenOwner): Promise<string[]> {
     const query = `WorkflowType = 'tokenRenewal' AND PayoutApp = '${app}' AND ExecutionStatus IN ${STOPPED_STATUSES}`;
     const ids = new Set<string>();
     for await (const { workflowId } of this.client.workflow.list({ query })) ids.add(workflowId);
     const user = tokenWorkflowId(app, '');
-    const failed: { workflowId: string; error: unknown }[] = [];
+    const failed: string[] = [];
     for (const workflowId of ids) {
       const openId = workflowId.startsWith(user) ? workflowId.slice(user.length) : undefined;
       await this.ensure({ environment, app, openId }).catch((error: unknown) => {
-        if (!(error instanceof NotAuthorizedError)) failed.push({ workflowId, error });
+        if (!(error instanceof NotAuthorizedError)) failed.push(workflowId);
       });
     }
     return failed;

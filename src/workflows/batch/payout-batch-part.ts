@@ -10,8 +10,7 @@ import {
   proxyActivities,
   setCurrentDetails,
 } from '@temporalio/workflow';
-import type { batchActivities, RowStart } from '../../activities/batch/batch-activities.ts';
-import type { RowChange } from '../../activities/batch/watch-payouts.ts';
+import type { batchActivities, RowChange, RowStart } from '../../activities/batch/batch-activities.ts';
 import type { PartReport } from '../../contract/batch.ts';
 import { LISTED_OUTCOMES, type RowOutcome } from '../../contract/codes.ts';
 import { payoutBatchWorkflowId } from '../../contract/ids.ts';

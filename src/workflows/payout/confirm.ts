@@ -262,7 +262,7 @@ type Calls = Pick<ReturnType<typeof polled>, 'confirmOrder'>;
 
 /** Undefined if there was no usable response: the payout is flagged and queries again. `late` replaces a call that waits too long. */
 async function confirmOrder(run: PayoutRun, calls: Calls, late?: Calls): Promise<Confirmation | undefined> {
-  const question = { key: run.tradeKey, workflowId: workflowInfo().workflowId, request: run.request };
+  const question = { key: run.tradeKey, request: run.request };
   const confirmBy = (by: Calls) => () => by.confirmOrder(run.principal, question);
   const queriedAtMs = Date.now();
   try {

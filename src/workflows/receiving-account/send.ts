@@ -10,7 +10,6 @@ import {
   isCancellation,
   log,
   sleep,
-  workflowInfo,
 } from '@temporalio/workflow';
 import type { NothingSent } from '../../activities/payout/send-once.ts';
 import type {
@@ -227,10 +226,9 @@ async function confirmAccount(
   run: OpeningRun,
   calls: ReturnType<typeof asked>,
 ): Promise<AccountConfirmation> {
-  const { workflowId } = workflowInfo();
   const { startedAtMs } = run.record;
   const answer = await run
-    .call(() => calls.confirmAccount(run.principal, { ...run.accountKey, workflowId, startedAtMs }))
+    .call(() => calls.confirmAccount(run.principal, { ...run.accountKey, startedAtMs }))
     .catch(unclearedAnswer);
   noteListed(run.record, answer.listed);
   return answer;

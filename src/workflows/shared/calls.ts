@@ -14,7 +14,6 @@ import {
 import type { batchChecks } from '../../activities/batch/batch-activities.ts';
 import type { reconcileActivities } from '../../activities/reconciliation/reconcile-activities.ts';
 import type { reportActivities } from '../../activities/reconciliation/report-activities.ts';
-import type { pauseActivities } from '../../activities/shared/lease-looks.ts';
 import type { preparation, TokenPlan } from '../../activities/shared/preparation.ts';
 import type { ProviderActivities } from '../../activities/shared/provider-activities.ts';
 import type { TokenActivities } from '../../activities/tokens/token-activities.ts';
@@ -83,9 +82,7 @@ export type CallSettings = Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'> & 
 };
 
 /** They make no call to the provider, but are not local activities: see docs/decisions/0028-no-local-activities.md. */
-export const checks = proxyActivities<
-  ReturnType<typeof preparation> & ReturnType<typeof batchChecks> & ReturnType<typeof pauseActivities>
->({
+export const checks = proxyActivities<ReturnType<typeof preparation> & ReturnType<typeof batchChecks>>({
   startToCloseTimeout: '10s',
   retry: UNTIL_TEMPORAL_ANSWERS,
 });

@@ -21,7 +21,7 @@ export async function instantWorker(world: PayoutWorld): Promise<{ stop(): Promi
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowBundle: await bundleWorkflowCode(bundleOptions(WORKFLOWS)),
     activities: {
-      ...preparation(config, FIXED_LOOKS, PROCESS_RUNTIME.clock),
+      ...preparation(config, FIXED_LOOKS, PROCESS_RUNTIME),
       ...batchActivities(config, world.client, PROCESS_RUNTIME.clock),
     },
   });

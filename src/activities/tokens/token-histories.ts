@@ -9,57 +9,55 @@ import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-wor
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import { visibilityLags } from '../../activities/shared/failures.ts';
-import type { GrantHistories } from '../../activities/tokens/token-activities.ts';
-import type { Grant } from '../../contract/tokens.ts';
+import { type Grant, grantSchema } from '../../contract/tokens.ts';
 import { authorizedSignal } from '../../contract/workflows.ts';
 import { firstEvents, type HistoryEvent, type WorkflowRun, wholeHistory } from '../../temporal/histories.ts';
-import { type ListedRun, listRunsOf } from '../../temporal/visibility.ts';
+import type { ListedRun } from '../../temporal/visibility.ts';
+import { otherListedRuns } from '../payout/earlier-runs.ts';
 
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
 
-const GRANTING: readonly unknown[] = ['refreshUserToken', 'recallGrant'];
 const RECALL = 'recallGrant';
+const GRANTING = ['refreshUserToken', RECALL];
 
-const grantSchema = z.object({
-  access: z.string(),
-  fingerprint: z.string(),
-  lifetimeMs: z.number(),
-  refresh: z.string().optional(),
-  refreshLifetimeMs: z.number().optional(),
-  obtainedAtMs: z.number(),
-});
 /** The record that a run receives when its predecessor continues as new. */
 const recordSchema = z.object({ held: grantSchema });
 
-export function tokenHistories(client: Client): GrantHistories {
+export type GrantHistories = ReturnType<typeof tokenHistories>;
+
+export function tokenHistories(client: Client) {
   const converter = client.options.loadedDataConverter;
 
-  /** The last closed run first, back to a run without reset that completed its recall: it knew all earlier grants. */
+  /** From the last closed run back to a run without reset that completed its recall: it knew all earlier grants. */
   const grantsElsewhere = async (own: WorkflowRun): Promise<Grant[]> => {
     const found: Grant[] = [];
-    for (const runId of await otherRuns(client, own)) {
+    const closedMs = (run: ListedRun) => run.closedMs ?? Number.MAX_SAFE_INTEGER;
+    const others = await otherListedRuns(client, own);
+    for (const { runId } of others.sort((one, two) => closedMs(two) - closedMs(one))) {
       const events = await wholeHistory(client, { workflowId: own.workflowId, runId });
       if (!events) continue;
       found.push(...(await grantsIn(converter, events)));
-      if (!isMadeByReset(events, runId) && hasRecalled(events)) break;
+      if (!isMadeByReset(events, runId) && completedIn(events, [RECALL]).size > 0) break;
     }
     return found;
   };
+  /** Whether a Workflow Reset made this run, so that what it sends may have been sent before. */
   const isReset = async (own: WorkflowRun): Promise<boolean> =>
     isMadeByReset(await firstEvents(client, own, 1), own.runId);
 
   return {
     isReset,
-    newestElsewhere: async (own) => newest(await grantsElsewhere(own)),
-    async newerThan(own, sealedRefresh) {
+    newestElsewhere: async (own: WorkflowRun) => newest(await grantsElsewhere(own)),
+    /** The newest grant, if another run obtained one after the grant with this sealed refresh token. */
+    async newerThan(own: WorkflowRun, sealedRefresh: string): Promise<Grant | undefined> {
       // Every run that no reset made called `newestElsewhere` at its start.
       if (!(await isReset(own))) return undefined;
       const here = await grantsIn(converter, (await wholeHistory(client, own)) ?? []);
       const latest = newest([...here, ...(await grantsElsewhere(own))]);
       return latest && latest.refresh !== sealedRefresh ? latest : undefined;
     },
-    async startedAtMs({ workflowId, runId }, activityId) {
+    /** When the latest attempt of a running activity started. Unix milliseconds on Temporal's clock. */
+    async startedAtMs({ workflowId, runId }: WorkflowRun, activityId: string): Promise<number | undefined> {
       const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
       const pending = raw.pendingActivities?.find((one) => one.activityId === activityId);
       return pending?.lastStartedTime ? tsToMs(pending.lastStartedTime) : undefined;
@@ -67,32 +65,18 @@ export function tokenHistories(client: Client): GrantHistories {
   };
 }
 
-/** The last closed first. A list with this run very likely has all earlier runs, but without guarantee. */
-async function otherRuns(client: Client, { workflowId, runId: ownRunId }: WorkflowRun): Promise<string[]> {
-  const runs = await listRunsOf(client, workflowId);
-  const closedMs = (run: ListedRun) => run.closedMs ?? Number.POSITIVE_INFINITY;
-  if (!runs.some(({ runId }) => runId === ownRunId)) throw visibilityLags();
-  return runs
-    .filter(({ runId }) => runId !== ownRunId)
-    .sort((one, two) => (closedMs(one) === closedMs(two) ? 0 : closedMs(two) - closedMs(one)))
-    .map(({ runId }) => runId);
-}
-
 async function grantsIn(converter: LoadedDataConverter, events: readonly HistoryEvent[]): Promise<Grant[]> {
   const decoded = async (payloads: Payloads) =>
     (await decodeArrayFromPayloads(converter, payloads?.payloads)) ?? [];
-  const granting = new Set<string>();
+  const granting = completedIn(events, GRANTING);
   const found: Grant[] = [];
   for (const event of events) {
     const {
-      activityTaskScheduledEventAttributes: scheduled,
       activityTaskCompletedEventAttributes: completed,
       workflowExecutionSignaledEventAttributes: signal,
       workflowExecutionStartedEventAttributes: start,
     } = event;
-    if (GRANTING.includes(scheduled?.activityType?.name)) granting.add(`${event.eventId}`);
-    if (granting.has(`${completed?.scheduledEventId}`))
-      found.push(...grantIn((await decoded(completed?.result))[0]));
+    if (granting.has(event)) found.push(...grantIn((await decoded(completed?.result))[0]));
     if (signal?.signalName === authorizedSignal.name)
       found.push(...grantIn((await decoded(signal.input))[0]));
     const [, record] = start ? await decoded(start.input) : [];
@@ -108,10 +92,7 @@ function grantIn(value: unknown): Grant[] {
 }
 
 function newest(grants: readonly Grant[]): Grant | undefined {
-  return grants.reduce<Grant | undefined>(
-    (latest, grant) => (latest && latest.obtainedAtMs >= grant.obtainedAtMs ? latest : grant),
-    undefined,
-  );
+  return grants.toSorted((one, two) => two.obtainedAtMs - one.obtainedAtMs)[0];
 }
 
 /** A reset copies the first event, which still names the original run. */
@@ -119,11 +100,14 @@ function isMadeByReset([first]: readonly HistoryEvent[], runId: string): boolean
   return first?.workflowExecutionStartedEventAttributes?.originalExecutionRunId !== runId;
 }
 
-function hasRecalled(events: readonly HistoryEvent[]): boolean {
+/** The events that complete activities of these types. */
+function completedIn(events: readonly HistoryEvent[], types: readonly unknown[]): Set<HistoryEvent> {
   const scheduled = events
-    .filter(({ activityTaskScheduledEventAttributes: one }) => one?.activityType?.name === RECALL)
+    .filter(({ activityTaskScheduledEventAttributes: one }) => types.includes(one?.activityType?.name))
     .map(({ eventId }) => `${eventId}`);
-  return events.some(({ activityTaskCompletedEventAttributes: one }) =>
-    scheduled.includes(`${one?.scheduledEventId}`),
+  return new Set(
+    events.filter(({ activityTaskCompletedEventAttributes: one }) =>
+      scheduled.includes(`${one?.scheduledEventId}`),
+    ),
   );
 }
