@@ -39,7 +39,7 @@ export class DailyLimitError extends Error {
   }
 }
 
-/** For an update that Temporal and a worker answer. */
+/** For an update that Temporal and a worker respond to. */
 const TIMEOUT_MS = 10_000;
 const ENDED_RUN_TRIES = 5;
 const ENDED_RUN_PAUSE_MS = 100;
@@ -177,11 +177,11 @@ function fitting(queue: readonly Waiting[]): number {
 }
 
 const refusal = z.object({ message: z.string(), retryAfterMs: z.number().exactOptional() });
-const answers = z.tuple([z.object({ refusals: z.array(refusal.nullable()) })]);
+const refused = z.tuple([z.object({ refusals: z.array(refusal.nullable()) })]);
 
 function refusalsIn(error: unknown): Refusals | undefined {
   const failure = error instanceof WorkflowUpdateFailedError ? applicationFailure(error.cause) : undefined;
-  return failure?.type === DAILY_LIMIT_EXCEEDED ? answers.parse(failure.details)[0].refusals : undefined;
+  return failure?.type === DAILY_LIMIT_EXCEEDED ? refused.parse(failure.details)[0].refusals : undefined;
 }
 
 /** By currency. Hashes in slices, so that the process does other work meanwhile. */

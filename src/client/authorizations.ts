@@ -115,7 +115,7 @@ export class Authorizations {
     const used = hashOf(link);
     if (this.states.checkLink(app, link, this.nowMs()) !== 'valid' || this.used.has(used))
       throw new AttemptRefusedError('the link is unknown, expired or already used');
-    // First, so that the link still works if no worker answers now.
+    // First, so that the link still works if no worker responds now.
     const url = new URL(await this.page(app));
     await this.use(app, used);
     url.searchParams.set('state', this.states.issue(app, browser, this.nowMs()));

@@ -154,7 +154,7 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
   }
 
   /**
-   * Starts the workflow, also after it was stopped or failed; it then finds its payouts. Does not restart a completed
+   * Starts the workflow, even after it was stopped or failed; it then finds its payouts. Does not restart a completed
    * batch.
    */
   private async begin(request: BatchRequest, startedBy: string | undefined): Promise<void> {

@@ -47,7 +47,7 @@ export interface EndpointRef {
   endpoint: string;
 }
 
-/** An endpoint whose delivery no longer runs, or whose worker does not answer. */
+/** An endpoint whose delivery no longer runs, or whose worker does not respond. */
 export type ListedEndpoint = EndpointState | { app: string; endpoint: string; unknown: string };
 
 export interface Resent {
@@ -134,7 +134,7 @@ export class Events {
     return { events, endpoints: [endpoint] };
   }
 
-  /** Sends one event of the type `endpoint.test` now, also to a disabled endpoint. */
+  /** Sends one event of the type `endpoint.test` now, even to a disabled endpoint. */
   test(ref: EndpointRef): Promise<DeliveryOutcome> {
     return retryDroppedUpdate(() => this.delivery(ref).executeUpdate(testEndpointUpdate));
   }

@@ -78,7 +78,7 @@ export class Leases {
     return lease;
   }
 
-  /** Also those of its earlier `app_id`s, which a process may still own. Throws what `of` throws. */
+  /** Includes those of its earlier `app_id`s, which a process may still own. Throws what `of` throws. */
   async everyOf(app: string): Promise<Lease[]> {
     const running = await this.search(app);
     // While its workflow continues as new or is started again, none may be listed as running.

@@ -62,7 +62,7 @@ export interface StartedPayout {
 /** The origin of a start, recorded in its memo. */
 export interface Origin {
   batch?: string | undefined;
-  /** The name of the caller's key, not of a person. This caller can neither approve the payout nor resolve its review. */
+  /** The name of the caller's key. This caller can neither approve the payout nor resolve its review. */
   startedBy?: string | undefined;
 }
 

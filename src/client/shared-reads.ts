@@ -76,15 +76,15 @@ export class ReadSlots {
   }
 }
 
-/** How reads share workers and answers. */
+/** How reads share workers and responses. */
 export interface ReadSharing {
   slots: ReadSlots;
-  /** How long an answer is cached, in milliseconds. 0: only concurrent callers share it. */
+  /** How long a response is cached, in milliseconds. 0: only concurrent callers share it. */
   freshMs: number;
   clock: Clock;
 }
 
-/** For the operator's own programs: no read is rejected, and no answer is cached. */
+/** For the operator's own programs: no read is rejected, and no response is cached. */
 export function unlimitedReads(): ReadSharing {
   const { clock } = PROCESS_RUNTIME;
   const unlimited = { waiting: Number.POSITIVE_INFINITY, waitMs: Number.POSITIVE_INFINITY };
@@ -92,19 +92,19 @@ export function unlimitedReads(): ReadSharing {
 }
 
 interface Known<T> {
-  answer: Promise<T>;
+  response: Promise<T>;
   /** Infinite while the read runs. */
   untilMs: number;
 }
 
-/** Runs one read per key at a time. Concurrent callers, and callers within `freshMs` after it, share its answer. */
+/** Runs one read per key at a time. Concurrent callers, and callers within `freshMs` after it, share its response. */
 export class SharedReads<T> {
-  private readonly freshMs: number | ((answer: T) => number);
+  private readonly freshMs: number | ((response: T) => number);
   private readonly clock: Clock;
   /** In the order of the reads. */
   private readonly known = new Map<string, Known<T>>();
 
-  constructor({ freshMs, clock }: { freshMs: number | ((answer: T) => number); clock: Clock }) {
+  constructor({ freshMs, clock }: { freshMs: number | ((response: T) => number); clock: Clock }) {
     this.freshMs = freshMs;
     this.clock = clock;
   }
@@ -113,22 +113,22 @@ export class SharedReads<T> {
   read(key: string, ask: () => Promise<T>): Promise<T> {
     this.dropStale();
     const known = this.known.get(key);
-    if (known && this.isFresh(known)) return known.answer;
-    const read = { answer: ask(), untilMs: Number.POSITIVE_INFINITY };
+    if (known && this.isFresh(known)) return known.response;
+    const read = { response: ask(), untilMs: Number.POSITIVE_INFINITY };
     this.known.delete(key);
     this.known.set(key, read);
-    read.answer.then(
-      (answer) => {
-        const freshMs = typeof this.freshMs === 'number' ? this.freshMs : this.freshMs(answer);
+    read.response.then(
+      (response) => {
+        const freshMs = typeof this.freshMs === 'number' ? this.freshMs : this.freshMs(response);
         read.untilMs = this.clock.nowMs() + freshMs;
         if (freshMs === 0) this.drop(key, read);
       },
       () => this.drop(key, read),
     );
-    return read.answer;
+    return read.response;
   }
 
-  /** Discards the answer for `key`, so that later reads see all earlier changes. */
+  /** Discards the response for `key`, so that later reads see all earlier changes. */
   forget(key: string): void {
     this.known.delete(key);
   }

@@ -1,6 +1,6 @@
 /**
  * The settings that all processes of an application share: when Temporal last lost something, and which payouts require an
- * approval. Only a person sets them. They are part of the rate-limit lease, so that the only process that may send knows
+ * approval. Only an operator sets them. They are part of the rate-limit lease, so that the only process that may send knows
  * them.
  */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
@@ -85,7 +85,7 @@ export class SharedSettingsOf {
   }
 
   /**
-   * Changes those of one application, also if Temporal does not list it: no worker has served it yet, or its visibility is
+   * Changes those of one application, even if Temporal does not list it: no worker has served it yet, or its visibility is
    * not restored yet. `isFirst`: does nothing if there are settings.
    */
   async changeOne(
@@ -154,8 +154,10 @@ function complete(
   const recovered = recoveredAt === undefined ? before?.recoveredAt : recoveredAt;
   const policy = approvals ?? before?.approvals;
   if (recovered === undefined || policy === undefined)
-    throw new IncompleteSettingsError('the first settings of an application need both values');
-  // Any other change would bring the old time into force again, and with it creates that Temporal has lost (H253).
+    throw new IncompleteSettingsError(
+      'an application has no settings yet: give both --approvals and --recovered-at (never, unless Temporal has lost something: docs/operations.md, Shared settings)',
+    );
+  // Any other change would bring the old time into force again, and with it create calls that Temporal has lost (H253).
   if (before && before.failoverVersion !== failoverVersion && !isLater(recoveredAt, before.recoveredAt))
     throw new IncompleteSettingsError(
       'the namespace has failed over since the settings were set: the time of the failover is missing (--recovered-at)',

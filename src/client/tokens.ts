@@ -1,4 +1,4 @@
-/** The tokens for operators: the owner, the expiry, and whether a person must act. */
+/** The tokens for operators: the owner, the expiry, and whether somebody must act. */
 import type { Client } from '@temporalio/client';
 import { tokenWorkflowId } from '../contract/ids.ts';
 import type { TokenState } from '../contract/tokens.ts';

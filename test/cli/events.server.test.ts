@@ -78,12 +78,12 @@ describe('payouts events', () => {
   test.each([
     [['resend'], 'give either --payout ID, or --endpoint NAME and --since TIME'],
     [['resend', '--endpoint', 'shop'], 'give either --payout ID'],
-    [['resend', '--payout', 'p-1', '--endpoint', 'shop'], 'give either --payout ID'],
+    [['resend', '--payout', 'p-1', '--endpoint', 'shop'], 'cannot be used with option'],
     [
       ['resend', '--endpoint', 'shop', '--since', 'yesterday'],
       "--since <time>' argument 'yesterday' is invalid. It must be a time",
     ],
-    [['list', '--payout', 'p-1', '--endpoint', 'shop'], 'give either --payout or --endpoint'],
+    [['list', '--payout', 'p-1', '--endpoint', 'shop'], 'cannot be used with option'],
     [['list', '--endpoint', 'Shop'], "--endpoint <name>' argument 'Shop' is invalid. It must be"],
     [['test'], '--endpoint'],
     [['enable', '--endpoint', 'shop'], '--by'],

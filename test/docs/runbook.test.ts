@@ -13,7 +13,7 @@ describe.each(['docs/operations.md', 'docs/alerts.md'])('%s', (path) => {
       .map((name) => read(join('src/starters/cli', name)))
       .join('\n');
     const verbs = new Set(
-      [...commandLine.matchAll(/\bcommand\(\s*(?:\w+,\s*)?'([a-z]+)/g)].map(([, verb]) => verb),
+      [...commandLine.matchAll(/\b(?:command|decision)\(\s*(?:\w+,\s*)?'([a-z]+)/g)].map(([, verb]) => verb),
     );
     const typed = [...read(path).matchAll(/npm run payouts -- ([a-z]+)/g)].map(([, verb]) => verb);
     expect(typed.length).toBeGreaterThan(10);

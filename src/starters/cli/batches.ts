@@ -8,7 +8,7 @@ import type { CheckedBatch } from '../../client/checked-batch.ts';
 import type { BatchResult, BatchState } from '../../contract/batch.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../contract/codes.ts';
 import { EXIT } from '../../contract/errors.ts';
-import type { BatchFilter, ListedBatch } from '../../contract/lists.ts';
+import type { BatchFilter } from '../../contract/lists.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import { command, ID, long, quick, STARTED_BY, YES } from './command.ts';
 import { collect, listOutput, type Page, paged } from './lists.ts';
@@ -96,14 +96,18 @@ async function pay(
 
 async function list({ batches }: Session, filter: BatchFilter, page: Page): Promise<Output> {
   const found = await collect('batches', page, (request) => batches.listPage(filter, request));
-  const columns = {
-    batch: ({ batchId }: ListedBatch) => batchId,
-    app: ({ app }: ListedBatch) => app,
-    started: ({ startedAt }: ListedBatch) => startedAt,
-    ended: ({ endedAt }: ListedBatch) => endedAt,
-    workflow: ({ workflow }: ListedBatch) => workflow,
-  };
-  return listOutput('batches', page, found, table(found.rows, columns, 'no batches'));
+  const text = table(
+    found.rows,
+    {
+      batch: ({ batchId }) => batchId,
+      app: ({ app }) => app,
+      started: ({ startedAt }) => startedAt,
+      ended: ({ endedAt }) => endedAt,
+      workflow: ({ workflow }) => workflow,
+    },
+    'no batches',
+  );
+  return listOutput('batches', page, found, text);
 }
 
 /** Derived from the rows, so that the same file is the same batch. */

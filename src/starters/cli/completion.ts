@@ -26,7 +26,7 @@ export function completionCommand(program: Command): void {
 
 function script(program: Command): string {
   const all = wordsOf(program, '');
-  const verbs = all.filter(({ name }) => name !== '').map(({ name }) => `'${name}'`);
+  const commands = all.filter(({ name }) => name !== '').map(({ name }) => `'${name}'`);
   const files = all.filter(({ takesFile }) => takesFile).map(({ name }) => `'${name}':*`);
   const options = optionsOf(program).filter(({ required, optional }) => required || optional);
   const withValue = [...new Set(options.flatMap(({ long }) => long ?? []))];
@@ -46,7 +46,7 @@ function script(program: Command): string {
       ${withValue.join('|')}) ((i += 1)); continue ;;
     esac
     case "\${name:+$name }\${COMP_WORDS[i]}" in
-      ${verbs.join('|')}) name="\${name:+$name }\${COMP_WORDS[i]}" ;;
+      ${commands.join('|')}) name="\${name:+$name }\${COMP_WORDS[i]}" ;;
     esac
   done
   case "$name" in

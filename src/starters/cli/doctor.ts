@@ -50,7 +50,7 @@ export interface DoctorOptions {
 }
 
 const SECONDS = 1_000;
-/** Calls that Temporal responds to at once, even on a busy machine. */
+/** Calls that Temporal responds to immediately, even on a busy machine. */
 const TEMPORAL_ONLY = { ms: 10 * SECONDS, advice: AGAIN };
 /** Describes many workflows, or waits for Temporal. */
 const MANY_CALLS = { ms: 20 * SECONDS, advice: AGAIN };

@@ -17,15 +17,15 @@ import type { Session } from './session.ts';
 import { colors, lines, pausedText, table, wrap } from './text.ts';
 
 const COLUMNS = {
-  payout: ({ partnerOrderId }: ListedPayout) => partnerOrderId,
-  app: ({ app }: ListedPayout) => app,
-  phase: ({ phase }: ListedPayout) => phase,
-  outcome: ({ outcome }: ListedPayout) => outcome,
-  attention: ({ needsAttention }: ListedPayout) => (needsAttention ? 'yes' : ''),
-  order: ({ orderId }: ListedPayout) => orderId,
-  started: ({ startedAt }: ListedPayout) => startedAt,
-  workflow: ({ workflow }: ListedPayout) => workflow,
-};
+  payout: ({ partnerOrderId }) => partnerOrderId,
+  app: ({ app }) => app,
+  phase: ({ phase }) => phase,
+  outcome: ({ outcome }) => outcome,
+  attention: ({ needsAttention }) => (needsAttention ? 'yes' : ''),
+  order: ({ orderId }) => orderId,
+  started: ({ startedAt }) => startedAt,
+  workflow: ({ workflow }) => workflow,
+} satisfies Record<string, (row: ListedPayout) => string>;
 const NONE = 'no payouts';
 const MAX_CONCURRENT_QUERIES = 20;
 const MAX_PAGE_SIZE = 100;

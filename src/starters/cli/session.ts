@@ -18,7 +18,7 @@ import { type Output, print, printFailure, UsageError } from './output.ts';
 
 /** Long enough for a worker that has to call the provider. */
 const TIMEOUT_MS = 30_000;
-/** A wait for a result consists of calls that Temporal answers after about twenty seconds if nothing has happened. */
+/** A wait for a result consists of calls that Temporal responds to after about twenty seconds if nothing has happened. */
 const LONGEST_CALL_MS = 60_000;
 /** Every other environment, and none, may be production. */
 const HARMLESS: readonly (string | undefined)[] = ['test', 'sandbox'];

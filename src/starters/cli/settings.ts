@@ -16,8 +16,6 @@ export const FAILED_OVER =
   'from before a failover of the namespace: no create call is sent. Set the time: settings --recovered-at TIME --by NAME --reason TEXT';
 const NONE_YET =
   'Temporal lists no such application: start a worker and repeat, or add --app NAME --app-id ID';
-const BOTH =
-  'an application has no settings yet: give both --approvals and --recovered-at (never, unless Temporal has lost something: docs/operations.md, Shared settings)';
 
 interface Change {
   app?: string | undefined;
@@ -96,7 +94,7 @@ async function changed({ sharedSettings }: Session, change: Change): Promise<Out
       throw new UsageError(`--approvals: Temporal lists no application ${unknown.join(', ')}`);
     return settingsOutput(await sharedSettings.change(changeOf, { app }));
   } catch (error) {
-    if (error instanceof IncompleteSettingsError) throw new UsageError(BOTH);
+    if (error instanceof IncompleteSettingsError) throw new UsageError(error.message);
     throw error;
   }
 }
