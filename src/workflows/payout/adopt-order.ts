@@ -52,7 +52,9 @@ export async function adoptFound(
   const quote = quoteOf(run, order);
   const problem = otherBody
     ? 'an earlier start under this partnerOrderId had another body'
-    : (orderMismatch(order, run.request, run.settings.echo) ?? (quote && termsProblem(order, quote)));
+    : (orderMismatch(order, run.request, run.settings.echo) ??
+      // The spec allows the order's lock to be null, which proves nothing.
+      (quote && quoteMismatches({ lockRateId: quote.lockRateId, ...order }, quote)[0]?.message));
   if (problem) {
     run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} was found and differs: ${problem}`);
     run.noteUnknownSend('unanswered');
@@ -63,12 +65,6 @@ export async function adoptFound(
   run.unflag('ORDER_DIFFERS_FROM_REQUEST');
   adoptRead(run, order);
   return true;
-}
-
-/** The spec allows the order's lock to be null, which proves nothing. */
-function termsProblem(order: PayoutOrder, quote: AgreedQuote): string | undefined {
-  const { lockRateId = quote.lockRateId } = order;
-  return quoteMismatches({ ...order, lockRateId }, quote)[0]?.message;
 }
 
 /** The quote that the order was created with. The payout may have sent several, each with its own lock. */

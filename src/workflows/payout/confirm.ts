@@ -85,9 +85,12 @@ function whyReview(record: PayoutRecord, { cause }: Confirming, answer: Confirma
 
 /** No order exists. After a refusal, the payout ends, or starts over. */
 function goOn(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtMs: number): void {
-  const { cause, end } = creation;
+  const { cause, end, untilMs } = creation;
   if (cause !== 'refused') {
-    sendAgain(run, clearanceBy(run, creation, answer, queriedAtMs));
+    const { runId, recoveredAtMs } = answer;
+    // A whole window clears a payout that started after a restore. Only a person clears one that started before it.
+    const isAfter = recoveredAtMs !== undefined && run.record.startedAtMs >= recoveredAtMs;
+    sendAgain(run, queriedAtMs >= untilMs && isAfter ? { runId, recoveredAtMs } : { runId });
     return;
   }
   // This run need not confirm again before it ends. After a Workflow Reset, another run may have sent since.
@@ -122,17 +125,6 @@ function nextPauseMs(run: PayoutRun, creation: Confirming): number {
 /** Started soon after a restore of Temporal, which may have forgotten a send. No run is known to have sent. */
 function isOnlyForgotten({ record }: PayoutRun, { cause }: Confirming): boolean {
   return cause === 'lost-run' && !record.unknownSend;
-}
-
-/** A whole window clears a payout that started after a restore. Only a person clears one that started before it. */
-function clearanceBy(
-  { record }: PayoutRun,
-  { untilMs }: Confirming,
-  { runId, recoveredAtMs }: NotFound,
-  queriedAtMs: number,
-): Clearance {
-  const isAfter = recoveredAtMs !== undefined && record.startedAtMs >= recoveredAtMs;
-  return queriedAtMs >= untilMs && isAfter ? { runId, recoveredAtMs } : { runId };
 }
 
 /**

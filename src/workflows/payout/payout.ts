@@ -77,11 +77,7 @@ function resultWithoutOrder(run: PayoutRun, error: unknown): PayoutResult {
 async function finish(run: PayoutRun, found: PayoutResult): Promise<PayoutResult> {
   const { decisions } = run.record;
   const { metadata } = run.request;
-  const result = {
-    ...found,
-    ...(decisions.length > 0 && { decisions }),
-    ...(metadata && { metadata }),
-  };
+  const result = { ...found, ...(decisions.length > 0 && { decisions }), ...(metadata && { metadata }) };
   run.record.result = result;
   run.enter('DONE');
   run.unflag(...WHILE_OPEN);
@@ -98,8 +94,8 @@ function cancelFromTemporal(run: PayoutRun): void {
   const problem = run.cancelProblem();
   if (problem === undefined) {
     run.cancel('Temporal', 'workflow cancellation');
-    return;
+  } else {
+    log.warn(`the cancellation has no effect: ${problem}`);
+    run.flagLateCancel();
   }
-  log.warn(`the cancellation has no effect: ${problem}`);
-  run.flagLateCancel();
 }
