@@ -1,6 +1,6 @@
 /** Validates a batch. A separate module, so that validation does not load Temporal. */
 import { setImmediate } from 'node:timers/promises';
-import { type BatchRequest, batchRequestSchema, RowCheck } from '../contract/batch.ts';
+import { type BatchRequest, batchRequestSchema, rowCheck } from '../contract/batch.ts';
 import { MAX_ROWS_PER_BATCH } from '../contract/codes.ts';
 import { type CheckResult, checkBody } from '../contract/fields.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
@@ -42,7 +42,7 @@ export async function checkedBatch(
   check?: (row: unknown) => CheckResult<CheckedPayoutRequest>,
 ): Promise<CheckedBatch> {
   requireValid(checkBody(identity, { app, batchId }));
-  const rows = new RowCheck(app, 0, lines, check);
+  const rows = rowCheck(app, 0, lines, check);
   let count = 0;
   for await (const row of inSlices(payouts)) {
     count += 1;

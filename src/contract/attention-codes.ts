@@ -231,29 +231,24 @@ export const ENDPOINT_ATTENTION = {
 
 export type EndpointAttentionCode = keyof typeof ENDPOINT_ATTENTION;
 
-export type AttentionCode =
-  | PayoutAttentionCode
-  | EndpointAttentionCode
-  | ReceivingAccountAttentionCode
-  | TokenAttentionCode
-  | FollowUpAttentionCode
-  | WorkflowAttentionCode;
+/** The tables, by what they explain. */
+export const ATTENTION = {
+  payout: PAYOUT_ATTENTION,
+  followUp: FOLLOW_UP_ATTENTION,
+  receivingAccount: RECEIVING_ACCOUNT_ATTENTION,
+  token: TOKEN_ATTENTION,
+  endpoint: ENDPOINT_ATTENTION,
+  workflow: WORKFLOW_ATTENTION,
+} as const;
+
+export type AttentionKind = keyof typeof ATTENTION;
+export type AttentionCode = { [Kind in AttentionKind]: keyof (typeof ATTENTION)[Kind] }[AttentionKind];
 
 /** An attention flag, in plain words. */
 export interface AttentionOf<Code extends AttentionCode> {
   code: Code;
   message: string;
 }
-
-/** The tables, by what they explain. */
-export const ATTENTION = {
-  payout: PAYOUT_ATTENTION,
-  followUp: FOLLOW_UP_ATTENTION,
-  opening: RECEIVING_ACCOUNT_ATTENTION,
-  token: TOKEN_ATTENTION,
-  endpoint: ENDPOINT_ATTENTION,
-  workflow: WORKFLOW_ATTENTION,
-} as const satisfies Record<string, Readonly<Record<string, Explained>>>;
 
 /** The explanation of a public code. */
 export interface Explained {

@@ -86,64 +86,53 @@ export function checkRows(
   rows: readonly unknown[],
   offset = 0,
 ): CheckResult<CheckedPayoutRequest[]> {
-  const check = new RowCheck(app, offset);
+  const check = rowCheck(app, offset);
   for (const row of rows) check.add(row);
   return check.errors.length === 0 ? { ok: true, value: check.rows } : { ok: false, errors: check.errors };
 }
-
-type CheckRow = (row: unknown) => CheckResult<CheckedPayoutRequest>;
 
 /**
  * Validates rows one by one, as `checkRows` does, so that a reader of many rows can stop early. `lines`: where the rows
  * begin in their file, filled while it is read.
  */
-export class RowCheck {
-  /** The valid rows. */
-  readonly rows: CheckedPayoutRequest[] = [];
-  readonly errors: FieldError[] = [];
-  private readonly app: string;
-  private readonly rowOf = new Map<string, number>();
-  private readonly lines: readonly number[];
-  private readonly check: CheckRow;
-  private next: number;
+export function rowCheck(
+  app: string,
+  offset = 0,
+  lines: readonly number[] = [],
+  check = (row: unknown) => checkBody(payoutRequestSchema, row),
+) {
+  const rows: CheckedPayoutRequest[] = [];
+  const errors: FieldError[] = [];
+  const rowOf = new Map<string, number>();
+  let next = offset;
 
-  constructor(
-    app: string,
-    offset = 0,
-    lines: readonly number[] = [],
-    check: CheckRow = (row) => checkBody(payoutRequestSchema, row),
-  ) {
-    this.app = app;
-    this.next = offset;
-    this.lines = lines;
-    this.check = check;
-  }
-
-  add(row: unknown): void {
-    const at = this.next;
-    this.next += 1;
-    const checked = this.checkRow(row);
-    if (checked.ok) {
-      this.rows.push(checked.value);
-      this.rowOf.set(checked.value.partnerOrderId, at);
-      return;
-    }
-    const line = this.lines[at];
-    for (const { path, message } of checked.errors.slice(0, MAX_ERRORS_PER_ROW)) {
-      const error = { path: path === '' ? `${at}` : `${at}.${path}`, message };
-      this.errors.push(line === undefined ? error : { ...error, line });
-    }
-  }
-
-  private checkRow(row: unknown): CheckResult<CheckedPayoutRequest> {
-    const { app } = this;
-    const checked = this.check(withDefaultApp(app, row));
+  function checkRow(row: unknown): CheckResult<CheckedPayoutRequest> {
+    const checked = check(withDefaultApp(app, row));
     if (!checked.ok) return checked;
     if (checked.value.app !== app) return refused('app', `must be ${app}, the application of the batch`);
-    const earlier = this.rowOf.get(checked.value.partnerOrderId);
+    const earlier = rowOf.get(checked.value.partnerOrderId);
     if (earlier === undefined) return checked;
-    return refused('partnerOrderId', `is the same as in ${rowName(earlier, this.lines)}`);
+    return refused('partnerOrderId', `is the same as in ${rowName(earlier, lines)}`);
   }
+
+  function add(row: unknown): void {
+    const at = next;
+    next += 1;
+    const checked = checkRow(row);
+    if (checked.ok) {
+      rows.push(checked.value);
+      rowOf.set(checked.value.partnerOrderId, at);
+      return;
+    }
+    const line = lines[at];
+    for (const { path, message } of checked.errors.slice(0, MAX_ERRORS_PER_ROW)) {
+      const error = { path: path === '' ? `${at}` : `${at}.${path}`, message };
+      errors.push(line === undefined ? error : { ...error, line });
+    }
+  }
+
+  /** `rows`: the valid ones. */
+  return { rows, errors, add };
 }
 
 function refused(path: string, message: string): CheckResult<never> {

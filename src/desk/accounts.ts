@@ -46,7 +46,7 @@ ${facts([
   ['Requests sent', state.sends],
   ['New accounts of this payer and currency', state.candidates?.join(', ')],
   ['Provider last asked', time(state.lastAskedAt)],
-])}${state.needsAttention && attentionReasons('opening', state.reasons)}`;
+])}${state.needsAttention && attentionReasons('receivingAccount', state.reasons)}`;
 }
 
 function reviewForm(

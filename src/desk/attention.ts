@@ -5,6 +5,7 @@
 import type { Client } from '@temporalio/client';
 import { followUpResultOf } from '../client/follow-ups.ts';
 import type { Caller } from '../config/callers.ts';
+import type { AttentionKind } from '../contract/attention-codes.ts';
 import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp } from '../contract/ids.ts';
 import type { ListedPayout } from '../contract/lists.ts';
 import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
@@ -15,16 +16,7 @@ import { applicationsWithin } from '../service/permissions.ts';
 import { knownFailingWorkflows, lastReconciliation } from '../temporal/failing-workflows.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
 import { type Desk, type Finding, PAYOUTS_PER_PAGE, readable } from './context.ts';
-import {
-  type AttentionKind,
-  attentionReasons,
-  type CodedMessage,
-  type Html,
-  html,
-  label,
-  link,
-  payoutLink,
-} from './html.ts';
+import { attentionReasons, type CodedMessage, type Html, html, label, link, payoutLink } from './html.ts';
 
 /** Requests, tokens and endpoints on the first page. */
 const MAX_OTHERS = 20;
@@ -131,7 +123,7 @@ async function openingItem({ service }: Desk, caller: Caller, run: ListedRun): P
   const id = { app: String(run.attribute('PayoutApp')), requestId: ownIdOf(run.workflowId) };
   const { sentence, reasons } = (await service.receivingAccount(caller, id)).state;
   const shown = { name: id.requestId, href: link('/desk/receiving-account', id) };
-  return { kind: 'opening', what: 'Receiving account request', ...shown, sentence, reasons };
+  return { kind: 'receivingAccount', what: 'Receiving account request', ...shown, sentence, reasons };
 }
 
 async function tokenItem({ client, service }: Desk, _caller: Caller, run: ListedRun): Promise<Item> {

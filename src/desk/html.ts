@@ -3,7 +3,7 @@
  * passes on only what another `html` made.
  */
 import { html } from 'hono/html';
-import { ATTENTION, type Explained } from '../contract/attention-codes.ts';
+import { ATTENTION, type AttentionKind, type Explained } from '../contract/attention-codes.ts';
 import { formatMoney, type Money } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { PayoutId } from '../service/requests.ts';
@@ -106,8 +106,6 @@ export interface CodedMessage {
 }
 
 type Explanations = Readonly<Record<string, Explained>>;
-
-export type AttentionKind = keyof typeof ATTENTION;
 
 /** Each reason: its message, what it means and what to do. */
 export function attentionReasons(kind: AttentionKind, reasons: readonly CodedMessage[]): Html {

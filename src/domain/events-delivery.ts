@@ -7,7 +7,6 @@ import type {
   DisabledCode,
   EndpointKey,
   EndpointState,
-  QueuedEvent,
   QueueEvents,
   WaitingEvent,
 } from '../contract/events.ts';
@@ -60,54 +59,31 @@ export function orderKey(source: string): string {
 
 /** Adds events to the queue. Beyond its limits, it keeps references only; beyond those, the endpoint is disabled. */
 export function enqueue(record: DeliveryRecord, { events, atMs, resend }: QueueEvents): void {
-  const { waiting, recent } = record;
+  const { limits, waiting, recent } = record;
   const known = new Set([...waiting.map(({ id }) => id), ...(resend ? [] : recent)]);
-  const fresh = events.filter(
-    ({ id }, at) => !known.has(id) && events.findIndex((one) => one.id === id) === at,
-  );
-  const size = sizeOf(waiting);
-  for (const event of fresh) {
-    const queued = withRoom(record, size, event);
-    if (queued) {
-      waiting.push(queued);
-    } else {
+  const bodies = waiting.flatMap(({ body }) => (body ? [body.length] : []));
+  let bodyBytes = sumOf(bodies);
+  let bytes = sumOf(waiting.map(bytesOf));
+  for (const { id, source, type, body = '', trace } of events) {
+    if (known.has(id)) continue;
+    known.add(id);
+    const hasBody =
+      body !== '' && bodies.length < limits.bodies && bodyBytes + body.length <= limits.bodyBytes;
+    const event = { id, source, ...(hasBody && { type, body }), ...(trace !== undefined && { trace }) };
+    if (waiting.length >= limits.waiting || bytes + bytesOf(event) > limits.waitingBytes) {
       record.lost += 1;
       record.disabled ??= { code: 'BACKLOG', atMs };
+      continue;
     }
+    waiting.push(event);
+    bytes += bytesOf(event);
+    if (!hasBody) continue;
+    bodies.push(body.length);
+    bodyBytes += body.length;
   }
 }
 
-interface Size {
-  bytes: number;
-  bodies: number;
-  bodyBytes: number;
-}
-
-/** The event with its body, or as a reference; undefined if there is no room. Adds it to `size`. */
-function withRoom(
-  { limits, waiting }: DeliveryRecord,
-  size: Size,
-  queued: QueuedEvent,
-): WaitingEvent | undefined {
-  const { id, source, type, body, trace } = queued;
-  const length = body?.length ?? 0;
-  const hasBody = length > 0 && size.bodies < limits.bodies && size.bodyBytes + length <= limits.bodyBytes;
-  const event = { id, source, ...(hasBody && { type, body }), ...(trace !== undefined && { trace }) };
-  if (waiting.length >= limits.waiting || size.bytes + bytesOf(event) > limits.waitingBytes) return undefined;
-  size.bytes += bytesOf(event);
-  size.bodies += hasBody ? 1 : 0;
-  size.bodyBytes += hasBody ? length : 0;
-  return event;
-}
-
-function sizeOf(waiting: readonly WaitingEvent[]): Size {
-  const bodies = waiting.flatMap(({ body }) => (body === undefined ? [] : [body.length]));
-  return {
-    bytes: waiting.reduce((sum, event) => sum + bytesOf(event), 0),
-    bodies: bodies.length,
-    bodyBytes: bodies.reduce((sum, length) => sum + length, 0),
-  };
-}
+const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0);
 
 /** In JSON, in which quotes of a body are escaped. */
 function bytesOf({ id, source, body = '' }: WaitingEvent): number {
