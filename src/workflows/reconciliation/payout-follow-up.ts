@@ -63,17 +63,19 @@ interface FollowUp {
 }
 
 async function follow({ request, record, publisher }: FollowUp, plan: FollowUpPlan): Promise<void> {
+  const { app, partnerOrderId, endedAtMs } = request;
   for (;;) {
     const reason = await nextCheck(request, plan, record);
-    const end = await currentEnd(request, plan);
+    const end = await temporalCalls.payoutEnd({ environment: plan.environment, app, partnerOrderId });
     // The payout was reset and is open again: its next end gets a follow-up.
-    if (end === 'open') return;
-    if (end) {
+    if (end.kind === 'open') return;
+    // After a Workflow Reset of the payout, another end has replaced this one.
+    if (end.kind === 'ended' && end.ended.endedAtMs !== endedAtMs) {
       await publisher.settle();
       await condition(allHandlersFinished);
       const { events } = record.log;
       const log = { events, published: {} };
-      await continueAsNew<typeof payoutFollowUp>(end, { ...new FollowUpRecord(), log, hinted: true });
+      await continueAsNew<typeof payoutFollowUp>(end.ended, { ...new FollowUpRecord(), log, hinted: true });
     }
     if (reason === undefined) return;
     if (reason === 'notification') {
@@ -84,16 +86,6 @@ async function follow({ request, record, publisher }: FollowUp, plan: FollowUpPl
     await publisher.settle();
     await continueAsNewWhenLong<typeof payoutFollowUp>(() => [request, record]);
   }
-}
-
-/** The end that replaced the one of `request`, or `open`, after a Workflow Reset of the payout. */
-async function currentEnd(
-  { app, partnerOrderId, endedAtMs }: FollowUpRequest,
-  { environment }: FollowUpPlan,
-): Promise<FollowUpRequest | 'open' | undefined> {
-  const end = await temporalCalls.payoutEnd({ environment, app, partnerOrderId });
-  if (end.kind === 'open') return 'open';
-  return end.kind === 'ended' && end.ended.endedAtMs !== endedAtMs ? end.ended : undefined;
 }
 
 /** Waits for a reason to check; undefined after the last check. */

@@ -49,18 +49,15 @@ interface Reading {
   isLive: boolean;
 }
 
-/** The first workflow task after a replay, until the next one shows that it was this worker's own. */
-interface FirstTask {
-  /** The end of its history, and the worker's time of its last activation. */
-  live?: { events: number; atMs: number };
-  isConfirmed?: boolean;
-}
-
 /** One instance per workflow: all workflows of a worker share the module, so the module keeps no state. */
 class ClockGuard implements WorkflowInternalsInterceptor {
   private last: Reading | undefined;
-  /** Undefined before the first replay: a lone query cannot come before a workflow's first task has completed. */
-  private first: FirstTask | undefined;
+  /**
+   * The first workflow task after a replay, until the next one confirms that it was this worker's own. `live`: the end of its
+   * history, and the worker's time of its last activation. Undefined before the first replay: a lone query cannot come before
+   * a workflow's first task has completed.
+   */
+  private first: { live?: { events: number; atMs: number }; isConfirmed?: boolean } | undefined;
 
   activate(input: ActivateInput, next: Next<WorkflowInternalsInterceptor, 'activate'>): void {
     const { activation, batchIndex } = input;

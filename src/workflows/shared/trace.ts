@@ -16,23 +16,12 @@ import {
 } from '@temporalio/workflow';
 import { runContext, type TraceParent, traceIdOf, traceIn, withTrace } from '../../observability/trace.ts';
 
-/** The span of a run, which began in the trace of `parent`. */
-interface RunSpan {
-  parent: TraceParent;
-  endMs: number;
-}
-
-/** A message that the workflow has received. `run`: the context of the run, if it has one. */
-interface MessageSpan {
-  name: string;
-  sender: TraceParent;
-  run?: TraceParent | undefined;
-}
-
 export interface TraceSinks extends Sinks {
   payoutsTrace: {
-    runEnded(span: RunSpan): void;
-    messageReceived(span: MessageSpan): void;
+    /** The span of a run, which began in the trace of `parent`. */
+    runEnded(span: { parent: TraceParent; endMs: number }): void;
+    /** A message that the workflow has received. `run`: the context of the run, if it has one. */
+    messageReceived(span: { name: string; sender: TraceParent; run?: TraceParent | undefined }): void;
   };
 }
 
