@@ -70,25 +70,27 @@ export function publishPayout(
   }
   if (phase !== 'DONE' || !outcome || published.isCompleted) return;
   published.isCompleted = true;
-  publish('payout.completed', completedOf(facts, outcome, state));
-}
-
-function completedOf(
-  facts: PayoutFacts,
-  outcome: EventData['payout.completed']['outcome'],
-  state: PayoutState,
-): EventData['payout.completed'] {
-  const { reason, quote, received, failed, auditStatus, createdAt, finishedAt, learnedBy } = state;
-  return {
+  const {
+    reason,
+    received,
+    failed,
+    auditStatus,
+    createdAt,
+    finishedAt,
+    learnedBy,
+    debits = [],
+    splits = [],
+  } = state;
+  publish('payout.completed', {
     ...facts,
     ...compact({ quote, received, failed, auditStatus, createdAt, finishedAt, learnedBy }),
-    phase: 'DONE',
+    phase,
     outcome,
     ...(reason && { reason: { code: reason.code } }),
-    debits: state.debits ?? [],
-    splits: (state.splits ?? []).map(({ error: _error, refundReason: _reason, ...split }) => split),
+    debits,
+    splits: splits.map(({ error: _error, refundReason: _reason, ...split }) => split),
     reasons: codesOnly(state.reasons),
-  };
+  });
 }
 
 /** Publishes what a follow-up has found since its last event. */

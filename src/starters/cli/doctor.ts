@@ -6,7 +6,7 @@ import { ConfigError } from '../../config/environment.ts';
 import { EXIT } from '../../contract/errors.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE, reconciliationId } from '../../contract/ids.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../contract/open-points.ts';
-import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
+import type { ProbeResult } from '../../contract/workflows.ts';
 import { messageOf } from '../../temporal/client-errors.ts';
 import {
   ACTIVITY_TASKS,
@@ -22,7 +22,7 @@ import {
   WORKFLOW_TASKS,
 } from './doctor/checks.ts';
 import { checkKeys } from './doctor/keys.ts';
-import { checkProvider, checkTokens, RATE_LIMITED } from './doctor/provider.ts';
+import { checkProvider, checkTokens, type DoctorOptions, RATE_LIMITED } from './doctor/provider.ts';
 import {
   checkNamespace,
   checkPriorities,
@@ -42,12 +42,6 @@ import {
 import type { Output } from './output.ts';
 import { type Session, sessionOf } from './session.ts';
 import { colors, lines, table, wrap } from './text.ts';
-
-export interface DoctorOptions {
-  app: string;
-  target: ProbeTarget;
-  openId?: string | undefined;
-}
 
 const SECONDS = 1_000;
 /** Calls that Temporal responds to immediately, even on a busy machine. */

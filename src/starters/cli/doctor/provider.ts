@@ -2,9 +2,8 @@
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
 import type { ListedToken, UnreadToken } from '../../../client/tokens.ts';
 import { tokenWorkflowId } from '../../../contract/ids.ts';
-import type { ProbeResult } from '../../../contract/workflows.ts';
+import type { ProbeResult, ProbeTarget } from '../../../contract/workflows.ts';
 import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
-import type { DoctorOptions } from '../doctor.ts';
 import type { Session } from '../session.ts';
 import { type Finding, ok, problem, until } from './checks.ts';
 
@@ -22,6 +21,12 @@ const FIRST_TOKEN_MS = 5_000;
 const POLL_INTERVAL_MS = 500;
 const NO_TOKEN = ['TOKEN_EXPIRED', 'NO_TOKEN', 'REFUSED'];
 const NO_APPLICATION_TOKEN = 'there is no application token';
+
+export interface DoctorOptions {
+  app: string;
+  target: ProbeTarget;
+  openId?: string | undefined;
+}
 
 export async function checkProvider(
   { reads }: Session,
