@@ -43,7 +43,7 @@ describe('H103 a decision that names the sends', () => {
     expect(await world.payouts.poll(ref)).toMatchObject({ phase: 'NEEDS_REVIEW', sends: 2 });
     expect(createsOf(world, ref)).toHaveLength(2);
     const shown = await cli(world.workerEnvironment, ['status', partnerOrderId]);
-    expect(shown.stdout).toMatch(/creates sent +2/);
+    expect(shown.stdout).toMatch(/create calls sent +2/);
     await world.payouts.resolve(ref, { by, created: false, then: 'end', sends: 2 });
     expect((await world.payouts.result(ref)).reason?.code).toBe('RESOLVED_NOT_CREATED');
   });
