@@ -66,7 +66,7 @@ export function reviewForm({ formToken }: Visit, { app, partnerOrderId, state }:
   };
   return html`<form method="post" action="/desk/payouts/resolve">${hidden(fields)}
 <fieldset><legend>Does the order exist at the provider?</legend>
-<label class="choice"><input type="radio" name="decision" value="created" required> Yes. Its order id is:</label>
+<label class="choice"><input type="radio" name="decision" value="created" required> Yes. The provider has this order:</label>
 <label for="orderId">Order id</label>
 <input id="orderId" name="orderId" maxlength="128" autocomplete="off"${
     reviewedOrderIds.length === 1 && html` value="${reviewedOrderIds[0]}"`

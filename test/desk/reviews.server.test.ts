@@ -66,7 +66,7 @@ describe('a reviewer', () => {
     const ref = await lost();
     const page = await stage.signedIn();
     await page.goto(pathOf(ref));
-    await page.getByLabel('Yes. Its order id is').check();
+    await page.getByLabel('Yes. The provider has this order').check();
     await page.getByLabel('Order id').fill('PO-of-nobody');
     await page.getByRole('button', { name: 'Resolve' }).click();
     await page.getByRole('alert').waitFor();
@@ -98,7 +98,7 @@ describe('a reviewer', () => {
     // The provider answers again: it is the order of the payout.
     control.removeFault(unreadable.id);
     expect(await page.getByLabel('Order id').inputValue()).toBe(orderId);
-    await resolve(page, ref, 'Yes, this order');
+    await resolve(page, ref, 'Yes. The provider has this order');
     await isResolved(page, ref);
     await world.until(ref, (state) => state.orderId === orderId);
   });
