@@ -85,7 +85,7 @@ export const receivingAccountResultSchema = z.strictObject({
     .record(z.string(), z.unknown())
     .exactOptional()
     .describe("The provider's record, with numbers as text; its fields depend on the currency"),
-  learnedBy: z.enum(['answer', 'person']).exactOptional().describe('How the outcome became known'),
+  learnedBy: z.enum(['response', 'operator']).exactOptional().describe('How the outcome became known'),
 });
 export type ReceivingAccountResult = z.output<typeof receivingAccountResultSchema>;
 

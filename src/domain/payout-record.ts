@@ -206,11 +206,6 @@ export function isTradeOf(
   return trade.orderId === expected;
 }
 
-/** The payout waits for the approval of a quote that an earlier approval doesn't cover. */
-export function isApprovedEarlier({ decisions }: PayoutRecord): boolean {
-  return decisions.some(({ action }) => action === 'approve');
-}
-
 export function foundOrderIds({ foundOrders }: PayoutRecord): string[] {
   return foundOrders.map(({ orderId }) => orderId);
 }

@@ -68,6 +68,11 @@ describe('on the command line', () => {
     expect((await run('status', request.requestId)).stdout).toContain(accountId);
     expect((await run('resolve', request.requestId, '--by', 'olga')).code).toBe(2);
     const taken = await run('resolve', request.requestId, '--by', 'olga', '--created', accountId, '--json');
-    expect(taken.json()).toMatchObject({ phase: 'DONE', outcome: 'OPENED', accountId, learnedBy: 'person' });
+    expect(taken.json()).toMatchObject({
+      phase: 'DONE',
+      outcome: 'OPENED',
+      accountId,
+      learnedBy: 'operator',
+    });
   });
 });

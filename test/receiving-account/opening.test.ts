@@ -74,7 +74,7 @@ describe('a receiving account', () => {
     const result = await accounts.result(request);
     expect(result).toMatchObject({
       outcome: 'OPENED',
-      learnedBy: 'answer',
+      learnedBy: 'response',
       account: { payer_id: request.payerId, currency: 'USD', bank_location: 'Hong Kong' },
     });
     expect(await openedFor(world, request)).toEqual([result.accountId]);
@@ -184,7 +184,7 @@ describe('H115 the answer to an opening is lost', () => {
         outcome: 'OPENED',
         accountId,
         account: { id: accountId },
-        learnedBy: 'person',
+        learnedBy: 'operator',
       });
       expect(await openedFor(world, request)).toEqual([accountId]);
     },

@@ -19,7 +19,6 @@ import {
 import { coveredTerms } from '../../domain/payout-quote.ts';
 import {
   foundOrderIds,
-  isApprovedEarlier,
   type PayoutRecord,
   repeatsLast,
   undisprovedOrders,
@@ -129,7 +128,8 @@ function approvalProblem(run: PayoutRun, decision: ApprovalDecision): string | u
   if (tolerance !== undefined && !(typeof tolerance === 'string' && TOLERANCE.test(tolerance)))
     return `tolerance: ${TOLERANCE_RULE}`;
   // The approver may have read an earlier quote, whose approval did not cover this one.
-  if (lockRateId === undefined && isApprovedEarlier(run.record))
+  const isApprovedEarlier = run.record.decisions.some(({ action }) => action === 'approve');
+  if (lockRateId === undefined && isApprovedEarlier)
     return 'lockRateId: is required, because the quote is not the first one: read the state again';
   return isByStarter(decision) ? 'the caller who started a payout cannot approve it' : undefined;
 }

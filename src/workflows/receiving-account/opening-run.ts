@@ -68,7 +68,7 @@ export class OpeningRun extends RequestRun<CheckedReceivingAccountRequest, Recei
 
   opened(
     account: Record<string, unknown>,
-    learnedBy: 'answer' | 'person',
+    learnedBy: 'response' | 'operator',
     accountId = accountIdOf(account),
   ): ReceivingAccountResult {
     return { ...this.ended('OPENED'), ...(accountId !== undefined && { accountId }), account, learnedBy };

@@ -65,7 +65,7 @@ export async function send(run: OpeningRun): Promise<End | 'paused'> {
   if (answer.kind === 'not-sent') return notSent(run, answer.cause);
   record.unsent = 0;
   run.unflag('NOT_SENT');
-  if (answer.kind === 'opened') return run.opened(answer.account, 'answer');
+  if (answer.kind === 'opened') return run.opened(answer.account, 'response');
   if (answer.kind === 'refused') {
     // A refusal says nothing about an earlier send.
     const isOnlySend = record.unknownSends === 0;
@@ -194,7 +194,7 @@ async function review(run: OpeningRun, why: string): Promise<End> {
       }
     }
     run.unflag('NEEDS_REVIEW');
-    if (decision.created) return run.opened(account ?? {}, 'person', decision.accountId);
+    if (decision.created) return run.opened(account ?? {}, 'operator', decision.accountId);
     if (decision.then === 'retry') return undefined;
     return run.notOpened('RESOLVED_NOT_OPENED', `${decision.by} decided that no account was opened`);
   }
