@@ -297,8 +297,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'callback-works-twice',
     what: 'A callback is accepted in any browser: a person who has its URL takes over the authorization.',
     file: 'src/client/authorizations.ts',
-    find: "return JSON.stringify(['state', this.environment, app, browser]);",
-    replace: "return JSON.stringify(['state', this.environment, app, browser.length > 0]);",
+    find: 'return JSON.stringify([kind, this.environment, app, browser]);',
+    replace: 'return JSON.stringify([kind, this.environment, app, browser.length > 0]);',
   },
   {
     name: 'waiting-call-not-flagged',

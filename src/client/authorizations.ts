@@ -282,21 +282,21 @@ export class AttemptStates {
 
   /** Issues a state. `browser` is a secret that only the browser has. */
   issue(app: string, browser: string, nowMs: number): string {
-    return this.seal(this.bindingOf(app, browser), nowMs);
+    return this.seal(this.bindingOf('state', app, browser), nowMs);
   }
 
   issueLink(app: string, nowMs: number): { link: string; expiresAtMs: number } {
-    return { link: this.seal(this.linkBindingOf(app), nowMs), expiresAtMs: nowMs + LINK_EXPIRES_MS };
+    return { link: this.seal(this.bindingOf('link', app), nowMs), expiresAtMs: nowMs + LINK_EXPIRES_MS };
   }
 
   /** Checks a state. `unknown`: not issued by us, or for another application or browser. */
   check(app: string, browser: string, state: string, nowMs: number): StateValidity {
-    return this.validity(this.bindingOf(app, browser), state, nowMs, EXPIRES_MS);
+    return this.validity(this.bindingOf('state', app, browser), state, nowMs, EXPIRES_MS);
   }
 
   /** Checks a link, not whether it was used. `unknown`: not issued by us, or for another application. */
   checkLink(app: string, link: string, nowMs: number): StateValidity {
-    return this.validity(this.linkBindingOf(app), link, nowMs, LINK_EXPIRES_MS);
+    return this.validity(this.bindingOf('link', app), link, nowMs, LINK_EXPIRES_MS);
   }
 
   private seal(binding: string, nowMs: number): string {
@@ -320,11 +320,7 @@ export class AttemptStates {
     }
   }
 
-  private linkBindingOf(app: string): string {
-    return JSON.stringify(['link', this.environment, app]);
-  }
-
-  private bindingOf(app: string, browser: string): string {
-    return JSON.stringify(['state', this.environment, app, browser]);
+  private bindingOf(kind: 'link' | 'state', app: string, browser = ''): string {
+    return JSON.stringify([kind, this.environment, app, browser]);
   }
 }

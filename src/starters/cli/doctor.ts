@@ -14,6 +14,7 @@ import {
   CannotGoOn,
   Checks,
   compareClocks,
+  type DoctorOptions,
   type Finding,
   problem,
   TEMPORAL,
