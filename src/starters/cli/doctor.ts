@@ -14,7 +14,6 @@ import {
   CannotGoOn,
   Checks,
   compareClocks,
-  type DoctorOptions,
   type Finding,
   problem,
   TEMPORAL,

@@ -1,18 +1,12 @@
 /** One run of `doctor`: what each check found and what to do, and when the run ends because nothing would respond. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClockOffset, ProbeTarget } from '../../../contract/workflows.ts';
+import type { ClockOffset } from '../../../contract/workflows.ts';
 import { grpcStatusOf, isUnserved, messageOf, serverMessageOf } from '../../../temporal/client-errors.ts';
 import type { Session } from '../session.ts';
 
 /** `TASK_QUEUE_TYPE_WORKFLOW`, `TASK_QUEUE_TYPE_ACTIVITY` */
 export const WORKFLOW_TASKS = 1;
 export const ACTIVITY_TASKS = 2;
-
-export interface DoctorOptions {
-  app: string;
-  target: ProbeTarget;
-  openId?: string | undefined;
-}
 
 /** `unknown`: cannot be determined from this machine. Does not make doctor fail. */
 export type Verdict = 'ok' | 'problem' | 'unknown';

@@ -5,7 +5,7 @@ import { tokenWorkflowId } from '../../../contract/ids.ts';
 import type { ProbeResult, ProbeTarget } from '../../../contract/workflows.ts';
 import { isUnserved, messageOf } from '../../../temporal/client-errors.ts';
 import type { Session } from '../session.ts';
-import { type DoctorOptions, type Finding, ok, problem, until } from './checks.ts';
+import { type Finding, ok, problem, until } from './checks.ts';
 
 const MAX_TOKENS = 100;
 const UNREACHABLE =
