@@ -26,6 +26,7 @@ import {
 } from '../contract/workflows.ts';
 import { Allowance, reserveProblem } from '../domain/daily-limits.ts';
 import { notAccepted } from './shared/messages.ts';
+import { carriedOver } from './shared/run-facts.ts';
 
 /** An update takes about five history events, unless all of its reservations are refused. */
 const MAX_UPDATES = 200;
@@ -33,7 +34,7 @@ const MAX_UPDATES = 200;
 const MAX_CHARACTERS = 2_000_000;
 
 export async function callerAllowance(key: AllowanceKey, carried?: AllowanceRecord): Promise<void> {
-  const allowance = new Allowance(Date.now(), carried);
+  const allowance = new Allowance(Date.now(), carriedOver(carried));
   let [updates, characters] = [0, 0];
   const firstDay = allowance.day;
   // A run per day, so that no run keeps its encryption key for long.

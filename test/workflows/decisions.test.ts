@@ -230,13 +230,13 @@ describe('H58 a decision to send again', () => {
     world.simulator.control.changeOrder(ref.partnerOrderId, { visible: false });
     const sendAgain = async () => {
       await world.payouts.resolve(ref, { by, created: false, then: 'retry' });
-      await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+      return world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
     };
     await sendAgain();
     await world.payouts.refuse(ref, { by });
     await world.until(ref, ({ sentence }) => sentence.includes('APPROVAL_REFUSED'));
-    await sendAgain();
-    await world.payouts.approve(ref, { by });
+    const { quote } = await sendAgain();
+    await world.payouts.approve(ref, { by, lockRateId: quote?.lockRateId });
     await endsWell(ref);
     expect(createsOf(world, ref).length).toBe(1);
   });

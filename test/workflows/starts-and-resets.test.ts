@@ -332,8 +332,8 @@ describe('H6 a Workflow Reset never pays again', () => {
     await world.payouts.start(body);
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await reset(body.partnerOrderId, 'quoteForClient');
-    await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
-    await world.payouts.approve(body, { by: 'olga' });
+    const { quote } = await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    await world.payouts.approve(body, { by: 'olga', lockRateId: quote?.lockRateId });
     expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
     expect(createsOf(world, body).length).toBe(1);
   });

@@ -28,7 +28,7 @@ import {
 } from '../../domain/batch.ts';
 import { HEARTBEAT_TIMEOUT, Running, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import { onSignal, runShielded } from '../shared/messages.ts';
-import { continueAsNewWhenLong, isHistoryLong } from '../shared/run-facts.ts';
+import { carriedOver, continueAsNewWhenLong, isHistoryLong } from '../shared/run-facts.ts';
 
 /** A part whose batch was stopped before the part's turn must not wait forever. */
 const BATCH_CHECK_INTERVAL = '6h';
@@ -36,7 +36,7 @@ const BATCH_CHECK_INTERVAL = '6h';
 const REPORT_INTERVAL_MS = 2_000;
 
 export async function payoutBatchPart(request: PartRequest, carried?: PartRecord): Promise<void> {
-  const part = new PartRun(request, carried);
+  const part = new PartRun(request, carriedOver(carried));
   onSignal(turnSignal, () => {
     part.record.hasTurn = true;
     part.batchIsGone = false;

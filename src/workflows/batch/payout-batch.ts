@@ -49,7 +49,7 @@ import { logEvent } from '../../domain/telemetry.ts';
 import { checks, orBadInput } from '../shared/calls.ts';
 import { notAccepted, onSignal, onUpdate, runShielded, shielded } from '../shared/messages.ts';
 import { Publisher } from '../shared/publish-events.ts';
-import { isHistoryLong, startFacts } from '../shared/run-facts.ts';
+import { carriedOver, isHistoryLong, startFacts } from '../shared/run-facts.ts';
 import type { payoutBatchPart } from './payout-batch-part.ts';
 
 /** How soon the batch notices that a part was stopped. The caller then has to add its rows again. */
@@ -59,7 +59,8 @@ const MAX_HISTORY_EVENTS = 400;
 /** The history holds the rows of each part three times. */
 const MAX_HISTORY_BYTES = 3_000_000;
 
-export async function payoutBatch(request: BatchRequest, carried?: BatchRecord): Promise<BatchResult> {
+export async function payoutBatch(request: BatchRequest, given?: BatchRecord): Promise<BatchResult> {
+  const carried = carriedOver(given);
   const run = new BatchRun(request, carried);
   const { record, publisher } = run;
   setHandler(batchStateQuery, () => run.state());

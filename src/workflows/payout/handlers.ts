@@ -26,6 +26,7 @@ import {
 import { isStarter } from '../../domain/permissions.ts';
 import { isoTime } from '../../domain/time.ts';
 import { deciderProblem, isRecord, notAccepted, onSignal, onUpdate, shielded } from '../shared/messages.ts';
+import { isFirstRun } from '../shared/run-facts.ts';
 import { isSameSet, notShown, resolveProblem } from '../shared/uncertain-send.ts';
 import { adoptNamed } from './adopt-order.ts';
 import { awaitsNextStep } from './quote.ts';
@@ -127,10 +128,10 @@ function approvalProblem(run: PayoutRun, decision: ApprovalDecision): string | u
   const { tolerance, lockRateId } = decision;
   if (tolerance !== undefined && !(typeof tolerance === 'string' && TOLERANCE.test(tolerance)))
     return `tolerance: ${TOLERANCE_RULE}`;
-  // The approver may have read an earlier quote, whose approval did not cover this one.
+  // The approver may have read an earlier quote: of this run, or of a run before it.
   const isApprovedEarlier = run.record.decisions.some(({ action }) => action === 'approve');
-  if (lockRateId === undefined && isApprovedEarlier)
-    return 'lockRateId: is required, because the quote is not the first one: read the state again';
+  if (lockRateId === undefined && (isApprovedEarlier || !isFirstRun()))
+    return 'lockRateId: is required, because the quote may not be the first one: read the state again';
   return isByStarter(decision) ? 'the caller who started a payout cannot approve it' : undefined;
 }
 

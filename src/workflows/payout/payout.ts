@@ -11,7 +11,7 @@ import type { PayoutRequest } from '../../contract/payout-request.ts';
 import type { CarriedOver } from '../../domain/payout-record.ts';
 import { checks, orBadInput } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';
-import { pinnedIfVersioned, startFacts } from '../shared/run-facts.ts';
+import { carriedOver, pinnedIfVersioned, startFacts } from '../shared/run-facts.ts';
 import { findEarlierOrder } from './confirm.ts';
 import { createOrder, sendCreate } from './create.ts';
 import { installHandlers } from './handlers.ts';
@@ -20,8 +20,9 @@ import { NotCreated, PayoutRun } from './run.ts';
 import { noteEnded, noteStarted } from './show-state.ts';
 import { trackToFinal, verifyResult } from './track-order.ts';
 
-/** `carried`: the state of the previous run, if it continued as new. */
-export async function payout(request: PayoutRequest, carried?: CarriedOver): Promise<PayoutResult> {
+/** `given`: the state of the previous run, if it continued as new. */
+export async function payout(request: PayoutRequest, given?: CarriedOver): Promise<PayoutResult> {
+  const carried = carriedOver(given);
   const run = new PayoutRun(request, carried);
   installHandlers(run);
   return runShielded(

@@ -158,11 +158,12 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
 
   /** Why the payout cannot be canceled now; undefined if it can. */
   cancelProblem(): string | undefined {
-    const { phase, creation, unknownSend } = this.record;
+    const { phase, creation, unknownSend, sends } = this.record;
     if (phase === 'DONE') return 'the payout has ended';
     if (creation.stage === 'created') return 'the order exists, and the provider cannot cancel it';
     if (creation.stage === 'review') return 'the order may exist: use resolve';
-    if (unknownSend) return 'a create was sent and its outcome is unknown: the order may exist';
+    if (unknownSend || (creation.stage === 'confirming' && sends > 0))
+      return 'a create call was sent, and its outcome is unknown: the order may exist';
     // While the payout confirms whether another run has sent, a cancellation counts unless one has.
     return creation.stage === 'sending' ? 'the creation has begun' : undefined;
   }
@@ -225,6 +226,7 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
 
   enterReview(reason: string): void {
     this.record.creation = { stage: 'review', reason };
+    this.dropCancel();
   }
 
   /** The create certainly created nothing: starts over with a new quote, within the same limits. */

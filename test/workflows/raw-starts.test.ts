@@ -1,0 +1,74 @@
+/** Starts of the workflow by anyone who may start workflows, without the client library. */
+import { expect, onTestFinished, test } from 'vitest';
+import { PayoutRecord } from '../../src/domain/payout-record.ts';
+import { createsOf } from '../support/ledger.ts';
+import { payoutRequest } from '../support/requests.ts';
+import { resetBefore } from '../support/resets.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
+
+const POLICY = { approvals: { above: { CNY: '1.00' }, callers: {} } };
+
+async function startWorld(options: Parameters<typeof VirtualWorld.start>[0] = {}): Promise<VirtualWorld> {
+  const world = await VirtualWorld.start(options);
+  onTestFinished(() => world.stop());
+  return world;
+}
+
+/** The state of a payout that somebody has approved at any price. */
+function forged(world: VirtualWorld, request: object): object {
+  const any = (currency: string) => ({ currency, amount: '9999999.00' });
+  const record = new PayoutRecord(world.clock.wallMs());
+  const covers = { pay: any('USD'), fee: any('USD'), target: { currency: 'CNY', amount: '0.00' } };
+  return {
+    request: { ...request, app: 'default' },
+    record: Object.assign(record, { approved: { by: 'nobody', covers } }),
+  };
+}
+
+test('H266 the state of another run does not replace the checks of the first one', async () => {
+  const world = await startWorld(POLICY);
+  const request = payoutRequest(newPartnerOrderId(), { approval: 'required' });
+  const { partnerOrderId } = request;
+  const start = (id: string) =>
+    world.client.workflow.start('payout', {
+      ...{ taskQueue: 'payouts', workflowId: `payout:default:${id}`, memo: { rejectDuplicate: true } },
+      args: [request, forged(world, request)],
+    });
+  await start(partnerOrderId);
+  await world.until(request, ({ phase }) => phase === 'AWAITING_APPROVAL');
+  const other = await start(newPartnerOrderId());
+  await expect(other.result()).rejects.toMatchObject({ cause: { type: 'InvalidPayoutRequest' } });
+  expect(createsOf(world, request)).toEqual([]);
+});
+
+test('H267 after a reset, an approval names the quote that its approver has read', async () => {
+  const world = await startWorld();
+  const ref = await world.pay('success', { approval: 'required' });
+  const seen = await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+  world.simulator.control.changeSettings({ feeRate: '0.5' });
+  await resetBefore(world, world.payouts.handle(ref), 'quoteForClient');
+  const { quote } = await world.until(
+    ref,
+    (state) => state.phase === 'AWAITING_APPROVAL' && state.quote?.lockRateId !== seen.quote?.lockRateId,
+  );
+  for (const lockRateId of [undefined, seen.quote?.lockRateId])
+    await expect(world.payouts.approve(ref, { by: 'ann', lockRateId })).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('lockRateId: ') },
+    });
+  await world.payouts.approve(ref, { by: 'ann', lockRateId: quote?.lockRateId });
+  expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS' });
+});
+
+test('H268 a cancellation is refused while a refused create call is confirmed', async () => {
+  const world = await startWorld({
+    env: { PAYMENTS_CLIENT_PAIRS: 'learned', PAYOUTS_CONFIRMATION_WINDOW: '5s' },
+  });
+  const ref = await world.payWithFault({ kind: 'envelope', code: 30005 }, 'success');
+  await world.until(ref, ({ phase }) => phase === 'RECONCILING');
+  await expect(world.payouts.cancel(ref, { by: 'olga' })).rejects.toMatchObject({
+    cause: { message: expect.stringContaining('a create call was sent') },
+  });
+  const { decisions } = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+  expect(decisions).toBeUndefined();
+});
