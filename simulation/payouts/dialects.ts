@@ -72,8 +72,6 @@ export function maybeWithDialect(random: Random, plan: Plan): Plan {
       timestampUnit: draw(random, ['ms', 's']),
       v1Envelope: draw(random, ['A', 'bare']),
       ...(isStrange && { repeatedCreate: 'pay-again' as const }),
-      // A code that lies shows only if the trade queries tell the truth at once (H230).
-      ...(lies && { readLagMs: 0 }),
       detailShape: draw(random, ['list', 'object']),
       emptyDetail: draw(random, ['list', 'null', 'absent']),
       rateLimitStyle: draw(random, ['http', 'envelope']),

@@ -221,8 +221,8 @@ function maybeWithRefusedRepeats(random: Random, plan: Plan): Plan {
 }
 
 /**
- * With some probability, lets listed codes lie: the create took effect. Only the trade query after it shows the order, so
- * queries tell the truth at once (H230).
+ * With some probability, lets listed codes lie: the create took effect. Only the trade query after it shows the order (H230),
+ * so its answers are true.
  */
 function maybeWithLyingCodes(random: Random, plan: Plan): Plan {
   if (!random.chance(LYING_CODES_PROBABILITY)) return plan;
@@ -230,7 +230,6 @@ function maybeWithLyingCodes(random: Random, plan: Plan): Plan {
     operation !== 'queryResult' || fault?.kind !== 'random-answer';
   return {
     ...plan,
-    settings: { ...plan.settings, readLagMs: 0 },
     faults: [
       { operation: 'createCnyOrder', seed: plan.seed, probability: 0.5, kinds: [...LYING_CODES] },
       ...plan.faults.filter(isTrue),
@@ -377,6 +376,7 @@ function basePlan(seed: number): Plan {
     env: {
       PAYMENTS_CALL_TIMEOUT: `${callTimeoutMs}ms`,
       PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
+      PAYMENTS_READ_LAG: '8s',
       PAYMENTS_REPEATED_CREATE: refusesRepeats ? 'safe' : 'review',
       PAYOUTS_CREATE_CHECK: pick(random, ['doubtful', 'doubtful', 'always']),
       PAYOUTS_CONFIRMATION_WINDOW: isLong ? '10m' : pick(random, ['10s', '10s', '60s']),

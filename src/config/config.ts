@@ -131,6 +131,10 @@ export const workerShape = {
     ['learned', 'trusted'],
     "The pairs of `clientId` and `payerId` for which [a confirmation proves](how-it-works.md#what-a-confirmation-proves) that no order exists. `learned`: those of which a payout has ended with an order, within the namespace's retention; others go to review. `trusted`: all. Spec: Query payout trade result.",
   ),
+  PAYMENTS_READ_LAG: value.durationOf(
+    '10s',
+    'How long after the response to a create call the trade queries may still return "order not exist" (900004) for its order. A refusal applies only once a query after this time returns it. Spec: Errors.',
+  ),
   PAYOUTS_CONFIRMATION_WINDOW: value.durationOf(
     '10m',
     'How long a create call of unknown outcome is confirmed while the provider returns "order not exist" (900004). Spec: Errors.',
@@ -253,6 +257,7 @@ export function payoutSettings(env: WorkerEnvironment, apiQueue: string): Payout
     callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT,
     lockLifetimeMs: env.PAYMENTS_LOCK_LIFETIME,
     confirmationWindowMs: env.PAYOUTS_CONFIRMATION_WINDOW,
+    readLagMs: env.PAYMENTS_READ_LAG,
     tradeOrderId: env.PAYMENTS_TRADE_ORDER_ID,
     echo: env.PAYMENTS_ECHO,
     pollFirstMs: env.PAYOUTS_POLL_FIRST,

@@ -20,7 +20,7 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
   { id: 'gateway-token', setting: 'PAYMENTS_GATEWAY_TOKEN=user' },
   { id: 'trade-token', setting: 'PAYMENTS_TRADE_TOKEN=user, PAYMENTS_TRADE_AUTH_SCHEME=none' },
   { id: 'signature', setting: 'PAYMENTS_SIGNER, PAYMENTS_SIGNING_KEY' },
-  { id: 'unknown-order', setting: 'PAYOUTS_CONFIRMATION_WINDOW' },
+  { id: 'unknown-order', setting: 'PAYOUTS_CONFIRMATION_WINDOW, PAYMENTS_READ_LAG' },
   { id: 'partner-number', needs: AN_ORDER },
   { id: 'trade-order-id', setting: 'PAYMENTS_TRADE_ORDER_ID=own', needs: AN_ORDER },
   { id: 'client-of-payer', setting: 'PAYMENTS_CLIENT_PAIRS=trusted', needs: AN_ORDER },

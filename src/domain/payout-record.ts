@@ -27,6 +27,8 @@ export interface PayoutSettings {
   callTimeoutMs: number;
   lockLifetimeMs: number;
   confirmationWindowMs: number;
+  /** `PAYMENTS_READ_LAG` */
+  readLagMs: number;
   /** `PAYMENTS_TRADE_ORDER_ID` */
   tradeOrderId: 'same' | 'own';
   echo: Echo;
@@ -88,6 +90,7 @@ export type Creation =
   | {
       stage: 'confirming';
       cause: UnknownCause;
+      sinceMs: number;
       untilMs: number;
       queries: number;
       /** With the cause `refused`: the end, once no order is confirmed. Without it, the payout starts over. */

@@ -20,6 +20,7 @@ export const QUICK: Environment = {
   PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
   // The simulator's trade queries ignore the client, unless a test says otherwise.
   PAYMENTS_CLIENT_PAIRS: 'trusted',
+  PAYMENTS_READ_LAG: '100ms',
   PAYOUTS_CONFIRMATION_WINDOW: '1s',
   PAYOUTS_POLL_FIRST: '200ms',
   PAYOUTS_POLL_MAX: '1s',

@@ -37,11 +37,15 @@ function plant(world: TestWorld, partnerOrderId: string, bankAccountNumber?: str
 }
 
 describe('a listed code of a create', () => {
-  test.each([30005, 30002, 30001])(
-    'H230 %d to a create that took effect: its order is paid once',
-    async (code) => {
-      const world = await worldWith();
-      const ref = await world.payWithFault({ kind: 'envelope', code, effect: 'commit' }, 'success');
+  test.each([
+    ...[30005, 30002, 30001].map((code) => [code, '0s', 'at once'] as const),
+    ...[30005, 30002, 30001].map((code) => [code, '1s', 'after the lag of reads'] as const),
+  ])(
+    'H230 %d to a create that took effect: its order is paid once (readLag=%s: it appears %s)',
+    async (code, readLag) => {
+      const world = await worldWith({ PAYMENTS_READ_LAG: '1500ms', PAYOUTS_CONFIRMATION_WINDOW: '1m' });
+      const fault = { kind: 'envelope', code, effect: 'commit' } as const;
+      const ref = await world.payWithFault(fault, `success readLag=${readLag} notify=none`);
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
       expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
     },

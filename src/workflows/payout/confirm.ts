@@ -47,6 +47,7 @@ export async function confirm(run: PayoutRun): Promise<void> {
   const { creation } = record;
   if (creation.stage !== 'confirming') return;
   run.enter('RECONCILING');
+  if (await hasWaitedForReads(run, creation)) return;
   if (mayContinueAsNew(run, creation)) await run.continueAsNewWhenDue();
   const queriedAtMs = Date.now();
   // As urgent as a create call, because a send of unknown outcome waits for the response.
@@ -118,8 +119,23 @@ function nextPauseMs(run: PayoutRun, creation: Confirming): number {
   const pause = Math.min(MAX_CONFIRM_WAIT_MS, 1_000 * 2 ** Math.min(creation.queries, 10));
   const left = creation.untilMs - Date.now();
   if (left <= 0) return pause;
+  if (creation.cause === 'refused') return Math.max(1, Math.min(pause, lagLeftMs(run, creation)));
   // After a restore, thousands may be in doubt at once, and only the end of the window clears them.
   return isOnlyForgotten(run, creation) ? left : Math.min(pause, left);
+}
+
+/** After a refusal, an earlier query would prove nothing. A notification may announce an order meanwhile. */
+async function hasWaitedForReads(run: PayoutRun, creation: Confirming): Promise<boolean> {
+  const leftMs = lagLeftMs(run, creation);
+  if (creation.cause !== 'refused' || creation.queries > 0 || leftMs <= 0) return false;
+  creation.queries = 1;
+  await run.waitForNotificationOrPoll(leftMs, WAIT_SUMMARY);
+  return true;
+}
+
+/** How long the trade queries may still not show an order of the refused create call. */
+function lagLeftMs({ settings }: PayoutRun, { sinceMs }: Confirming): number {
+  return sinceMs + settings.readLagMs - Date.now();
 }
 
 /** Started soon after a restore of Temporal, which may have forgotten a send. No run is known to have sent. */
@@ -136,8 +152,8 @@ function provesNoOrder(run: PayoutRun, creation: Confirming, answer: NotFound, q
   // No other run has begun to send, so no order can still appear.
   if (isDoubtOnly(run, creation)) return true;
   if (!answer.isPairKnown) return false;
-  // The provider has refused this send too (H230).
-  if (creation.cause === 'refused') return true;
+  // The provider has refused this send. Its code may lie, and its order appear late (H230).
+  if (creation.cause === 'refused') return queriedAtMs >= creation.sinceMs + run.settings.readLagMs;
   if (creation.cause === 'restored' || queriedAtMs < creation.untilMs) return false;
   if (creation.cause === 'lost-run') return isOnlyForgotten(run, creation);
   if (creation.cause === 'busy') return true;

@@ -218,7 +218,8 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     this.record.creation = {
       stage: 'confirming',
       cause,
-      untilMs: windowEndMs(this.settings),
+      sinceMs: Date.now(),
+      untilMs: Math.max(windowEndMs(this.settings), Date.now() + this.settings.readLagMs),
       queries: 0,
       end,
     };
