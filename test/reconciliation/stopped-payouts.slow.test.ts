@@ -44,8 +44,7 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
       startedBy: 'shop',
       stops: 1,
     });
-    await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
-    await world.payouts.approve(body, { by: 'olga' });
+    await world.approveShown(body);
     expect(await outcomeOf(body)).toBe('SUCCESS');
     expect(createsOf(world, body).length).toBe(1);
   });
@@ -66,8 +65,7 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
     const payerId = `payer-${newPartnerOrderId()}`;
     const body = bodyOf({ payerId, approval: 'required', platform: 'sim:slow final=1h' });
     await world.payouts.start(body);
-    await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
-    await world.payouts.approve(body, { by: 'olga' });
+    await world.approveShown(body);
     const { orderId } = await world.until(body, ({ phase }) => phase === 'PROCESSING');
     world.simulator.control.setAccounts(payerId, [{ currency: 'USD', available: '0.00' }]);
     await untilStartedAgain(world, body, await terminate(world, body));
@@ -92,8 +90,7 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
     // Regardless of its progress in that time.
     await handle.result().catch(() => undefined);
     await untilStartedAgain(world, body, handle.firstExecutionRunId);
-    await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
-    await world.payouts.approve(body, { by: 'olga' });
+    await world.approveShown(body);
     expect(await outcomeOf(body)).toBe('SUCCESS');
     expect(createsOf(world, body).length).toBe(1);
   });

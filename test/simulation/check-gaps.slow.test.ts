@@ -13,6 +13,7 @@ import type { Run } from '../../simulation/temporal/run.ts';
 import { Batches } from '../../src/client/batches.ts';
 import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import type { Environment } from '../../src/config/environment.ts';
+import { approveShown } from '../support/test-world.ts';
 
 const HOUR = 3_600_000;
 const partnerOrderId = partnerOrderIdOf(1);
@@ -68,7 +69,7 @@ describe('H107 the answer that a payout may end without an order holds only for 
     const tasks = completedTasks(first);
     server.reset(first, tasks[0] ?? 0, 'pay it after all');
     await world.run({ withinMs: 20_000 });
-    await world.finish(payouts.approve(ref, { by: 'anna' }));
+    await world.finish(approveShown(payouts, ref));
     expect(await world.finish(payouts.result(ref), HOUR)).toMatchObject({ outcome: 'SUCCESS' });
     await world.run({ withinMs: HOUR });
     const third = server.reset(first, tasks.at(-1) ?? 0, 'by mistake');
@@ -89,7 +90,7 @@ describe('H107 the answer that a payout may end without an order holds only for 
       client.workflow.start('payout', { taskQueue: 'payouts', workflowId: payoutId(1), args }),
     );
     await world.run({ withinMs: 20_000 });
-    await world.finish(payouts.approve(ref, { by: 'anna' }));
+    await world.finish(approveShown(payouts, ref));
     expect(await world.finish(payouts.result(ref), HOUR)).toMatchObject({ outcome: 'SUCCESS' });
     await world.run({ withinMs: 5_000 });
     const third = server.reset(first, completedTasks(first).at(-1) ?? 0, 'by mistake');

@@ -23,6 +23,7 @@ import type { FaultRuleInput } from '../../simulator/index.ts';
 import { reconciliationId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { replays } from '../support/histories.ts';
+import { approveShown } from '../support/test-world.ts';
 
 const NO_FAULTS = { evicted: 0, lost: 0, failed: 0 };
 const HOUR_MS = 3_600_000;
@@ -201,7 +202,7 @@ describe('updates, cancellation, termination and reset', () => {
     const again = () => system.server.latest(payoutId(1))?.isRunning ?? false;
     expect(await world.run({ done: again, withinMs: HOUR_MS })).toBe('done');
     await world.run({ withinMs: 60_000 });
-    await world.finish(payouts.approve(ref, { by: 'approver' }));
+    await world.finish(approveShown(payouts, ref));
     expect(await world.finish(payouts.result(ref))).toMatchObject({ outcome: 'SUCCESS' });
     expect(debitsOf(system)).toBe(1);
   });
@@ -320,7 +321,7 @@ describe('updates, cancellation, termination and reset', () => {
     const finished = run.entries.find(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
     const second = system.server.reset(run, finished?.id ?? 0, 'a try');
     await world.run({ withinMs: 60_000 });
-    await world.finish(payouts.approve(ref, { by: 'approver' }));
+    await world.finish(approveShown(payouts, ref));
     expect(await world.finish(payouts.result(ref))).toMatchObject({ outcome: 'SUCCESS' });
     expect(world.violations).toEqual([]);
     expect(debitsOf(system)).toBe(1);

@@ -58,7 +58,7 @@ async function scheduled(world: TestWorld): Promise<OpenPayout> {
 
 async function awaitingApproval(world: TestWorld): Promise<OpenPayout> {
   const ref = await world.pay('success', { approval: 'required' });
-  const finish = async () => void (await world.payouts.approve(ref, { by: 'olga' }));
+  const finish = async () => void (await world.approveShown(ref));
   return { ref, phase: 'AWAITING_APPROVAL', isCalling: false, finish, outcome: 'SUCCESS', creates: 1 };
 }
 

@@ -39,6 +39,12 @@ export const NO_POLLS: Environment = {
 /** gRPC's CANCELLED, DEADLINE_EXCEEDED, and FAILED_PRECONDITION: a workflow task was late or failed, and is retried. */
 const GAVE_UP: readonly number[] = [1, 4, 9];
 
+/** Approves the quote that the payout shows. */
+export async function approveShown(payouts: Payouts, ref: PayoutRef): Promise<PayoutState> {
+  const { quote } = await payouts.state(ref);
+  return payouts.approve(ref, { by: 'olga', lockRateId: quote?.lockRateId });
+}
+
 export abstract class TestWorld {
   abstract readonly namespace: string;
   abstract readonly client: Client;
@@ -107,6 +113,11 @@ export abstract class TestWorld {
   /** Waits until the payout's state matches, on a machine of any speed. */
   async until(ref: PayoutRef, wanted: (state: PayoutState) => boolean): Promise<PayoutState> {
     return untilState(this.payouts, ref, wanted);
+  }
+
+  async approveShown(ref: PayoutRef): Promise<PayoutState> {
+    await this.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    return approveShown(this.payouts, ref);
   }
 
   async history(ref: PayoutRef) {

@@ -117,9 +117,10 @@ function mayContinueAsNew(run: PayoutRun, creation: Confirming): boolean {
 
 function nextPauseMs(run: PayoutRun, creation: Confirming): number {
   const pause = Math.min(MAX_CONFIRM_WAIT_MS, 1_000 * 2 ** Math.min(creation.queries, 10));
+  const lagMs = lagLeftMs(run, creation);
+  if (creation.cause === 'refused' && lagMs > 0) return Math.min(pause, lagMs);
   const left = creation.untilMs - Date.now();
   if (left <= 0) return pause;
-  if (creation.cause === 'refused') return Math.max(1, Math.min(pause, lagLeftMs(run, creation)));
   // After a restore, thousands may be in doubt at once, and only the end of the window clears them.
   return isOnlyForgotten(run, creation) ? left : Math.min(pause, left);
 }
