@@ -70,9 +70,12 @@ async function main(): Promise<void> {
 /** Follows one payout. Approves the one that requires it, as another caller than the starter. */
 async function follow(payouts: Payouts, started: StartedPayout, progress: Progress): Promise<PayoutResult> {
   const hasNews = changeDetector(payouts.handle(started));
-  for (; ; await sleep(QUERY_EVERY_MS)) {
-    if (!(await hasNews())) continue;
-    const state = await payouts.state(started);
+  for (let isNew = false; ; await sleep(QUERY_EVERY_MS)) {
+    isNew ||= await hasNews();
+    // A query fails while the worker is busy.
+    const state = isNew ? await payouts.state(started).catch(() => undefined) : undefined;
+    if (!state) continue;
+    isNew = false;
     progress.saw(started.partnerOrderId, state.phase, state.sentence);
     if (state.phase === 'AWAITING_APPROVAL')
       await payouts.approve(started, { by: 'demo-approver', lockRateId: state.quote?.lockRateId });
