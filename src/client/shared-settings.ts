@@ -19,7 +19,10 @@ import { type Lease, Leases, startLease } from './leases.ts';
 export interface SettingsChange {
   by: string;
   reason: string;
-  /** Absent: as before. `now`: when the change is recorded, by Temporal's clock. */
+  /**
+   * Absent: as before. `now`: when the change is recorded, by Temporal's clock. `unchanged`: the namespace has failed over
+   * since, and lost nothing.
+   */
   recoveredAt?: string | null | undefined;
   /** Absent: as before. */
   approvals?: ApprovalPolicy | undefined;
@@ -151,23 +154,24 @@ function complete(
   before: SharedSettings | undefined,
   failoverVersion: string,
 ): { recoveredAt: string | null; approvals: ApprovalPolicy } {
-  const recovered = recoveredAt === undefined ? before?.recoveredAt : recoveredAt;
+  const isKept = recoveredAt === undefined || recoveredAt === 'unchanged';
+  const recovered = isKept ? before?.recoveredAt : recoveredAt;
   const policy = approvals ?? before?.approvals;
   if (recovered === undefined || policy === undefined)
     throw new IncompleteSettingsError(
       'an application has no settings yet: give both --approvals and --recovered-at (never, unless Temporal has lost something: docs/operations.md, Shared settings)',
     );
   // Any other change would bring the old time into force again, and with it create calls that Temporal has lost (H253).
-  if (before && before.failoverVersion !== failoverVersion && !isLater(recoveredAt, before.recoveredAt))
+  if (before && before.failoverVersion !== failoverVersion && !saysWhatWasLost(recoveredAt, before))
     throw new IncompleteSettingsError(
-      'the namespace has failed over since the settings were set: the time of the failover is missing (--recovered-at)',
+      'the namespace has failed over since the settings were set: say when (--recovered-at with a later time, or now), or that nothing was lost (--recovered-at unchanged)',
     );
   return { recoveredAt: recovered, approvals: policy };
 }
 
-function isLater(recoveredAt: SettingsChange['recoveredAt'], before: string | null): boolean {
-  if (recoveredAt === undefined || recoveredAt === null) return false;
-  return recoveredAt === 'now' || before === null || Date.parse(recoveredAt) > Date.parse(before);
+function saysWhatWasLost(recoveredAt: SettingsChange['recoveredAt'], { at }: SharedSettings): boolean {
+  if (recoveredAt === 'now' || recoveredAt === 'unchanged') return true;
+  return typeof recoveredAt === 'string' && Date.parse(recoveredAt) > Date.parse(at);
 }
 
 function changed(

@@ -163,7 +163,14 @@ export function fairnessKey(id: string): string {
 /** A hash, because Temporal doesn't encrypt search attributes. */
 export function clientPair(
   environment: string,
-  { app, clientId, payerId }: { app: string; clientId: string; payerId: string },
+  {
+    app,
+    clientId,
+    payerId,
+    openId,
+  }: { app: string; clientId: string; payerId: string; openId?: string | undefined },
 ): string {
-  return fairnessKey(JSON.stringify([environment, app, clientId, payerId]));
+  // Under another user's token, a query may know other orders.
+  const user = openId === undefined ? [] : [openId];
+  return fairnessKey(JSON.stringify([environment, app, clientId, payerId, ...user]));
 }

@@ -4,6 +4,7 @@ import {
   applicationOf,
   authorizationWorkflowId,
   batchPartWorkflowId,
+  clientPair,
   eventDeliveryWorkflowId,
   leaseWorkflowId,
   payoutBatchWorkflowId,
@@ -37,4 +38,10 @@ test.each([
   allowanceWorkflowId('test', 'shop'),
 ])('%s belongs to no single application', (workflowId) => {
   expect(applicationOf(workflowId)).toBeUndefined();
+});
+
+test('H235 a pair that one user has shown proves nothing for another one', () => {
+  const pair = { app: 'default', clientId: 'client-1', payerId: 'payer-1' };
+  const known = [undefined, 'u-1', 'u-2'].map((openId) => clientPair('test', { ...pair, openId }));
+  expect(new Set(known).size).toBe(3);
 });

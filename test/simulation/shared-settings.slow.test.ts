@@ -213,12 +213,22 @@ describe('H253 a namespace fails over while nobody watches', () => {
   test('H253 a change of another setting does not bring the old time of the last loss into force', async () => {
     const { system, server, set, list } = await scene();
     server.failoverVersion += 10;
-    for (const change of [{ approvals: ABOVE_50 }, { recoveredAt: null, approvals: ABOVE_50 }])
+    const earlier = new Date(0).toISOString();
+    for (const change of [
+      { approvals: ABOVE_50 },
+      { recoveredAt: null, approvals: ABOVE_50 },
+      { recoveredAt: earlier, approvals: ABOVE_50 },
+    ])
       await expect(set(change)).rejects.toThrow(IncompleteSettingsError);
     expect(await list()).toMatchObject([{ hasFailedOver: true, shared: { recoveredAt: null } }]);
     await set({ recoveredAt: 'now' });
     await set({ approvals: ABOVE_50 });
-    expect(await list()).toMatchObject([{ hasFailedOver: false, shared: { approvals: ABOVE_50 } }]);
+    const [one] = await list();
+    expect(one).toMatchObject({ hasFailedOver: false, shared: { approvals: ABOVE_50 } });
+    server.failoverVersion += 10;
+    await set({ recoveredAt: 'unchanged' });
+    const shared = { recoveredAt: one?.shared?.recoveredAt };
+    expect(await list()).toMatchObject([{ hasFailedOver: false, shared }]);
     await system.end();
   });
 

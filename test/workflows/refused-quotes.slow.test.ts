@@ -8,7 +8,7 @@ import { createsOf, debitsOf } from '../support/ledger.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';
 
-const CODES = '900002:refused,40099:insufficient,http:410:refused';
+const CODES = '900002:refused,40099:insufficient,900000:refused,http:410:refused,http:500:refused';
 const WINDOW = 5;
 const WORDS = 'payer P-1 is not yours';
 
@@ -84,6 +84,8 @@ describe('H244 an account check or a quote that is refused again and again', () 
     [{ kind: 'envelope', code: 900002, message: WORDS }, 'REFUSED_BY_PROVIDER'],
     [{ kind: 'envelope', code: 40099, message: WORDS }, 'INSUFFICIENT_BALANCE'],
     [{ kind: 'envelope', code: 1, status: 410, message: WORDS }, 'REFUSED_BY_PROVIDER'],
+    [{ kind: 'envelope', code: 900000, message: WORDS }, 'REFUSED_BY_PROVIDER'],
+    [{ kind: 'envelope', code: 50012, status: 500, message: WORDS }, 'REFUSED_BY_PROVIDER'],
   ] as const)('ends at once, if the provider has said what %j means', async (fault, code) => {
     for (const operation of ['fee', 'accountQuery'] as const) {
       const rule = refuse(fault, operation);

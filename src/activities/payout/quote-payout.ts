@@ -3,7 +3,7 @@ import type { Reason } from '../../contract/payout.ts';
 import type { ClientAccounts, Quote, QuoteMeaning } from '../../contract/provider-records.ts';
 import { accountProblem } from '../../domain/payout-quote.ts';
 import type { QuoteSent } from '../../domain/time.ts';
-import { hasCode } from '../../payments/index.ts';
+import { hasCode, PaymentsError } from '../../payments/index.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 
 type Accounts = ClientAccounts | null;
@@ -74,9 +74,10 @@ export function refusedQuote(
   // Our own check.
   if (hasCode(error, 'INVALID_REQUEST'))
     return { kind: 'refused', meaning: 'refused', message: error.message };
-  if (!hasCode(error, ...REFUSALS)) throw error;
+  if (!(error instanceof PaymentsError)) throw error;
   const { serviceCode = '', httpStatus } = error;
   const meaning = quoteCodes.get(serviceCode) ?? quoteCodes.get(`http:${httpStatus}`);
+  if (meaning === undefined && !hasCode(error, ...REFUSALS)) throw error;
   const words = error.providerMessage();
   const message = words === undefined ? error.message : `${error.message}: ${words}`;
   return { kind: 'refused', ...(meaning && { meaning }), message };

@@ -42,7 +42,11 @@ export function settingsCommand(program: Command): void {
       if (first && appId === undefined) throw new UsageError('--first requires --app-id');
     })
     .option('--approvals <file>', 'which payouts require an approval; none: only the request decides')
-    .option('--recovered-at <time>', 'when Temporal last lost something: a time, now, or never', recoveryTime)
+    .option(
+      '--recovered-at <time>',
+      'when Temporal last lost something: a time, now, or never; unchanged: a failover lost nothing',
+      recoveryTime,
+    )
     .option('--by <name>', 'who changes them')
     .addOption(REASON)
     .addOption(YES)
@@ -71,7 +75,7 @@ async function approvalsOf(file: string): Promise<ApprovalsFile | null> {
 
 /** `never` stays text: commander takes the null of a parser for an absent value. */
 function recoveryTime(text: string): string {
-  if (text === 'never' || text === 'now') return text;
+  if (text === 'never' || text === 'now' || text === 'unchanged') return text;
   const at = time(text);
   if (Date.parse(at) > Date.now())
     throw invalid('must not be in the future: every payout would confirm first');
