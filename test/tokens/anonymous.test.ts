@@ -23,6 +23,7 @@ import { oauthRoutes } from '../../src/starters/api/oauth-routes.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';
 import { eventually } from '../support/eventually.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { resetBefore } from '../support/resets.ts';
 import { simulatedWorkers } from '../support/simulated-workers.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
@@ -52,7 +53,8 @@ async function serve(options: Partial<AuthorizationsOptions> = {}): Promise<void
     ...{ client: counted(world), environment: 'test', keys: undefined },
     ...options,
   });
-  oauthRoutes(server, authorizations, PROCESS_RUNTIME.clock);
+  // It stands still, so that no limit is refilled on a slow machine.
+  oauthRoutes(server, authorizations, new FakeClock());
 }
 
 async function begin(): Promise<{ state: string; cookie: string }> {
