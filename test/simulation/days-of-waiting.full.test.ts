@@ -3,6 +3,7 @@ import { expect, inject, test } from 'vitest';
 import { PayoutWorld, partnerOrderIdOf, payoutId } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows } from '../../simulation/sdk.ts';
 import { notificationSignal } from '../../src/contract/workflows.ts';
+import { approveShown } from '../support/test-world.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -34,8 +35,7 @@ test.each([
   world.spawn(flood());
   await world.run({ withinMs: 5 * HOUR });
   expect((await world.finish(payouts.state({ partnerOrderId }), MINUTE)).phase).toBe(phase);
-  if (phase === 'AWAITING_APPROVAL')
-    await world.finish(payouts.approve({ partnerOrderId }, { by: 'olga' }), MINUTE);
+  if (phase === 'AWAITING_APPROVAL') await world.finish(approveShown(payouts, { partnerOrderId }), MINUTE);
   const result = await world.finish(payouts.result({ partnerOrderId }), DAY);
   expect(result.outcome).toBe('SUCCESS');
   const runs = server.runs.filter(({ workflowId }) => workflowId === payoutId(1));
