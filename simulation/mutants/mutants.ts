@@ -561,8 +561,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'create-with-a-revoked-token',
     what: 'A create call does not wait for a renewal: with a revoked token, its outcome is unknown, and a person decides.',
     file: 'src/workers/tokens/token-cache.ts',
-    find: 'if (creates) await this.renewalOf(owner);',
-    replace: 'if (creates && false) await this.renewalOf(owner);',
+    find: 'if (creates) await this.untilRenewed(owner);',
+    replace: 'if (creates && false) await this.untilRenewed(owner);',
     needs: ({ isFaultFree, settings }) => isFaultFree && settings.earlierAccessTokens === 'revoked',
   },
   {

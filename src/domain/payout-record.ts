@@ -90,7 +90,8 @@ export type Creation =
   | {
       stage: 'confirming';
       cause: UnknownCause;
-      sinceMs: number;
+      /** From then on, trade queries show an order of the last response. Unix milliseconds. */
+      readsFromMs: number;
       untilMs: number;
       queries: number;
       /** With the cause `refused`: the end, once no order is confirmed. Without it, the payout starts over. */

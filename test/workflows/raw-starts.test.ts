@@ -32,7 +32,9 @@ test('H266 the state of another run does not replace the checks of the first one
   const { partnerOrderId } = request;
   const start = (id: string) =>
     world.client.workflow.start('payout', {
-      ...{ taskQueue: 'payouts', workflowId: `payout:default:${id}`, memo: { rejectDuplicate: true } },
+      taskQueue: 'payouts',
+      workflowId: `payout:default:${id}`,
+      memo: { rejectDuplicate: true },
       args: [request, forged(world, request)],
     });
   await start(partnerOrderId);

@@ -60,7 +60,7 @@ export class TokenCache implements TokenSource {
   /** Rejects if there is no token. The call is then not sent. */
   async token({ kind, openId, creates = false }: TokenRequest): Promise<string> {
     const owner = this.ownerOf(kind, openId);
-    if (creates) await this.renewalOf(owner);
+    if (creates) await this.untilRenewed(owner);
     const cached = this.tokens.get(keyOf(owner));
     const { now } = this;
     if (!cached || now >= cached.expiresAtMs) return (await this.load(owner)).token;
@@ -75,7 +75,7 @@ export class TokenCache implements TokenSource {
    * Waits for a renewal that is due. With the renewal, the provider may revoke the token that this process knows: a create
    * call with it would have an unknown outcome.
    */
-  private async renewalOf(owner: TokenOwner): Promise<void> {
+  private async untilRenewed(owner: TokenOwner): Promise<void> {
     const { clock } = this.parts.runtime;
     for (let pauseMs = 0; ; pauseMs = RENEWAL_PAUSE_MS) {
       const { renewsAtMs, askedAtMs } = this.tokens.get(keyOf(owner)) ?? (await this.load(owner));

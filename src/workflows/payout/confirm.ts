@@ -117,7 +117,7 @@ function mayContinueAsNew(run: PayoutRun, creation: Confirming): boolean {
 
 function nextPauseMs(run: PayoutRun, creation: Confirming): number {
   const pause = Math.min(MAX_CONFIRM_WAIT_MS, 1_000 * 2 ** Math.min(creation.queries, 10));
-  const lagMs = lagLeftMs(run, creation);
+  const lagMs = creation.readsFromMs - Date.now();
   if (creation.cause === 'refused' && lagMs > 0) return Math.min(pause, lagMs);
   const left = creation.untilMs - Date.now();
   if (left <= 0) return pause;
@@ -127,16 +127,11 @@ function nextPauseMs(run: PayoutRun, creation: Confirming): number {
 
 /** After a refusal, an earlier query would prove nothing. A notification may announce an order meanwhile. */
 async function hasWaitedForReads(run: PayoutRun, creation: Confirming): Promise<boolean> {
-  const leftMs = lagLeftMs(run, creation);
+  const leftMs = creation.readsFromMs - Date.now();
   if (creation.cause !== 'refused' || creation.queries > 0 || leftMs <= 0) return false;
   creation.queries = 1;
   await run.waitForNotificationOrPoll(leftMs, WAIT_SUMMARY);
   return true;
-}
-
-/** How long the trade queries may still not show an order of the refused create call. */
-function lagLeftMs({ settings }: PayoutRun, { sinceMs }: Confirming): number {
-  return sinceMs + settings.readLagMs - Date.now();
 }
 
 /** Started soon after a restore of Temporal, which may have forgotten a send. No run is known to have sent. */
@@ -154,7 +149,7 @@ function provesNoOrder(run: PayoutRun, creation: Confirming, answer: NotFound, q
   if (isDoubtOnly(run, creation)) return true;
   if (!answer.isPairKnown) return false;
   // The provider has refused this send. Its code may lie, and its order appear late (H230).
-  if (creation.cause === 'refused') return queriedAtMs >= creation.sinceMs + run.settings.readLagMs;
+  if (creation.cause === 'refused') return queriedAtMs >= creation.readsFromMs;
   if (creation.cause === 'restored' || queriedAtMs < creation.untilMs) return false;
   if (creation.cause === 'lost-run') return isOnlyForgotten(run, creation);
   if (creation.cause === 'busy') return true;

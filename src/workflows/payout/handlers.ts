@@ -26,8 +26,7 @@ import {
 import { isStarter } from '../../domain/permissions.ts';
 import { isoTime } from '../../domain/time.ts';
 import { deciderProblem, isRecord, notAccepted, onSignal, onUpdate, shielded } from '../shared/messages.ts';
-import { isFirstRun } from '../shared/run-facts.ts';
-import { isSameSet, notShown, resolveProblem } from '../shared/uncertain-send.ts';
+import { isFirstRun, isSameSet, notShown, resolveProblem } from '../shared/uncertain-send.ts';
 import { adoptNamed } from './adopt-order.ts';
 import { awaitsNextStep } from './quote.ts';
 import type { PayoutRun } from './run.ts';

@@ -215,11 +215,12 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
   }
 
   confirmFirst(cause: UnknownCause, end?: Reason): void {
+    const readsFromMs = Date.now() + this.settings.readLagMs;
     this.record.creation = {
       stage: 'confirming',
       cause,
-      sinceMs: Date.now(),
-      untilMs: Math.max(windowEndMs(this.settings), Date.now() + this.settings.readLagMs),
+      readsFromMs,
+      untilMs: Math.max(windowEndMs(this.settings), readsFromMs),
       queries: 0,
       end,
     };

@@ -18,12 +18,6 @@ export function startFacts(): StartFacts {
   return { workflowId, environment: memo?.['environment'], startedBy: memo?.['startedBy'] };
 }
 
-/** Whether no run of this workflow id was before this one, as far as its start tells. Not for a branch of the workflow's steps. */
-export function isFirstRun(): boolean {
-  const { runId, firstExecutionRunId, memo } = workflowInfo();
-  return runId === firstExecutionRunId && memo?.['rejectDuplicate'] === true;
-}
-
 /**
  * The state of the previous run of a workflow that continued as new. Anyone who can start workflows can give one to a first
  * run, which would skip its checks.

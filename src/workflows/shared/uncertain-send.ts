@@ -16,6 +16,12 @@ export function isDoubtfulStart(): boolean {
   return workflowInfo().memo?.['rejectDuplicate'] !== true;
 }
 
+/** Whether this run's start proves that no run was before it. For validators: a step's branch on run ids would not replay. */
+export function isFirstRun(): boolean {
+  const { runId, firstExecutionRunId } = workflowInfo();
+  return runId === firstExecutionRunId && !isDoubtfulStart();
+}
+
 /** Tells whether an earlier run, or a run that Temporal lost in a restore, may have sent. */
 export function runFacts(startedAtMs: number, cleared?: RunFacts['cleared']): RunFacts {
   const { firstExecutionRunId: firstRunId } = workflowInfo();
