@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = '5f0187c83470ed27054b9f7cef55d1c7f3af26e8';
+const COMMIT = 'b731ecf65d295eb7a2e8c1741bc4f30a99fb6fe2';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
