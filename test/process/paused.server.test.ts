@@ -39,7 +39,15 @@ test('H210 a pause stops the create calls of every process within seconds, until
   await phaseIs(open, ['PROCESSING']);
   const refs = await payUntilBusy(world, 30, LIMIT);
 
-  const paused = await run('pause', '--app', 'default', '--by', 'olga', '--reason', 'a drill', '--json');
+  // The command can take longer than the payouts, so others start until it returns.
+  const pause = { returned: false };
+  const command = run('pause', '--app', 'default', '--by', 'olga', '--reason', 'a drill', '--json').finally(
+    () => {
+      pause.returned = true;
+    },
+  );
+  while (!pause.returned) refs.push(...(await payUntilBusy(world, 5, 5)));
+  const paused = await command;
   const pausedAtMs = Date.now();
   expect(paused.json()).toMatchObject({ app: 'default', paused: { by: 'olga', reason: 'a drill' } });
   for (const ref of refs) await phaseIs(ref, ['PAUSED', 'PROCESSING', 'FETCHING_DETAIL', 'DONE']);
