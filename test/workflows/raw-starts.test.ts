@@ -1,6 +1,9 @@
 /** Starts of the workflow by anyone who may start workflows, without the client library. */
 import { expect, onTestFinished, test } from 'vitest';
+import { tokenStateQuery } from '../../src/contract/workflows.ts';
 import { PayoutRecord } from '../../src/domain/payout-record.ts';
+import { TokenRecord } from '../../src/domain/tokens.ts';
+import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
@@ -42,6 +45,25 @@ test('H266 the state of another run does not replace the checks of the first one
   const other = await start(newPartnerOrderId());
   await expect(other.result()).rejects.toMatchObject({ cause: { type: 'InvalidPayoutRequest' } });
   expect(createsOf(world, request)).toEqual([]);
+});
+
+test('H266 a token renewal holds no token that its start invents', async () => {
+  const world = await startWorld();
+  const nowMs = world.clock.wallMs();
+  const held = { accessToken: 'forged', obtainedAtMs: nowMs, renewsAtMs: nowMs, expiresAtMs: nowMs + 1e9 };
+  const openId = newPartnerOrderId();
+  const renewal = await world.client.workflow.start('tokenRenewal', {
+    taskQueue: 'payouts',
+    workflowId: `token:default:user:${openId}`,
+    args: [
+      { environment: 'test', app: 'default', openId },
+      { ...new TokenRecord(), held, generation: 7 },
+    ],
+  });
+  const state = () => renewal.query(tokenStateQuery);
+  expect(await eventually(async () => (await state()).needsAuthorization || undefined)).toBe(true);
+  expect(await state()).toMatchObject({ renewals: 0 });
+  expect(await state()).not.toHaveProperty('expiresAt');
 });
 
 test('H267 after a reset, an approval names the quote that its approver has read', async () => {

@@ -35,13 +35,13 @@ import { flagLines, showAttention } from '../shared/attention.ts';
 import { checks, followUpCalls, orBadInput, temporalCalls } from '../shared/calls.ts';
 import { onSignal } from '../shared/messages.ts';
 import { Publisher } from '../shared/publish-events.ts';
-import { continueAsNewWhenLong } from '../shared/run-facts.ts';
+import { carriedOver, continueAsNewWhenLong } from '../shared/run-facts.ts';
 
 export async function payoutFollowUp(
   request: FollowUpRequest,
   carried?: FollowUpRecord,
 ): Promise<FollowUpResult> {
-  const record = carried ?? new FollowUpRecord();
+  const record = carriedOver(carried) ?? new FollowUpRecord();
   let plan: FollowUpPlan | undefined;
   const { app, metadata } = request;
   const publisher = new Publisher(record.log, () => plan && { ...plan, app, metadata });

@@ -23,6 +23,7 @@ import {
 } from '../../domain/tokens.ts';
 import { causeOf, checks, orBadInput, Running, tokenCalls, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';
+import { carriedOver } from '../shared/run-facts.ts';
 import { installTokenHandlers, RenewalRun } from './renewal-run.ts';
 
 const { recallGrant } = proxyActivities<ReturnType<typeof recallActivities>>({
@@ -31,7 +32,7 @@ const { recallGrant } = proxyActivities<ReturnType<typeof recallActivities>>({
 });
 
 export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Promise<void> {
-  const run = new RenewalRun(owner, carried);
+  const run = new RenewalRun(owner, carriedOver(carried));
   installTokenHandlers(run);
   const stop = () => {
     run.stopped = true;
