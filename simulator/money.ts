@@ -69,6 +69,14 @@ export function moneyOnWire(money: Money): { currency: string; amount: LosslessN
   return { currency: money.currency, amount: amountOnWire(money.minor) };
 }
 
+/** The rate, its inverse with six decimals, or 0. */
+export function rateOnWire(rate: Rate, shown: 'true' | 'inverse' | 'zero'): LosslessNumber {
+  if (shown === 'zero') return new LosslessNumber('0');
+  if (shown === 'true') return new LosslessNumber(rate.text);
+  const millionths = convertBack(1_000_000n, rate).toString().padStart(7, '0');
+  return new LosslessNumber(`${millionths.slice(0, -6)}.${millionths.slice(-6)}`);
+}
+
 /** Money for people: `12.30 USD`. */
 export function moneyText(money: Money): string {
   return `${formatMinor(money.minor)} ${money.currency}`;

@@ -76,6 +76,10 @@ export const settingsSchema = z.strictObject({
   numberStyle: z.enum(['plain', 'exponent', 'text']).default('plain'),
   /** The beneficiary is masked; or beneficiary and ids are in upper case, without dashes, dots and spaces. */
   echo: z.enum(['exact', 'masked', 'normalized']).default('exact'),
+  /** The rate itself; its inverse, in the other direction; or 0. The amounts follow the true rate. */
+  shownRate: z.enum(['true', 'inverse', 'zero']).default('true'),
+  /** The balance in a quote: the amount, a text that is no amount, or nothing. */
+  shownBalance: z.enum(['true', 'unreadable', 'absent']).default('true'),
   /** Whether `order_id` of the trade queries is the order's `orderId`, or a number of its own. */
   tradeOrderId: z.enum(['same', 'own']).default('same'),
   /** The `client_id` under which trade queries show the orders of a payer. Of other payers, any client shows them. */

@@ -637,6 +637,41 @@ export const MUTANTS: readonly Mutant[] = [
 
   // ---- what the spec leaves open
   {
+    name: 'rate-label-trusted',
+    what: 'The limit `minRate` compares the rate that the provider shows, not the amounts: payouts end, or cost more.',
+    file: 'src/domain/payout-quote.ts',
+    find: '!reachesRate(quote.target, limits.minRate, quote.pay)',
+    replace: 'Number(quote.exchangeRate) < Number(limits.minRate)',
+  },
+  {
+    name: 'unreadable-balance-hides-the-quote',
+    what: 'A balance that cannot be read makes the quote unreadable: no payout goes on.',
+    file: 'src/payments/wire/scalars.ts',
+    find: '  .transform((read) => inCurrency(read.currency, read.amount))\n  .catch(undefined);',
+    replace: '  .transform((read) => inCurrency(read.currency, read.amount));',
+  },
+  {
+    name: 'single-payment-is-no-list',
+    what: 'A detail with one payment, as an object instead of a list, counts as a detail without any.',
+    file: 'src/payments/wire/scalars.ts',
+    find: 'Object.keys(value).length === 0 ? [] : [value]',
+    replace: 'Object.keys(value).length > 0 ? [] : [value]',
+  },
+  {
+    name: 'quote-of-another-amount',
+    what: 'A quote that delivers another amount than the requested one is accepted.',
+    file: 'src/domain/payout-quote.ts',
+    find: 'if (!sameMoney(quote.target, instructedAmount))',
+    replace: 'if (quote.target.currency !== instructedAmount.currency)',
+  },
+  {
+    name: 'contradiction-is-a-refusal',
+    what: 'HTTP 201 with an error code counts as a refusal, although the account was opened: a second account.',
+    file: 'src/payments/classify.ts',
+    find: "created: { success: 'success', others: 'AMBIGUOUS' },",
+    replace: "created: { ...AGREED_FAILURES, success: 'success' },",
+  },
+  {
     name: 'masks-hide-every-difference',
     what: 'A masked beneficiary counts as the requested one, whatever is visible: money goes to somebody else.',
     file: 'src/domain/provider-text.ts',

@@ -59,7 +59,7 @@ export function maybeWithDialect(random: Random, plan: Plan): Plan {
   return {
     ...plan,
     dialect,
-    payouts: isExponent ? plan.payouts.map(withExactAmount) : plan.payouts,
+    payouts: (isExponent ? plan.payouts.map(withExactAmount) : plan.payouts).map(withMinRate),
     faults: [
       ...(isStrange ? [servedThoughBusy(plan.seed)] : []),
       ...(isRefused ? [usedNumbers(plan.seed)] : []),
@@ -71,6 +71,8 @@ export function maybeWithDialect(random: Random, plan: Plan): Plan {
       earlierAccessTokens: draw(random, ['valid', 'revoked']),
       timestampUnit: draw(random, ['ms', 's']),
       v1Envelope: draw(random, ['A', 'bare']),
+      shownRate: draw(random, ['true', 'inverse', 'zero']),
+      shownBalance: draw(random, ['true', 'unreadable', 'absent']),
       ...(isStrange && { repeatedCreate: 'pay-again' as const }),
       detailShape: draw(random, ['list', 'object']),
       emptyDetail: draw(random, ['list', 'null', 'absent']),
@@ -94,7 +96,7 @@ function createCodes(
   { fits, lies }: { fits: boolean; lies: boolean },
 ): string {
   const known = fits || random.chance(0.5) ? [`${REPEATED}:duplicate`] : [];
-  const lying = lies ? [`${LYING}:refused`] : [];
+  const lying = lies ? [`${LYING}:${draw(random, ['refused', 'lock-expired'])}`] : [];
   return [String(env['PAYMENTS_CREATE_CODES']), ...known, ...lying].join(',');
 }
 
@@ -176,6 +178,12 @@ function withExactAmount(payout: PlannedPayout): PlannedPayout {
   const { currency, amount } = payout.request.instructedAmount;
   if (amount.replace('.', '').length <= EXACT_DIGITS) return payout;
   return { ...payout, request: { ...payout.request, instructedAmount: { currency, amount: LARGE_AMOUNT } } };
+}
+
+/** Below every true rate, and above the inverse of USD/CNY: the rate that the provider shows must not end a payout (H221). */
+function withMinRate(payout: PlannedPayout): PlannedPayout {
+  const limits = { minRate: '0.3', ...payout.request.limits };
+  return { ...payout, request: { ...payout.request, limits } };
 }
 
 function draw<const T>(random: Random, from: readonly T[]): T {

@@ -144,6 +144,7 @@ const OPENING_FAULTS: readonly FaultInput[] = [
   { kind: 'status', status: 429, effect: 'commit' },
   { kind: 'status', status: 503, effect: 'commit' },
   { kind: 'envelope', code: 12345, effect: 'commit' },
+  { kind: 'envelope', code: 12345, status: 201, effect: 'commit' },
   { kind: 'drop-after' },
 ];
 const TRADE_FAULTS: readonly FaultInput[] = [{ kind: 'data-null' }];

@@ -1,6 +1,5 @@
 /** Quotes, `/v2/b2b/currents` (the create and the order query) and `/v1/mid-open-api` (the trade queries and the account query). */
 
-import { LosslessNumber } from 'lossless-json';
 import { z } from 'zod';
 import { ILLEGAL_PARAM, illegalParam, ORDER_NOT_EXIST, Refusal } from '../http/envelope.ts';
 import {
@@ -16,11 +15,12 @@ import {
   text64,
 } from '../http/operation.ts';
 import type { JsonObject } from '../json.ts';
-import { amountOnWire, type Money, moneyOnWire } from '../money.ts';
+import { amountOnWire, type Money, moneyOnWire, rateOnWire } from '../money.ts';
 import { type CreateRequest, createOrder, draftOrder } from '../orders/create.ts';
 import { type Order, truthOf } from '../orders/order.ts';
 import { patched, payoutOrderView, tradeDetailView, tradeResultView } from '../orders/views.ts';
 import { sleep } from '../runtime.ts';
+import type { Settings } from '../settings.ts';
 import { type Lock, priceAt, rateOf } from '../state/quotes.ts';
 import type { World } from '../world.ts';
 
@@ -133,18 +133,18 @@ export const fee: Operation = {
     const price = priceAt(rate, request, settings);
     if (!price) throw illegalParam('instructed_amount.currency');
     const lock = locks.lock(body.payer_id, request, price, settings.lockLifetimeMs);
-    return { data: quoteView(lock, accounts.available(body.payer_id, originCurrency, settings)) };
+    return { data: quoteView(lock, accounts.available(body.payer_id, originCurrency, settings), settings) };
   },
 };
 
-function quoteView(lock: Lock, available: Money): JsonObject {
+function quoteView(lock: Lock, available: Money, settings: Settings): JsonObject {
   const { price, request } = lock;
   const nothing = moneyOnWire({ currency: price.fee.currency, minor: 0n });
   return {
     lock_rate_id: lock.lockRateId,
-    avail_money: moneyOnWire(available),
+    ...shownBalance(available, settings),
     exchange: {
-      exchange_rate: new LosslessNumber(price.rate.text),
+      exchange_rate: rateOnWire(price.rate, settings.shownRate),
       origin_currency: request.originCurrency,
       target_currency: request.targetCurrency,
     },
@@ -158,6 +158,12 @@ function quoteView(lock: Lock, available: Money): JsonObject {
       less_than_min_payout_fee: nothing,
     },
   };
+}
+
+function shownBalance(available: Money, { shownBalance }: Settings): JsonObject {
+  if (shownBalance === 'absent') return {};
+  if (shownBalance === 'unreadable') return { avail_money: { currency: available.currency, amount: 'n/a' } };
+  return { avail_money: moneyOnWire(available) };
 }
 
 const tradeKey = z.object({ client_id: text64, partner_order_id: text64 });

@@ -1,7 +1,6 @@
 /** How answers show an order: the v2 payout order, the trade result, the trade detail. */
-import { LosslessNumber } from 'lossless-json';
 import { type JsonObject, mergePatch } from '../json.ts';
-import { amountOnWire, type Money, moneyOnWire } from '../money.ts';
+import { amountOnWire, type Money, moneyOnWire, rateOnWire } from '../money.ts';
 import type { Clock } from '../runtime.ts';
 import type { Settings } from '../settings.ts';
 import { FINAL_STATUSES, type Order, type Split, sumOf } from './order.ts';
@@ -45,7 +44,7 @@ export function payoutOrderView(order: Order, viewer: Viewer): JsonObject {
       originCurrency: price.pay.currency,
       targetCurrency: price.target.currency,
       rateId: null,
-      exchangeRate: new LosslessNumber(price.rate.text),
+      exchangeRate: rateOnWire(price.rate, viewer.settings.shownRate),
     },
     deliveryDate: null,
   };

@@ -269,6 +269,17 @@ test('H231 amounts with exponents, and a rate of zero, are read', async () => {
   expect((await world.payouts.result(second)).outcome).toBe('SUCCESS');
 });
 
+test.each([
+  { shownRate: 'inverse', shownBalance: 'unreadable' },
+  { shownRate: 'zero', shownBalance: 'absent' },
+] as const)('H221 and H223 what is shown beside the amounts ends no payout: %o', async (shown) => {
+  const world = await worldWith({}, shown);
+  const ref = await world.pay('success', { limits: { minRate: '7' } });
+  expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+  const dear = await world.pay('success', { limits: { minRate: '8' } });
+  expect((await world.payouts.result(dear)).reason?.code).toBe('QUOTE_OUT_OF_LIMITS');
+});
+
 test('H242 an order that is not visible yet is an answer, between queries on connections that are reset', async () => {
   const world = await worldWith({ PAYOUTS_CONFIRMATION_WINDOW: '10m' });
   const partnerOrderId = newPartnerOrderId();
