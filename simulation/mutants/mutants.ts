@@ -665,13 +665,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (quote.target.currency !== instructedAmount.currency)',
   },
   {
-    name: 'contradiction-is-a-refusal',
-    what: 'HTTP 201 with an error code counts as a refusal, although the account was opened: a second account.',
-    file: 'src/payments/classify.ts',
-    find: "created: { success: 'success', others: 'AMBIGUOUS' },",
-    replace: "created: { ...AGREED_FAILURES, success: 'success' },",
-  },
-  {
     name: 'masks-hide-every-difference',
     what: 'A masked beneficiary counts as the requested one, whatever is visible: money goes to somebody else.',
     file: 'src/domain/provider-text.ts',
