@@ -7,6 +7,7 @@ import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../contract/provider-records.ts';
 import type { DailyReport } from '../contract/reconciliation.ts';
 import type { ProbeResult, ProbeTarget, QuotedPayout, WorkflowSignatures } from '../contract/workflows.ts';
+import { memoOf } from './start-once.ts';
 
 type ReadType =
   | 'payoutQuote'
@@ -24,9 +25,12 @@ const GIVE_UP_AFTER = '2 minutes';
  */
 export class ProviderReads {
   private readonly client: Client;
+  private readonly startedBy: string | undefined;
 
-  constructor(client: Client) {
+  /** `startedBy`: the caller, whose reads wait behind those of payouts, and take turns with other callers' reads. */
+  constructor(client: Client, startedBy?: string) {
     this.client = client;
+    this.startedBy = startedBy;
   }
 
   /** A quote for a payout, without starting it (spec: Query payment fee and exchange rate). */
@@ -71,6 +75,7 @@ export class ProviderReads {
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowId: `${idPrefix}:${question.app}:${randomUUID()}`,
       workflowExecutionTimeout: GIVE_UP_AFTER,
+      memo: memoOf({ startedBy: this.startedBy }),
       args: [question],
     });
   }

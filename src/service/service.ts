@@ -45,6 +45,7 @@ import {
   type PayoutId,
   valid,
 } from './requests.ts';
+import { Shares } from './shares.ts';
 import { type Waiting, Waits } from './waits.ts';
 
 const TEMPORAL_TIMEOUT_MS = 10_000;
@@ -54,6 +55,8 @@ const PROVIDER_TIMEOUT_MS = 30_000;
 /** Workers serve at most ten status queries of this process at a time, and one workflow at most one per second. */
 const STATUS_READS = { inFlight: 10, waiting: 500, waitMs: 5_000 };
 const FRESH_MS = 1_000;
+/** So few at once leave most turns of the rate limit to payouts, however many callers read. */
+const PROVIDER_READS = { inFlight: 2, waiting: 50, waitMs: 5_000 };
 
 type ServiceSettings = Pick<
   ApiConfig,
@@ -83,9 +86,10 @@ export class Service {
   readonly batches: Batches;
   readonly allowances: Allowances;
   readonly pauses: Pauses;
-  readonly reads: ProviderReads;
   readonly receivingAccounts: ReceivingAccounts;
   readonly waits = new Waits();
+  private readonly readShares = new Shares(PROVIDER_READS.waiting, 'too many reads of the provider wait');
+  private readonly readSlots: ReadSlots;
   /** Undefined if this server authorizes no users. */
   readonly authorizations: Authorizations | undefined;
   private readonly client: Client;
@@ -106,6 +110,7 @@ export class Service {
     const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = settings;
     const reads = { slots: new ReadSlots(STATUS_READS, clock), freshMs: FRESH_MS, clock };
     this.client = client;
+    this.readSlots = new ReadSlots(PROVIDER_READS, clock);
     this.payouts = new Payouts({ client, environment, targetCurrencies, reads });
     this.batches = new Batches({
       client,
@@ -116,7 +121,6 @@ export class Service {
     });
     this.allowances = new Allowances(client, environment, PROCESS_RUNTIME.clock);
     this.pauses = new Pauses({ client, environment });
-    this.reads = new ProviderReads(client);
     this.receivingAccounts = new ReceivingAccounts({ client, environment, reads });
     if (authorizesUsers)
       this.authorizations = new Authorizations({ client, environment, keys: keys.authorizations });
@@ -139,7 +143,7 @@ export class Service {
     require(caller, 'read', id.app);
     // The state does not name the client.
     if (isScoped(caller)) await this.payoutStart(caller, id);
-    await this.waits.until(waiting, (options) => this.payouts.untilEnd(id, options));
+    await this.waits.until(caller, waiting, (options) => this.payouts.untilEnd(id, options));
     return this.withTemporalDeadline(() => this.payouts.look(id).catch(rejectedStart));
   }
 
@@ -181,7 +185,7 @@ export class Service {
   async batch(caller: Caller, id: BatchId, waiting?: Waiting) {
     require(caller, 'read', id.app);
     await this.requireOwnBatch(caller, id);
-    await this.waits.until(waiting, (options) => this.batches.untilEnd(id, options));
+    await this.waits.until(caller, waiting, (options) => this.batches.untilEnd(id, options));
     return this.withTemporalDeadline(() => this.batches.state(id));
   }
 
@@ -207,13 +211,13 @@ export class Service {
   async quote(caller: Caller, request: CheckedPayoutRequest) {
     require(caller, 'quote', request.app);
     requirePayoutScope(caller, request);
-    return this.withProviderDeadline(() => this.reads.quote(request));
+    return this.readProvider(caller, (reads) => reads.quote(request));
   }
 
   async accounts(caller: Caller, { app, clientId, openId }: ProviderRead & { clientId: string }) {
     require(caller, 'account', app);
     requireScope(caller, { clientId, openId });
-    const found = await this.withProviderDeadline(() => this.reads.accounts(app, clientId, openId));
+    const found = await this.readProvider(caller, (reads) => reads.accounts(app, clientId, openId));
     if (!found) throw new Problem('not-found', 'the provider has no accounts of this client');
     return found;
   }
@@ -224,16 +228,23 @@ export class Service {
   ) {
     require(caller, 'account', app);
     requireScope(caller, { payerId, openId });
-    return this.withProviderDeadline(() => this.reads.receivingBalance(app, payerId, currency, openId));
+    return this.readProvider(caller, (reads) => reads.receivingBalance(app, payerId, currency, openId));
   }
 
   async receivingDetail(caller: Caller, { app, accountId, openId }: ProviderRead & { accountId: string }) {
     require(caller, 'account', app);
     // Whose account it is, only the provider knows.
     requireScope(caller, { payerId: undefined, openId });
-    const known = await this.withProviderDeadline(() => this.reads.receivingDetail(app, accountId, openId));
+    const known = await this.readProvider(caller, (reads) => reads.receivingDetail(app, accountId, openId));
     if (!known) throw new Problem('not-found', 'the provider has no such account');
     return known;
+  }
+
+  private readProvider<T>(caller: Caller, read: (reads: ProviderReads) => Promise<T>): Promise<T> {
+    const reads = new ProviderReads(this.client, starterName(caller));
+    return this.readShares.run(caller.name, () =>
+      this.readSlots.run(() => this.withProviderDeadline(() => read(reads))),
+    );
   }
 
   async openReceivingAccount(caller: Caller, request: CheckedReceivingAccountRequest) {
@@ -246,7 +257,7 @@ export class Service {
   async receivingAccount(caller: Caller, id: OpeningId, waiting?: Waiting) {
     require(caller, 'read', id.app);
     if (isScoped(caller)) await this.requireOwnOpening(caller, id);
-    await this.waits.until(waiting, (options) => this.receivingAccounts.untilEnd(id, options));
+    await this.waits.until(caller, waiting, (options) => this.receivingAccounts.untilEnd(id, options));
     return this.withTemporalDeadline(() => this.receivingAccounts.look(id).catch(rejectedStart));
   }
 

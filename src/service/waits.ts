@@ -1,6 +1,7 @@
 /** Holds reads until the end of their workflow, for a limited number of requests. */
 import type { WaitOptions } from '../client/steering.ts';
-import { unavailable } from './problem.ts';
+import type { Caller } from '../config/callers.ts';
+import { Shares } from './shares.ts';
 
 /** Each costs Temporal one long poll. Proxies often allow a hundred concurrent requests per connection to Temporal. */
 const MAX_WAITS = 100;
@@ -20,25 +21,25 @@ export interface Waiting {
 
 export class Waits {
   private readonly closing = new AbortController();
-  private open = 0;
+  private readonly shares = new Shares(MAX_WAITS, 'too many requests wait for an end: read without wait');
 
   /**
-   * Resolves at the end, after the time, or when the server closes. Rejects with a 503 if too many requests wait, and with
-   * the reason of `gone`.
+   * Resolves at the end, after the time, or when the server closes. Rejects with a 503 if the caller has its share of waits,
+   * and with the reason of `gone`.
    */
-  async until(waiting: Waiting | undefined, end: (options: WaitOptions) => Promise<void>): Promise<void> {
+  async until(
+    caller: Caller,
+    waiting: Waiting | undefined,
+    end: (options: WaitOptions) => Promise<void>,
+  ): Promise<void> {
     if (!waiting?.forMs || this.closing.signal.aborted) return;
     const { forMs, gone } = waiting;
-    if (this.open >= MAX_WAITS)
-      throw unavailable('too-many-waiting', 'too many requests wait for an end: read without wait');
-    this.open += 1;
+    const signal = AbortSignal.any([gone, this.closing.signal]);
     try {
-      await end({ timeoutMs: forMs, signal: AbortSignal.any([gone, this.closing.signal]) });
+      await this.shares.run(caller.name, () => end({ timeoutMs: forMs, signal }));
     } catch (error) {
       gone.throwIfAborted();
       if (!this.closing.signal.aborted) throw error;
-    } finally {
-      this.open -= 1;
     }
   }
 

@@ -4,14 +4,15 @@ import type { ProviderActivities } from '../activities/shared/provider-activitie
 import type { PayoutRequest } from '../contract/payout-request.ts';
 import type { CallIdentity, ProbeTarget, QuotedPayout, WorkerDescription } from '../contract/workflows.ts';
 import { quoteProblem } from '../domain/payout-quote.ts';
-import { asked, checks, orBadInput } from './shared/calls.ts';
+import { asked, type CallSettings, checks, orBadInput } from './shared/calls.ts';
+import { startFacts } from './shared/run-facts.ts';
 
 /** Quotes a payout and creates nothing; the quote's lock expires unused. */
 export async function payoutQuote(request: PayoutRequest): Promise<QuotedPayout> {
   const { caller: principal, calls, request: checked } = await orBadInput(checks.prepareQuote(request));
   const { payerId, type, instructedAmount, originCurrency, targetCurrency } = checked;
   const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };
-  const quote = await asked(calls, 'beginning', 'quotes a payout').quotePayout(principal, wanted);
+  const quote = await turnsOf(calls, 'quotes a payout').quotePayout(principal, wanted);
   const problem = quoteProblem(checked, quote);
   return { quote, ...(problem && { problem }) };
 }
@@ -50,6 +51,13 @@ export async function workerProbe(from: string): Promise<WorkerDescription & { f
   return checks.describeWorker(from);
 }
 
+/** Callers' reads take turns after all payouts. An operator's read, which names no caller, can't flood. */
+function turnsOf(calls: CallSettings, summary: string): ProviderActivities {
+  const { startedBy } = startFacts();
+  if (typeof startedBy !== 'string') return asked(calls, 'beginning', summary);
+  return asked({ ...calls, onBehalfOf: `reads\n${startedBy}` }, 'read', summary);
+}
+
 /** A workflow that makes one call. */
 function read<Question, Found>(
   summary: string,
@@ -61,6 +69,6 @@ function read<Question, Found>(
 ) {
   return async (question: CallIdentity & Question): Promise<Found> => {
     const { caller: principal, calls } = await orBadInput(checks.prepareRead(question.app, question.openId));
-    return call(asked(calls, 'beginning', summary), principal, question);
+    return call(turnsOf(calls, summary), principal, question);
   };
 }

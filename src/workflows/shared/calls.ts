@@ -67,6 +67,8 @@ const PRIORITY = {
   poll: 4,
   /** After the end: uses only the calls that nothing else needs (H22). */
   followUp: 5,
+  /** On behalf of a caller: however many there are, no payout waits for one. */
+  read: 5,
 } as const;
 
 /** Detects a killed worker well before the call's own deadline. */

@@ -1,0 +1,56 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { as, callerEntry, keysFile } from '../support/callers.ts';
+import { post, startApiServer } from '../support/http.ts';
+import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
+import { VirtualWorld } from '../support/virtual-world.ts';
+
+const CALLERS = ['shop', 'bank', 'store', 'market'];
+
+async function startWorld() {
+  const world = await VirtualWorld.start({
+    settings: { callsPerSecond: 20, answersAfterMs: [20, 60] },
+    env: { PAYMENTS_CALLS_PER_SECOND: '20' },
+  });
+  const service = await startApiServer(world.client, {
+    PAYOUTS_API_KEYS_FILE: keysFile(CALLERS.map((name) => callerEntry(name))),
+  });
+  onTestFinished(async () => {
+    await service.close();
+    await world.stop();
+  });
+  const payoutMs = async () => {
+    const beganMs = world.clock.wallMs();
+    const ref = await world.pay('success final=0s');
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    return world.clock.wallMs() - beganMs;
+  };
+  const flood = (caller: string, count: number) =>
+    Array.from({ length: count }, async () => {
+      const request = JSON.stringify(payoutRequest(newPartnerOrderId()));
+      const { status } = await post(`${service.url}/v1/quotes`, request, as(caller));
+      return { status, atMs: world.clock.wallMs() };
+    });
+  return { payoutMs, flood };
+}
+
+test('H269 a payout beside a flood of quotes takes at most 1.5 times its time', async () => {
+  const { payoutMs, flood } = await startWorld();
+  await payoutMs();
+  const alone = Math.max(await payoutMs(), await payoutMs());
+  const quotes = CALLERS.flatMap((caller) => flood(caller, 50));
+  await Promise.race(quotes);
+  const beside = Math.min(await payoutMs(), await payoutMs());
+  expect(beside).toBeLessThan(1.5 * alone);
+  const statuses = (await Promise.all(quotes)).map(({ status }) => status);
+  expect(new Set(statuses)).toEqual(new Set([200, 503]));
+});
+
+test("H269 another caller's quote doesn't wait behind the flood", async () => {
+  const { flood } = await startWorld();
+  const quotes = flood('shop', 50);
+  await Promise.race(quotes);
+  const [other] = await Promise.all(flood('bank', 1));
+  expect(other?.status).toBe(200);
+  await Promise.all(quotes);
+});
