@@ -658,13 +658,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'Object.keys(value).length > 0 ? [] : [value]',
   },
   {
-    name: 'quote-of-another-amount',
-    what: 'A quote that delivers another amount than the requested one is accepted.',
-    file: 'src/domain/payout-quote.ts',
-    find: 'if (!sameMoney(quote.target, instructedAmount))',
-    replace: 'if (quote.target.currency !== instructedAmount.currency)',
-  },
-  {
     name: 'masks-hide-every-difference',
     what: 'A masked beneficiary counts as the requested one, whatever is visible: money goes to somebody else.',
     file: 'src/domain/provider-text.ts',
