@@ -1,5 +1,6 @@
 /** The runtime of this process: the only module on the worker side that reads a real clock or real randomness. */
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Clock, type Runtime, sleep } from './runtime.ts';
 
@@ -37,11 +38,25 @@ export class Drain {
 
   /** From the beginning on, responses close their connection, so that callers connect to another process. */
   watch(server: FastifyInstance): void {
+    closeUnusedConnections(server);
     server.addHook('onSend', async (_request, reply, payload) => {
       if (this.begun) reply.header('connection', 'close');
       return payload;
     });
   }
+}
+
+/** Node counts a connection without a request as busy: the end of the server would wait until its request times out. */
+function closeUnusedConnections(server: FastifyInstance): void {
+  const unused = new Set<Socket>();
+  server.server.on('connection', (socket) => {
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
+  });
+  server.server.on('request', ({ socket }) => unused.delete(socket));
+  server.addHook('preClose', async () => {
+    for (const socket of unused) socket.destroy();
+  });
 }
 
 /** The options of a server that closes connections whose requests do not arrive in time, and idle ones when it ends. */

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Drain } from '../../src/runtime/process.ts';
@@ -56,4 +58,15 @@ test('a server that drains is not ready, serves requests, and closes their conne
   const served = await get(`${service.url}/v1/payouts/unknown`);
   expect(served).toMatchObject({ status: 404, headers: { connection: 'close' } });
   await service.close();
+});
+
+test('a connection without a request does not delay the end', { timeout: 30_000 }, async () => {
+  const service = await startApiServer(clientOf(world.client.options.namespace));
+  const socket = connect({ host: '127.0.0.1', port: Number(new URL(service.url).port) });
+  await once(socket, 'connect');
+  // The server has accepted the connections that came before this one.
+  await get(`${service.url}/healthz`);
+  const closed = once(socket, 'close');
+  await service.close();
+  await closed;
 });
