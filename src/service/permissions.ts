@@ -1,4 +1,5 @@
 /** Whether a caller may do what it asks for: its permissions, applications, scope and largest amount. */
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { type CheckedBatch, inSlices } from '../client/checked-batch.ts';
 import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller, Verb } from '../config/callers.ts';
@@ -56,6 +57,17 @@ export function requireOpeningScope(
   requireScope(caller, { payerId, openId });
 }
 
+/** Throws what an unknown id throws if `require` refuses the scope: a key learns nothing about what others have. */
+export function orAbsent(require: () => void): void {
+  try {
+    require();
+  } catch (error) {
+    if (error instanceof Problem && error.kind === 'outside-scope')
+      throw new WorkflowNotFoundError('outside the scope of the key', '', undefined);
+    throw error;
+  }
+}
+
 /** The scope and the largest amount of the key. `prefix` identifies the request, such as `row 17: `. */
 export function requirePayout(caller: Caller, request: CheckedPayoutRequest, prefix = ''): void {
   requirePayoutScope(caller, request, prefix);
@@ -78,8 +90,8 @@ export function requireAuthority(
   { request, startedBy }: PayoutStart,
 ): void {
   const movesMoney = verb === 'approve' || verb === 'resolve';
+  orAbsent(() => requirePayoutScope(caller, request));
   if (movesMoney) requirePayout(caller, request);
-  else requirePayoutScope(caller, request);
   if (movesMoney && isStarter(caller, startedBy))
     throw new Problem('own-payout', `the caller who started a payout cannot ${verb} it`);
 }

@@ -3,7 +3,7 @@
  * application, the scope and the limits of the caller, and has a deadline. Requests are validated before. Throws `Problem`,
  * and errors that `problemOf` knows.
  */
-import type { Client } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { z } from 'zod';
 import { Allowances } from '../client/allowances.ts';
 import { Authorizations } from '../client/authorizations.ts';
@@ -26,6 +26,7 @@ import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import {
   applicationsWithin,
+  orAbsent,
   requireApplication,
   requireAuthority,
   requireOpeningScope,
@@ -151,7 +152,7 @@ export class Service {
   async payoutStart(caller: Caller, id: PayoutId) {
     require(caller, 'read', id.app);
     const start = await this.withTemporalDeadline(() => this.payouts.startDetails(id));
-    requirePayoutScope(caller, start.request);
+    orAbsent(() => requirePayoutScope(caller, start.request));
     return start;
   }
 
@@ -205,7 +206,7 @@ export class Service {
   /** Rows may belong to any client, and the state does not name them. */
   private async requireOwnBatch(caller: Caller, id: BatchId): Promise<void> {
     if (isScoped(caller) && (await this.batches.startedBy(id)) !== starterName(caller))
-      throw new Problem('outside-scope', 'another caller started the batch');
+      throw new WorkflowNotFoundError('another caller started the batch', '', undefined);
   }
 
   async quote(caller: Caller, request: CheckedPayoutRequest) {
@@ -274,10 +275,8 @@ export class Service {
   }
 
   private async requireOwnOpening(caller: Caller, id: OpeningId): Promise<void> {
-    requireOpeningScope(
-      caller,
-      await this.withTemporalDeadline(() => this.receivingAccounts.startedRequest(id)),
-    );
+    const request = await this.withTemporalDeadline(() => this.receivingAccounts.startedRequest(id));
+    orAbsent(() => requireOpeningScope(caller, request));
   }
 
   async application(caller: Caller, app: string) {

@@ -91,11 +91,14 @@ export const ADDRESS_REFUSED = 'ADDRESS_REFUSED';
 /** With `allowPrivateAddress`. Link-local addresses, where most clouds serve credentials, are never allowed. */
 const PRIVATE_RANGES: readonly string[] = ['private', 'loopback', 'uniqueLocal', 'carrierGradeNat'];
 
-/** Addresses outside the link-local range where clouds serve credentials: Alibaba, Azure, AWS and Google. */
+/** Addresses outside the link-local range where clouds serve credentials: Alibaba, Azure, AWS, Google, Oracle and Scaleway. */
 const CREDENTIAL_SERVICES: readonly string[] = [
   '100.100.100.200',
   '168.63.129.16',
+  'fd00:ec2::23',
   'fd00:ec2::254',
+  'fd00:c1::a9fe:a9fe',
+  'fd00:42::42',
   'fd20:ce::254',
 ];
 /** All public IPv6 addresses. The library counts every address without a special purpose as unicast. */

@@ -280,7 +280,7 @@ describe('batches', () => {
     const cancel = (name = 'all', id = 'stop') => post(`${at()}/${id}/cancel`, '', as(name));
     expect((await cancel('other')).status).toBe(403);
     expect((await cancel('starter')).status).toBe(403);
-    expect(await cancel('one')).toMatchObject({ status: 403, body: { type: '/problems/outside-scope' } });
+    expect(await cancel('one')).toMatchObject({ status: 404, body: { type: '/problems/not-found' } });
     const canceled = await cancel();
     expect(canceled).toMatchObject({ status: 202, body: { state: { batchId: 'stop', canceled: true } } });
     expect(await cancel()).toMatchObject({ status: 202, body: { state: { canceled: true } } });

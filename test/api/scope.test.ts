@@ -43,7 +43,11 @@ const refused = (detail: string) => ({
 const CLIENT = refused('does not include that clientId');
 const PAYER = refused('does not include that payerId');
 const USER = refused('does not include that openId');
-const BATCH = refused('another caller started the batch');
+/** The response about what does not exist. */
+const ABSENT = {
+  status: 404,
+  body: { type: '/problems/not-found', detail: 'no such payout, batch, request or token' },
+};
 
 describe('scope of a key', () => {
   test('a start for another client, payer or user is refused, and starts nothing', async () => {
@@ -57,17 +61,17 @@ describe('scope of a key', () => {
       expect((await post(`${v1}/payouts`, body, as(name))).status).toBe(202);
   });
 
-  test('reads of and decisions about a payout of another client are refused', async () => {
+  test('a payout of another client looks as if it did not exist', async () => {
     const body = request();
     await post(`${v1}/payouts`, body, as('all'));
     const at = `${v1}/payouts/${body.partnerOrderId}`;
-    expect(await get(at, as('two'))).toMatchObject(CLIENT);
+    expect(await get(at, as('two'))).toMatchObject(ABSENT);
     for (const verb of ['approve', 'refuse', 'cancel', 'poll'])
-      expect(await post(`${at}/${verb}`, '', as('two'))).toMatchObject(CLIENT);
+      expect(await post(`${at}/${verb}`, '', as('two'))).toMatchObject(ABSENT);
     const end = { created: false, then: 'end' };
-    expect(await post(`${at}/resolve`, end, as('two'))).toMatchObject(CLIENT);
+    expect(await post(`${at}/resolve`, end, as('two'))).toMatchObject(ABSENT);
     expect((await get(at, as('one'))).status).toBe(200);
-    expect((await get(`${v1}/payouts/${newPartnerOrderId()}`, as('two'))).status).toBe(404);
+    expect(await get(`${v1}/payouts/${newPartnerOrderId()}`, as('two'))).toMatchObject(ABSENT);
   });
 
   test('one row of another client refuses the batch; the batch of another caller cannot be read', async () => {
@@ -79,8 +83,8 @@ describe('scope of a key', () => {
     expect((await post(`${v1}/payout-batches`, own, as('one'))).status).toBe(202);
     expect((await get(`${v1}/payout-batches/own`, as('one'))).status).toBe(200);
     expect((await get(`${v1}/payout-batches/own`, as('all'))).status).toBe(200);
-    expect(await get(`${v1}/payout-batches/own`, as('two'))).toMatchObject(BATCH);
-    expect((await get(`${v1}/payout-batches/nothing`, as('two'))).status).toBe(404);
+    expect(await get(`${v1}/payout-batches/own`, as('two'))).toMatchObject(ABSENT);
+    expect(await get(`${v1}/payout-batches/nothing`, as('two'))).toMatchObject(ABSENT);
   });
 
   test('quotes, accounts and receiving accounts of others are refused', async () => {
@@ -92,9 +96,9 @@ describe('scope of a key', () => {
     const accounts = `${v1}/receiving-accounts`;
     expect(await post(accounts, opening, as('payer'))).toMatchObject(PAYER);
     expect((await post(accounts, opening, as('all'))).status).toBe(202);
-    expect(await get(`${accounts}/${opening.requestId}`, as('payer'))).toMatchObject(PAYER);
+    expect(await get(`${accounts}/${opening.requestId}`, as('payer'))).toMatchObject(ABSENT);
     const opened = { created: true, accountId: 'A' };
-    expect(await post(`${accounts}/${opening.requestId}/resolve`, opened, as('payer'))).toMatchObject(PAYER);
+    expect(await post(`${accounts}/${opening.requestId}/resolve`, opened, as('payer'))).toMatchObject(ABSENT);
     expect(await get(`${accounts}/balance/payer-2/USD`, as('payer'))).toMatchObject(PAYER);
     expect(await get(`${accounts}/detail/A`, as('payer'))).toMatchObject(PAYER);
     expect((await get(`${accounts}/balance/payer-1/USD`, as('payer'))).status).toBe(200);

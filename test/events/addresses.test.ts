@@ -4,7 +4,15 @@ import { HttpEventTransport, isAllowedAddress } from '../../src/webhooks/event-t
 
 const LINK_LOCAL = ['169.254.169.254', 'fe80::1', '::ffff:169.254.169.254'];
 /** Where clouds serve credentials, outside the link-local range. */
-const CREDENTIALS = ['100.100.100.200', '168.63.129.16', 'fd00:ec2::254', 'FD20:CE:0::254'];
+const CREDENTIALS = [
+  '100.100.100.200',
+  '168.63.129.16',
+  'fd00:ec2::254',
+  'fd00:ec2::23',
+  'fd00:c1::a9fe:a9fe',
+  'fd00:42::42',
+  'FD20:CE:0::254',
+];
 /** No address of the internet: an IPv4 address in an outdated form, and ranges that nobody was given. */
 const NOT_PUBLIC = ['::7f00:1', '::a00:1', '1::1', '4000::1', 'fec0::1'];
 const NEVER = [
