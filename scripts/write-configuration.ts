@@ -9,29 +9,24 @@ export const CONFIGURATION_PAGE = join(import.meta.dirname, '../docs/configurati
 
 const HEAD = `# Configuration
 
-Written from the schemas in \`src/config\` by \`node --import tsx scripts/write-configuration.ts\`; change them there.
+Written by \`node --import tsx scripts/write-configuration.ts\` from the schemas in \`src/config\`; change them there.
 
 Each process reads its environment once, at startup. An empty variable counts as absent. If a variable is missing or invalid,
-the process prints its name, never its value, and exits with code 1.
+the process prints its name, never its value, and exits with code 1. No program reads a \`.env\` file;
+[.env.example](../.env.example) is a template.
 
 - **Durations** are written \`500ms\`, \`30s\`, \`10m\`, \`12h\` or \`30d\`.
-- **Spec** is the specification of the provider's API, by section. [Open points](open-points.md) lists what it leaves open.
-- No program reads a \`.env\` file. [.env.example](../.env.example) is a template for what starts the processes, such as a shell,
-  systemd or a container runtime.
+- **Spec** is the provider's specification, by section. [Open points](open-points.md) lists what it leaves open.
 
 ## Secrets
 
-A _secret_ is the secret itself or \`file:PATH\`, the path of a file that contains it:
+A _secret_ is the secret itself or \`file:PATH\`, such as \`PAYMENTS_APP_SECRET=file:/run/secrets/app-secret\`.
 
-\`\`\`sh
-PAYMENTS_APP_SECRET=file:/run/secrets/app-secret
-\`\`\`
-
-- The process reads the file once, at startup, except for \`TEMPORAL_API_KEY\`, and removes line breaks at its end. If the file is
-  empty or can't be read, the process doesn't start. A secret that begins with \`file:\` must be in a file.
+- The process reads the file at startup, without line breaks at its end. A secret that begins with \`file:\` must be in a file.
 - Unless \`PAYMENTS_ENVIRONMENT=test\`, a process doesn't start with a secret that this repository publishes, or with an encryption
-  key that isn't random. Without \`PAYMENTS_ENVIRONMENT\`, the codec server, the CLI and the client library have the same rule.
-- Give each process only the variables of its sections: only workers hold the application's secret.
+  key that isn't random.
+- Only a _loopback test_ may run without encryption: \`PAYMENTS_ENVIRONMENT=test\`, and \`PAYMENTS_BASE_URL\` is a loopback address.
+- Give each process only the variables in its sections. Only workers hold the application's secret.
 `;
 
 export function configurationPage(): string {
@@ -49,19 +44,22 @@ function written({ title, text, tables }: Section, earlier: Map<string, string>)
   return [`## ${title}`, ...(text === undefined ? [] : [text]), ...parts].join('\n\n');
 }
 
-/** A variable that means the same as in an earlier section only refers to it. */
+/** Variables that mean the same as in an earlier section are named below the table, with a link to that section. */
 function variablesTable(shape: Shape, head: string, title: string, earlier: Map<string, string>): string {
-  return table(
-    [head, 'Type', 'Required or default', 'Meaning'],
-    variablesOf(shape).map((variable) => {
-      const { name, type, need, meaning } = variable;
-      const key = JSON.stringify(variable);
-      const first = earlier.get(key) ?? title;
-      earlier.set(key, first);
-      const said = first === title ? meaning : `See [${first}](#${anchorOf(first)}).`;
-      return [code(name), type, need, said];
-    }),
-  );
+  const again = new Map<string, string[]>();
+  const rows = variablesOf(shape).flatMap((variable) => {
+    const { name, type, need, meaning } = variable;
+    const key = JSON.stringify(variable);
+    const first = earlier.get(key) ?? title;
+    earlier.set(key, first);
+    if (first === title) return [[code(name), type, need, meaning]];
+    again.set(first, [...(again.get(first) ?? []), code(name)]);
+    return [];
+  });
+  return [
+    ...(rows.length > 0 ? [table([head, 'Type', 'Required or default', 'Meaning'], rows)] : []),
+    ...[...again].map(([first, names]) => `As in [${first}](#${anchorOf(first)}): ${names.join(', ')}.`),
+  ].join('\n\n');
 }
 
 if (process.argv[1] === import.meta.filename) writeFileSync(CONFIGURATION_PAGE, configurationPage());

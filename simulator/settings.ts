@@ -143,12 +143,12 @@ const jsonText = z.string().transform((text, context): unknown => {
 
 export const simulatorShape = {
   SIMULATOR_LISTEN: z.string().default('127.0.0.1:8090').meta({
-    description: 'The address that the simulator listens on. Port 0 takes any free port.',
+    description: 'Where the simulator listens. Port 0 takes any free port.',
     valueType: '`host:port`',
   }),
   SIMULATOR_APPS: jsonText.pipe(z.array(appSchema).min(1)).optional().meta({
     description:
-      'The applications: `[{"appId", "appSecret", "redirectUri"?, "notifyUrl"?}]`. Without it, `demo-app` with the secret `demo-secret`.',
+      'The applications: `[{"appId", "appSecret", "redirectUri"?, "notifyUrl"?}]`. Default: `demo-app` with the secret `demo-secret`.',
     valueType: 'JSON',
   }),
   SIMULATOR_SETTINGS: jsonText.pipe(settingsSchema).optional().meta({

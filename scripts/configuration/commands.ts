@@ -9,32 +9,26 @@ const anyText = (description: string) => z.string().optional().meta({ descriptio
 export const commandShape = {
   TEMPORAL_ADDRESS: z.string().optional().meta({
     description:
-      'A Temporal server that is already running. `npm run demo` and `npm test` use it as it is, instead of starting a dev server.',
+      'A running Temporal server, for `npm run demo` and `npm test`. Default: they start a dev server.',
     valueType: '`host:port`',
   }),
-  TEMPORAL_NAMESPACE: text('The namespace of the server in `TEMPORAL_ADDRESS`. Without it, `default`.'),
+  TEMPORAL_NAMESPACE: text('Its namespace. Default: `default`.'),
   TEMPORAL_CLI_PATH: path(
-    'The Temporal CLI, which holds the dev server. Without it, the commands look on PATH, in the cache folder and for the download of the SDK, then build the CLI with Go.',
+    "The Temporal CLI, with the dev server. Default: from PATH, the cache folder or the SDK's download; otherwise built with Go.",
   ),
   TEMPORAL_SERVER_PATH: path(
-    'The Temporal server for `npm run temporal-server` and `npm run topology`. Without it, the command builds one with Go.',
+    'The Temporal server for `npm run temporal-server` and `npm run topology`. Default: built with Go.',
   ),
-  TEMPORAL_SQL_TOOL_PATH: path(
-    'The `temporal-sql-tool` for both commands. Without it, the command builds one with Go.',
-  ),
-  TEMPORAL_UI_SERVER_PATH: path(
-    'The program of the Temporal UI for `npm run topology`. Without it, the command builds one with Go.',
-  ),
-  KUSTOMIZE_PATH: path('Kustomize, for `test/kubernetes`. Without it, the test builds one with Go.'),
+  TEMPORAL_SQL_TOOL_PATH: path('The `temporal-sql-tool` for both commands. Default: built with Go.'),
+  TEMPORAL_UI_SERVER_PATH: path("The Temporal UI's server for `npm run topology`. Default: built with Go."),
+  KUSTOMIZE_PATH: path('Kustomize, for `test/kubernetes`. Default: built with Go.'),
   DURABLE_PAYOUTS_CACHE: path(
-    'The folder of what the commands get or build once. Without it, `durable-payouts` in `XDG_CACHE_HOME`.',
+    'The folder for downloads and builds. Default: `durable-payouts` in `XDG_CACHE_HOME`.',
   ),
-  XDG_CACHE_HOME: path("The user's cache folder. Without it, `~/.cache`."),
-  CHROME_PATH: path(
-    'The Chromium for tests of web pages. Without it, the commands look on PATH, then get one from the npm registry.',
-  ),
+  XDG_CACHE_HOME: path("The user's cache folder. Default: `~/.cache`."),
+  CHROME_PATH: path('Chromium, for tests of web pages. Default: from PATH, otherwise from the npm registry.'),
   CI: anyText(
-    'Marks a CI machine. There, as root, `npm test` may install Chromium with `apt-get` where no other way works.',
+    'Marks a CI machine. There, as root, `npm test` may install Chromium with `apt-get` as a last resort.',
   ),
   PAYMENTS_ARRIVAL_JITTER: z
     .string()
@@ -62,15 +56,15 @@ export const composeShape = {
   PAYMENTS_APP_ID: z
     .string()
     .default('demo-app')
-    .describe('The application of the worker and the simulator.'),
+    .describe('The application, for the worker and the simulator.'),
   PAYMENTS_APP_SECRET: z
     .string()
     .default('demo-secret')
-    .describe("Its secret. Compose gives the same text to both, so it can't be `file:PATH`."),
+    .describe("Its secret, as text: it can't be `file:PATH`."),
   PAYMENTS_NOTIFICATION_SECRETS: z
     .string()
     .default('trial-notification-secret')
-    .describe('The secret with which the simulator signs notifications, and the API servers verify them.'),
+    .describe('Signs and verifies notifications.'),
   GRAFANA_PASSWORD: z.string().default('grafana').describe("The password of Grafana's user `admin`."),
   POSTGRES_PASSWORD: z.string().default('temporal').describe("The password of Temporal's database."),
 };

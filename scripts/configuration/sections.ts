@@ -121,7 +121,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Encryption keys',
-    text: 'Every process that reads or writes payloads needs `PAYOUTS_ENCRYPTION_KEYS`. To create and rotate keys, see [Operations](operations.md#encryption-keys).',
+    text: 'To create and rotate keys, see [Operations](operations.md#encryption-keys).',
     tables: [{ shape: keyShape }],
   },
   {
@@ -137,7 +137,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'API server',
-    text: '`npm run api`. It also reads [Temporal](#temporal), `PAYOUTS_ENCRYPTION_KEYS` and `PAYOUTS_AUTHORIZATION_KEYS`. It refuses to start with `PAYOUTS_TOKEN_KEYS`. It holds no secret of an application.',
+    text: '`npm run api`. It also reads [Temporal](#temporal), `PAYOUTS_ENCRYPTION_KEYS` and `PAYOUTS_AUTHORIZATION_KEYS`.',
     tables: [{ shape: apiShape }],
   },
   {
@@ -147,7 +147,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Codec server',
-    text: '`npm run codec-server`. It also reads `PAYOUTS_ENCRYPTION_KEYS`, which it requires. It refuses to start with `PAYOUTS_TOKEN_KEYS` and `PAYOUTS_AUTHORIZATION_KEYS`.',
+    text: '`npm run codec-server`. It also reads `PAYOUTS_ENCRYPTION_KEYS`.',
     tables: [{ shape: codecShape }],
   },
   {
@@ -157,7 +157,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Demo, tests and other commands',
-    text: 'These tell the commands where to find what they need.',
+    text: 'Where the commands find what they need.',
     tables: [
       { shape: commandShape },
       { title: 'Single tests', shape: testShape },
@@ -166,27 +166,27 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'PAYOUTS_APPS_FILE',
-    text: 'A JSON object: the applications by name (1 to 32 lowercase letters, digits and hyphens). Workers read it once, at startup. A repeated name, a repeated `appId` or an unknown field stops the worker.',
+    text: "A JSON object of applications by name (1 to 32 lowercase letters, digits and hyphens). Workers read it at startup, and don't start if it's invalid.",
     tables: [{ head: 'Field', shape: applicationEntry.shape, after: json(APPLICATIONS_EXAMPLE) }],
   },
   {
     title: 'The approvals file',
-    text: 'A JSON object for `payouts settings --approvals FILE`: which payouts require an [approval](how-it-works.md#approvals), whatever their request says. It is one of the [shared settings](operations.md#shared-settings). The stricter of the two limits applies. An unknown application or field is refused.',
+    text: 'Which payouts require an [approval](how-it-works.md#approvals), whatever their request says: a JSON object for `payouts settings --approvals FILE`, one of the [shared settings](operations.md#shared-settings). The stricter of the two limits applies.',
     tables: [{ head: 'Field', shape: approvalsFile.shape, after: json(APPROVALS_EXAMPLE) }],
   },
   {
     title: 'PAYOUTS_API_KEYS_FILE',
-    text: 'A JSON list of callers. [HTTP](http.md#keys) describes how to create keys, when changes take effect, and what the limits apply to.',
+    text: 'A JSON list of callers. [HTTP](http.md#keys) says how to create keys, and when changes take effect.',
     tables: [{ head: 'Field', shape: callerSchema.shape, after: json(CALLERS_EXAMPLE) }],
   },
   {
     title: 'PAYOUTS_NEXUS_FILE',
-    text: 'A JSON object: the applications that serve [Nexus](nexus.md) calls, by name. Workers read it once, at startup. An unknown application or field stops the worker.',
+    text: "A JSON object, by application, of what [Nexus](nexus.md) calls may pay. Workers read it at startup, and don't start if it's invalid.",
     tables: [{ head: 'Field', shape: nexusEntry.shape, after: json(NEXUS_EXAMPLE) }],
   },
   {
     title: 'PAYOUTS_EVENTS_FILE',
-    text: 'A JSON list of the endpoints that get [events](events.md). Workers read it once, at startup; [changes](events.md#name-endpoints) need a restart. An unknown application or field, a URL that is not allowed or an unusable secret stops the worker.',
+    text: "A JSON list of the endpoints that get [events](events.md). Workers read it at startup, and don't start if it's invalid; see how to make [changes](events.md#name-endpoints).",
     tables: [{ head: 'Field', shape: endpointEntry.shape, after: json(EVENTS_EXAMPLE) }],
   },
 ];

@@ -95,51 +95,47 @@ export const apiShape = {
   ...targetCurrenciesShape,
   PAYOUTS_API_LISTEN: listenAddress
     .prefault('127.0.0.1:8080')
-    .describe('The address that the API server listens on. It speaks plain HTTP: put TLS in front of it.'),
+    .describe('Where the API server listens, in plain HTTP: put TLS in front of it.'),
   ...callersShape,
   PAYOUTS_API_REQUESTS_PER_SECOND: integer(
     MAX_REQUESTS_PER_SECOND,
     100,
-    "Each caller's sustained limit of requests per second to one API server, unless its entry in `PAYOUTS_API_KEYS_FILE` says otherwise. See [Request limits](http.md#request-limits).",
+    "Each caller's sustained [limit of requests](http.md#request-limits) to one API server, unless its entry in `PAYOUTS_API_KEYS_FILE` has another one.",
   ),
   PAYMENTS_NOTIFICATION_VERIFIER: z.string().default('none').meta({
     description:
-      'How notifications are verified. `none`: every notification is only a hint. `hmac-sha256` and `rsa-sha256` expect the form of Standard Webhooks. A module exports by default a function that takes `{ secrets }` and returns `{ verify(input) }`; a relative PATH starts at the working directory. Spec: Events 4.',
+      "How notifications are verified. `hmac-sha256` and `rsa-sha256` expect the form of Standard Webhooks. A module's default export takes `{ secrets }` and returns `{ verify(input) }`. A relative PATH starts at the working directory. Spec: Events 4.",
     valueType: '`none`, `hmac-sha256`, `rsa-sha256` or `module:PATH`',
   }),
   PAYMENTS_NOTIFICATION_UNVERIFIED: choice(
     ['refuse', 'accept'],
-    'Whether the API server starts with `PAYMENTS_NOTIFICATION_VERIFIER=none` and `PAYMENTS_ENVIRONMENT=production`. With `accept`, anybody who reaches the route can make a payout query the provider, at a limited rate.',
+    'Whether the API server starts in production with `PAYMENTS_NOTIFICATION_VERIFIER=none`. With `accept`, anyone who reaches the route can make a payout query the provider, at a limited rate.',
   ),
   PAYMENTS_NOTIFICATION_SECRETS: secret.pipe(secrets).default([]).meta({
     description:
-      'The secrets of `PAYMENTS_NOTIFICATION_VERIFIER`, comma-separated, newest first: text or `whsec_…` for `hmac-sha256`, RSA public keys in PEM for `rsa-sha256`. Each of them is valid, so that you can rotate them.',
+      "The verifier's secrets, comma-separated, newest first: text or `whsec_…` for `hmac-sha256`, RSA public keys in PEM for `rsa-sha256`. All of them are valid, so that you can rotate them.",
     requiredWhen: 'for `hmac-sha256` and `rsa-sha256`',
   }),
   PAYMENTS_NOTIFICATION_FIELDS: notificationFields.default({}).meta({
     description:
-      'JSON pointers to `orderId`, `partnerOrderId` and `status` in a notification. Without it, the API server looks for every spelling of the spec. Spec: Events 3.',
+      'JSON pointers to `orderId`, `partnerOrderId` and `status` in a notification. Default: every spelling in the spec. Spec: Events 3.',
     valueType: '`name=/pointer[,…]`',
   }),
   PAYMENTS_NOTIFICATION_RECEIPT: receipt.optional().meta({
     description:
-      'The response that the provider takes for the receipt of a notification: a status from 200 to 299 and, after a space, a body of one line and at most 1,000 characters, such as `200 SUCCESS` or `200 {"code":0}`; 204 and 205 have no body. The type is `application/json` if the body is JSON, else `text/plain`. Refusals keep their status. Without it, 202 and a JSON body with the result. Spec: Events 4.',
+      'The response that acknowledges a notification: a status from 200 to 299 and, after a space, one line of at most 1,000 characters, such as `200 SUCCESS` or `200 {"code":0}`; 204 and 205 have no body. It\'s sent as `application/json` if it\'s JSON, else as `text/plain`. Rejections keep their status. Default: 202 and a JSON body. Spec: Events 4.',
     valueType: 'status and body',
   }),
   PAYOUTS_API_PROXIES: proxies('Requests without a key are'),
   PAYOUTS_API_TRY_OUT: choice(
     ['off', 'on'],
-    'Whether `/docs` can send requests to this API server, with a key that its user enters. See [Documentation pages](http.md#documentation-pages).',
+    'Whether [`/docs`](http.md#documentation-pages) can send requests, with a key that its user enters.',
   ),
-  PAYOUTS_DESK: choice(
-    ['off', 'on'],
-    'Whether `/desk` serves [the desk](desk.md), on which approvers and operators approve, review and search payouts.',
-  ),
+  PAYOUTS_DESK: choice(['off', 'on'], 'Whether `/desk` serves [the desk](desk.md).'),
   PAYOUTS_DESK_SESSION_KEYS: secret.pipe(keyMap).optional().meta({
     description:
-      'The keys that encrypt the sessions of the desk, in the same form as `PAYOUTS_ENCRYPTION_KEYS`. Give every API server the same keys: a browser may then use any of them. A key that is removed ends the sessions that it encrypted.',
-    requiredWhen:
-      'for `PAYOUTS_DESK=on`, unless `PAYMENTS_ENVIRONMENT=test` and `PAYMENTS_BASE_URL` is a loopback address',
+      "Encrypts the desk's sessions, in the form of `PAYOUTS_ENCRYPTION_KEYS`. Give every API server the same keys. Removing a key ends its sessions.",
+    requiredWhen: 'for `PAYOUTS_DESK=on`, unless in a [loopback test](#secrets)',
   }),
   PAYOUTS_DESK_USER_HEADER: z
     .string()
@@ -148,16 +144,16 @@ export const apiShape = {
     .optional()
     .meta({
       description:
-        'The header in which the proxies of `PAYOUTS_API_PROXIES` name the signed-in user, such as `X-Forwarded-User`. The desk then accepts no keys, and serves only users that `users` of `PAYOUTS_API_KEYS_FILE` lists. The proxy must remove the header from the requests of its clients.',
+        "The header in which the proxies of `PAYOUTS_API_PROXIES` name the signed-in user, such as `X-Forwarded-User`. The desk then accepts no keys, and only `users` in `PAYOUTS_API_KEYS_FILE`. **The proxy must remove the header from its clients' requests.**",
       valueType: 'name of a header',
     }),
   PAYOUTS_DESK_TEMPORAL_UI: httpUrl
     .transform((url) => url.replace(/\/+$/, ''))
     .optional()
-    .describe('The address of the Temporal UI, to which the desk links each payout. Without it, no links.'),
+    .describe('The Temporal UI, to which the desk links each payout.'),
   PAYOUTS_AUDIT_LOG: auditLog.optional().meta({
     description:
-      'Where the [audit trail](operations.md#audit-trail) goes: a file, to which the API server appends, or `stderr`. Without it, the audit trail is a part of the log, at the level `info`.',
+      'Where the [audit trail](operations.md#audit-trail) goes: a file, which is appended to, or `stderr`. Default: the log, at the level `info`.',
     valueType: 'path or `stderr`',
   }),
   ...drainShape,

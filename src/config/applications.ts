@@ -13,21 +13,19 @@ const appId = z
 
 /** One entry of `PAYOUTS_APPS_FILE`. */
 export const applicationEntry = z.strictObject({
-  appId: appId.describe(
-    "The provider's `app_id`. Every entry needs another one: the rate limit belongs to it.",
-  ),
+  appId: appId.describe("The provider's `app_id`, unique in the file."),
   appSecret: referenceToSecret.meta({
-    description: "The provider's `app_secret`, by reference: the file never holds the secret itself.",
+    description: "Where the provider's `app_secret` is. Never the secret itself.",
     valueType: '`env:NAME` or `file:PATH`',
   }),
   redirectUri: httpUrl
     .optional()
-    .describe('The redirect URI that is registered with the provider, as `PAYMENTS_REDIRECT_URI`.'),
+    .describe("As `PAYMENTS_REDIRECT_URI`, with the application's name instead of `default`."),
   callsPerSecond: z
     .int()
     .min(1)
     .optional()
-    .describe('The rate limit of this `app_id`. Without it, `PAYMENTS_CALLS_PER_SECOND` applies.'),
+    .describe('The rate limit of this `app_id`. Default: `PAYMENTS_CALLS_PER_SECOND`.'),
 });
 
 /** One set of the provider's credentials, with the secret itself. `appSecret` never leaves worker processes. */
@@ -41,25 +39,25 @@ const UNLESS_FILE = 'unless `PAYOUTS_APPS_FILE` is set';
 const oneApplication = {
   PAYMENTS_APP_ID: appId.optional().meta({
     description:
-      "The provider's `app_id`. Its application is named `default`. Spec: Token exchange and refresh, Application token.",
+      "The provider's `app_id`, for the application `default`. Spec: Token exchange and refresh, Application token.",
     requiredWhen: UNLESS_FILE,
   }),
   PAYMENTS_APP_SECRET: secret.optional().meta({
     description:
-      "The provider's `app_secret` for `PAYMENTS_APP_ID`. Give it to workers only. Spec: Token exchange and refresh, Application token.",
+      "The provider's `app_secret`. For workers only. Spec: Token exchange and refresh, Application token.",
     requiredWhen: UNLESS_FILE,
   }),
   PAYMENTS_REDIRECT_URI: httpUrl
     .optional()
     .describe(
-      'The redirect URI that is registered with the provider: `https://HOST/v1/oauth/default/callback` of the API server. Only the user authorization needs it. Spec: Authorization parameters.',
+      "The redirect URI registered with the provider, for user authorizations: the API server's `https://HOST/v1/oauth/default/callback`. Spec: Authorization parameters.",
     ),
 };
 
 export const applicationShape = {
   ...oneApplication,
   PAYOUTS_APPS_FILE: optionalText(
-    'A JSON file of several applications: see [PAYOUTS_APPS_FILE](#payouts_apps_file). It replaces `PAYMENTS_APP_ID`, `PAYMENTS_APP_SECRET` and `PAYMENTS_REDIRECT_URI`.',
+    '[A JSON file of applications](#payouts_apps_file), instead of `PAYMENTS_APP_ID`, `PAYMENTS_APP_SECRET` and `PAYMENTS_REDIRECT_URI`.',
     'path',
   ),
 };

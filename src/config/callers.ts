@@ -66,7 +66,7 @@ const KEYS_FILE = 'PAYOUTS_API_KEYS_FILE';
 export const callersShape = {
   [KEYS_FILE]: z.string().optional().meta({
     description:
-      'A JSON file of the callers and what each of them may do: see [PAYOUTS_API_KEYS_FILE](#payouts_api_keys_file). Without it, every caller is `test`.',
+      '[A JSON file of the callers](#payouts_api_keys_file) and what each may do. Without it, every caller is `test`.',
     requiredWhen: 'unless `PAYMENTS_ENVIRONMENT=test` and the API server listens on loopback',
     valueType: 'path',
   }),
@@ -80,13 +80,12 @@ const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex: 64 lo
 /** What a caller may pay, and for whom. */
 export const permissionShape = {
   largestAmount: z.record(currency(), amount).meta({
-    description:
-      "The largest `instructedAmount` by its currency. A currency that isn't listed isn't allowed.",
+    description: "The largest `instructedAmount`, by currency. A currency that isn't listed isn't allowed.",
     valueType: 'object: currency to amount',
   }),
   dailyAmount: z.record(currency(), amount).optional().meta({
     description:
-      "The largest sum of `instructedAmount` of the payouts that the caller starts on a day (UTC), by currency. A currency that isn't listed isn't allowed. Default: no limit.",
+      "The largest total of `instructedAmount` per UTC day, by currency. A currency that isn't listed isn't allowed. Default: no limit.",
     valueType: 'object: currency to amount',
   }),
   dailyCount: z
@@ -95,20 +94,17 @@ export const permissionShape = {
     .max(MAX_PAYOUTS_PER_DAY)
     .optional()
     .meta({
-      description: `The largest number of payouts that the caller starts on a day (UTC), up to ${MAX_PAYOUTS_PER_DAY}. Default: no limit; with \`dailyAmount\`, ${MAX_PAYOUTS_PER_DAY}.`,
+      description: `The largest number of payouts per UTC day, up to ${MAX_PAYOUTS_PER_DAY}. Default: no limit; with \`dailyAmount\`, ${MAX_PAYOUTS_PER_DAY}.`,
       valueType: 'integer',
     }),
-  clientIds: scope(
-    identifier(),
-    'The clients (`clientId`) whose payouts and accounts the caller may use. Default: all.',
-  ),
+  clientIds: scope(identifier(), 'The clients whose payouts and accounts the caller may use. Default: all.'),
   payerIds: scope(
     identifier(),
-    'The payers (`payerId`) whose payouts and receiving accounts the caller may use. Default: all.',
+    'The payers whose payouts and receiving accounts the caller may use. Default: all.',
   ),
   openIds: scope(
     text(128),
-    'The users (`openId`) for whom the caller may act. With this list, a request without `openId` is refused. Default: all, and requests without a user.',
+    'The users (`openId`) for whom the caller may act. Requests without `openId` are then rejected. Default: all, and requests without a user.',
   ),
 };
 
@@ -118,16 +114,16 @@ export const callerSchema = z.strictObject({
     .string()
     .regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lowercase letters, digits and hyphens')
     .describe(
-      'The name of the caller, unique in the file: lowercase letters, digits and hyphens, at most 32. It is recorded in histories as `by`.',
+      "The caller's unique name: 1 to 32 lowercase letters, digits and hyphens. Recorded in histories as `by`.",
     ),
   keySha256: z.array(hash).min(1).max(2).meta({
-    description: 'The SHA-256 of the bearer key in lowercase hex. Two while a key is replaced.',
+    description: 'The SHA-256 of the bearer key in lowercase hex. Two, for rotation.',
     valueType: 'list of 1 or 2 texts',
   }),
   applications: z
     .array(appName)
     .min(1)
-    .meta({ description: 'The applications that the caller may use, by name.', valueType: 'list of texts' }),
+    .meta({ description: 'The applications that the caller may use.', valueType: 'list of texts' }),
   verbs: z
     .array(z.enum(VERBS))
     .min(1)
@@ -138,7 +134,7 @@ export const callerSchema = z.strictObject({
   ...permissionShape,
   requestsPerSecond: z.int().min(1).max(MAX_REQUESTS_PER_SECOND).optional().meta({
     description:
-      "The caller's sustained limit of requests per second to one API server. A burst of two seconds is allowed. Default: `PAYOUTS_API_REQUESTS_PER_SECOND`.",
+      "The caller's sustained limit at one API server, with a burst of two seconds. Default: `PAYOUTS_API_REQUESTS_PER_SECOND`.",
     valueType: 'integer',
   }),
   users: z
@@ -154,11 +150,11 @@ export const callerSchema = z.strictObject({
     .optional()
     .meta({
       description:
-        'The users who have the permissions of this caller on [the desk](desk.md), as the proxy names them in `PAYOUTS_DESK_USER_HEADER`: lowercase. Their decisions are recorded under their own names.',
+        "The users with this caller's permissions on [the desk](desk.md), as `PAYOUTS_DESK_USER_HEADER` names them, in lowercase. Decisions are recorded under their names.",
       valueType: 'list of texts',
     }),
   expiresAt: timeWithOffset().optional().meta({
-    description: 'When the keys of the caller stop working, such as `2027-01-31T00:00:00Z`. Default: never.',
+    description: "When the caller's keys expire, such as `2027-01-31T00:00:00Z`. Default: never.",
     valueType: 'time',
   }),
 });
@@ -221,7 +217,7 @@ const NEXUS_FILE = 'PAYOUTS_NEXUS_FILE';
 
 export const nexusShape = {
   [NEXUS_FILE]: optionalText(
-    'A JSON file of the applications that serve [Nexus](nexus.md) calls, and what these may pay: see [PAYOUTS_NEXUS_FILE](#payouts_nexus_file). Give all workers the same. Without it, workers serve no Nexus calls.',
+    '[A JSON file](#payouts_nexus_file) of the applications that serve [Nexus](nexus.md) calls. Give all workers the same. Default: none.',
     'path',
   ),
 };
@@ -248,12 +244,12 @@ const callerName = z.string().min(1).max(128);
 export const approvalsFile = z.strictObject({
   applications: z.record(appName, amounts).default({}).meta({
     description:
-      "By the name of the application: the largest `instructedAmount` without an approval, by its currency. A currency that isn't listed always requires one. An application that isn't listed requires none.",
+      "By application: the largest `instructedAmount` without an approval, by currency. A currency that isn't listed always requires one. An application that isn't listed requires none.",
     valueType: 'object: application to object: currency to amount',
   }),
   callers: z.record(callerName, amounts).default({}).meta({
     description:
-      'The same, by the name of the caller who starts the payout: `name` in `PAYOUTS_API_KEYS_FILE`, or `--by` on the command line.',
+      'The same, by the caller who starts the payout: `name` in `PAYOUTS_API_KEYS_FILE`, or `--by` of the CLI.',
     valueType: 'object: caller to object: currency to amount',
   }),
 });

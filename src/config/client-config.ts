@@ -14,9 +14,7 @@ import {
 export const clientShape = {
   PAYMENTS_ENVIRONMENT: paymentsEnvironment
     .optional()
-    .describe(
-      "The provider's environment, recorded with each start: a worker of another environment rejects it. Without it, any worker accepts the start.",
-    ),
+    .describe('As for the [API server](#api-server). Without it, any worker accepts the start.'),
   PAYMENTS_BASE_URL: testBaseUrl,
   ...allowedHostsShape,
   ...targetCurrenciesShape,
@@ -25,11 +23,11 @@ export const clientShape = {
 /** Variables of the CLI only. */
 export const cliShape = {
   PAYOUTS_FOLLOW_UP: followUpShape.PAYOUTS_FOLLOW_UP.describe(
-    'The same as for the workers: `doctor` compares it with the retention of the namespace.',
+    "As for the workers. `doctor` compares it with the namespace's retention.",
   ),
   NO_COLOR: optionalText('Turns colors off.', 'any text'),
   FORCE_COLOR: optionalText(
-    'Turns colors on if the output is not a terminal, unless `NO_COLOR` is set.',
+    "Turns colors on, even if the output isn't a terminal, unless `NO_COLOR` is set.",
     'any text',
   ),
   TERM: optionalText('`dumb` turns colors off.'),

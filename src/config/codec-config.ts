@@ -42,25 +42,23 @@ const namedKeys = list.transform((entries, context): CodecKey[] => {
 });
 
 export const codecShape = {
-  PAYOUTS_CODEC_LISTEN: listenAddress
-    .prefault('127.0.0.1:8081')
-    .describe('The address that the codec server listens on.'),
+  PAYOUTS_CODEC_LISTEN: listenAddress.prefault('127.0.0.1:8081').describe('Where the codec server listens.'),
   PAYOUTS_CODEC_KEYS: secret.pipe(namedKeys).default([]).meta({
     description:
-      'The bearer keys with which operators and programs decode payloads: `name:key[,name:key]`. A name has 1 to 32 lowercase letters, digits and hyphens, and is logged with each request. A key has at least 16 characters. A name may have two keys while one is replaced.',
+      'The bearer keys that decode payloads: `name:key[,name:key]`. A name has 1 to 32 lowercase letters, digits and hyphens, and is logged with each request; it may have two keys, for rotation. A key has at least 16 characters.',
     requiredWhen:
       'unless `PAYMENTS_ENVIRONMENT=test`, and both the server and `PAYMENTS_BASE_URL` are on loopback',
   }),
   PAYOUTS_CODEC_PROXIES: proxies('Failed sign-ins are'),
   PAYOUTS_CODEC_ORIGINS: origins.default([]).meta({
     description:
-      'The exact origins of the Temporal UIs that may request decoded payloads, such as `https://ui.example`. Without it, browsers refuse every cross-origin request.',
+      'The exact origins of your Temporal UIs, such as `https://ui.example`. Without it, browsers block them.',
     valueType: 'origins, comma-separated',
   }),
   PAYMENTS_ENVIRONMENT: paymentsEnvironment
     .optional()
     .describe(
-      'Whether this is a test, which may start on loopback without `PAYOUTS_CODEC_KEYS`, and whose cookie browsers then also send over HTTP.',
+      'Whether this is a test, which may start on loopback without `PAYOUTS_CODEC_KEYS`, and whose cookie works over HTTP.',
     ),
   PAYMENTS_BASE_URL: testBaseUrl,
   ...allowedHostsShape,

@@ -53,139 +53,130 @@ export const workerShape = {
   PAYMENTS_ENVIRONMENT: value.paymentsEnvironment.describe(
     "The provider's environment. A worker rejects payouts that were started for another one.",
   ),
-  PAYMENTS_BASE_URL: value.httpUrl.describe(
-    "The base URL of the provider's API gateway. Spec: Endpoints (`base_url`).",
-  ),
+  PAYMENTS_BASE_URL: value.httpUrl.describe("The provider's API gateway. Spec: Endpoints (`base_url`)."),
   PAYMENTS_AUTH_URL: value.httpUrl.describe(
-    "The base URL of the provider's authorization page. Spec: User authorization page (`auth_url`).",
+    "The provider's authorization page. Spec: User authorization page (`auth_url`).",
   ),
   ...allowedHostsShape,
   ...value.targetCurrenciesShape,
   PAYMENTS_CALLS_PER_SECOND: value.integer(
     10_000,
     20,
-    'The rate limit of each `app_id`. Change it only if the provider granted another one; `payouts rate-limit` changes it without a restart. Spec: Limits.',
+    'The rate limit of each `app_id`, as the provider grants it. `payouts rate-limit` changes it without a restart. Spec: Limits.',
   ),
   PAYMENTS_GATEWAY_TOKEN: value.choice(
     TOKENS,
-    'Which token goes to `/v1/accounts`, `/v1/payments` and `/v2`: that of the application or that of the user in `openId`. Spec: Authentication 6.',
+    "The token for `/v1/accounts`, `/v1/payments` and `/v2`: the application's, or that of the user in `openId`. Spec: Authentication 6.",
   ),
-  PAYMENTS_TRADE_TOKEN: value.choice(
-    TOKENS,
-    'Which token goes to `/v1/mid-open-api`. Spec: Authentication 6.',
-  ),
+  PAYMENTS_TRADE_TOKEN: value.choice(TOKENS, 'The token for `/v1/mid-open-api`. Spec: Authentication 6.'),
   PAYMENTS_TRADE_AUTH_SCHEME: value.choice(
     ['Bearer', 'none'],
-    'The form of the `Authorization` header for `/v1/mid-open-api`: `Bearer TOKEN`, or the token alone. Spec: Authentication 3.',
+    'The `Authorization` header for `/v1/mid-open-api`: `Bearer TOKEN`, or the token alone. Spec: Authentication 3.',
   ),
   PAYMENTS_AUTH_SPELLING: value.choice(
     ['snake', 'camel'],
-    "How the authorization page's query parameters are spelled: `app_id` or `appId`. The spec shows both (Authorization parameters).",
+    "The authorization page's query parameters: `app_id` or `appId`. Spec: Authorization parameters, which shows both.",
   ),
   PAYMENTS_SIGNER: z.string().default('none').meta({
     description:
-      'How requests to `/v1/mid-open-api` are signed. A module exports by default a function that takes `{ key }` and returns `{ sign(input) }`, which returns the headers to add; a relative PATH starts at the working directory. Spec: Authentication 4.',
+      "Signs requests to `/v1/mid-open-api`. A module's default export takes `{ key }` and returns `{ sign(input) }`, which returns the headers to add. A relative PATH starts at the working directory. Spec: Authentication 4.",
     valueType: '`none`, `hmac-sha256`, `rsa-sha256` or `module:PATH`',
   }),
   PAYMENTS_SIGNING_KEY: value.secret.optional().meta({
     description:
-      'The key of `PAYMENTS_SIGNER`: text for `hmac-sha256`, an RSA private key in PEM for `rsa-sha256`, or whatever a module needs.',
+      "The signer's key: text for `hmac-sha256`, an RSA private key in PEM for `rsa-sha256`, or what a module needs.",
     requiredWhen: 'unless `PAYMENTS_SIGNER=none`',
   }),
   PAYMENTS_CALL_TIMEOUT: value.durationOf(
     '20s',
-    'The maximum duration of one HTTP exchange with the provider. Other deadlines derive from it.',
+    'The maximum duration of one HTTP exchange with the provider.',
   ),
   PAYMENTS_ARRIVAL_JITTER: value.duration
     .optional()
     .describe(
-      'The maximum difference between the times that two calls need to reach the provider, if you know it. Without it, the worker learns it from the responses ([decision 13](decisions/0013-the-rate-limit-is-leased.md)).',
+      'How much the times that calls need to reach the provider may differ, if you know it. Default: learned from responses ([decision 13](decisions/0013-the-rate-limit-is-leased.md)).',
     ),
   PAYMENTS_LOCK_LIFETIME: value.durationOf(
     '60s',
-    "How long a rate lock is assumed to be valid. A create call that can't be sent within it gets a new quote. The spec doesn't say (Fee and exchange quote).",
+    "How long a rate lock is valid. A create call that can't be sent in time gets a new quote. Spec: Fee and exchange quote, which doesn't say.",
   ),
   PAYMENTS_CREATE_CODES: createCodes.prefault('429:busy').meta({
     description:
-      "What the provider states that its codes for a create call mean ([what follows](how-it-works.md#the-create-call)). `refused`, `lock-expired`, `insufficient`: no order was created. `busy`: the call wasn't served, which is no proof. `duplicate`: the `outOrderId` was used. `http:401:busy` lists an HTTP status from 400 to 499; it applies to a response whose body has no code of its own. Any other code is an unknown outcome. Spec: Errors.",
+      "What the provider says that a create call's codes mean ([what follows](how-it-works.md#the-create-call)). `refused`, `lock-expired`, `insufficient`: no order was created. `busy`: the call wasn't served, which is no proof. `duplicate`: the `outOrderId` was used. `http:401:busy` lists an HTTP status from 400 to 499, for bodies without a code. Any other code is an unknown outcome. Spec: Errors.",
     valueType: '`code:meaning[,…]`',
   }),
   PAYMENTS_QUOTE_CODES: quoteCodes.prefault('900002:refused').meta({
     description:
-      'What the provider states that its codes for an account check or a quote mean. A payout with such a response ends `NOT_CREATED`: `refused` with `REFUSED_BY_PROVIDER`, `insufficient` with `INSUFFICIENT_BALANCE`. After any other refusal it asks again, after growing pauses of at most half an hour, and is flagged `QUOTE_REFUSED`. Spec: Errors.',
+      "What the provider says that an account check's or quote's codes mean. Such a code ends the payout as `NOT_CREATED`: `refused` with `REFUSED_BY_PROVIDER`, `insufficient` with `INSUFFICIENT_BALANCE`. After any other refusal, it asks again, at least every half hour, and is flagged `QUOTE_REFUSED`. Spec: Errors.",
     valueType: '`code:meaning[,…]`; the code `http:404` is an HTTP status',
   }),
   PAYMENTS_REPEATED_CREATE: value.choice(
     ['review', 'safe'],
-    'What happens to a payout whose order may exist after the confirmation window. `review`: an operator decides. `safe`: the create call is sent again; set it only if the provider refuses a second one with the same `outOrderId`.',
+    'What happens if the outcome is still unknown after the confirmation window. `review`: an operator decides. `safe`: the create call is sent again. **Set `safe` only if the provider rejects a second one with the same `outOrderId`.**',
   ),
   PAYMENTS_TRADE_ORDER_ID: value.choice(
     ['same', 'own'],
-    "Whether the `order_id` of the trade queries is the order's `orderId`. `own`: it's another number, which a payout learns from the first trade query after its create call; for an order that only a trade query has named, an operator names its `orderId`. Spec: Payout trade result.",
+    "Whether the trade queries' `order_id` is the order's `orderId`. `own`: it's another number, learned from the first trade query after the create call; an order that only a trade query has named needs an operator to name its `orderId`. Spec: Payout trade result.",
   ),
   PAYMENTS_ECHO: value.choice(
     ECHOES,
-    'How the provider repeats what it was sent. `visible`: it may mask the beneficiary with `*`, `•`, `●` or `#`, and write it with other letter case, spaces and punctuation; what is visible is compared. `exact`: a mask or other punctuation is a difference, which leads to review. `normalized`: as `visible`, and ids too may have other letter case and punctuation; ids that differ in nothing else must not be in use. Spec: Payout order.',
+    "How the provider repeats what it was sent. `visible`: it may mask the beneficiary with `*`, `•`, `●` or `#`, or change letter case, spaces and punctuation; what's visible is compared. `exact`: a mask or other punctuation is a difference, which leads to review. `normalized`: as `visible`, for ids too; no two ids may differ only in letter case and punctuation. Spec: Payout order.",
   ),
   PAYMENTS_CLIENT_PAIRS: value.choice(
     ['learned', 'trusted'],
-    "The pairs of `clientId` and `payerId` for which [a confirmation proves](how-it-works.md#what-a-confirmation-proves) that no order exists. `learned`: those of which a payout has ended with an order, within the namespace's retention; others go to review. `trusted`: all. Spec: Query payout trade result.",
+    "For which pairs of `clientId` and `payerId` [a confirmation proves](how-it-works.md#what-a-confirmation-proves) that no order exists. `learned`: those with an order within the namespace's retention; others go to review. `trusted`: all. Spec: Query payout trade result.",
   ),
   PAYMENTS_READ_LAG: value.durationOf(
     '10s',
-    'How long after the response to a create call the trade queries may still return "order not exist" (900004) for its order. A refusal applies only once a query after this time returns it. Spec: Errors.',
+    'How long after a create call\'s response the trade queries may still return "order not exist" (900004) for its order. A refusal applies only once a later query returns it. Spec: Errors.',
   ),
   PAYOUTS_CONFIRMATION_WINDOW: value.durationOf(
     '10m',
-    'How long a create call of unknown outcome is confirmed while the provider returns "order not exist" (900004). Spec: Errors.',
+    'How long an unknown outcome is confirmed while the provider returns "order not exist" (900004). Spec: Errors.',
   ),
   PAYOUTS_CREATE_CHECK: value.choice(
     ['doubtful', 'always'],
-    "When to confirm before a create call is sent: for doubtful starts, or always. Set `always` if the namespace's [retention](operations.md#namespace-retention) is shorter than the time in which callers repeat a start.",
+    "When to confirm before a create call: for doubtful starts, or always. **Set `always` if callers may repeat a start after the namespace's [retention](operations.md#namespace-retention).**",
   ),
   PAYOUTS_POLL_FIRST: value.durationOf(
     '30s',
-    'The first wait between two polls of an order. Each further wait doubles. Spec: Events 2.',
+    'The first wait between two polls of an order. It doubles each time. Spec: Events 2.',
   ),
   PAYOUTS_POLL_MAX: value.durationOf('10m', 'The longest wait between two polls of an order.'),
   PAYOUTS_APPROVAL_EXPIRES: value.durationOf(
     '24h',
-    'How long a payout waits for approval before it ends `NOT_CREATED` with `APPROVAL_EXPIRED`.',
+    'How long a payout waits for approval before it ends as `APPROVAL_EXPIRED`.',
   ),
   // A Temporal Schedule counts in seconds.
   PAYOUTS_RECONCILE_EVERY: value.duration
     .refine((ms) => ms >= 1_000, 'must be at least 1s')
     .prefault('15m')
     .describe(
-      'How often reconciliation runs, at least `1s`. It runs at least as often as the first `PAYOUTS_FOLLOW_UP`.',
+      'How often reconciliation runs: `1s` or longer. It runs at least as often as the first `PAYOUTS_FOLLOW_UP`.',
     ),
   ...value.followUpShape,
-  PAYOUTS_OVERDUE_AFTER: value.durationOf(
-    '1d',
-    'When an order that is still open gets the attention flag `ORDER_OVERDUE`.',
-  ),
+  PAYOUTS_OVERDUE_AFTER: value.durationOf('1d', 'When an open order is flagged `ORDER_OVERDUE`.'),
   PAYOUTS_CALL_WAITS: value.durationOf(
     '5m',
-    'When a payout whose call waits for its turn or its response gets the attention flag `CALL_WAITS`.',
+    'When a payout whose call waits for its turn or its response is flagged `CALL_WAITS`.',
   ),
   PAYOUTS_BATCH_WINDOW: value.integer(
     5_000,
     200,
-    'How many payouts of one part of a batch may be on the way to their first wait ([batches](how-it-works.md#batches)).',
+    "How many payouts of a batch's part may be on the way to their first wait ([batches](how-it-works.md#batches)).",
   ),
   PAYOUTS_WORKFLOW_BUNDLE: z.string().min(1).optional().meta({
     description:
-      'A file that `npm run bundle-workflows -- FILE` wrote from the same sources. With it, a worker starts some seconds faster.',
+      'A file that `npm run bundle-workflows -- FILE` wrote from the same sources. Workers start a few seconds faster with it.',
     valueType: 'path',
   }),
   PAYOUTS_DEPLOYMENT: deploymentName.meta({
-    description:
-      'The name of the worker deployment. It turns on [worker versions](operations.md#deployments).',
+    description: "The worker deployment's name. Turns on [worker versions](operations.md#deployments).",
     valueType: 'name',
   }),
   PAYOUTS_BUILD_ID: buildId.meta({
     description:
-      'The version of the code of this worker, such as the commit. `PAYOUTS_DEPLOYMENT` requires it. Workers with the same one must run the same code.',
+      'The version of the code, such as the commit. `PAYOUTS_DEPLOYMENT` requires it. Workers with the same build id must run the same code.',
     valueType: 'name',
   }),
   PAYOUTS_HEALTH_LISTEN: value.listenAddress
@@ -195,7 +186,7 @@ export const workerShape = {
     ),
   PAYOUTS_DRAIN: value.durationOf(
     '30s',
-    "How long the worker may take to [stop](operations.md#stop-a-worker) after SIGTERM. Longer than `PAYMENTS_CALL_TIMEOUT`, and shorter than your supervisor's grace period.",
+    "How long the worker may take to [stop](operations.md#stop-a-worker) after SIGTERM. Longer than `PAYMENTS_CALL_TIMEOUT`, shorter than your supervisor's grace period.",
   ),
   PAYOUTS_METRICS_LISTEN: value.optionalText(
     'Where the worker serves [Prometheus metrics](operations.md#metrics), without a key.',

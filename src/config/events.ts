@@ -13,7 +13,7 @@ const FILE = 'PAYOUTS_EVENTS_FILE';
 
 export const eventsShape = {
   [FILE]: optionalText(
-    'A JSON file of the endpoints that get [events](events.md): see [PAYOUTS_EVENTS_FILE](#payouts_events_file). Give all workers the same. Without it, workers send no events.',
+    '[A JSON file](#payouts_events_file) of the endpoints that get [events](events.md). Give all workers the same. Default: none.',
     'path',
   ),
 };
@@ -24,18 +24,14 @@ export const endpointEntry = z.strictObject({
   name: z
     .string()
     .regex(ENDPOINT_NAME, 'must be 1 to 32 lowercase letters, digits and hyphens')
-    .describe(
-      'The name of the endpoint, unique within its application: lowercase letters, digits and hyphens.',
-    ),
-  application: appName.describe('The application whose events it gets, by name.'),
+    .describe("The endpoint's name, unique within its application: lowercase letters, digits and hyphens."),
+  application: appName.describe('The application whose events it gets.'),
   url: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .refine((url) => !URL.canParse(url) || (new URL(url).username === '' && new URL(url).password === ''), {
       message: 'must not contain a user or a password',
     })
-    .describe(
-      'Where events are sent by POST. https, unless `PAYMENTS_ENVIRONMENT=test`. No redirect is followed.',
-    ),
+    .describe('Where events are sent by POST. https, unless `PAYMENTS_ENVIRONMENT=test`.'),
   types: z
     .array(z.enum(EVENT_TYPES))
     .min(1)
@@ -46,12 +42,12 @@ export const endpointEntry = z.strictObject({
     }),
   secrets: z.array(z.string()).min(1).max(2).meta({
     description:
-      'The secrets that sign events: `whsec_` and 24 to 64 bytes in base64 for HMAC-SHA256, `whsk_` and a private key in base64 for Ed25519; each may be `file:PATH`. Two while a secret is replaced: both sign.',
+      'Signs events: `whsec_` and 24 to 64 bytes in base64 for HMAC-SHA256, or `whsk_` and a private key in base64 for Ed25519; each may be `file:PATH`. With two, for rotation, both sign.',
     valueType: 'list of 1 or 2 secrets',
   }),
   allowPrivateAddress: z.boolean().default(false).meta({
     description:
-      'Whether the URL may lead to a private or loopback address. Link-local, multicast and reserved addresses are always refused. Default: `false`.',
+      'Whether the URL may lead to a private or loopback address. Link-local, multicast and reserved addresses never work. Default: `false`.',
     valueType: 'boolean',
   }),
 });

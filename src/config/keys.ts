@@ -25,12 +25,12 @@ export const keyMap = z.string().transform((text, context): ReadonlyMap<string, 
   return keys;
 });
 
-const UNLESS_TEST = 'unless `PAYMENTS_ENVIRONMENT=test` and `PAYMENTS_BASE_URL` is a loopback address';
+const UNLESS_TEST = 'unless in a [loopback test](#secrets)';
 
 export const keyShape = {
   PAYOUTS_ENCRYPTION_KEYS: secret.pipe(keyMap).optional().meta({
     description:
-      'The keys that encrypt payloads in Temporal: `keyId:base64(32 bytes)[,keyId:…]`. The first key encrypts; all keys decrypt. Give every process the same keys.',
+      'Encrypts payloads in Temporal: `keyId:base64(32 bytes)[,keyId:…]`. The first key encrypts; all keys decrypt. Give every process the same keys.',
     requiredWhen: UNLESS_TEST,
   }),
   PAYOUTS_TOKEN_KEYS: secret
@@ -38,7 +38,7 @@ export const keyShape = {
     .optional()
     .meta({
       description:
-        'The keys that encrypt tokens a second time, in the same form as `PAYOUTS_ENCRYPTION_KEYS`. Only workers have them: the API server and the codec server refuse to start with them.',
+        "Encrypts tokens a second time, in the same form. For workers only: the API server and the codec server don't start with it.",
       requiredWhen: `for workers, ${UNLESS_TEST}`,
     }),
   PAYOUTS_AUTHORIZATION_KEYS: secret
@@ -46,7 +46,7 @@ export const keyShape = {
     .optional()
     .meta({
       description:
-        'The keys that encrypt the links and the codes of [user authorizations](http.md#authorize-a-user), in the same form as `PAYOUTS_ENCRYPTION_KEYS`. Give workers and API servers the same keys, other than `PAYOUTS_TOKEN_KEYS`. Without them, an API server authorizes no users. The codec server refuses to start with them.',
+        "Encrypts links and codes of [user authorizations](http.md#authorize-a-user), in the same form. Give workers and API servers the same keys, other than `PAYOUTS_TOKEN_KEYS`. Without it, an API server authorizes no users. The codec server doesn't start with it.",
       requiredWhen: `for workers with \`PAYMENTS_REDIRECT_URI\`, ${UNLESS_TEST}`,
     }),
 };

@@ -8,14 +8,14 @@ const path = (description: string) => optionalText(description, 'path');
 
 export const temporalShape = {
   TEMPORAL_ADDRESS: optionalText(
-    "The address of Temporal's frontend. Without it, the profile decides, then `localhost:7233`.",
+    "Temporal's frontend. Default: the profile's, then `localhost:7233`.",
     '`host:port`',
   ),
-  TEMPORAL_NAMESPACE: optionalText('The namespace. Without it, the profile decides, then `default`.'),
+  TEMPORAL_NAMESPACE: optionalText("The namespace. Default: the profile's, then `default`."),
   TEMPORAL_API_KEY: secret
     .optional()
     .describe(
-      'The API key for Temporal Cloud or a server that requires one. It turns TLS on. With `file:PATH`, a process uses a new key within seconds after the file changes, without a restart.',
+      'The API key for Temporal Cloud, or for a server that requires one. Turns TLS on. A changed `file:PATH` applies within seconds, without a restart.',
     ),
   TEMPORAL_TLS: optionalText(
     'Whether to use TLS. Default: only with an API key or another TLS setting.',
@@ -23,21 +23,17 @@ export const temporalShape = {
   ),
   TEMPORAL_TLS_CLIENT_CERT_PATH: path('The client certificate for mutual TLS, in PEM.'),
   TEMPORAL_TLS_CLIENT_CERT_DATA: optionalText('The client certificate itself.'),
-  TEMPORAL_TLS_CLIENT_KEY_PATH: path("The client certificate's private key, in PEM."),
+  TEMPORAL_TLS_CLIENT_KEY_PATH: path('Its private key, in PEM.'),
   TEMPORAL_TLS_CLIENT_KEY_DATA: secret
     .optional()
-    .describe('The private key itself. Not together with `TEMPORAL_TLS_CLIENT_KEY_PATH`.'),
-  TEMPORAL_TLS_SERVER_CA_CERT_PATH: path("The certificate authority of the server's certificate, in PEM."),
-  TEMPORAL_TLS_SERVER_CA_CERT_DATA: optionalText('The same certificate itself.'),
+    .describe('The private key itself, instead of `TEMPORAL_TLS_CLIENT_KEY_PATH`.'),
+  TEMPORAL_TLS_SERVER_CA_CERT_PATH: path("The server's certificate authority, in PEM."),
+  TEMPORAL_TLS_SERVER_CA_CERT_DATA: optionalText('That certificate itself.'),
   TEMPORAL_TLS_SERVER_NAME: optionalText(
-    "The name that the server's certificate must have, if it isn't the host of the address.",
+    "The name in the server's certificate, if it isn't the host of the address.",
   ),
-  TEMPORAL_CONFIG_FILE: path(
-    "Temporal's TOML file of profiles. Without it, the default file of the Temporal CLI.",
-  ),
-  TEMPORAL_PROFILE: optionalText(
-    'The profile in that file. Variables override it. Without it, the profile `default`.',
-  ),
+  TEMPORAL_CONFIG_FILE: path("Temporal's TOML file of profiles. Default: the Temporal CLI's."),
+  TEMPORAL_PROFILE: optionalText('The profile in that file. Variables override it. Default: `default`.'),
 };
 
 const schema = z.object(temporalShape);

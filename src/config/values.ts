@@ -18,9 +18,7 @@ export const httpUrl = z.url({
 /** For the processes that do not call the provider. */
 export const testBaseUrl = httpUrl
   .optional()
-  .describe(
-    "The same as for the workers. It isn't called, but identifies a test on loopback, which may run without encryption keys.",
-  );
+  .describe("As for the workers. It isn't called, but identifies a loopback test.");
 
 /** The first of `values` is the default. */
 export function choice<const Value extends string>(
@@ -68,14 +66,14 @@ export const followUpShape = {
   PAYOUTS_FOLLOW_UP: durations
     .prefault('1d,7d,30d')
     .describe(
-      'When the follow-up checks a payout again, counted from its end: at most ten durations, rising, comma-separated.',
+      'When the follow-up checks a finished payout again: at most ten durations from its end, rising, comma-separated.',
     ),
 };
 
 export const logFormatShape = {
   PAYOUTS_LOG_FORMAT: choice(
     ['auto', 'json', 'text'],
-    'How the process writes its log: `json`, one object per line; `text`, to read it; `auto`, text on a terminal and JSON elsewhere. See [the log](observability.md#the-log).',
+    'The format of [the log](observability.md#the-log). `auto`: text on a terminal, JSON elsewhere.',
   ),
 };
 
@@ -83,7 +81,7 @@ export const tracingShape = {
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
     .optional()
     .describe(
-      'The collector to which the process sends its traces, such as `http://otel-collector:4318`, over OTLP/HTTP. Without it, nothing is traced. The other variables `OTEL_…` of OpenTelemetry apply too. See [traces](observability.md#traces).',
+      "Where [traces](observability.md#traces) go, over OTLP/HTTP, such as `http://otel-collector:4318`. Without it, nothing is traced. OpenTelemetry's other `OTEL_…` variables apply too.",
     ),
 };
 
@@ -91,7 +89,7 @@ export const logLevelShape = {
   PAYOUTS_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
-    .describe('What the process logs to standard error. No level logs a secret or personal data.'),
+    .describe("What's logged to standard error. No level logs secrets or personal data."),
   ...logFormatShape,
 };
 
@@ -141,7 +139,7 @@ export const targetCurrenciesShape = {
     .prefault('CNY')
     .meta({
       description:
-        'The target currencies that the provider takes. A request for another one is bad input. Remove a currency only after its payouts have finished. Spec: Create a payout (CNY).',
+        'The target currencies that the provider accepts. Others are bad input. Remove a currency only after its payouts have finished. Spec: Create a payout (CNY).',
       valueType: 'codes, comma-separated',
     }),
 };
@@ -154,7 +152,7 @@ export function proxies(limited: string) {
     .pipe(z.array(z.string().refine(isNetwork, 'must be IP addresses or networks, such as 10.0.0.0/8')))
     .default([])
     .meta({
-      description: `The IP addresses or networks of the proxies that end TLS, such as \`10.0.0.0/8\`. ${limited} limited per address: behind such a proxy, the address is that of \`X-Forwarded-For\`. Without it, all clients of a proxy share one limit.`,
+      description: `The addresses or networks of your TLS proxies, such as \`10.0.0.0/8\`. ${limited} limited per address, which is then that of \`X-Forwarded-For\`. Without it, all clients of a proxy share one limit.`,
       valueType: 'addresses, comma-separated',
     });
 }
@@ -242,7 +240,7 @@ function isHost(text: string): boolean {
 export const allowedHostsShape = {
   PAYMENTS_ALLOWED_HOSTS: hosts.optional().meta({
     description:
-      "The hosts that `PAYMENTS_BASE_URL` and `PAYMENTS_AUTH_URL` may have: `api.provider.example,auth.provider.example`. A host without a port may have any port. Unless `PAYMENTS_ENVIRONMENT=test`, both URLs must be https. With any other URL, the process doesn't start.",
+      "The hosts that both URLs may have: `api.provider.example,auth.provider.example`. A host without a port allows any port. Unless `PAYMENTS_ENVIRONMENT=test`, both URLs must be https. With any other URL, the process doesn't start.",
     requiredWhen: 'with `PAYMENTS_BASE_URL` or `PAYMENTS_AUTH_URL`, unless `PAYMENTS_ENVIRONMENT=test`',
     valueType: 'hosts, comma-separated',
   }),
