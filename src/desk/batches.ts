@@ -36,7 +36,7 @@ import {
   table,
   time,
 } from './html.ts';
-import type { Visit } from './identity.ts';
+import { AUTOMATIC, type Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
 
 const REFRESH_SECONDS = 3;
@@ -65,7 +65,8 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
     const state = await desk.service.batch(visit.caller, id);
     const isLive = state.phase !== 'DONE' && filledIn(query, 'live').live !== 'off';
     // Without scripts, the browser loads the page again.
-    if (isLive) reply.header('refresh', String(REFRESH_SECONDS));
+    if (isLive)
+      reply.header('refresh', `${REFRESH_SECONDS};url=${link('/desk/batch', { ...id, ...AUTOMATIC })}`);
     return {
       title: `Batch ${id.batchId}`,
       section: 'Batches',

@@ -48,6 +48,13 @@ export function admittedVisit(request: FastifyRequest): Visit {
   return visit;
 }
 
+/** In the address of a page that the browser loads again by itself, which must not keep a session alive. */
+export const AUTOMATIC = { live: 'on' } as const;
+
+function isAutomatic({ query }: FastifyRequest): boolean {
+  return isJsonObject(query) && query['live'] === AUTOMATIC.live;
+}
+
 export class Identity {
   readonly #callers: ReloadedCallers;
   readonly #config: ApiConfig;
@@ -132,7 +139,7 @@ export class Identity {
 
   /** A key that was removed, or has expired, ends its sessions. */
   #signedIn(request: FastifyRequest): Caller {
-    const keyHash = this.#sessions.use(request);
+    const keyHash = this.#sessions.use(request, { renews: !isAutomatic(request) });
     const entry = keyHash && this.#callers.keys.find(({ hash }) => hash.equals(keyHash));
     if (!entry) throw new Problem('key-missing', 'sign in first: there is no session, or it has ended');
     return requireUnexpired(entry).caller;

@@ -94,15 +94,18 @@ export class CookieSessions {
     session.set('signedIn', { id, keyHash: keyHash.toString('base64'), startedMs: nowMs, usedMs: nowMs });
   }
 
-  /** The SHA-256 of the key that has signed in. Undefined if nobody has, or the session has ended. */
-  use({ session, cookies }: FastifyRequest): Buffer | undefined {
+  /**
+   * The SHA-256 of the key that has signed in. Undefined if nobody has, or the session has ended. `renews`: whether a person
+   * made the request, so that the session is not idle.
+   */
+  use({ session, cookies }: FastifyRequest, { renews } = { renews: true }): Buffer | undefined {
     const { data } = signedIn.safeParse(session.get('signedIn'));
     if (!data || this.#ended.has(data.id) || cookies[this.#endedCookie] === data.id) return undefined;
     const { maxMs, idleMs } = this.#options;
     // The wall clock runs on while the machine is suspended.
     const nowMs = this.#clock.wallMs();
     if (nowMs - data.startedMs >= maxMs || nowMs - data.usedMs >= idleMs) return undefined;
-    session.set('signedIn', { ...data, usedMs: nowMs });
+    if (renews) session.set('signedIn', { ...data, usedMs: nowMs });
     return Buffer.from(data.keyHash, 'base64');
   }
 

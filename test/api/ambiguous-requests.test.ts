@@ -44,6 +44,11 @@ function sent(...lines: string[]): Promise<number> {
   });
 }
 
+test('two Host headers', async () => {
+  expect(await sent('GET /healthz HTTP/1.1', 'Host: a', 'Connection: close', '', '')).toBe(200);
+  expect(await sent('GET /healthz HTTP/1.1', 'Host: a', 'Host: b', 'Connection: close', '', '')).toBe(400);
+});
+
 describe('the body names the application, the query another one', () => {
   const row = payoutRequest(newPartnerOrderId());
   test.each<[string, object]>([

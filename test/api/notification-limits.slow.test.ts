@@ -71,7 +71,7 @@ describe('H158 a flood of notifications', () => {
       headers: { 'retry-after': '1' },
       body: { type: '/problems/too-many-requests' },
     });
-    expect(await notify(ORDER, from('2001:db8:0:8::1'))).toMatchObject({ body: { received: 'delivered' } });
+    expect(await notify(ORDER, from('2001:db8:0:8::1'))).toMatchObject({ body: { received: 'unverified' } });
     const { body: metrics } = await get(`${server.url}/metrics`);
     expect(metrics).toContain('payouts_notifications_total{result="limited"} 1001');
     await clock.advance(1_000);
@@ -86,16 +86,26 @@ describe('H158 a flood of notifications', () => {
   });
 
   test('about one order: a bounded number of signals, then one per minute', async () => {
-    await start();
-    for (let at = 0; at < ORDER_BURST; at += 1) expect((await signal()).status).toBe(202);
-    const refused = await signal();
+    await start(HMAC);
+    const about = () => signal(() => signed(ORDER));
+    for (let at = 0; at < ORDER_BURST; at += 1) expect((await about()).status).toBe(202);
+    const refused = await about();
     expect(refused).toMatchObject({ status: 429, body: { type: '/problems/too-many-requests' } });
     const { 'retry-after': seconds } = refused.headers;
     expect(Number(seconds)).toBeGreaterThan(0);
-    expect(await notify({ partner_order_id: 'payout-with-a-long-id-2' })).toMatchObject({ status: 202 });
+    expect(await signed({ partner_order_id: 'payout-with-a-long-id-2' })).toMatchObject({ status: 202 });
     await clock.advance(Number(seconds) * 1_000);
-    expect((await signal()).status).toBe(202);
-    expect((await signal()).status).toBe(429);
+    expect((await about()).status).toBe(202);
+    expect((await about()).status).toBe(429);
+  });
+
+  test('unverified ones get the same response whether or not there is such an order', async () => {
+    await start();
+    const same = { status: 202, body: { received: 'unverified' } };
+    for (let at = 0; at < ORDER_BURST + 5; at += 1) {
+      expect(await signal()).toMatchObject(same);
+      expect(await signal(() => notify(unknownOrder(0)))).toMatchObject(same);
+    }
   });
 
   test('verified notifications are not limited by address', async () => {

@@ -150,6 +150,18 @@ describe('a session', () => {
     expect((await busy.get(PAGE)).status).toBe(303);
   });
 
+  test('ends although a page loads itself again', async () => {
+    const clock = new FakeClock();
+    const open = await signedIn(await desk({}, clock));
+    const again = `${PAGE}&live=on`;
+    for (let minutes = 10; minutes < 30; minutes += 10) {
+      await clock.advance(HOUR_MS / 6);
+      expect((await open.get(again)).status).toBe(404);
+    }
+    await clock.advance(HOUR_MS / 6);
+    expect((await open.get(again)).status).toBe(303);
+  });
+
   test('ends at sign-out, also for a copy of the cookie, and when its key is removed', async () => {
     const file = keysFile(CALLERS);
     const url = await desk({ PAYOUTS_API_KEYS_FILE: file });
@@ -313,12 +325,17 @@ describe('permissions are those of the key', () => {
   test.each([
     ['no permission read', 'approver', PAGE, 'lacks the permission read'],
     ['another application', 'other', `/desk/payout?partnerOrderId=${EXISTING}`, 'application'],
-    ['another client', 'scoped', `/desk/payout?partnerOrderId=${EXISTING}`, 'clientId'],
   ])('%s', async (_what, name, path, why) => {
     const browser = new DeskBrowser(await desk());
     await browser.signIn(`key-of-${name}`);
     const { status, html } = await browser.get(path);
     expect([status, html]).toEqual([403, expect.stringContaining(why)]);
+  });
+
+  test("another client's payout looks absent", async () => {
+    const browser = new DeskBrowser(await desk());
+    await browser.signIn('key-of-scoped');
+    expect((await browser.get(`/desk/payout?partnerOrderId=${EXISTING}`)).status).toBe(404);
   });
 
   test.each(['approve', 'refuse', 'cancel', 'resolve', 'poll'])(

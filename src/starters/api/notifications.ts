@@ -58,7 +58,9 @@ const notificationBody = z
     'At least one id is required: at the top, in `data`, in `receiver` or in `data.receiver`. `PAYMENTS_NOTIFICATION_FIELDS` names other places. All other fields are ignored',
   );
 
-const taken = z.strictObject({ received: z.enum(RECEIVED) });
+/** Anybody can send an unverified notification, so its response doesn't tell whether an id exists. */
+const UNVERIFIED_RECEIPT = 'unverified';
+const taken = z.strictObject({ received: z.enum([...RECEIVED, UNVERIFIED_RECEIPT]) });
 
 type NotificationRequest = FastifyRequest<{ Params: { app: string } }>;
 
@@ -117,8 +119,9 @@ export function notificationRoute(server: FastifyInstance, parts: NotificationPa
     scope.setValidatorCompiler(() => () => true);
     const path = '/v1/notifications/:app';
     scope.post<{ Params: { app: string } }>(path, { schema: NOTIFICATION_SCHEMA }, async (request, reply) => {
-      const received = await receive(parts, { unmatched, senders }, request);
-      parts.metrics.countNotification(received);
+      const { isVerified, received: found } = await receive(parts, { unmatched, senders }, request);
+      parts.metrics.countNotification(found);
+      const received = isVerified ? found : UNVERIFIED_RECEIPT;
       const { receipt = { status: 202, type: 'application/json', body: JSON.stringify({ received }) } } =
         parts;
       return reply.code(receipt.status).type(receipt.type).send(receipt.body);
@@ -130,7 +133,7 @@ async function receive(
   { verifier, receiver, fields }: NotificationParts,
   { unmatched, senders }: Counters,
   request: NotificationRequest,
-): Promise<Received> {
+): Promise<{ isVerified: boolean; received: Received }> {
   const app = appName.safeParse(request.params.app);
   if (!app.success) throw new Problem('not-found', 'no such application');
   requireNoAppInQuery(request);
@@ -150,13 +153,15 @@ async function receive(
   if (!isVerified && !senders.take(network))
     throw tooManyRequests('too many unverified notifications from this address', senders.waitMs(network));
   const received = await receiver.receive(app.data, notification).catch((error: unknown) => {
+    // The poll timer covers what is dropped, and the response doesn't tell.
+    if (error instanceof TooManySignalsError && !isVerified) return 'delivered' as const;
     if (error instanceof TooManySignalsError)
       throw tooManyRequests('too many notifications about this order', error.waitMs);
     throw unavailable('notification-not-delivered', 'could not be delivered now: send it again', error);
   });
   if (received !== 'unknown' || unmatched.admits('unknown'))
     request.log.info({ app: app.data, received, verified: isVerified }, 'notification');
-  return received;
+  return { isVerified, received };
 }
 
 function parse(rawBody: Buffer, fields: NotificationFields) {

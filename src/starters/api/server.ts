@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { ApiConfig } from '../../config/api-config.ts';
 import { deskRoutes } from '../../desk/desk.ts';
 import { AuditLog } from '../../http/audit.ts';
-import { ReloadedCallers, RequestLimits } from '../../http/authentication.ts';
+import { ReloadedCallers, RequestLimits, requireOneHeader } from '../../http/authentication.ts';
 import {
   handleErrors,
   rejectConnection,
@@ -79,6 +79,7 @@ export async function buildServer(
   });
   server.server.maxConnections = MAX_CONNECTIONS;
   limitResponseTimes(server, clock);
+  server.addHook('onRequest', async (request) => requireOneHeader(request, 'host'));
   sendRequestIds(server);
   drain.watch(server);
   requestSpans(server);
