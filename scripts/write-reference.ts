@@ -36,8 +36,7 @@ export const REFERENCE_PAGE = join(import.meta.dirname, '../docs/reference.md');
 
 const HEAD = `# Reference
 
-Every public code and name, with its meaning and, where there is something to do, what to do. Settings are in
-[Configuration](configuration.md).`;
+Public codes and names. For settings, see [Configuration](configuration.md).`;
 
 interface Section {
   title: string;
@@ -49,18 +48,18 @@ interface Section {
 const SECTIONS: readonly Section[] = [
   {
     title: 'Payouts',
-    text: 'The `state` of a payout contains its `phase`. When it has finished, it also contains the `outcome` and, if no payment arrived, a `reason`.',
+    text: "`phase`, `outcome` and `reason` of a payout's state. A `partnerOrderId` can't be used again: to pay after a payout without success, start another one.",
     parts: [
       { title: 'Phases', table: byHand('Phases') },
       { title: 'Outcomes', table: byHand('Outcomes') },
       {
         title: 'Reason codes',
-        text: '`reason.code` of a result: `PROVIDER_FAILED` with the outcome `FAILED`, the others with `NOT_CREATED`. `reason.message` contains the details.',
+        text: '`reason.code` of the outcomes `FAILED` (`PROVIDER_FAILED`) and `NOT_CREATED` (the others). `reason.message` has the details.',
         table: explained('code', REASON_MEANINGS),
       },
       {
         title: 'Audit statuses',
-        text: '`auditStatus` of the state and the result.',
+        text: '`auditStatus` of state and result.',
         table: byHand('Audit statuses'),
       },
     ],
@@ -79,19 +78,19 @@ const SECTIONS: readonly Section[] = [
       { title: 'Batch phases', table: byHand('Batch phases') },
       {
         title: 'Row outcomes',
-        text: '`outcomes` of a batch counts its rows by the [outcome](#outcomes) of their payout, or as one of these:',
+        text: "`outcomes` counts rows by their payout's [outcome](#outcomes), or as one of these:",
         table: byHand('Row outcomes'),
       },
     ],
   },
   {
     title: 'User authorizations',
-    text: 'The callback page shows the outcome in words. If the provider was called, it is the result of the workflow `userAuthorization`.',
+    text: 'The callback page shows the outcome in words.',
     table: byHand('User authorizations'),
   },
   {
     title: 'Event types',
-    text: '`type` of an [event](events.md). Each has a JSON Schema in [schemas](../schemas). `endpoint.test` is the event of `payouts events test`.',
+    text: '`type` of an [event](events.md), each with a JSON Schema in [schemas](../schemas). `payouts events test` sends `endpoint.test`.',
     table: table(
       ['type', 'meaning'],
       EVENT_TYPES.map((type) => [code(type), meaningOf(type)]),
@@ -103,7 +102,7 @@ const SECTIONS: readonly Section[] = [
     parts: [
       {
         title: 'Payouts that need attention',
-        text: `For a payout in review, see [Resolve a payout in review](operations.md#resolve-a-payout-in-review). These end with the payout: ${WHILE_OPEN.map(code).join(', ')}. An operator acknowledges the others afterwards.`,
+        text: `For a payout in review, see [Resolve a payout in review](operations.md#resolve-a-payout-in-review). These clear when the payout finishes: ${WHILE_OPEN.map(code).join(', ')}. An operator acknowledges the others.`,
         table: explained('code', PAYOUT_ATTENTION),
       },
       {
@@ -138,12 +137,12 @@ const SECTIONS: readonly Section[] = [
     parts: [
       {
         title: 'Client library',
-        text: 'Thrown by `durable-payouts/client`. A payout that ends as `FAILED` or `NOT_CREATED` is a result, not an error.',
+        text: 'A payout that ends as `FAILED` or `NOT_CREATED` is a result, not an error.',
         table: explained('class', CLIENT_ERRORS),
       },
       {
         title: 'Error codes',
-        text: '`code` of a `PayoutsError`, with the `type` that the API server returns for it, and `error.code` that the CLI prints with `--json`, with its exit code. Only the CLI has the codes without a `type`.',
+        text: "`code` of a `PayoutsError`, and `error.code` of the CLI with `--json`. `type` is the API server's. Codes without a `type` are only the CLI's.",
         table: table(
           ['code', 'exit code', 'type', 'meaning', 'what to do'],
           codesOf(ERRORS).map((name) => {
@@ -154,12 +153,12 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'Errors of the Temporal client',
-        text: 'Classes of `@temporalio/client`: the `cause` of a `PayoutsError`. Only `client` of `connectPayouts` throws them itself.',
+        text: 'The `cause` of a `PayoutsError`, from `@temporalio/client`. Only `client` of `connectPayouts` throws them itself.',
         table: explained('class', TEMPORAL_ERRORS),
       },
       {
         title: 'HTTP problems',
-        text: '`type` of a [problem document](http.md#routes) of the API server, as in [schemas/problem.json](../schemas/problem.json).',
+        text: '`type` of a [problem document](http.md#routes) ([schema](../schemas/problem.json)).',
         table: table(
           ['type', 'status', 'meaning', 'what to do'],
           PROBLEM_KINDS.map((kind) => {
@@ -180,12 +179,12 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'Failures of workflows and messages',
-        text: '`type` of the `ApplicationFailure`, in every SDK. For a query, the message starts with it.',
+        text: "`type` of the `ApplicationFailure`, in every SDK. A query's message starts with it.",
         table: byHand('Failures of workflows and messages'),
       },
       {
         title: 'Failures of activities',
-        text: '`type` of the `ApplicationFailure` that the Temporal UI shows with an activity. Workflows act on them, so most need nothing.',
+        text: "`type` of an activity's `ApplicationFailure`, as the Temporal UI shows it. Workflows handle them, so most need nothing.",
         table: explained('type', ACTIVITY_FAILURES),
       },
     ],
@@ -213,11 +212,11 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Metrics',
-    text: 'In the text format of Prometheus. No label holds an id, or anything that a caller wrote.',
+    text: "In Prometheus's text format. No label has an id, or anything that a caller wrote.",
     parts: [
       {
         title: 'Metrics of the API server',
-        text: `At \`GET /metrics\`; see [operations](operations.md#metrics). The usual \`process_…\` and \`nodejs_…\` stand beside them. \`route\` is a pattern, or \`none\`. \`result\` is ${NOTIFICATION_RESULTS}.`,
+        text: `At \`GET /metrics\`, with the usual \`process_…\` and \`nodejs_…\` ([operations](operations.md#metrics)). \`route\` is a pattern, or \`none\`. \`result\` is ${NOTIFICATION_RESULTS}.`,
         table: metrics(
           Object.fromEntries(
             Object.values(API_METRICS).map(({ name, unit, labelNames, help, action }) => [
@@ -229,23 +228,24 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'Metrics of a worker',
-        text: 'At `PAYOUTS_METRICS_LISTEN`. Gauges of an application come from its [lease owner](observability.md#metrics).',
+        text: "At `PAYOUTS_METRICS_LISTEN`. An application's gauges come from its [lease owner](observability.md#metrics).",
         table: byHand('Metrics of a worker'),
       },
       {
         title: 'Metrics of the Temporal SDK',
-        text: 'Beside those of a worker. The SDK has more; [dashboards and alerts](observability.md#dashboards) use these.',
-        table: metrics(SDK_METRICS),
+        text: "Served beside the worker's; [dashboards](observability.md#dashboards) show more of them.",
+        table: metrics(
+          Object.fromEntries(Object.entries(SDK_METRICS).filter(([, { action }]) => todo(action) !== '')),
+        ),
       },
     ],
   },
   {
     title: 'Log events',
-    text: 'The field `event` of a line of [the log](observability.md#the-log).',
-    table: listed(['event', 'level', 'fields', 'meaning'], BUSINESS_EVENTS, ({ level, fields, says }) => [
+    text: 'The field `event` of [the log](observability.md#the-log). The message says it in words.',
+    table: listed(['event', 'level', 'fields'], BUSINESS_EVENTS, ({ level, fields }) => [
       code(level),
       fields.map(code).join(', '),
-      says.charAt(0).toUpperCase() + says.slice(1),
     ]),
   },
 ];

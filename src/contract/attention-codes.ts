@@ -1,12 +1,10 @@
 /** Every attention code. `AttentionOf` accepts no other code. The desk, `docs/reference.md` and the JSON Schemas show them. */
 
 const DOCTOR = 'Run `npm run payouts -- doctor`.';
-const ASK_ABOUT_ORDER =
-  'Get the `orderId` with `npm run payouts -- status ID` and ask the provider about the order.';
+const ASK_ABOUT_ORDER = 'Ask the provider about the `orderId` that `npm run payouts -- status ID` shows.';
 const PAY_AGAIN = 'To pay again, use a new `partnerOrderId`.';
 const START_NOTHING = 'Start nothing else for this payment.';
-const WAIT_FIRST =
-  'Wait: the payout queries again, and reports no outcome yet. If the flag stays, ask the provider.';
+const WAIT_FIRST = 'Wait: the payout queries again before it finishes. If the flag stays, ask the provider.';
 const AUTHORIZE = 'Let the user authorize again, with a link from `POST /v1/authorizations`.';
 const ENABLE = 'run `npm run payouts -- events enable --endpoint NAME --by NAME`.';
 const CALL_WAITS = 'A call has waited for its turn or its response for longer than `PAYOUTS_CALL_WAITS`.';
@@ -19,7 +17,8 @@ export const PAYOUT_ATTENTION = {
     whileOpen: true,
   },
   CREATION_STARTS_OVER: {
-    meaning: 'Quote and create call started over three times or more. After ten times, a review follows.',
+    meaning:
+      'The quote and the create call started over three times or more. After ten times, the payout goes to review.',
     action: `${DOCTOR} If \`payouts_creates\` counts \`not-sent\`, create calls don't leave the workers: check the network, the tokens and the encryption keys. Otherwise, check the workers' clocks, and that \`PAYMENTS_LOCK_LIFETIME\` isn't longer than a lock lasts.`,
     whileOpen: true,
   },
@@ -30,9 +29,9 @@ export const PAYOUT_ATTENTION = {
   },
   QUOTE_REFUSED: {
     meaning:
-      'The provider has refused the account check or the quote three times in a row. The payout keeps asking, at least every half hour; nothing was sent.',
+      'The provider refused the account check or the quote three times in a row. Nothing was sent. The payout asks again at least every half hour.',
     action:
-      'Check `payerId`, `clientId` and the token settings. `npm run payouts -- poll ID` asks again now; `cancel` ends the payout, and `batch cancel` all such payouts of a batch. If the provider explains the code, set `PAYMENTS_QUOTE_CODES`.',
+      'Check `payerId`, `clientId` and the token settings. `npm run payouts -- poll ID` asks again now; `cancel` ends the payout, and `batch cancel` all such payouts of a batch. Once the provider explains the code, set `PAYMENTS_QUOTE_CODES`.',
     whileOpen: true,
   },
   PROVIDER_NOT_ANSWERING: {
@@ -42,16 +41,16 @@ export const PAYOUT_ATTENTION = {
   },
   ORDER_NOT_FOUND: {
     meaning:
-      "The order was created, but the trade query doesn't know it after the confirmation window. After another window, if the order query doesn't know it either, the payout goes to review.",
+      "The order was created, but the trade query doesn't find it after the confirmation window. If the order query doesn't either after another window, the payout goes to review.",
     action: ASK_ABOUT_ORDER,
     whileOpen: true,
   },
   SEVERAL_ORDERS: {
-    meaning: 'The provider names another order than the payout tracks. There may be two payments.',
+    meaning: 'The provider returned another order. There may be two payments.',
     action: `${START_NOTHING} Send the provider both order ids from \`npm run payouts -- status ID --json\`.`,
   },
   ORDER_DIFFERS_FROM_QUOTE: {
-    meaning: "The order's lock, rate, amounts or fee aren't those of the quote. The message says which.",
+    meaning: "The order's lock, rate, amounts or fee differ from the quote's. The message says which.",
     action: 'Compare the quote in `npm run payouts -- status ID` with what the provider debited.',
   },
   ORDER_DIFFERS_FROM_REQUEST: {
@@ -59,7 +58,7 @@ export const PAYOUT_ATTENTION = {
     action: `${START_NOTHING} Find out whether the \`partnerOrderId\` was used for something else, and ask the provider.`,
   },
   ORDER_NOT_COMPARED: {
-    meaning: "An order was found under this `partnerOrderId`, but couldn't be read and compared.",
+    meaning: "An order was found under this `partnerOrderId`, but couldn't be compared.",
     action: 'Compare the order with `npm run payouts -- status ID` by hand.',
     whileOpen: true,
   },
@@ -68,36 +67,36 @@ export const PAYOUT_ATTENTION = {
     action: 'Give the provider the material, then run `npm run payouts -- poll ID`.',
   },
   AUDIT_REJECTED: {
-    meaning: "The risk audit rejected the order, and its status isn't `FAILED` yet.",
+    meaning: "The risk audit rejected the order, which isn't `FAILED` yet.",
     action: "Wait: the order usually fails soon. If it doesn't, ask the provider.",
   },
   UNKNOWN_STATUS: {
-    meaning: "The provider returned a status that its specification doesn't name. Polling continues.",
+    meaning: "The provider returned a status that isn't in its specification. Polling continues.",
     action: ASK_ABOUT_ORDER,
   },
   UNKNOWN_AUDIT_STATUS: {
-    meaning: "The provider returned an audit status that its specification doesn't name. Polling continues.",
+    meaning: "The provider returned an audit status that isn't in its specification. Polling continues.",
     action: ASK_ABOUT_ORDER,
   },
   PROVIDER_CONTRADICTS_ITSELF: {
-    meaning: 'The order query and the trade query disagree. The trade query takes precedence.',
+    meaning: 'The order query and the trade query disagree. The trade query counts.',
     action: 'Tell the provider what each of the two says.',
   },
   DETAIL_MISSING: {
-    meaning: "The order is final, but three queries or more haven't returned its payments.",
+    meaning: 'The order is final, but three queries or more returned no payments.',
     action: WAIT_FIRST,
   },
   DETAIL_DISAGREES: {
-    meaning: 'The order is final, but in three queries or more its payments contradict the result.',
+    meaning: 'The order is final, but in three queries or more, its payments contradict the result.',
     action: WAIT_FIRST,
   },
   PAYMENT_RETURNED: {
-    meaning: 'The money of a payment came back after it was paid, before the payout finished.',
+    meaning: 'A payment came back before the payout finished.',
     action: `Compare the splits in \`npm run payouts -- result ID\` with your books. ${PAY_AGAIN}`,
   },
   DEBITS_DIFFER_FROM_QUOTE: {
     meaning:
-      'The provider has said three times in a row that it debited another amount than quoted. After five times, the payout finishes with that amount.',
+      'The provider reported three times in a row that it debited another amount than quoted. After five times, the payout finishes with that amount.',
     action: 'Compare the debits in `npm run payouts -- result ID` with your books, and ask the provider.',
   },
   ORDER_OVERDUE: {
@@ -105,11 +104,11 @@ export const PAYOUT_ATTENTION = {
     action: ASK_ABOUT_ORDER,
   },
   CANCEL_TOO_LATE: {
-    meaning: 'A cancellation came after the creation had begun. It has no effect.',
+    meaning: 'A cancellation came too late and has no effect.',
     action: 'Nothing.',
   },
   STOPPED_REPEATEDLY: {
-    meaning: 'The workflow was terminated, timed out or failed, and was restarted, three times or more.',
+    meaning: 'The workflow was stopped and restarted three times or more.',
     action: "Find out who or what stops it. If it failed, the worker's log says why.",
   },
 } as const satisfies Record<string, Explained>;
@@ -139,7 +138,7 @@ export type ReceivingAccountAttentionCode = keyof typeof RECEIVING_ACCOUNT_ATTEN
 
 export const TOKEN_ATTENTION = {
   RENEWAL_LATE: {
-    meaning: 'Half of the time between renewal and expiry has passed without a new token. Calls still work.',
+    meaning: 'Half the time between renewal and expiry has passed without a new token. Calls still work.',
     action: `${DOCTOR} Check that the provider responds.`,
   },
   TOKEN_EXPIRED: {
@@ -147,11 +146,11 @@ export const TOKEN_ATTENTION = {
     action: `Immediately: ${DOCTOR} Check that the provider responds.`,
   },
   NO_TOKEN: {
-    meaning: 'A first token was requested a minute ago or earlier, and there is none yet.',
+    meaning: 'There is still no token, a minute or more after the first request.',
     action: `Immediately: ${DOCTOR} Check that the provider responds.`,
   },
   REFUSED: {
-    meaning: 'The provider refuses an application token. The worker requests it again every minute.',
+    meaning: 'The provider refuses an application token. Workers request it every minute.',
     action:
       "Check `PAYMENTS_APP_ID`, `PAYMENTS_APP_SECRET` and the provider's allow-list, then run `npm run payouts -- tokens --renew application`.",
   },
@@ -161,12 +160,12 @@ export const TOKEN_ATTENTION = {
       'Check `PAYMENTS_TRADE_AUTH_SCHEME`, `PAYMENTS_SIGNER`, `PAYMENTS_GATEWAY_TOKEN` and `PAYMENTS_TRADE_TOKEN`.',
   },
   REFRESH_TOKEN_EXPIRES: {
-    meaning: "A sixth of the refresh token's lifetime is left, and the renewal hasn't succeeded.",
+    meaning: "A sixth of the refresh token's lifetime is left without a renewal.",
     action: `${DOCTOR} Check that the provider responds.`,
   },
   REFRESH_REFUSED: { meaning: 'The provider refused the refresh token.', action: AUTHORIZE },
   NO_REFRESH_TOKEN: {
-    meaning: 'There is no refresh token, neither here nor in the histories of earlier runs.',
+    meaning: 'There is no refresh token, not even in the histories of earlier runs.',
     action: AUTHORIZE,
   },
 } as const satisfies Record<string, Explained>;
@@ -175,15 +174,15 @@ export type TokenAttentionCode = keyof typeof TOKEN_ATTENTION;
 
 export const FOLLOW_UP_ATTENTION = {
   MONEY_RETURNED: {
-    meaning: 'Payments came back, before the payout finished (`inResult`) or afterwards.',
+    meaning: 'Payments came back before (`inResult`) or after the payout finished.',
     action: `Book the return. ${PAY_AGAIN}`,
   },
   OUTCOME_CHANGED: {
-    meaning: 'The provider reports another outcome than when the payout finished.',
+    meaning: 'The provider now reports another outcome.',
     action: 'Ask the provider which of the two is correct.',
   },
   SPLITS_CHANGED: {
-    meaning: 'The provider reports other payments than when the payout finished. The message says which.',
+    meaning: 'The provider now reports other payments. The message says which.',
     action: 'Ask the provider which of the two is correct.',
   },
   ORDER_EXISTS: {
@@ -192,8 +191,7 @@ export const FOLLOW_UP_ATTENTION = {
   },
   ORDER_NOT_FOUND: { meaning: 'The provider no longer knows the order.', action: 'Ask the provider.' },
   COULD_NOT_CHECK: {
-    meaning:
-      'The last check was refused, or got no response until the next one was due. Money may have come back since `lastCheckedAt`.',
+    meaning: 'The last check failed. Money may have come back since `lastCheckedAt`.',
     action: 'Ask the provider about `queryPayDetail`. Then `npm run payouts -- notify ID` checks again.',
   },
 } as const satisfies Record<string, Explained>;
@@ -202,11 +200,11 @@ export type FollowUpAttentionCode = keyof typeof FOLLOW_UP_ATTENTION;
 
 export const WORKFLOW_ATTENTION = {
   WORKFLOW_TASK_FAILS: {
-    meaning: 'The workflow task of an open workflow keeps failing, so the workflow is stuck.',
+    meaning: 'The workflow is stuck: its workflow task keeps failing.',
     action: `${DOCTOR} Repair the workflow. No payout is lost.`,
   },
   NOT_RECONCILED: {
-    meaning: 'Reconciliation can neither start a payout again nor follow it up. The message says why.',
+    meaning: "Reconciliation can't restart or follow up a payout. The message says why.",
     action: 'Do what the message says.',
   },
 } as const satisfies Record<string, Explained>;
@@ -216,11 +214,11 @@ export type WorkflowAttentionCode = keyof typeof WORKFLOW_ATTENTION;
 export const ENDPOINT_ATTENTION = {
   ENDPOINT_DISABLED: {
     meaning:
-      'The endpoint gets no events: it returned 410, it has only failed for three days, or too many events were waiting. The message says which.',
+      'The endpoint gets no events: it returned 410, failed for three days, or had too many events waiting. The message says which.',
     action: `Repair it, check it with \`npm run payouts -- events test --endpoint NAME\`, then ${ENABLE}`,
   },
   ENDPOINT_FAILS: {
-    meaning: 'The endpoint has only failed for an hour. Its events are sent again with growing pauses.',
+    meaning: 'The endpoint has failed for an hour. Events are sent again with growing pauses.',
     action: 'Repair it. `npm run payouts -- events list` shows the last failure.',
   },
   EVENTS_LOST: {

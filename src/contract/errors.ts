@@ -28,19 +28,19 @@ const ROWS = {
   INVALID_PAYOUT_REQUEST: {
     exit: 'badInput',
     problem: 'invalid-request',
-    meaning: 'Bad input. `fields` names every bad field. Nothing was started.',
+    meaning: '`fields` has every invalid field. Nothing was started.',
     action: 'Correct the fields, and start again under the same id.',
   },
   CONFLICT: {
     exit: 'refused',
     problem: 'id-conflict',
-    meaning: 'The id belongs to another body, other rows or another caller. Nothing was started or changed.',
+    meaning: 'The id belongs to another body, other rows or another caller. Nothing was changed.',
     action: 'Send the first body again. A new id makes another payment.',
   },
   NOT_ACCEPTED_NOW: {
     exit: 'refused',
     problem: 'not-accepted-now',
-    meaning: 'The payout or request does not accept this decision now. The message says why.',
+    meaning: "The current state doesn't allow this. The message says why.",
     action: 'Read the state, then decide again.',
   },
   NOT_FOUND: {
@@ -62,7 +62,7 @@ const ROWS = {
     problem: 'provider-unavailable',
     isRetryable: true,
     meaning:
-      'The workflow was terminated, timed out or failed. Reconciliation starts payouts again. For a read from the provider: no worker responded in time.',
+      'The workflow was stopped; reconciliation restarts payouts. For a read from the provider: no worker responded in time.',
     action: 'Read again later.',
   },
   TOO_MANY_READS: {
@@ -76,14 +76,14 @@ const ROWS = {
     exit: 'unexpected',
     problem: 'temporal-unavailable',
     isRetryable: true,
-    meaning: 'Temporal did not respond, or refused the call, which may have been done.',
-    action: 'Run `npm run payouts -- doctor`, then repeat the call: every call can be repeated.',
+    meaning: "Temporal didn't respond, or refused the call, which may have been executed.",
+    action: 'Run `npm run payouts -- doctor`, then repeat the call, which is always safe.',
   },
   CANNOT_DECRYPT: {
     exit: 'unexpected',
     problem: 'unexpected-error',
-    meaning: 'This machine has no encryption key, or not the key of the workers. Nothing was sent.',
-    action: 'Set `PAYOUTS_ENCRYPTION_KEYS` to the keys of the workers.',
+    meaning: "This machine lacks the workers' encryption key. Nothing was sent.",
+    action: "Set `PAYOUTS_ENCRYPTION_KEYS` to the workers' keys.",
   },
   USAGE: {
     exit: 'badInput',
@@ -92,13 +92,13 @@ const ROWS = {
   },
   NOT_CONFIRMED: {
     exit: 'refused',
-    meaning: 'Nobody confirmed the change in production. Nothing was done.',
-    action: 'Repeat the command and confirm it, or add `--yes`.',
+    meaning: "The change in production wasn't confirmed. Nothing was done.",
+    action: 'Confirm it, or add `--yes`.',
   },
   NOT_TRIED: {
     exit: 'unexpected',
-    meaning: 'A row of a list that was not started, because of the error in an earlier row.',
-    action: 'Run the same command again: started rows are joined.',
+    meaning: "The row wasn't started, because an earlier row failed.",
+    action: 'Run the command again: started rows are joined.',
   },
   UNEXPECTED: { exit: 'unexpected', meaning: 'Anything else.', action: 'Read the message.' },
 } as const satisfies Record<string, ErrorRow>;

@@ -3,18 +3,18 @@
 import { z } from 'zod';
 import { codesOf, type Explained } from './attention-codes.ts';
 
-const CHANGE_KEY = 'Use another key, or change this one in `PAYOUTS_API_KEYS_FILE`.';
-const SEND_LATER = 'Send it again after `retry-after` seconds.';
+const CHANGE_KEY = 'Use another key, or change this one.';
+const SEND_LATER = 'Retry after `retry-after` seconds.';
 
 const ROWS = {
   'invalid-request': {
     status: 400,
-    meaning: 'The request is invalid. `errors` has every invalid field, or the first hundred of a batch.',
+    meaning: "`errors` has every invalid field, or a batch's first hundred.",
     action: 'Correct the fields.',
   },
   'malformed-request': {
     status: 400,
-    meaning: "The URL or the body can't be parsed, or the request says something twice. Nothing was done.",
+    meaning: "The URL or body can't be parsed, or repeats a key, parameter or header. Nothing was done.",
     action: 'Correct what `detail` names. A JSON body is UTF-8, without duplicate keys.',
   },
   'notification-unusable': {
@@ -34,12 +34,12 @@ const ROWS = {
   },
   'key-expired': {
     status: 401,
-    meaning: '`expiresAt` of the key is past.',
+    meaning: 'The key has expired.',
     action: 'Send another key, or change `expiresAt` in `PAYOUTS_API_KEYS_FILE`.',
   },
   'notification-not-verified': {
     status: 401,
-    meaning: 'The signature of the notification was not accepted.',
+    meaning: "The notification's signature isn't valid.",
     action: 'Check `PAYMENTS_NOTIFICATION_VERIFIER` and its secrets.',
   },
   'verb-not-allowed': {
@@ -75,8 +75,8 @@ const ROWS = {
   },
   'form-not-accepted': {
     status: 403,
-    meaning: "The form doesn't belong to this session, which may have expired. Nothing was done.",
-    action: 'Open the page again, and send its form.',
+    meaning: "The form isn't from this session, which may have expired. Nothing was done.",
+    action: 'Reload the page, and send its form.',
   },
   'user-not-named': {
     status: 403,
@@ -85,7 +85,7 @@ const ROWS = {
   },
   'user-not-listed': {
     status: 403,
-    meaning: 'No caller in `PAYOUTS_API_KEYS_FILE` lists the user whom the proxy names.',
+    meaning: "No caller in `PAYOUTS_API_KEYS_FILE` lists the proxy's user.",
     action: 'Add the user to `users` of a caller.',
   },
   'not-found': {
@@ -96,7 +96,7 @@ const ROWS = {
   'route-not-found': {
     status: 404,
     meaning: 'There is no such route.',
-    action: 'Check the method and the path: `/docs` lists the routes.',
+    action: 'Look up the route at `/docs`.',
   },
   'method-not-allowed': {
     status: 405,
@@ -115,17 +115,17 @@ const ROWS = {
   },
   'not-accepted-now': {
     status: 409,
-    meaning: "The current state doesn't accept the update. `detail` says why. Nothing was changed.",
+    meaning: "The current state doesn't allow this. `detail` says why. Nothing was changed.",
     action: 'Read the state, then decide again.',
   },
   'already-ended': {
     status: 409,
-    meaning: 'The payout, batch or request has finished. Nothing was changed.',
+    meaning: 'It has finished. Nothing was changed.',
     action: 'Read the state.',
   },
   'start-rejected': {
     status: 409,
-    meaning: 'A worker rejected the start as bad input. `errors` has every invalid field.',
+    meaning: 'A worker rejected the start. `errors` has every invalid field.',
     action: 'Correct the fields, and start again under the same id.',
   },
   'content-too-large': {
@@ -160,7 +160,7 @@ const ROWS = {
   },
   'unexpected-error': {
     status: 500,
-    meaning: 'The API server failed unexpectedly. The request may have been executed.',
+    meaning: 'The API server failed. The request may have been executed.',
     action: "Read the API server's log. Read the state, or send the request again.",
   },
   'provider-unavailable': {
@@ -170,7 +170,7 @@ const ROWS = {
   },
   'shutting-down': {
     status: 503,
-    meaning: 'This API server is about to end. Only the readiness check returns this.',
+    meaning: 'This API server is stopping. Only the readiness check returns this.',
     action: 'Nothing: the load balancer sends requests elsewhere.',
   },
   'temporal-unavailable': {
@@ -180,7 +180,7 @@ const ROWS = {
   },
   'too-many-waiting': {
     status: 503,
-    meaning: 'Too many requests of this kind wait in this API server. Nothing was done.',
+    meaning: 'Too many such requests are waiting. Nothing was done.',
     action: SEND_LATER,
   },
   'notification-not-delivered': {
@@ -190,13 +190,13 @@ const ROWS = {
   },
   'authorization-not-configured': {
     status: 501,
-    meaning: 'This API server has no `PAYOUTS_AUTHORIZATION_KEYS`, so it authorizes no users.',
-    action: 'Give API servers and workers the same `PAYOUTS_AUTHORIZATION_KEYS`.',
+    meaning: 'This API server has no `PAYOUTS_AUTHORIZATION_KEYS`.',
+    action: "Give it the workers' `PAYOUTS_AUTHORIZATION_KEYS`.",
   },
   'authorization-in-progress': {
     status: 504,
-    meaning: 'The exchange of an authorization code continues.',
-    action: "Start the authorization again only if it's still missing after a minute.",
+    meaning: 'The authorization code is still being exchanged.',
+    action: "Authorize again only if it's still missing after a minute.",
   },
 } as const satisfies Record<string, Explained & { status: number }>;
 
