@@ -42,7 +42,7 @@ export interface InProcessRequest {
 export type InProcessAnswer =
   | { is: 'answer'; status: number; headers: Record<string, string>; body: Buffer }
   /** The connection ended after the headers and half of the body. */
-  | { is: 'broken-answer'; status: number }
+  | { is: 'broken-response'; status: number }
   /** The connection ended without an answer. */
   | { is: 'dropped' };
 
@@ -154,7 +154,7 @@ class OpenCall implements AnswerSink {
   /** Ends the connection with what has been sent so far. */
   drop(): void {
     const status = this.#halfSent;
-    this.#answered(status === undefined ? { is: 'dropped' } : { is: 'broken-answer', status });
+    this.#answered(status === undefined ? { is: 'dropped' } : { is: 'broken-response', status });
   }
 
   async sendHalf({ headers: _unsent, ...answer }: Answer): Promise<HalfSent> {

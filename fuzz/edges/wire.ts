@@ -140,19 +140,20 @@ export const wire: Edge<Input> = {
         return {
           operation,
           exchange: {
-            kind: 'broken-answer',
+            kind: 'broken-response',
             status,
             transportCode: broken,
             tooLarge: broken === 'BODY_TOO_LARGE',
           },
         };
-      if (broken !== undefined) return { operation, exchange: { kind: 'no-answer', transportCode: broken } };
-      return { operation, exchange: { kind: 'answer', status, body: bytes, retryAfter } };
+      if (broken !== undefined)
+        return { operation, exchange: { kind: 'no-response', transportCode: broken } };
+      return { operation, exchange: { kind: 'response', status, body: bytes, retryAfter } };
     },
   ),
   open,
   show: ({ operation, exchange }) =>
-    `${operation}: ${exchange.kind} ${'status' in exchange ? exchange.status : ''} ${exchange.kind === 'answer' ? shown(exchange.body) : ''}`,
+    `${operation}: ${exchange.kind} ${'status' in exchange ? exchange.status : ''} ${exchange.kind === 'response' ? shown(exchange.body) : ''}`,
 };
 
 /** Half as in the spec, in the envelope of the operation; half the simulator's random answers. */
@@ -186,7 +187,7 @@ function withEcho(record: Record<string, unknown>, echo: Record<string, unknown>
 const SECRETS = ['fuzz-app-secret', 'fuzz-token', '6222000011112222', 'Zhang San'];
 
 async function open(): Promise<Judge<Input>> {
-  let exchange: Exchange = { kind: 'no-answer', transportCode: 'UNKNOWN' };
+  let exchange: Exchange = { kind: 'no-response', transportCode: 'UNKNOWN' };
   let sends = 0;
   const transport: Transport = {
     exchange: async ({ mayWrite }) => {
@@ -217,7 +218,7 @@ async function open(): Promise<Judge<Input>> {
       sends = 0;
       const verdict = await judged(client, input);
       demand(sends === 1, `sent ${sends} times`);
-      if (exchange.kind === 'answer') demandReaders(exchange.body);
+      if (exchange.kind === 'response') demandReaders(exchange.body);
       return verdict;
     },
     settle: async () => undefined,
@@ -233,7 +234,7 @@ async function judged(client: PaymentsClient, { operation, exchange }: Input): P
     demandError(error, operation, exchange);
     return 'refused';
   }
-  demand(exchange.kind === 'answer', 'returned a result without an answer');
+  demand(exchange.kind === 'response', 'returned a result without an answer');
   demand(
     exchange.status >= 200 && exchange.status < 300,
     `believed an answer with status ${exchange.status}`,
@@ -255,7 +256,7 @@ function demandError(error: unknown, operation: ApiOperation, exchange: Exchange
   demand(error.message.length < 600, 'an error quotes the answer');
   for (const secret of SECRETS) demand(!error.message.includes(secret), 'an error contains a secret');
   const { effect } = OPERATIONS[operation];
-  const said = 'status' in exchange && exchange.status < 500 && exchange.kind === 'answer';
+  const said = 'status' in exchange && exchange.status < 500 && exchange.kind === 'response';
   if (effect !== 'read' && !said)
     demand(error.mayHaveTakenEffect, 'reports no effect although the effect is unknown');
   demand(

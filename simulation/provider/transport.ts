@@ -118,8 +118,8 @@ const [CUT, CUT_SHORT] = ['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH
 function exchangeOf(answer: InProcessAnswer, { isFresh }: WireRequest, maxBodyBytes: number): Exchange {
   if (answer.is === 'dropped') throw errorWithCode('UND_ERR_SOCKET');
   const { status } = answer;
-  if (answer.is === 'broken-answer')
-    return { kind: 'broken-answer', status, transportCode: isFresh ? CUT_SHORT : CUT, tooLarge: false };
+  if (answer.is === 'broken-response')
+    return { kind: 'broken-response', status, transportCode: isFresh ? CUT_SHORT : CUT, tooLarge: false };
   const { headers, body } = answer;
   return receivedExchange({ status, headers, body }, maxBodyBytes);
 }

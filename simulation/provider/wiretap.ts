@@ -44,7 +44,7 @@ const MAX_BODY_BYTES = 1_048_576;
 function decoded(answer: InProcessAnswer): InProcessAnswer {
   if (answer.is !== 'answer') return answer;
   const received = receivedExchange(answer, MAX_BODY_BYTES);
-  return received.kind === 'answer' ? { ...answer, body: received.body } : answer;
+  return received.kind === 'response' ? { ...answer, body: received.body } : answer;
 }
 
 /** The fields of a JSON object; empty for any other value. */

@@ -4,7 +4,7 @@
  */
 
 import type { CreateMeaning } from '../contract/provider-records.ts';
-import type { Answer, AnswerKind } from './envelope.ts';
+import type { ReadResponse, ResponseKind } from './envelope.ts';
 import type { PaymentsErrorCode } from './errors.ts';
 import type { Effect } from './operations.ts';
 
@@ -15,7 +15,7 @@ export type Verdict = 'success' | FailureCode | { createRefused: CreateMeaning }
 type StatusClass = 'ok' | 'created' | 'redirect' | 'unauthorized' | 'limited' | 'rejected' | 'failed';
 
 /** By kind. `others`: the kinds that the row doesn't name. */
-type Row = Readonly<Partial<Record<AnswerKind, 'success' | FailureCode>> & { others: FailureCode }>;
+type Row = Readonly<Partial<Record<ResponseKind, 'success' | FailureCode>> & { others: FailureCode }>;
 
 function statusClass(status: number): StatusClass {
   if (status === 401 || status === 403) return 'unauthorized';
@@ -30,25 +30,25 @@ function statusClass(status: number): StatusClass {
 export function classify(
   effect: Effect,
   httpStatus: number,
-  answer: Answer,
+  response: ReadResponse,
   createCodes: ReadonlyMap<string, CreateMeaning>,
 ): Verdict {
   const status = statusClass(httpStatus);
   if (effect !== 'create') {
     const row = (effect === 'read' ? READ : ONCE)[status];
-    return row[answer.kind] ?? row.others;
+    return row[response.kind] ?? row.others;
   }
-  if ((status === 'ok' || status === 'created') && answer.kind === 'success') return 'success';
-  return classifyFailedCreate(httpStatus, answer, createCodes);
+  if ((status === 'ok' || status === 'created') && response.kind === 'success') return 'success';
+  return classifyFailedCreate(httpStatus, response, createCodes);
 }
 
 /** The create call was refused with a code of known meaning, or has an unknown outcome. */
 function classifyFailedCreate(
   httpStatus: number,
-  answer: Answer,
+  response: ReadResponse,
   createCodes: ReadonlyMap<string, CreateMeaning>,
 ): Verdict {
-  const meanings = provenCodes(httpStatus, answer).map((code) => createCodes.get(code));
+  const meanings = provenCodes(httpStatus, response).map((code) => createCodes.get(code));
   const meaning = meanings.find((known) => known !== undefined);
   return meaning === undefined ? 'AMBIGUOUS' : { createRefused: meaning };
 }
@@ -57,7 +57,7 @@ function classifyFailedCreate(
  * The error codes on which HTTP status and envelope agree. The status alone is one, as `http:401`, if the envelope has no
  * code of its own.
  */
-function provenCodes(httpStatus: number, { kind, serviceCode }: Answer): string[] {
+function provenCodes(httpStatus: number, { kind, serviceCode }: ReadResponse): string[] {
   const status = statusClass(httpStatus);
   if (kind === 'success' || kind === 'doubtful' || kind === 'broken') return [];
   if (status === 'created' || status === 'redirect' || status === 'failed') return [];

@@ -196,8 +196,8 @@ export class PaymentsClient {
     const operation = 'accounts';
     const asked = checked(operation, requests.accountsRequest, request);
     const { echo } = this.#sender.options;
-    const mismatch = (answer: ClientAccounts | null) =>
-      answer !== null && idDiffers(echo, answer.clientId, asked.clientId) ? 'client_id' : undefined;
+    const mismatch = (response: ClientAccounts | null) =>
+      response !== null && idDiffers(echo, response.clientId, asked.clientId) ? 'client_id' : undefined;
     const path = '/v1/mid-open-api/account/query';
     const body = requests.snakeKeys(asked);
     return this.#sender.send({ operation, path, body, schema: accountsResponse, mismatch }, call);
@@ -207,9 +207,9 @@ export class PaymentsClient {
   #tradeQuery(operation: 'tradeResult' | 'tradeDetail', name: string, key: TradeKey) {
     const asked = checked(operation, requests.tradeKey, key);
     const { echo } = this.#sender.options;
-    const mismatch = (answer: TradeKey) => {
-      if (idDiffers(echo, answer.clientId, asked.clientId)) return 'client_id';
-      return idDiffers(echo, answer.partnerOrderId, asked.partnerOrderId) ? 'partner_order_id' : undefined;
+    const mismatch = (response: TradeKey) => {
+      if (idDiffers(echo, response.clientId, asked.clientId)) return 'client_id';
+      return idDiffers(echo, response.partnerOrderId, asked.partnerOrderId) ? 'partner_order_id' : undefined;
     };
     const path = `/v1/mid-open-api/trade/payout/${name}`;
     return { operation, path, body: requests.snakeKeys(asked), mismatch };

@@ -9,7 +9,7 @@ import { description } from './wire/scalars.ts';
  * that means success elsewhere, or "order not exist" with an order. `broken`: the connection ended within the body. The
  * other kinds follow from the envelope's code.
  */
-export type AnswerKind =
+export type ResponseKind =
   | 'success'
   | 'limited'
   | 'unauthorized'
@@ -22,8 +22,8 @@ export type AnswerKind =
   | 'doubtful'
   | 'broken';
 
-export interface Answer {
-  kind: AnswerKind;
+export interface ReadResponse {
+  kind: ResponseKind;
   /** The envelope's code as text, if there is one. */
   serviceCode?: string;
   /** The envelope's `message`, cleaned. */
@@ -44,7 +44,7 @@ const SUCCESS_CODES: Record<EnvelopeStyle, readonly string[]> = {
 const SUCCESS_ELSEWHERE = /^(?:0|2\d\d|ok|success)$/i;
 
 /** The spec lists the 900… codes for the trade endpoints. We assume the same meaning for the other endpoints. */
-const NAMED_CODES: ReadonlyMap<string, AnswerKind> = new Map([
+const NAMED_CODES: ReadonlyMap<string, ResponseKind> = new Map([
   ['401', 'unauthorized'],
   ['403', 'unauthorized'],
   ['429', 'limited'],
@@ -54,7 +54,11 @@ const NAMED_CODES: ReadonlyMap<string, AnswerKind> = new Map([
 ]);
 
 /** `body` is undefined if the response broke off. */
-export function readAnswer(style: EnvelopeStyle, httpStatus: number, body: Buffer | undefined): Answer {
+export function readResponse(
+  style: EnvelopeStyle,
+  httpStatus: number,
+  body: Buffer | undefined,
+): ReadResponse {
   if (body === undefined) return { kind: 'broken' };
   if (body.length === 0) return { kind: 'empty' };
   const value = tryRead(body);
@@ -65,7 +69,7 @@ export function readAnswer(style: EnvelopeStyle, httpStatus: number, body: Buffe
   return bareRecord ? { kind: 'success', data: value } : { kind: 'unreadable' };
 }
 
-function readEnvelope(style: EnvelopeStyle, envelope: Record<string, unknown>): Answer {
+function readEnvelope(style: EnvelopeStyle, envelope: Record<string, unknown>): ReadResponse {
   const serviceCode = codeText(envelope['code']);
   if (serviceCode === undefined) return { kind: 'doubtful' };
   const data = envelope['data'];
@@ -84,7 +88,7 @@ function isOrder(data: unknown): boolean {
   return ids.some((id) => typeof id === 'string' && id !== '');
 }
 
-function kindOf(style: EnvelopeStyle, code: string): AnswerKind {
+function kindOf(style: EnvelopeStyle, code: string): ResponseKind {
   if (SUCCESS_CODES[style].includes(code)) return 'success';
   if (SUCCESS_ELSEWHERE.test(code)) return 'doubtful';
   return NAMED_CODES.get(code) ?? 'other-code';

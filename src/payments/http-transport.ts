@@ -43,7 +43,7 @@ export class HttpTransport implements Transport {
     return runAttempt(request, this.#options, async (attempt) => {
       // undici itself would first wait for the connection.
       const response = await abortable(attempt.signal, this.#dispatch(request, attempt));
-      return this.#answer(response);
+      return this.#response(response);
     });
   }
 
@@ -66,7 +66,7 @@ export class HttpTransport implements Transport {
     });
   }
 
-  async #answer(response: Dispatcher.ResponseData): Promise<Exchange> {
+  async #response(response: Dispatcher.ResponseData): Promise<Exchange> {
     const { statusCode: status, headers } = response;
     const { maxBodyBytes } = this.#options;
     try {
@@ -74,7 +74,7 @@ export class HttpTransport implements Transport {
       return receivedExchange({ status, headers, body }, maxBodyBytes);
     } catch (error) {
       const transportCode = safeErrorCode(error);
-      return { kind: 'broken-answer', status, transportCode, tooLarge: transportCode === BODY_TOO_LARGE };
+      return { kind: 'broken-response', status, transportCode, tooLarge: transportCode === BODY_TOO_LARGE };
     }
   }
 }

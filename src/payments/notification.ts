@@ -28,7 +28,7 @@ type Check = (content: Buffer, signatures: readonly Buffer[]) => boolean;
 
 const SETTING = 'PAYMENTS_NOTIFICATION_VERIFIER';
 const SECRETS = 'PAYMENTS_NOTIFICATION_SECRETS';
-const moduleAnswer = z.object({ verified: z.boolean() });
+const moduleVerdict = z.object({ verified: z.boolean() });
 
 /**
  * Creates a verifier: `none`; `hmac-sha256` as in Standard Webhooks; `rsa-sha256`, the same format with public keys in
@@ -69,8 +69,8 @@ async function moduleVerifier(path: string, secrets: readonly string[]): Promise
   return {
     verify: async (input) => {
       try {
-        const answer = moduleAnswer.parse(await verify(input));
-        return answer.verified ? VERIFIED : rejected('the module rejected it');
+        const verdict = moduleVerdict.parse(await verify(input));
+        return verdict.verified ? VERIFIED : rejected('the module rejected it');
       } catch {
         return rejected('the module failed');
       }

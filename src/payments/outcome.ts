@@ -2,13 +2,13 @@
 import type { z } from 'zod';
 import type { CreateMeaning } from '../contract/provider-records.ts';
 import { classify, type FailureCode, type Verdict } from './classify.ts';
-import { type Answer, readAnswer } from './envelope.ts';
+import { type ReadResponse, readResponse } from './envelope.ts';
 import { type ErrorContext, isTokenRejected, notSent, PaymentsError, safeServiceCode } from './errors.ts';
 import { type ApiOperation, rulesOf } from './operations.ts';
 import type { Exchange } from './transport.ts';
 
 /** How to read an operation's response. */
-export interface AnswerRules<T> {
+export interface ResponseRules<T> {
   operation: ApiOperation;
   schema: z.ZodType<T>;
   /** Returns the field, in the provider's spelling, whose value does not match the request (H15). */
@@ -22,38 +22,38 @@ export interface Outcome<T> {
 
 /** Never throws: every exchange has an outcome. */
 export function outcomeOf<T>(
-  rules: AnswerRules<T>,
+  rules: ResponseRules<T>,
   called: ErrorContext,
   exchange: Exchange,
   createCodes: ReadonlyMap<string, CreateMeaning>,
 ): Outcome<T> {
-  if (exchange.kind !== 'answer' && exchange.kind !== 'broken-answer')
-    return { context: called, result: { error: noAnswer(rules, called, exchange) } };
+  if (exchange.kind !== 'response' && exchange.kind !== 'broken-response')
+    return { context: called, result: { error: noResponse(rules, called, exchange) } };
   const { style, effect } = rulesOf(rules.operation);
-  const answer = answerOf(style, exchange);
+  const response = responseOf(style, exchange);
   const context: ErrorContext = {
     ...called,
     httpStatus: exchange.status,
-    serviceCode: safeServiceCode(answer.serviceCode),
-    serviceMessage: answer.message,
-    transportCode: exchange.kind === 'broken-answer' ? exchange.transportCode : undefined,
+    serviceCode: safeServiceCode(response.serviceCode),
+    serviceMessage: response.message,
+    transportCode: exchange.kind === 'broken-response' ? exchange.transportCode : undefined,
   };
-  const verdict = classify(effect, exchange.status, answer, createCodes);
+  const verdict = classify(effect, exchange.status, response, createCodes);
   const result =
-    verdict === 'success' ? parsed(rules, context, answer) : { error: errorOf(verdict, context) };
+    verdict === 'success' ? parsed(rules, context, response) : { error: errorOf(verdict, context) };
   return { context, result };
 }
 
-function answerOf(
-  style: Parameters<typeof readAnswer>[0],
+function responseOf(
+  style: Parameters<typeof readResponse>[0],
   exchange: Extract<Exchange, { status: number }>,
-): Answer {
-  if (exchange.kind === 'answer') return readAnswer(style, exchange.status, exchange.body);
+): ReadResponse {
+  if (exchange.kind === 'response') return readResponse(style, exchange.status, exchange.body);
   return { kind: exchange.tooLarge ? 'doubtful' : 'broken' };
 }
 
-function noAnswer<T>(
-  rules: AnswerRules<T>,
+function noResponse<T>(
+  rules: ResponseRules<T>,
   called: ErrorContext,
   exchange: Exclude<Exchange, { status: number }>,
 ): PaymentsError {
@@ -67,10 +67,14 @@ function noAnswer<T>(
     : new PaymentsError('AMBIGUOUS', context, `sent, but no response ${detail}`);
 }
 
-function parsed<T>(rules: AnswerRules<T>, context: ErrorContext, answer: Answer): Outcome<T>['result'] {
-  const read = rules.schema.safeParse(answer.data);
+function parsed<T>(
+  rules: ResponseRules<T>,
+  context: ErrorContext,
+  response: ReadResponse,
+): Outcome<T>['result'] {
+  const read = rules.schema.safeParse(response.data);
   // A bare record has no code.
-  const prefix = answer.serviceCode === undefined ? '' : 'data.';
+  const prefix = response.serviceCode === undefined ? '' : 'data.';
   if (!read.success) {
     const path = read.error.issues[0]?.path.join('.') ?? '';
     const field = (prefix + path).replace(/\.$/, '') || undefined;
@@ -84,7 +88,7 @@ function parsed<T>(rules: AnswerRules<T>, context: ErrorContext, answer: Answer)
 
 /** The error of a success that cannot be used. If the call must not be repeated, its outcome is unknown. */
 function unusable<T>(
-  rules: AnswerRules<T>,
+  rules: ResponseRules<T>,
   context: ErrorContext,
   what: string,
   field: string | undefined,

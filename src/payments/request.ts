@@ -23,11 +23,11 @@ import type {
   TokenKind,
   TokenRequest,
 } from './options.ts';
-import { type AnswerRules, type Outcome, outcomeOf } from './outcome.ts';
+import { type Outcome, outcomeOf, type ResponseRules } from './outcome.ts';
 import { checkedAddress, pathOf, type Target, urlOf } from './target.ts';
 import type { Exchange, Timeouts, Transport, TransportOptions, WireRequest } from './transport.ts';
 
-export interface Call<T> extends AnswerRules<T>, Target {
+export interface Call<T> extends ResponseRules<T>, Target {
   /** Serialized with `writeExactJson`. */
   body?: unknown;
   /** Receives the `Date` header of any response. */
@@ -93,7 +93,7 @@ export class RequestSender {
       const request = { ...prepared, headers: { ...prepared.headers, ...headers }, mayWrite };
       const exchange = await this.#transport.exchange(request);
       end = CALL_END[exchange.kind];
-      if (exchange.kind === 'answer' && exchange.date !== undefined) call.onDate?.(exchange.date);
+      if (exchange.kind === 'response' && exchange.date !== undefined) call.onDate?.(exchange.date);
       const outcome = outcomeOf(call, context, exchange, this.options.createCodes);
       if (token && isTokenRejected(outcome.context)) reportRejectedToken(this.options, token);
       if (wasRateLimited(outcome)) this.options.gate?.limited?.(retryAfterMs(exchange));
@@ -213,9 +213,9 @@ export class RequestSender {
 }
 
 const CALL_END: Record<Exchange['kind'], CallEnd> = {
-  answer: 'answered',
-  'broken-answer': 'answered',
-  'no-answer': 'unanswered',
+  response: 'answered',
+  'broken-response': 'answered',
+  'no-response': 'unanswered',
   'not-received': 'unreachable',
   withheld: 'not-sent',
 };
@@ -232,7 +232,7 @@ function wasRateLimited({ context }: { context: ErrorContext }): boolean {
 
 /** `Retry-After` in seconds, or as a date, relative to the response's own date: clocks may differ. */
 function retryAfterMs(exchange: Exchange): number | undefined {
-  if (exchange.kind !== 'answer') return undefined;
+  if (exchange.kind !== 'response') return undefined;
   const { retryAfter = '', date = '' } = exchange;
   if (/^\d{1,5}$/.test(retryAfter)) return Number(retryAfter) * 1_000;
   const ms = httpDateMs(retryAfter) - httpDateMs(date);

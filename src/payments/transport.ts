@@ -19,22 +19,22 @@ export interface WireRequest {
   mayWrite?: (() => boolean) | undefined;
 }
 
-/** How an exchange ended. `broken-answer`: the response broke off or, with `tooLarge`, exceeded the maximum size. */
+/** How an exchange ended. `broken-response`: the response broke off or, with `tooLarge`, exceeded the maximum size. */
 export type Exchange =
   | {
-      kind: 'answer';
+      kind: 'response';
       status: number;
       body: Buffer;
       retryAfter?: string | undefined;
       date?: string | undefined;
     }
-  | { kind: 'broken-answer'; status: number; transportCode: string; tooLarge: boolean }
+  | { kind: 'broken-response'; status: number; transportCode: string; tooLarge: boolean }
   /** There was no connection. Nothing of the request was written. */
   | { kind: 'not-received'; transportCode: string }
   /** The client or its gate decided not to write the request. Nothing of it was written. */
   | { kind: 'withheld'; reason: 'deadline' | 'aborted' | 'closed' | 'gate' }
   /** The request may have been written, and no response came. */
-  | { kind: 'no-answer'; transportCode: string };
+  | { kind: 'no-response'; transportCode: string };
 
 /** In milliseconds. */
 export interface Timeouts {
@@ -112,7 +112,7 @@ export async function runAttempt(
     return await carry({ mayWrite, signal: giveUp.signal });
   } catch (error) {
     const transportCode = safeErrorCode(error);
-    if (written) return { kind: 'no-answer', transportCode };
+    if (written) return { kind: 'no-response', transportCode };
     if (late) return { kind: 'withheld', reason: 'deadline' };
     if (gateClosed) return { kind: 'withheld', reason: 'gate' };
     if (request.signal?.aborted) return { kind: 'withheld', reason: 'aborted' };
@@ -144,12 +144,12 @@ export function receivedExchange({ status, headers, body }: Received, maxBodyByt
   const [[retryAfter], [date]] = [valuesOf('retry-after'), valuesOf('date')];
   try {
     const codings = valuesOf('content-encoding').join(',');
-    return { kind: 'answer', status, body: decodedBody(body, codings, maxBodyBytes), retryAfter, date };
+    return { kind: 'response', status, body: decodedBody(body, codings, maxBodyBytes), retryAfter, date };
   } catch (error) {
     const code = safeErrorCode(error);
     const tooLarge = code === BODY_TOO_LARGE || code === 'ERR_BUFFER_TOO_LARGE';
     const transportCode = tooLarge ? BODY_TOO_LARGE : 'UNDECODABLE_BODY';
-    return { kind: 'broken-answer', status, transportCode, tooLarge };
+    return { kind: 'broken-response', status, transportCode, tooLarge };
   }
 }
 

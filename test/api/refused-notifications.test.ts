@@ -163,7 +163,7 @@ test.each([
 });
 
 test.each([
-  [undefined, 202, '{"received":"unknown"}', 'application/json; charset=utf-8'],
+  [undefined, 202, '{"received":"unverified"}', 'application/json; charset=utf-8'],
   ['200 SUCCESS', 200, 'SUCCESS', 'text/plain; charset=utf-8'],
   [
     '200 {"code": 0, "message": "OK"}',

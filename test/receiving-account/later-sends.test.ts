@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OpenAnswer } from '../../src/activities/receiving-account/receiving-account-activities.ts';
+import type { OpenResult } from '../../src/activities/receiving-account/receiving-account-activities.ts';
 import type { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import type { ReceivingAccountRequest } from '../../src/contract/receiving-account.ts';
 import { unsentBackoff } from '../../src/domain/receiving-account.ts';
@@ -25,11 +25,11 @@ afterAll(async () => {
 });
 
 const by = 'olga';
-const busy: OpenAnswer = { kind: 'busy', message: 'too many calls' };
-const refused: OpenAnswer = { kind: 'refused', isCertain: true, message: '31001' };
-const unreachable: OpenAnswer = { kind: 'not-sent', cause: 'unreachable' };
-const opened = (id: string): OpenAnswer => ({ kind: 'opened', account: { id } });
-const lost = (): OpenAnswer => {
+const busy: OpenResult = { kind: 'busy', message: 'too many calls' };
+const refused: OpenResult = { kind: 'refused', isCertain: true, message: '31001' };
+const unreachable: OpenResult = { kind: 'not-sent', cause: 'unreachable' };
+const opened = (id: string): OpenResult => ({ kind: 'opened', account: { id } });
+const lost = (): OpenResult => {
   throw ApplicationFailure.nonRetryable('sent, and never answered', 'AMBIGUOUS');
 };
 const wrong = () => {
@@ -37,7 +37,7 @@ const wrong = () => {
 };
 /** One answer for each send; the last one repeats. */
 const inTurn =
-  (...answers: (OpenAnswer | (() => OpenAnswer))[]) =>
+  (...answers: (OpenResult | (() => OpenResult))[]) =>
   (send: number) => {
     const answer = answers[Math.min(send, answers.length) - 1] ?? busy;
     return typeof answer === 'function' ? answer() : answer;

@@ -120,6 +120,6 @@ test('closing cuts open answers, with the part that was sent, and drops later re
   await new Promise(setImmediate);
   expect(closing.control.faults().map(({ hit }) => hit)).toEqual([1, 1]);
   await closing.close();
-  expect([await held, await half]).toEqual([{ is: 'dropped' }, { is: 'broken-answer', status: 200 }]);
+  expect([await held, await half]).toEqual([{ is: 'dropped' }, { is: 'broken-response', status: 200 }]);
   expect(await closing.request(got(TOKEN))).toEqual({ is: 'dropped' });
 });

@@ -5,7 +5,7 @@ import type {
   AccountConfirmation,
   ListedAccounts,
   OpenAccount,
-  OpenAnswer,
+  OpenResult,
 } from '../../src/activities/receiving-account/receiving-account-activities.ts';
 import { preparation } from '../../src/activities/shared/preparation.ts';
 import { workerConfig } from '../../src/config/config.ts';
@@ -21,7 +21,7 @@ export interface Script {
   /** The accounts when they are listed after `sends` sends. */
   look?(sends: number): string[] | null | Promise<string[]>;
   /** The answer to the `send`th send, from 1. */
-  open(send: number): OpenAnswer;
+  open(send: number): OpenResult;
 }
 
 export interface ScriptedProvider {
@@ -57,7 +57,7 @@ export async function scriptedProvider(world: VirtualWorld): Promise<ScriptedPro
         runId,
       };
     },
-    async openReceivingAccount(_caller: unknown, { request }: OpenAccount): Promise<OpenAnswer> {
+    async openReceivingAccount(_caller: unknown, { request }: OpenAccount): Promise<OpenResult> {
       const { script, counts } = known(request.payerId);
       counts.sends += 1;
       return script.open(counts.sends);

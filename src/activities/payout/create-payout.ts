@@ -41,7 +41,7 @@ export interface CreateOrder extends SendGuard {
 }
 
 /** The result of a create call. If the activity fails instead, the outcome is unknown. */
-export type CreateAnswer =
+export type CreateResult =
   | { kind: 'created'; order: PayoutOrder }
   /** The response has a code of `PAYMENTS_CREATE_CODES`. */
   | { kind: 'not-created'; meaning: CreateMeaning; message: string }
@@ -54,7 +54,7 @@ export async function createPayout(
   { client, claim, policy, runtime: { clock, random } }: CreateDependencies,
   principal: Principal,
   create: CreateOrder,
-): Promise<CreateAnswer> {
+): Promise<CreateResult> {
   const deadline = clock.nowMs() + create.sendWithinMs;
   // Only a newer worker may send it: the workflow tries again.
   if (create.requires && create.requires.length > 0) return { kind: 'not-sent', cause: 'unreachable' };
@@ -71,7 +71,7 @@ export async function createPayout(
     );
     return { kind: 'created', order };
   } catch (error) {
-    return answerOf(error, random);
+    return resultOf(error, random);
   }
 }
 
@@ -103,7 +103,7 @@ async function confirmNow(
   }
 }
 
-function answerOf(error: unknown, random: Random): CreateAnswer {
+function resultOf(error: unknown, random: Random): CreateResult {
   if (error instanceof PaymentsError && error.meaning !== undefined)
     return { kind: 'not-created', meaning: error.meaning, message: error.message };
   if (hasCode(error, 'INVALID_REQUEST')) return { kind: 'invalid', message: error.message };

@@ -60,7 +60,7 @@ const REFUSALS = [
   'MALFORMED_ANSWER',
 ] as const;
 
-export type QuoteAnswer =
+export type QuoteResult =
   | ({ kind: 'quote'; quote: Quote } & QuoteSent)
   | { kind: 'account-problem'; problem: Reason }
   /** The provider refused the account check or the quote. Without a meaning, it may accept the same request later. */
@@ -70,7 +70,7 @@ export type QuoteAnswer =
 export function refusedQuote(
   error: unknown,
   quoteCodes: ReadonlyMap<string, QuoteMeaning>,
-): QuoteAnswer & { kind: 'refused' } {
+): QuoteResult & { kind: 'refused' } {
   // Our own check.
   if (hasCode(error, 'INVALID_REQUEST'))
     return { kind: 'refused', meaning: 'refused', message: error.message };

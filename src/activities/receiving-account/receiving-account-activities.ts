@@ -26,7 +26,7 @@ export interface OpenAccount extends SendGuard {
 }
 
 /** The result of an opening. If the activity fails instead, the outcome is unknown. */
-export type OpenAnswer =
+export type OpenResult =
   | { kind: 'opened'; account: OpaqueRecord }
   /** `isCertain`: by code and status, or by our own check. Otherwise the workflow searches the list of accounts first. */
   | { kind: 'refused'; isCertain: boolean; message: string }
@@ -66,7 +66,7 @@ export async function openReceivingAccount(
   { client, claim, policy, runtime: { clock, random } }: CreateDependencies,
   options: UserOptions,
   { request, ...guard }: OpenAccount,
-): Promise<OpenAnswer> {
+): Promise<OpenResult> {
   const deadline = clock.nowMs() + guard.sendWithinMs;
   if (!policy) return { kind: 'not-sent', cause: 'paused' };
   const cause = mustNotSend(guard, policy);
@@ -80,11 +80,11 @@ export async function openReceivingAccount(
     const account = await client.openReceivingAccount(request, { ...options, deadline, beforeSend });
     return { kind: 'opened', account };
   } catch (error) {
-    return answerOf(error, random);
+    return resultOf(error, random);
   }
 }
 
-function answerOf(error: unknown, random: Random): OpenAnswer {
+function resultOf(error: unknown, random: Random): OpenResult {
   if (hasCode(error, 'INVALID_REQUEST', 'ILLEGAL_PARAMETER'))
     return { kind: 'refused', isCertain: true, message: error.message };
   if (hasCode(error, 'REFUSED'))

@@ -11,7 +11,7 @@ import type { Clock, Runtime } from '../../runtime/runtime.ts';
 /** The calls that a probe may use. They change nothing, except that a quote creates a lock, which expires. */
 type Probed = Pick<PaymentsClient, 'ping' | 'quote' | 'tradeResult' | 'payoutOrder'>;
 
-type Answer<T = unknown> = { value: T } | { error: PaymentsError };
+type Attempt<T = unknown> = { value: T } | { error: PaymentsError };
 type Finding = Omit<ProbeFinding, 'id'> & { isLimited?: true };
 
 const KNOWN_AUDITS = ['PROCESSING', 'APPROVED', 'REJECTED', 'RETURNED', 'DECLINED'];
@@ -40,8 +40,8 @@ export async function probeProvider(
   const noSuchId = () => `doctor-${random.uuid()}`;
   const { clientId = 'doctor' } = target;
   const [gateway, unknown, existing, quoted] = await Promise.all([
-    answerTo(client.ping(ping)),
-    answerTo(client.tradeResult({ clientId, partnerOrderId: noSuchId() })),
+    attempt(client.ping(ping)),
+    attempt(client.tradeResult({ clientId, partnerOrderId: noSuchId() })),
     existingOrder(client, target, noSuchId(), clock),
     probeQuote(client, target.payerId),
   ]);
@@ -67,15 +67,15 @@ export async function probeProvider(
 }
 
 /** Any response except 429 and 5xx proves that the provider was reached. The findings report refusals. */
-function reachedBy(answers: readonly Answer[]): ProbeResult['reached'] {
-  const failures = answers.flatMap((answer) => ('error' in answer ? [answer.error] : []));
+function reachedBy(attempts: readonly Attempt[]): ProbeResult['reached'] {
+  const failures = attempts.flatMap((tried) => ('error' in tried ? [tried.error] : []));
   const away = failures.filter(({ httpStatus = 599 }) => httpStatus === 429 || httpStatus >= 500);
-  if (away.length < answers.length)
-    return { ok: true, detail: 'a worker called the provider, and it answered' };
-  return { ok: false, detail: away[0]?.message ?? 'no answer' };
+  if (away.length < attempts.length)
+    return { ok: true, detail: 'a worker called the provider, and it responded' };
+  return { ok: false, detail: away[0]?.message ?? 'no response' };
 }
 
-async function answerTo<T>(call: Promise<T>): Promise<Answer<T>> {
+async function attempt<T>(call: Promise<T>): Promise<Attempt<T>> {
   try {
     return { value: await call };
   } catch (error) {
@@ -97,19 +97,19 @@ function judged(error: PaymentsError, against: readonly string[]): Finding {
   return against.includes(error.code) ? refuted(detail) : notProbed(detail);
 }
 
-function accepted(answer: Answer, detail: string, against = ['UNAUTHORIZED']): Finding {
-  return 'value' in answer ? holds(detail) : judged(answer.error, against);
+function accepted(tried: Attempt, detail: string, against = ['UNAUTHORIZED']): Finding {
+  return 'value' in tried ? holds(detail) : judged(tried.error, against);
 }
 
-function processed(answer: Answer, detail: string, against = ['UNAUTHORIZED']): Finding {
-  const isProcessed = 'error' in answer && PROCESSED.includes(answer.error.code);
-  return isProcessed ? holds(detail) : accepted(answer, detail, against);
+function processed(tried: Attempt, detail: string, against = ['UNAUTHORIZED']): Finding {
+  const isProcessed = 'error' in tried && PROCESSED.includes(tried.error.code);
+  return isProcessed ? holds(detail) : accepted(tried, detail, against);
 }
 
-function unknownOrder(answer: Answer): Finding {
-  if ('value' in answer) return refuted('an unused number was answered with an order');
-  if (answer.error.code === 'ORDER_NOT_EXIST') return holds('answered 900004, order not exist');
-  return judged(answer.error, ['ILLEGAL_PARAMETER', 'MALFORMED_ANSWER', 'REFUSED']);
+function unknownOrder(tried: Attempt): Finding {
+  if ('value' in tried) return refuted('an unused number returned an order');
+  if (tried.error.code === 'ORDER_NOT_EXIST') return holds('returned 900004, order not exist');
+  return judged(tried.error, ['ILLEGAL_PARAMETER', 'MALFORMED_ANSWER', 'REFUSED']);
 }
 
 async function existingOrder(
@@ -119,12 +119,12 @@ async function existingOrder(
   clock: Clock,
 ): Promise<Record<string, Finding>> {
   if (clientId === undefined || partnerOrderId === undefined) return {};
-  const answer = await answerTo(client.tradeResult({ clientId, partnerOrderId }));
-  if (!('value' in answer)) return notFound(answer.error);
-  const trade = answer.value;
+  const tried = await attempt(client.tradeResult({ clientId, partnerOrderId }));
+  if (!('value' in tried)) return notFound(tried.error);
+  const trade = tried.value;
   const [order, ofOther] = await Promise.all([
-    answerTo(client.payoutOrder(trade.orderId)),
-    answerTo(client.tradeResult({ clientId: otherClient, partnerOrderId })),
+    attempt(client.payoutOrder(trade.orderId)),
+    attempt(client.tradeResult({ clientId: otherClient, partnerOrderId })),
   ]);
   return {
     'partner-number': holds('the trade query found the order by its partnerOrderId'),
@@ -147,17 +147,17 @@ function notFound(error: PaymentsError): Record<string, Finding> {
   };
 }
 
-function filtersByClient(answer: Answer): Finding {
-  if ('value' in answer)
+function filtersByClient(tried: Attempt): Finding {
+  if ('value' in tried)
     return refuted('the trade query shows the order under a client_id that does not exist');
-  return PROCESSED.includes(answer.error.code)
+  return PROCESSED.includes(tried.error.code)
     ? holds('the trade query does not show the order under another client_id')
-    : judged(answer.error, []);
+    : judged(tried.error, []);
 }
 
-function echoed(answer: Answer<PayoutOrder>): Finding {
-  if (!('value' in answer)) return judged(answer.error, []);
-  const { bankAccountNumber = '', bankAccountName = '', bankName = '' } = answer.value;
+function echoed(tried: Attempt<PayoutOrder>): Finding {
+  if (!('value' in tried)) return judged(tried.error, []);
+  const { bankAccountNumber = '', bankAccountName = '', bankName = '' } = tried.value;
   const hidden = Object.entries({ bankAccountNumber, bankAccountName, bankName })
     .filter(([, text]) => isMasked(text))
     .map(([field]) => field);
@@ -178,9 +178,9 @@ function knownAudit({ auditStatus }: TradeResult): Finding {
   return holdsIf(KNOWN_AUDITS.includes(auditStatus), `it is ${auditStatus}`);
 }
 
-function namesLock(answer: Answer<PayoutOrder>): Finding {
-  if (!('value' in answer)) return judged(answer.error, []);
-  return answer.value.lockRateId === undefined
+function namesLock(tried: Attempt<PayoutOrder>): Finding {
+  if (!('value' in tried)) return judged(tried.error, []);
+  return tried.value.lockRateId === undefined
     ? refuted('the order has no lock id: compare rate and amounts by hand')
     : holds('the order has its lock id');
 }
@@ -189,12 +189,12 @@ async function probeQuote(client: Probed, payerId: string | undefined): Promise<
   if (payerId === undefined) return {};
   const [originCurrency, targetCurrency] = ['USD', 'CNY'];
   const instructedAmount = { currency: targetCurrency, amount: '100.00' };
-  const answer = await answerTo(
+  const tried = await attempt(
     client.quote({ payerId, type: 'WITHDRAW', instructedAmount, originCurrency, targetCurrency }),
   );
   return {
-    'quote-lock': accepted(answer, 'the quote has a lock', ['MALFORMED_ANSWER']),
-    ...('value' in answer && { 'rate-direction': rateDirection(answer.value) }),
+    'quote-lock': accepted(tried, 'the quote has a lock', ['MALFORMED_ANSWER']),
+    ...('value' in tried && { 'rate-direction': rateDirection(tried.value) }),
   };
 }
 

@@ -25,7 +25,7 @@ import {
   sendsOf,
   sentAnotherBody,
 } from '../payout/earlier-runs.ts';
-import { type QuoteAnswer, RecentAccounts, refusedQuote } from '../payout/quote-payout.ts';
+import { type QuoteResult, RecentAccounts, refusedQuote } from '../payout/quote-payout.ts';
 import * as receiving from '../receiving-account/receiving-account-activities.ts';
 import {
   type UserOptions as Options,
@@ -48,7 +48,7 @@ interface ProviderDependencies extends CreateDependencies {
 }
 
 /** The result of an order, and its detail if the result is final. */
-export interface TradeAnswer {
+export interface TradeLookup {
   /** Null: the provider says that the order doesn't exist. */
   trade: TradeResult | null;
   /** Undefined: not requested, or no usable response. Null: the provider says that there is none. */
@@ -113,7 +113,7 @@ export function providerActivities(dependencies: ProviderDependencies) {
       read(principal, (options) => client.quote(request, options)),
     /** One call, or two if the account was not checked in the last five minutes. */
     quoteForClient: (principal: Principal, clientId: string, request: QuoteRequest) =>
-      call(principal, async (options): Promise<QuoteAnswer> => {
+      call(principal, async (options): Promise<QuoteResult> => {
         const { originCurrency } = request;
         try {
           const problem = accountProblem(await accounts(clientId, originCurrency, options), originCurrency);
@@ -152,7 +152,7 @@ export function providerActivities(dependencies: ProviderDependencies) {
       call(principal, () => probeProvider(client, target, runtime)),
     /** One call, or two if the result is final. Never fails because of the detail. */
     fetchTradeWithDetail: (principal: Principal, key: TradeKey) =>
-      call(principal, async (options): Promise<TradeAnswer> => {
+      call(principal, async (options): Promise<TradeLookup> => {
         const trade = await retryOnce(() => result(key, options));
         if (!trade || !finalStatus(trade)) return { trade };
         // On any error, the workflow fetches the detail itself, with more retries.

@@ -49,7 +49,6 @@ import { flagLines, showAttention } from '../shared/attention.ts';
 import { HEARTBEAT_TIMEOUT, Running, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import { deciderProblem, isRecord, onSignal, onUpdate, runShielded, shielded } from '../shared/messages.ts';
 import { newEventId } from '../shared/publish-events.ts';
-import { carriedOver } from '../shared/run-facts.ts';
 
 /** What a signal, a delivery and an update add to the history, in events. */
 const COSTS = { signal: 4, delivery: 11, update: 11 } as const;
@@ -62,7 +61,7 @@ const MAX_TESTS = 3;
 
 /** `carried`: the record of the previous run. */
 export async function eventDelivery(key: EndpointKey, carried?: DeliveryRecord): Promise<void> {
-  const run = new DeliveryRun(key, carriedOver(carried) ?? newDeliveryRecord());
+  const run = new DeliveryRun(key, carried ?? newDeliveryRecord());
   setHandler(endpointStateQuery, () => run.state());
   onSignal(publishSignal, (queue) => accept(run, queue));
   onUpdate(run, enableEndpointUpdate, enableEndpoint, (_run, decision) => deciderProblem(decision));

@@ -10,7 +10,7 @@
  * `record.unknownSend` outlives the stages: while it is set, only a found order or a person's decision ends the payout
  * (H58).
  */
-import type { CreateAnswer } from '../../activities/payout/create-payout.ts';
+import type { CreateResult } from '../../activities/payout/create-payout.ts';
 import type { NothingSent } from '../../activities/payout/send-once.ts';
 import { formatMoney } from '../../contract/money.ts';
 import type { AgreedQuote } from '../../contract/payout.ts';
@@ -92,7 +92,7 @@ async function sendOnce(
   run: PayoutRun,
   quote: AgreedQuote,
   budget: LockBudget,
-): Promise<CreateAnswer | { kind: 'unanswered' }> {
+): Promise<CreateResult | { kind: 'unanswered' }> {
   const summary = `create: pay ${formatMoney(quote.pay)} for ${formatMoney(quote.target)}`;
   try {
     return await run.call(() =>
@@ -156,7 +156,7 @@ async function untilResumed(run: PayoutRun): Promise<void> {
 }
 
 /** A code alone proves nothing: the provider must also know no order after it (H230). */
-function notCreated(run: PayoutRun, { meaning, message }: CreateAnswer & { kind: 'not-created' }): void {
+function notCreated(run: PayoutRun, { meaning, message }: CreateResult & { kind: 'not-created' }): void {
   if (meaning === 'refused') run.confirmFirst('refused', { code: 'REFUSED_BY_PROVIDER', message });
   else if (meaning === 'insufficient') run.confirmFirst('refused', { code: 'INSUFFICIENT_BALANCE', message });
   else if (meaning === 'lock-expired') run.confirmFirst('refused');

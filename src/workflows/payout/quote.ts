@@ -2,7 +2,7 @@
  * Quotes and approves: waits until the payout is due, locks a quote for a usable account that is affordable and within the
  * caller's limits, and waits for a person's approval of it if the request requires one.
  */
-import type { QuoteAnswer } from '../../activities/payout/quote-payout.ts';
+import type { QuoteResult } from '../../activities/payout/quote-payout.ts';
 import { formatMoney } from '../../contract/money.ts';
 import type { AgreedQuote } from '../../contract/payout.ts';
 import type { Quote } from '../../contract/provider-records.ts';
@@ -76,7 +76,7 @@ async function pauseAfterRefusal(run: PayoutRun, message: string): Promise<void>
 }
 
 /** The activity checks the account too, which rarely takes a call. */
-function requestQuote({ request, principal, calls, record }: PayoutRun): Promise<QuoteAnswer> {
+function requestQuote({ request, principal, calls, record }: PayoutRun): Promise<QuoteResult> {
   const { clientId, instructedAmount, originCurrency, targetCurrency, payerId, type } = request;
   const summary = `checks the account and quotes ${formatMoney(instructedAmount)}, ${originCurrency} to ${targetCurrency}`;
   const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };

@@ -10,7 +10,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { CreateAnswer } from '../../activities/payout/create-payout.ts';
+import type { CreateResult } from '../../activities/payout/create-payout.ts';
 import type { Prepared } from '../../activities/shared/preparation.ts';
 import { clientPair, ownIdOf } from '../../contract/ids.ts';
 import { formatMoney } from '../../contract/money.ts';
@@ -120,7 +120,7 @@ export function noteQuoted({ request: { app } }: Observed): void {
 
 export function noteCreate(
   { record, request: { app } }: Observed,
-  { kind: answer }: CreateAnswer | { kind: 'unanswered' },
+  { kind: answer }: CreateResult | { kind: 'unanswered' },
 ): void {
   count(metricMeter, 'payouts_creates', { app, answer });
   if (answer === 'created')

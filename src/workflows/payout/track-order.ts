@@ -2,7 +2,7 @@
  * Tracks the created order to its final status: queries the trade after a notification or when the poll timer fires, records
  * the responses, and flags what needs attention. Result and detail must agree before the outcome is reported.
  */
-import type { TradeAnswer } from '../../activities/shared/provider-activities.ts';
+import type { TradeLookup } from '../../activities/shared/provider-activities.ts';
 import type { Attention, PayoutResult } from '../../contract/payout.ts';
 import type { TradeResult } from '../../contract/provider-records.ts';
 import { statusContradiction } from '../../domain/payout-order.ts';
@@ -65,7 +65,7 @@ const TRADE_FLAGS: Attention['code'][] = [
 ];
 
 /** The order that the payout tracks, its trade, and the detail if it was fetched. */
-type KnownTrade = TradeAnswer & { order: KnownOrder; trade: TradeResult };
+type KnownTrade = TradeLookup & { order: KnownOrder; trade: TradeResult };
 
 /** Undefined if there was no usable response: the poll timer leads to the next query. */
 async function queryTrade(
@@ -78,7 +78,7 @@ async function queryTrade(
     return calls.fetchTradeWithDetail(run.principal, run.tradeKey);
   };
   notePoll(run, because);
-  let answer: TradeAnswer;
+  let answer: TradeLookup;
   // The response may reach the workflow late, so it counts from the time of its query.
   const queriedAtMs = Date.now();
   try {

@@ -14,7 +14,7 @@ import {
 import type { NothingSent } from '../../activities/payout/send-once.ts';
 import type {
   AccountConfirmation,
-  OpenAnswer,
+  OpenResult,
 } from '../../activities/receiving-account/receiving-account-activities.ts';
 import type { ReceivingAccountResult } from '../../contract/receiving-account.ts';
 import { candidateAccounts, noteListed, unsentBackoff } from '../../domain/receiving-account.ts';
@@ -79,7 +79,7 @@ export async function send(run: OpeningRun): Promise<End | 'paused'> {
   return confirmOpening(run, answer.kind === 'busy' ? 'busy' : 'unknown', message);
 }
 
-async function sendOnce(run: OpeningRun): Promise<OpenAnswer | { kind: 'failed'; message: string }> {
+async function sendOnce(run: OpeningRun): Promise<OpenResult | { kind: 'failed'; message: string }> {
   const { app: _app, openId: _openId, requestId: _requestId, ...request } = run.request;
   const withinMs = sendWithinMs(run.settings.callTimeoutMs);
   const open = { request, ...runFacts(run.record.startedAtMs, run.cleared), sendWithinMs: withinMs };

@@ -37,7 +37,7 @@ export class InProcessTransport implements Transport {
       if (!mayWrite()) throw new Error('withheld');
       this.seen.push(request);
       await sleep(clock, answersAfterMs, signal);
-      return { kind: 'answer', status: 200, body: Buffer.from(body) };
+      return { kind: 'response', status: 200, body: Buffer.from(body) };
     });
   }
 
