@@ -46,7 +46,7 @@ export const PAYOUT_ATTENTION = {
     whileOpen: true,
   },
   SEVERAL_ORDERS: {
-    meaning: 'The provider returned another order. There may be two payments.',
+    meaning: "The provider returned an order that isn't the payout's. There may be two payments.",
     action: `${START_NOTHING} Send the provider both order ids from \`npm run payouts -- status ID --json\`.`,
   },
   ORDER_DIFFERS_FROM_QUOTE: {
@@ -143,11 +143,11 @@ export const TOKEN_ATTENTION = {
   },
   TOKEN_EXPIRED: {
     meaning: 'The token has expired. Calls wait for a new one.',
-    action: `Immediately: ${DOCTOR} Check that the provider responds.`,
+    action: `Urgent. ${DOCTOR} Check that the provider responds.`,
   },
   NO_TOKEN: {
     meaning: 'There is still no token, a minute or more after the first request.',
-    action: `Immediately: ${DOCTOR} Check that the provider responds.`,
+    action: `Urgent. ${DOCTOR} Check that the provider responds.`,
   },
   REFUSED: {
     meaning: 'The provider refuses an application token. Workers request it every minute.',
