@@ -14,17 +14,10 @@ export const CLIENT_ERRORS: Readonly<Record<string, Explained>> = {
     meaning: '`INVALID_PAYOUT_REQUEST`. Of a batch, `fields` has the first hundred.',
     action: 'Correct the request.',
   },
-  PayoutConflictError: {
-    meaning: '`CONFLICT`: the `partnerOrderId` belongs to a payout with another body.',
-    action: 'Send the first body again. A new `partnerOrderId` makes another payment.',
-  },
-  BatchConflictError: {
-    meaning: '`CONFLICT`: the batch has other rows or another caller. Nothing was added.',
-    action: 'Send the first rows again, or use a new `batchId`.',
-  },
-  ReceivingAccountConflictError: {
-    meaning: '`CONFLICT`: the `requestId` belongs to a request with another body.',
-    action: 'Send the first body again, or use a new `requestId`.',
+  ConflictError: {
+    meaning:
+      '`CONFLICT`: the `partnerOrderId` or `requestId` belongs to another body, or the batch has other rows or another caller. Nothing was started or changed.',
+    action: 'Send the first body or rows again. A new `partnerOrderId` makes another payment.',
   },
   TooManyReadsError: {
     meaning: 'Too many status reads are waiting for a worker. Nothing was queried.',

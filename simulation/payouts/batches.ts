@@ -1,7 +1,6 @@
 /** Batches in a world: their callers, the interventions, and the checks of each batch. */
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { Batches as Starter } from '../../src/client/batches.ts';
-import { BatchConflictError } from '../../src/client/errors.ts';
 import type { BatchResult } from '../../src/contract/batch.ts';
 import { OUTCOMES, type PayoutOutcome } from '../../src/contract/codes.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../../src/contract/ids.ts';
@@ -184,7 +183,7 @@ export class Batches implements Feature {
     if (!state || state.missing.length > 0) return;
     const [first, ...rest] = this.requestsOf(batch);
     const other = { ...first, instructedAmount: { currency: 'CNY', amount: '7.77' } };
-    await scene.expectConflict(about, BatchConflictError, () =>
+    await scene.expectConflict(about, () =>
       this.starter.start({ batchId: batch.batchId, payouts: [other, ...rest] }),
     );
   }

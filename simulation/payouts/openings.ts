@@ -1,6 +1,5 @@
 /** Receiving accounts in a world: their callers, the interventions, and the checks of each account. */
 
-import { ReceivingAccountConflictError } from '../../src/client/errors.ts';
 import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import { receivingAccountWorkflowId } from '../../src/contract/ids.ts';
 import { receivingAccountResultSchema } from '../../src/contract/receiving-account.ts';
@@ -103,7 +102,7 @@ export class Openings implements Feature {
     if (kind === 'start-again')
       await this.scene.retryWhileUnavailable(requestId, () => this.starter.open(bodyOf(opening)));
     else if (kind === 'start-different-body')
-      await this.scene.expectConflict(requestId, ReceivingAccountConflictError, () =>
+      await this.scene.expectConflict(requestId, () =>
         this.starter.open({ ...bodyOf(opening), purposeCode: 'other' }),
       );
     else if (run.isRunning && kind === 'cancel')

@@ -1,5 +1,6 @@
 /** A seed's plan and world, as the simulated people and the oracle use them. */
 import { isGrpcServiceError, QueryNotRegisteredError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { ConflictError } from '../../src/client/errors.ts';
 import { IdInUseError } from '../../src/client/start-once.ts';
 import type { PayoutResult, PayoutState } from '../../src/contract/payout.ts';
 import { stateQuery } from '../../src/contract/workflows.ts';
@@ -97,17 +98,13 @@ export class Scene {
     }
   }
 
-  /** The same id with another body: any answer except the expected conflict is a violation. */
-  async expectConflict(
-    about: string,
-    Conflict: abstract new (...args: never[]) => Error,
-    action: () => Promise<unknown>,
-  ): Promise<void> {
+  /** The same id with another body: any response except the expected conflict is a violation. */
+  async expectConflict(about: string, action: () => Promise<unknown>): Promise<void> {
     await this.ignoreExpectedErrors(about, async () => {
       try {
         await action();
       } catch (error) {
-        if (error instanceof Conflict) return;
+        if (error instanceof ConflictError) return;
         throw error;
       }
       this.system.world.violation(`${about} accepts another body`);

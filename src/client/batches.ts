@@ -19,7 +19,7 @@ import {
 import { unlessGone } from '../temporal/client-errors.ts';
 import { APP } from '../temporal/namespace.ts';
 import { type BatchRef, type CheckedBatch, checkedBatch, type NewBatch, otherWork } from './checked-batch.ts';
-import { BatchConflictError, EndedError } from './errors.ts';
+import { ConflictError, EndedError } from './errors.ts';
 import { allRows, batchPage } from './lists.ts';
 import { unlimitedReads } from './shared-reads.ts';
 import { memoOf } from './start-once.ts';
@@ -49,7 +49,7 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
   /**
    * Starts a batch, or continues a batch with the same rows. Resolves when all rows have been added. A batch whose
    * workflow was stopped accepts any rows; a row whose payout exists with another body ends as a conflict. Throws
-   * `InvalidPayoutRequestError` with the first hundred bad fields, or `BatchConflictError`.
+   * `InvalidPayoutRequestError` with the first hundred bad fields, or `ConflictError`.
    */
   async start(batch: NewBatch, onProgress?: (state: BatchState) => void): Promise<BatchState> {
     return this.startChecked(await this.check(batch), batch.startedBy, onProgress);
@@ -81,7 +81,7 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
 
   /**
    * The state of a batch to which all of these rows were added; then `startChecked` starts nothing. Undefined otherwise.
-   * Throws `BatchConflictError`.
+   * Throws `ConflictError`.
    */
   async findComplete(checked: CheckedBatch, startedBy?: string): Promise<BatchState | undefined> {
     const { request } = checked;
@@ -98,14 +98,10 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
     const handle = this.handle(request);
     const state = await this.withDeadline(() => handle.query(batchStateQuery));
     const taken = await this.withDeadline(() => handle.query(addedRowsQuery));
-    if (state.count !== count)
-      throw new BatchConflictError(batchId, `it has ${state.count} rows, not ${count}`);
+    if (state.count !== count) throw conflict(batchId, `it has ${state.count} rows, not ${count}`);
     for (const known of taken) {
       if (rowsDigest(rowsIn(rows, known)) !== known.digest)
-        throw new BatchConflictError(
-          batchId,
-          `rows ${known.offset} to ${known.offset + known.count - 1} differ`,
-        );
+        throw conflict(batchId, `rows ${known.offset} to ${known.offset + known.count - 1} differ`);
       await otherWork();
     }
     return state;
@@ -184,8 +180,12 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
    */
   private async requireSameStarter(ref: BatchRef, startedBy: string | undefined): Promise<void> {
     if (startedBy !== undefined && (await this.startedBy(ref)) !== startedBy)
-      throw new BatchConflictError(ref.batchId, 'another caller started it');
+      throw conflict(ref.batchId, 'another caller started it');
   }
+}
+
+function conflict(batchId: string, difference: string): ConflictError {
+  return new ConflictError(`batch ${batchId} already exists with a difference: ${difference}`);
 }
 
 function rowsIn<T>(rows: readonly T[], { offset, count }: RowRange): T[] {

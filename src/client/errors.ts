@@ -51,27 +51,11 @@ export function requireEnvironment(environment: string | undefined): string {
   ]);
 }
 
-/** Thrown if the `partnerOrderId` belongs to a payout with another body. Nothing was started or changed. */
-export class PayoutConflictError extends PayoutsError {
-  override readonly name = 'PayoutConflictError';
-  constructor(partnerOrderId: string) {
-    super('CONFLICT', `partnerOrderId ${partnerOrderId} belongs to a payout with another body`);
-  }
-}
-
-/** Thrown if the batch was started with other rows or by another caller. Nothing was added. */
-export class BatchConflictError extends PayoutsError {
-  override readonly name = 'BatchConflictError';
-  constructor(batchId: string, difference: string) {
-    super('CONFLICT', `batch ${batchId} already exists with a difference: ${difference}`);
-  }
-}
-
-/** Thrown if the `requestId` belongs to a request with another body. Nothing was started or changed. */
-export class ReceivingAccountConflictError extends PayoutsError {
-  override readonly name = 'ReceivingAccountConflictError';
-  constructor(requestId: string) {
-    super('CONFLICT', `requestId ${requestId} belongs to a request with another body`);
+/** Thrown if the id belongs to another body, to other rows or to another caller's batch. Nothing was started or changed. */
+export class ConflictError extends PayoutsError {
+  override readonly name = 'ConflictError';
+  constructor(message: string) {
+    super('CONFLICT', message);
   }
 }
 

@@ -49,11 +49,9 @@ export { Batches } from './batches.ts';
 export type { BatchRef, NewBatch } from './checked-batch.ts';
 export { connectPayouts, type PayoutsConnection, type PayoutsOptions } from './connect.ts';
 export {
-  BatchConflictError,
+  ConflictError,
   InvalidPayoutRequestError,
-  PayoutConflictError,
   PayoutsError,
-  ReceivingAccountConflictError,
   TooManyReadsError,
 } from './errors.ts';
 export { type EndpointRef, Events, type ListedEndpoint, type PublishedEvent, type Resent } from './events.ts';

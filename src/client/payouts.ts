@@ -33,7 +33,7 @@ import { endedState } from '../domain/payout-state.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/namespace.ts';
-import { EndedError, PayoutConflictError, PayoutsError, requireValid } from './errors.ts';
+import { ConflictError, EndedError, PayoutsError, requireValid } from './errors.ts';
 import { acknowledge, withoutAcknowledged } from './follow-ups.ts';
 import { allRows, payoutPage } from './lists.ts';
 import {
@@ -92,7 +92,7 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
 
   /**
    * Starts a payout, or joins the running or ended payout with the same body (spec: Payout creation request). Throws
-   * `InvalidPayoutRequestError` or `PayoutConflictError`; then nothing was started.
+   * `InvalidPayoutRequestError` or `ConflictError`; then nothing was started.
    */
   async start(body: PayoutRequest, origin: Origin = {}): Promise<StartedPayout> {
     const once = this.uniqueStart(body, origin);
@@ -134,17 +134,17 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
       ],
       read: (argument) => checkBody(payoutRequestSchema, argument),
       readStored: readStoredRequest,
-      conflict: () => new PayoutConflictError(partnerOrderId),
+      conflict: () => conflict(partnerOrderId),
     };
   }
 
   /**
-   * Throws Temporal's `WorkflowNotFoundError`, and `PayoutConflictError` if the argument is not a valid payout request.
+   * Throws Temporal's `WorkflowNotFoundError`, and `ConflictError` if the argument is not a valid payout request.
    */
   async startDetails(ref: PayoutRef): Promise<PayoutStart> {
     const { argument, startedBy } = await startDetails(this.client, this.handle(ref).workflowId);
     const request = readStoredRequest(argument);
-    if (!request.ok) throw new PayoutConflictError(ref.partnerOrderId);
+    if (!request.ok) throw conflict(ref.partnerOrderId);
     return { request: request.value, startedBy };
   }
 
@@ -257,6 +257,10 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
   handle({ app = 'default', partnerOrderId }: PayoutRef): WorkflowHandle<Payout> {
     return this.client.workflow.getHandle<Payout>(payoutWorkflowId(app, partnerOrderId));
   }
+}
+
+function conflict(partnerOrderId: string): ConflictError {
+  return new ConflictError(`partnerOrderId ${partnerOrderId} belongs to a payout with another body`);
 }
 
 function startedPayout(

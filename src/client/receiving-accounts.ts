@@ -17,7 +17,7 @@ import {
 } from '../contract/workflows.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import { APP } from '../temporal/namespace.ts';
-import { EndedError, ReceivingAccountConflictError, requireValid } from './errors.ts';
+import { ConflictError, EndedError, requireValid } from './errors.ts';
 import type { Origin } from './payouts.ts';
 import { memoOf, startDetails, startOrJoin } from './start-once.ts';
 import { type Snapshot, Steered, withResult } from './steering.ts';
@@ -41,7 +41,7 @@ type OpeningSnapshot = Snapshot<ReceivingAccountState, ReceivingAccountResult>;
 export class ReceivingAccounts extends Steered<Opening, ReceivingAccountRef, ReceivingAccountState> {
   /**
    * Opens an account, or joins the running or ended request with the same body (spec: Apply for a receiving account).
-   * Throws `InvalidPayoutRequestError` or `ReceivingAccountConflictError`; then nothing was started.
+   * Throws `InvalidPayoutRequestError` or `ConflictError`; then nothing was started.
    */
   async open(
     body: ReceivingAccountRequest,
@@ -58,17 +58,17 @@ export class ReceivingAccounts extends Steered<Opening, ReceivingAccountRef, Rec
       attributes: [{ key: APP, value: app }],
       read: checkReceivingAccount,
       readStored: readStoredReceivingAccount,
-      conflict: () => new ReceivingAccountConflictError(requestId),
+      conflict: () => conflict(requestId),
     };
     const { runId } = await startOrJoin(this.client, once, PROCESS_RUNTIME.clock);
     return { workflowId: once.idOf(request), runId, app, requestId };
   }
 
-  /** The request as it was started. Throws Temporal's `WorkflowNotFoundError`, and `ReceivingAccountConflictError` if it is not valid. */
+  /** The request as it was started. Throws Temporal's `WorkflowNotFoundError`, and `ConflictError` if it is not valid. */
   async startedRequest(ref: ReceivingAccountRef): Promise<CheckedReceivingAccountRequest> {
     const { argument } = await startDetails(this.client, this.handle(ref).workflowId);
     const request = checkReceivingAccount(argument);
-    if (!request.ok) throw new ReceivingAccountConflictError(ref.requestId);
+    if (!request.ok) throw conflict(ref.requestId);
     return request.value;
   }
 
@@ -103,4 +103,8 @@ export class ReceivingAccounts extends Steered<Opening, ReceivingAccountRef, Rec
   handle({ app = 'default', requestId }: ReceivingAccountRef): WorkflowHandle<Opening> {
     return this.client.workflow.getHandle<Opening>(receivingAccountWorkflowId(app, requestId));
   }
+}
+
+function conflict(requestId: string): ConflictError {
+  return new ConflictError(`requestId ${requestId} belongs to a request with another body`);
 }

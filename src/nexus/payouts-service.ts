@@ -8,7 +8,7 @@ import { startWorkflow, WorkflowRunOperationHandler } from '@temporalio/nexus';
 import * as nexus from 'nexus-rpc';
 import { z } from 'zod';
 import { Allowances, DailyLimitError } from '../client/allowances.ts';
-import { PayoutConflictError } from '../client/errors.ts';
+import { ConflictError } from '../client/errors.ts';
 import { payoutsService } from '../client/nexus.ts';
 import { Payouts } from '../client/payouts.ts';
 import { type FieldError, INVALID_PAYOUT_REQUEST, PAYOUT_NOT_ALLOWED } from '../contract/failures.ts';
@@ -137,7 +137,7 @@ async function exists(payouts: Payouts, request: CheckedPayoutRequest): Promise<
   try {
     return (await payouts.find(request)) !== undefined;
   } catch (error) {
-    if (error instanceof PayoutConflictError) return true;
+    if (error instanceof ConflictError) return true;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
-import { InvalidPayoutRequestError, ReceivingAccountConflictError } from '../../src/client/errors.ts';
+import { ConflictError, InvalidPayoutRequestError } from '../../src/client/errors.ts';
 import type { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import type { ReceivingAccountRequest } from '../../src/contract/receiving-account.ts';
 import { eventually } from '../support/eventually.ts';
@@ -90,9 +90,7 @@ describe('a receiving account', () => {
     await accounts.result(request);
     all.push(await accounts.open({ app: 'default', ...request }));
     expect(new Set(all.map(({ runId }) => runId)).size).toBe(1);
-    await expect(accounts.open({ ...request, currency: 'EUR' })).rejects.toThrow(
-      ReceivingAccountConflictError,
-    );
+    await expect(accounts.open({ ...request, currency: 'EUR' })).rejects.toThrow(ConflictError);
     expect((await openedFor(world, request)).length).toBe(1);
   });
 

@@ -3,7 +3,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { movedPayouts, startPayouts } from '../../src/activities/batch/batch-activities.ts';
-import { PayoutConflictError } from '../../src/client/errors.ts';
+import { ConflictError } from '../../src/client/errors.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import type { OpenPayouts } from '../../src/domain/batch.ts';
 import { VisibilityLagsError } from '../../src/temporal/decisive-run.ts';
@@ -262,7 +262,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     await visiblyFailed(last);
     expect(await reconcile(world)).toMatchObject({ restarted: 0, waiting: 0 });
     // The partnerOrderId is used up, for a valid request too.
-    await expect(world.payouts.start({ ...body, payerId: 'payer-2' })).rejects.toThrow(PayoutConflictError);
+    await expect(world.payouts.start({ ...body, payerId: 'payer-2' })).rejects.toThrow(ConflictError);
     expect((await world.payouts.handle(body).describe()).runId).toBe(last);
   });
 

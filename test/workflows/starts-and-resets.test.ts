@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { InvalidPayoutRequestError, PayoutConflictError } from '../../src/client/errors.ts';
+import { ConflictError, InvalidPayoutRequestError } from '../../src/client/errors.ts';
 import { IdInUseError } from '../../src/client/start-once.ts';
 import { eventually } from '../support/eventually.ts';
 import { replays } from '../support/histories.ts';
@@ -63,10 +63,10 @@ describe('H7 one partnerOrderId, one payout', () => {
     const first = await world.payouts.start(body);
     const rewritten = { ...body, instructedAmount: { amount: '100', currency: 'CNY' }, app: 'default' };
     expect(await world.payouts.start(rewritten)).toEqual(first);
-    await expect(world.payouts.start({ ...body, payerId: 'another' })).rejects.toThrow(PayoutConflictError);
+    await expect(world.payouts.start({ ...body, payerId: 'another' })).rejects.toThrow(ConflictError);
     await world.payouts.result(body);
     expect(await world.payouts.start(body)).toEqual(first);
-    await expect(world.payouts.start({ ...body, payerId: 'another' })).rejects.toThrow(PayoutConflictError);
+    await expect(world.payouts.start({ ...body, payerId: 'another' })).rejects.toThrow(ConflictError);
     expect(createsOf(world, body).length).toBe(1);
   });
 
@@ -229,7 +229,7 @@ describe('bad input', () => {
       const argument = { ...body, urgent: true };
       const newer = await foreignStart(body.partnerOrderId, { at: idle, argument });
       await newer.terminate('by an operator');
-      await expect(idle.payouts.start(body)).rejects.toThrow(PayoutConflictError);
+      await expect(idle.payouts.start(body)).rejects.toThrow(ConflictError);
     }));
 
   test('H10 such a start that replaced a payout hides neither the payout nor its body', () =>
@@ -239,7 +239,7 @@ describe('bad input', () => {
       const bad = await foreignStart(body.partnerOrderId, { at: idle, argument, terminateExisting: true });
       await bad.terminate('by its author');
       expect(await idle.payouts.start(body)).toMatchObject({ runId });
-      await expect(idle.payouts.start({ ...body, payerId: 'another' })).rejects.toThrow(PayoutConflictError);
+      await expect(idle.payouts.start({ ...body, payerId: 'another' })).rejects.toThrow(ConflictError);
     }));
 
   test('a partnerOrderId that was only ever bad input may be used again, corrected', async () => {

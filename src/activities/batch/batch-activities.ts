@@ -10,7 +10,7 @@ import {
   type WorkflowExecutionInfo,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { InvalidPayoutRequestError, PayoutConflictError } from '../../client/errors.ts';
+import { ConflictError, InvalidPayoutRequestError } from '../../client/errors.ts';
 import { Payouts } from '../../client/payouts.ts';
 import { failedAsBadInput, startedBefore } from '../../client/start-once.ts';
 import type { WorkerConfig } from '../../config/config.ts';
@@ -158,7 +158,7 @@ async function tryEach(
 }
 
 function verdict(error: unknown): 'conflict' | 'invalid' {
-  if (error instanceof PayoutConflictError) return 'conflict';
+  if (error instanceof ConflictError) return 'conflict';
   if (error instanceof InvalidPayoutRequestError) return 'invalid';
   if (isGrpcServiceError(error instanceof ServiceError ? error.cause : error)) return 'invalid';
   // The payout under this number cannot be read, so it may have another body.

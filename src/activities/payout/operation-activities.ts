@@ -2,7 +2,7 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
-import { PayoutConflictError } from '../../client/errors.ts';
+import { ConflictError } from '../../client/errors.ts';
 import { Payouts } from '../../client/payouts.ts';
 import { badInputFailure, startedBefore } from '../../client/start-once.ts';
 import type { WorkerConfig } from '../../config/config.ts';
@@ -36,8 +36,7 @@ async function join(payouts: Payouts, { request, startedBy }: PayoutOperation): 
   try {
     await payouts.start(request, { startedBy });
   } catch (error) {
-    if (error instanceof PayoutConflictError)
-      throw ApplicationFailure.nonRetryable(error.message, PAYOUT_CONFLICT);
+    if (error instanceof ConflictError) throw ApplicationFailure.nonRetryable(error.message, PAYOUT_CONFLICT);
     throw error;
   }
 }
