@@ -153,11 +153,13 @@ describe('a payout in virtual time', () => {
 
   test('takes no real time: real timers stand still, and none is set', async () => {
     elsewhere(Date.UTC(2026, 5, 1));
+    const before = vi.getTimerCount();
     const scene = await signedIn({ settings: { answersAfterMs: [5, 500], applicationTokenSeconds: 3_600 } });
     scene.control.addFault({ operation: 'queryResult', fault: { kind: 'slow-body', ms: 40_000 } });
     await scene.pay();
     await scene.world.finish(scene.client.tradeResult(KEY));
-    expect(vi.getTimerCount()).toBe(0);
+    // Other files of this process may have set some.
+    expect(vi.getTimerCount()).toBe(before);
     await scene.wait(3_600_000);
     expect(await failureOf(scene.world.finish(scene.client.tradeResult(KEY)))).toMatchObject({
       code: 'UNAUTHORIZED',
