@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countBy } from '../bench/measures.ts';
 import { type BenchStage, withStage } from '../bench/stage.ts';
-import { discrepancies } from '../simulation/discrepancies.ts';
 import type { PayoutResult } from '../src/contract/payout.ts';
 import type { PayoutRequest } from '../src/contract/payout-request.ts';
+import { discrepancies } from '../worlds/discrepancies.ts';
 import { disruptAll } from './disrupt.ts';
 import { queryStates, requestsOf, startOneByOne, untilAllEnd } from './payouts.ts';
 import { type ChaosPlan, DISRUPTED_MS } from './plan.ts';

@@ -6,9 +6,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Client, type ConnectionLike } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import proto from '@temporalio/proto';
-import { grpcError, notFound } from '../simulation/temporal/errors.ts';
 import { PROCESS_RUNTIME } from '../src/runtime/process.ts';
 import { clientInterceptors } from '../src/temporal/queries.ts';
+import { grpcError, notFound } from '../worlds/temporal/errors.ts';
 
 const { temporal } = proto;
 const api = temporal.api.workflowservice.v1;

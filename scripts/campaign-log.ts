@@ -59,7 +59,7 @@ type Code = z.output<typeof code>;
 export type Run = z.output<typeof run>;
 
 /** The code of a campaign. Throws if it differs from its commit. */
-export function recordedCode(campaign: 'simulation' | 'chaos'): Code {
+export function recordedCode(campaign: 'worlds' | 'chaos'): Code {
   const folders = ['src', 'simulator', campaign];
   const dirty = git('status', '--porcelain', '--', ...folders);
   if (dirty) throw new Error(`a campaign of modified files is not recorded:\n${dirty}`);

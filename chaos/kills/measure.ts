@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Topology } from '../../scripts/topology.ts';
-import { discrepancies } from '../../simulation/discrepancies.ts';
 import { type SimulatorControlClient, simulatorControl } from '../../simulator/control/client.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
+import { discrepancies } from '../../worlds/discrepancies.ts';
 import { decide } from '../payouts.ts';
 import { PayoutStream } from '../stream.ts';
 import type { Kill } from './kills.ts';

@@ -132,12 +132,12 @@ const sha256 = (secret: string | Uint8Array) => createHash('sha256').update(secr
 
 /** The demo and the simulator; `deploy/trial-callers.json` and the pages with its hashes; the fuzzing. */
 const TEXTS = ['demo-secret', 'trial-starter', 'trial-approver', 'fuzz-codec-bearer-key', 'fuzz-app-secret'];
-/** The example of `PAYOUTS_EVENTS_FILE`; the simulation. */
+/** The example of `PAYOUTS_EVENTS_FILE`; simulated worlds. */
 const EVENT_SECRETS = [
   'whsec_ZXhhbXBsZS1leGFtcGxlLWV4YW1wbGUtZXhhbXBsZS0=',
   'whsec_c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=',
 ];
-/** The simulation. */
+/** Simulated worlds. */
 const KEYS = ['c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=', 'bmV4dC1uZXh0LW5leHQtbmV4dC1uZXh0LW5leHQtMzI='];
 const PUBLISHED: ReadonlySet<string> = new Set([
   ...[...TEXTS, ...EVENT_SECRETS].map(sha256),

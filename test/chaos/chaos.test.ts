@@ -1,9 +1,9 @@
 /** The plans of the fault campaigns, and the judge that evaluates them. */
 import { describe, expect, test } from 'vitest';
 import { chaosPlan } from '../../chaos/plan.ts';
-import { discrepancies } from '../../simulation/discrepancies.ts';
 import type { LedgerOf } from '../../simulator/index.ts';
 import type { PayoutResult } from '../../src/contract/payout.ts';
+import { discrepancies } from '../../worlds/discrepancies.ts';
 
 test('a seed determines payouts, faults, random answers and disruptions; another seed gives others', () => {
   expect(chaosPlan(7)).toEqual(chaosPlan(7));

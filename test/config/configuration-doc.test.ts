@@ -16,7 +16,7 @@ import { approvalsFile, callersFile } from '../../src/config/callers.ts';
 import { OPEN_POINTS } from '../../src/contract/open-points.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PROGRAMS = ['src', 'simulator', 'demo', 'scripts', 'bench', 'chaos', 'simulation', 'fuzz'];
+const PROGRAMS = ['src', 'simulator', 'demo', 'scripts', 'bench', 'chaos', 'worlds', 'fuzz'];
 /** Variables of the operating system and of Node. */
 const SYSTEM = ['HOME', 'NODE_ENV', 'PATH', 'TMPDIR'];
 /** Names that look like variables of ours and are not. */

@@ -103,7 +103,7 @@ describe('H156 every secret in the repository is known', () => {
     'examples',
     'fuzz',
     'scripts',
-    'simulation',
+    'worlds',
     'simulator',
   ];
   const FILES = ['.env.example', 'docker-compose.yml', 'README.md', 'SECURITY.md'];

@@ -14,10 +14,10 @@ const filesOf = (folder: string, ending: RegExp) =>
 const PAGES = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
   ...filesOf('docs', /\.md$/),
-  'simulation/README.md',
+  'worlds/README.md',
 ];
-const CODE = ['src', 'scripts', 'deploy', 'simulation', 'simulator', 'chaos', 'fuzz', 'bench'].flatMap(
-  (folder) => filesOf(folder, /\.(ts|mjs|ya?ml|json)$/),
+const CODE = ['src', 'scripts', 'deploy', 'worlds', 'simulator', 'chaos', 'fuzz', 'bench'].flatMap((folder) =>
+  filesOf(folder, /\.(ts|mjs|ya?ml|json)$/),
 );
 
 /** Code blocks show what is typed, and hold no links. */
@@ -42,7 +42,7 @@ test.each(PAGES)('%s links to files and headings that exist', (page) => {
 });
 
 const PATH =
-  /`((?:src|test|simulation|simulator|scripts|deploy|chaos|fuzz|bench|demo|examples|schemas)\/[\w./-]+)`/g;
+  /`((?:src|test|worlds|simulator|scripts|deploy|chaos|fuzz|bench|demo|examples|schemas)\/[\w./-]+)`/g;
 
 test('pages name paths that exist', () => {
   const named = PAGES.flatMap((page) => [...read(page).matchAll(PATH)].map(([, path = '']) => path));

@@ -9,7 +9,7 @@ import {
   withoutOverlaps,
   worldsSchema,
 } from '../../scripts/campaign-log.ts';
-import { RELIABILITY_PAGE, reliabilityPage } from '../../simulation/write-reliability.ts';
+import { RELIABILITY_PAGE, reliabilityPage } from '../../worlds/write-reliability.ts';
 
 const page = readFileSync(RELIABILITY_PAGE, 'utf8');
 

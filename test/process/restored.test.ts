@@ -1,7 +1,7 @@
 /** A restore in virtual time. `restored.full.test.ts` restores the database of a real server. */
 import { expect, test } from 'vitest';
-import { snapshotOf } from '../../simulation/temporal/snapshot.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
+import { snapshotOf } from '../../worlds/temporal/snapshot.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { payoutRequest } from '../support/requests.ts';

@@ -1,11 +1,11 @@
 import type { Client } from '@temporalio/client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { fastTrip } from '../../simulation/payouts/payout-world.ts';
-import type { Process } from '../../simulation/process/life.ts';
-import type { Trip } from '../../simulation/provider/transport.ts';
-import type { World } from '../../simulation/world/world.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { Ownership } from '../../src/workers/rate-limit/ownership.ts';
+import type { World } from '../../worlds/engine/world.ts';
+import { fastTrip } from '../../worlds/payouts/payout-world.ts';
+import type { Process } from '../../worlds/process/life.ts';
+import type { Trip } from '../../worlds/provider/transport.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { simulatedOwner } from '../support/lease-owner.ts';
 import { strictWorld } from '../support/rate-limit.ts';

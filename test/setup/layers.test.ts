@@ -29,18 +29,7 @@ const LAYERS = [
     'src/desk',
     'src/starters',
   ],
-  ...[
-    'simulator',
-    'scripts',
-    'simulation',
-    'bench',
-    'chaos',
-    'fuzz',
-    'demo',
-    'examples',
-    'test/support',
-    'test',
-  ],
+  ...['simulator', 'scripts', 'worlds', 'bench', 'chaos', 'fuzz', 'demo', 'examples', 'test/support', 'test'],
 ];
 const IMPORTED = /^(?:import|export)\s[^;]*?from '(\.[^']+)'|import\('(\.[^']+)'\)|^import '(\.[^']+)'/gm;
 

@@ -5,7 +5,6 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
-import type { World } from '../../simulation/world/world.ts';
 import { deliveryOptions } from '../../src/client/events.ts';
 import { anyEventSchema, type DeliveryLimits, type EndpointState } from '../../src/contract/events.ts';
 import { eventDeliveryWorkflowId } from '../../src/contract/ids.ts';
@@ -18,6 +17,7 @@ import {
   HttpEventTransport,
 } from '../../src/webhooks/event-transport.ts';
 import type { eventDelivery } from '../../src/workflows/events/event-delivery.ts';
+import type { World } from '../../worlds/engine/world.ts';
 import { eventually } from './eventually.ts';
 import { secretFile } from './secret-file.ts';
 

@@ -1,7 +1,7 @@
 /** Which of a world's worker processes is the lease owner, according to Temporal. */
 import { WorkflowNotFoundError } from '@temporalio/client';
-import type { Process } from '../../simulation/process/life.ts';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
+import type { Process } from '../../worlds/process/life.ts';
 import { eventually } from './eventually.ts';
 import type { OwnProcess } from './processes.ts';
 import type { TestWorld } from './test-world.ts';

@@ -3,11 +3,11 @@
  * The payouts are made up when they are read. Follow-ups that are started here are only noted. All answers come at once.
  */
 import { defaultPayloadConverter } from '@temporalio/common';
-import { Long, temporal } from '../../simulation/sdk.ts';
-import { grpcError } from '../../simulation/temporal/errors.ts';
-import { toStamp } from '../../simulation/temporal/time.ts';
 import { dailyReport } from '../../src/client/reads.ts';
 import type { DailyReport } from '../../src/contract/reconciliation.ts';
+import { Long, temporal } from '../../worlds/sdk.ts';
+import { grpcError } from '../../worlds/temporal/errors.ts';
+import { toStamp } from '../../worlds/temporal/time.ts';
 import { payoutRequest } from './requests.ts';
 import type { VirtualWorld } from './virtual-world.ts';
 

@@ -1,6 +1,6 @@
 /** `print-facts.ts BUNDLE SEED`: prints what happens in the world of a seed, as JSON. */
-import { runSeed } from '../../simulation/payouts/run-seed.ts';
-import { loadWorkflows } from '../../simulation/sdk.ts';
+import { runSeed } from '../../worlds/payouts/run-seed.ts';
+import { loadWorkflows } from '../../worlds/sdk.ts';
 
 const [bundle = '', seed] = process.argv.slice(2);
 const { facts } = await runSeed(await loadWorkflows(bundle), Number(seed));

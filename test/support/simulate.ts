@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const MAX_BYTES = 1e9;
 
 export function simulate(...args: readonly string[]) {
-  return promisify(execFile)(process.execPath, ['--import', 'tsx', 'simulation/main.ts', ...args], {
+  return promisify(execFile)(process.execPath, ['--import', 'tsx', 'worlds/main.ts', ...args], {
     ...{ cwd: ROOT, maxBuffer: MAX_BYTES },
   });
 }

@@ -1,7 +1,7 @@
 /** Workers of a world in virtual time that have activities or workflows of a test instead of the product's. */
-import { Process } from '../../simulation/process/life.ts';
-import type { Workflows } from '../../simulation/sdk.ts';
-import { SimulatedWorker, type SimulatedWorkerOptions } from '../../simulation/temporal/worker.ts';
+import { Process } from '../../worlds/process/life.ts';
+import type { Workflows } from '../../worlds/sdk.ts';
+import { SimulatedWorker, type SimulatedWorkerOptions } from '../../worlds/temporal/worker.ts';
 import type { VirtualWorld } from './virtual-world.ts';
 
 /** One process with all of them. A worker with a `workflowBundle` has `workflows`. */

@@ -4,14 +4,6 @@
  */
 import { Client } from '@temporalio/client';
 import { inject } from 'vitest';
-import { firstSettings } from '../../simulation/payouts/first-settings.ts';
-import {
-  REQUIRED_ENV,
-  PayoutWorld as SimulatedWorld,
-  type PayoutWorldOptions as SimulatedWorldOptions,
-} from '../../simulation/payouts/payout-world.ts';
-import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
-import { UnsettledError, type World } from '../../simulation/world/world.ts';
 import type { SettingsChange } from '../../simulator/index.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
@@ -19,6 +11,14 @@ import { encryptionKeys } from '../../src/config/keys.ts';
 import type { ApprovalPolicy } from '../../src/contract/rate-limit.ts';
 import { dataConverter } from '../../src/encryption/payload-codec.ts';
 import type { Clock, Runtime } from '../../src/runtime/runtime.ts';
+import { UnsettledError, type World } from '../../worlds/engine/world.ts';
+import { firstSettings } from '../../worlds/payouts/first-settings.ts';
+import {
+  REQUIRED_ENV,
+  PayoutWorld as SimulatedWorld,
+  type PayoutWorldOptions as SimulatedWorldOptions,
+} from '../../worlds/payouts/payout-world.ts';
+import { loadWorkflows, type Workflows } from '../../worlds/sdk.ts';
 import { StandingTransport } from './event-endpoint.ts';
 import { virtualPauses } from './eventually.ts';
 import { startTemporalFront, type TemporalFront } from './temporal-front.ts';
