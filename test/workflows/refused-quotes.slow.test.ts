@@ -55,6 +55,19 @@ describe('H244 an account check or a quote that is refused again and again', () 
     },
   );
 
+  test('is flagged at once after a call that has waited too long', async () => {
+    const outage = refuse({ kind: 'status', status: 503 });
+    const ref = await pay();
+    await world.until(ref, ({ reasons }) => reasons.some(({ code }) => code === 'CALL_WAITS'));
+    refuse({ kind: 'envelope', code: 40001, message: WORDS });
+    world.simulator.control.removeFault(outage);
+    const { reasons } = await world.until(ref, ({ reasons: [first] }) => first?.code !== 'CALL_WAITS');
+    expect(reasons).toMatchObject([
+      { code: 'QUOTE_REFUSED', message: expect.stringContaining(`refused once: `) },
+    ]);
+    await world.payouts.cancel(ref, { by: 'olga' });
+  });
+
   test('is asked for less and less often, until a person asks', async () => {
     refuse({ kind: 'envelope', code: 40001 });
     const before = calls();

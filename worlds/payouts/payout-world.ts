@@ -106,6 +106,7 @@ export class PayoutWorld {
   /** Called with the name of the process that writes a request to the provider. */
   readonly onWrite: ((process: string) => void)[] = [];
   private shared: SharedSettings | undefined;
+  private lastChange = Promise.resolve();
   private recovering: Promise<void> = Promise.resolve();
   private config: WorkerConfig;
   private deployed: Workflows;
@@ -230,9 +231,17 @@ export class PayoutWorld {
 
   /**
    * As an operator does, who names both values each time: the restored ones may be older. Repeats what Temporal did not
-   * answer. Visibility may not be restored yet.
+   * answer, and makes one change after another: the last one wins. Visibility may not be restored yet.
    */
   async setShared(changed: Partial<Pick<SharedSettings, 'recoveredAt' | 'approvals'>>): Promise<void> {
+    const earlier = this.lastChange;
+    this.lastChange = earlier.then(() => this.changeShared(changed));
+    await this.lastChange;
+  }
+
+  private async changeShared(
+    changed: Partial<Pick<SharedSettings, 'recoveredAt' | 'approvals'>>,
+  ): Promise<void> {
     const { world, client } = this;
     this.shared = this.shared && { ...this.shared, ...changed };
     const settings = new SharedSettingsOf(client, 'test');

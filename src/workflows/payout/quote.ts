@@ -67,10 +67,13 @@ async function untilQuoted(run: PayoutRun): Promise<{ quote: Quote } & QuoteSent
 
 /** The pause is about as long as the refusals have lasted, so that many refused payouts leave the rate limit to others. */
 async function pauseAfterRefusal(run: PayoutRun, message: string): Promise<void> {
-  const { record } = run;
+  const { record, settings } = run;
   record.quoteRefusals += 1;
   const { quoteRefusals: times } = record;
-  if (times >= REFUSALS_BEFORE_FLAG) run.flag('QUOTE_REFUSED', `refused ${times} times in a row: ${message}`);
+  // The payout is flagged for its wait already, and the next call may wait as long.
+  const hasWaited = Date.now() - record.lastAskedAtMs >= settings.callWaitsMs;
+  if (times >= REFUSALS_BEFORE_FLAG || hasWaited)
+    run.flag('QUOTE_REFUSED', `refused ${times === 1 ? 'once' : `${times} times in a row`}: ${message}`);
   const pause = spread(Math.min(MAX_REFUSAL_PAUSE_MS, 1_000 * 2 ** Math.min(times - 1, 30)));
   await run.restForDays(pause, 'pauses after a refused quote', () => run.pollRequested);
 }
