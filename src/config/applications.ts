@@ -11,7 +11,6 @@ const appId = z
   .string()
   .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces');
 
-/** One entry of `PAYOUTS_APPS_FILE`. */
 export const applicationEntry = z.strictObject({
   appId: appId.describe("The provider's `app_id`, unique in the file."),
   appSecret: referenceToSecret.meta({
@@ -36,16 +35,19 @@ export const applicationsFile = z.record(appName, applicationEntry);
 const FILE = 'PAYOUTS_APPS_FILE';
 const UNLESS_FILE = 'unless `PAYOUTS_APPS_FILE` is set';
 
+const MISSING = 'is missing (or set PAYOUTS_APPS_FILE)';
+
 const oneApplication = {
-  PAYMENTS_APP_ID: appId.optional().meta({
+  PAYMENTS_APP_ID: z.string(MISSING).pipe(appId).meta({
     description:
       "The provider's `app_id`, for the application `default`. Spec: Token exchange and refresh, Application token.",
     requiredWhen: UNLESS_FILE,
   }),
-  PAYMENTS_APP_SECRET: secret.optional().meta({
+  PAYMENTS_APP_SECRET: z.string(MISSING).pipe(secret).meta({
     description:
       "The provider's `app_secret`. For workers only. Spec: Token exchange and refresh, Application token.",
     requiredWhen: UNLESS_FILE,
+    valueType: 'secret',
   }),
   PAYMENTS_REDIRECT_URI: httpUrl
     .optional()
@@ -62,14 +64,6 @@ export const applicationShape = {
   ),
 };
 
-const MISSING = 'is missing (or set PAYOUTS_APPS_FILE)';
-
-const schema = z.object({
-  PAYMENTS_APP_ID: z.string(MISSING).pipe(appId),
-  PAYMENTS_APP_SECRET: z.string(MISSING).pipe(secret),
-  PAYMENTS_REDIRECT_URI: oneApplication.PAYMENTS_REDIRECT_URI,
-});
-
 /** By name. Throws `ConfigError`. */
 export function readApplications(environment: Environment): ReadonlyMap<string, Application> {
   const { PAYOUTS_APPS_FILE: file } = environment;
@@ -77,7 +71,7 @@ export function readApplications(environment: Environment): ReadonlyMap<string, 
 }
 
 function fromEnvironment(environment: Environment): ReadonlyMap<string, Application> {
-  const own = readVariables(schema, environment);
+  const own = readVariables(z.object(oneApplication), environment);
   const { PAYMENTS_APP_ID, PAYMENTS_APP_SECRET: appSecret, PAYMENTS_REDIRECT_URI: redirectUri } = own;
   const problems = publishedProblems(environment, 'PAYMENTS_APP_SECRET', [appSecret]);
   if (problems.length > 0) throw new ConfigError(problems);

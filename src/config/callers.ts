@@ -77,7 +77,6 @@ export const MAX_REQUESTS_PER_SECOND = 10_000;
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex: 64 lowercase digits');
 
-/** What a caller may pay, and for whom. */
 export const permissionShape = {
   largestAmount: z.record(currency(), amount).meta({
     description: "The largest `instructedAmount`, by currency. A currency that isn't listed isn't allowed.",
@@ -108,7 +107,6 @@ export const permissionShape = {
   ),
 };
 
-/** One entry of `PAYOUTS_API_KEYS_FILE`. */
 export const callerSchema = z.strictObject({
   name: z
     .string()
@@ -255,8 +253,3 @@ export const approvalsFile = z.strictObject({
 });
 
 export type ApprovalsFile = z.output<typeof approvalsFile>;
-
-/** The file of `payouts settings --approvals`: workers enforce it, whoever starts a payout. Throws `ConfigError`. */
-export function readApprovals(path: string): ApprovalsFile {
-  return jsonFile('--approvals', path, approvalsFile);
-}

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { BatchFile } from '../../batch-file/batch-file.ts';
 import { BatchFileError } from '../../batch-file/rows.ts';
 import { InvalidPayoutRequestError, requireValid } from '../../client/errors.ts';
-import { type ApprovalsFile, readApprovals } from '../../config/callers.ts';
+import { type ApprovalsFile, approvalsFile } from '../../config/callers.ts';
 import { ConfigError } from '../../config/environment.ts';
+import { jsonFile } from '../../config/json-file.ts';
 import { type CheckResult, checkBody } from '../../contract/fields.ts';
 import { totalsByCurrency } from '../../contract/money.ts';
 import { type CheckedPayoutRequest, payoutRequestSchema } from '../../contract/payout-request.ts';
@@ -89,10 +90,10 @@ function checkedIn<T extends { app: string }>(
   return { ok: false, errors: [{ path: 'app', message: `is ${checked.value.app}, and --app is ${app}` }] };
 }
 
-/** The policy of `settings --approvals`. */
+/** The policy of `settings --approvals`. Workers enforce it, whoever starts a payout. */
 export function approvalsOf(path: string): ApprovalsFile {
   try {
-    return readApprovals(path);
+    return jsonFile('--approvals', path, approvalsFile);
   } catch (error) {
     throw error instanceof ConfigError ? new UsageError(error.problems.join('\n')) : error;
   }
