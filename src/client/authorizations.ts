@@ -13,19 +13,18 @@ import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Random, Runtime } from '../runtime/runtime.ts';
 import { TokenBuckets } from '../runtime/token-buckets.ts';
 
-/** Thrown for a link or a callback that was already used, has expired or was not issued by us, or for another browser. */
-export class AttemptRefusedError extends Error {
-  override readonly name = 'AttemptRefusedError';
-}
+/**
+ * `refused`: the link or the callback was already used, has expired, or is not ours or this browser's. `busy`: authorizations
+ * exceed their rate limit, and nothing was done. `exchanging`: the exchange takes longer than the browser waits, and goes on.
+ */
+export class AuthorizationError extends Error {
+  override readonly name = 'AuthorizationError';
+  readonly kind: 'refused' | 'busy' | 'exchanging';
 
-/** Thrown if authorizations exceed their rate limit. Nothing was done. */
-export class AuthorizationsBusyError extends Error {
-  override readonly name = 'AuthorizationsBusyError';
-}
-
-/** Thrown if the exchange takes longer than the browser waits. The exchange continues. */
-export class StillExchangingError extends Error {
-  override readonly name = 'StillExchangingError';
+  constructor(kind: AuthorizationError['kind'], message: string) {
+    super(message);
+    this.kind = kind;
+  }
 }
 
 export interface AuthorizationsOptions {
@@ -48,7 +47,7 @@ const MAX_REMEMBERED = 10_000;
 /** After the workflow tasks of payouts. */
 const LOWEST_PRIORITY = { priorityKey: 5 } as const;
 
-/** Temporal refuses a second workflow with the id, also after the end of the first. */
+/** Temporal refuses a second workflow with the id, even after the first has ended. */
 const ONCE = { workflowIdReusePolicy: 'REJECT_DUPLICATE', workflowIdConflictPolicy: 'FAIL' } as const;
 
 const EXPIRED: AuthorizationOutcome = {
@@ -66,7 +65,6 @@ export interface AuthorizeLink {
   expiresAtMs: number;
 }
 
-/** The provider's page. */
 interface Page {
   url: string;
   freshUntilMs: number;
@@ -96,7 +94,7 @@ export class Authorizations {
     this.lookUps = new TokenBuckets(LIMIT, clock);
   }
 
-  /** Issues a link for one attempt. Throws `AuthorizationsBusyError`. */
+  /** Issues a link for one attempt. Throws `AuthorizationError`. */
   async issue(app: string): Promise<AuthorizeLink> {
     const { searchParams } = new URL(await this.page(app));
     const redirectUri = searchParams.get('redirect_uri') ?? searchParams.get('redirectUri') ?? '';
@@ -109,12 +107,12 @@ export class Authorizations {
 
   /**
    * Starts the attempt of a link. Returns the URL for the browser. `browser` is a secret that only it has. Throws
-   * `AttemptRefusedError` or `AuthorizationsBusyError`.
+   * `AuthorizationError`.
    */
   async begin(app: string, browser: string, link: string): Promise<URL> {
     const used = hashOf(link);
     if (this.states.checkLink(app, link, this.nowMs()) !== 'valid' || this.used.has(used))
-      throw new AttemptRefusedError('the link is unknown, expired or already used');
+      throw new AuthorizationError('refused', 'the link is unknown, expired or already used');
     // First, so that the link still works if no worker responds now.
     const url = new URL(await this.page(app));
     await this.use(app, used);
@@ -124,7 +122,7 @@ export class Authorizations {
 
   /**
    * Ends the attempt with this `state` (spec: Token exchange and refresh). An undefined `code` means that the user denied
-   * access. Throws `AttemptRefusedError`, `AuthorizationsBusyError` or `StillExchangingError`.
+   * access. Throws `AuthorizationError`.
    */
   async end(
     app: string,
@@ -134,10 +132,13 @@ export class Authorizations {
     const validity = this.states.check(app, browser, state, this.nowMs());
     const attempt = hashOf(state);
     if (validity === 'unknown' || this.used.has(attempt))
-      throw new AttemptRefusedError('the attempt is unknown, already used, or belongs to another browser');
+      throw new AuthorizationError(
+        'refused',
+        'the attempt is unknown, already used, or belongs to another browser',
+      );
     if (validity === 'expired') return EXPIRED;
     if (code === undefined) return DENIED;
-    if (!this.exchanges.take()) throw new AuthorizationsBusyError('too many authorization attempts');
+    if (!this.exchanges.take()) throw new AuthorizationError('busy', 'too many authorization attempts');
     const handle = await this.start(app, attempt, code);
     return this.outcome(handle);
   }
@@ -165,14 +166,14 @@ export class Authorizations {
     );
   }
 
-  /** Throws `AttemptRefusedError` if the workflow of this hash was started before. */
+  /** Throws `AuthorizationError` if the workflow of this hash was started before. */
   private async once<T>(hash: string, start: () => Promise<T>): Promise<T> {
     this.remember(hash);
     try {
       return await this.withinDeadline(TEMPORAL_TIMEOUT_MS, start);
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError)
-        throw new AttemptRefusedError('was already used');
+        throw new AuthorizationError('refused', 'was already used');
       // It is unknown whether the workflow was started. If it was not, the browser may open the same URL again.
       this.used.delete(hash);
       throw error;
@@ -184,7 +185,8 @@ export class Authorizations {
     try {
       return await this.withinDeadline(outcomeWithinMs, () => handle.result());
     } catch (error) {
-      if (isGrpcDeadlineError(error)) throw new StillExchangingError('the exchange is still running');
+      if (isGrpcDeadlineError(error))
+        throw new AuthorizationError('exchanging', 'the exchange is still running');
       throw error;
     }
   }
@@ -204,7 +206,7 @@ export class Authorizations {
     const running = this.lookingUp.get(app);
     if (running) return running;
     if (!this.lookUps.take())
-      return Promise.reject(new AuthorizationsBusyError('too many authorization attempts'));
+      return Promise.reject(new AuthorizationError('busy', 'too many authorization attempts'));
     const lookUp = this.fetchPage(app).finally(() => this.lookingUp.delete(app));
     this.lookingUp.set(app, lookUp);
     return lookUp;

@@ -1,6 +1,6 @@
 /** The error that becomes a problem document (RFC 9457), and the problems of all other errors. */
 import { DailyLimitError } from '../client/allowances.ts';
-import { AuthorizationsBusyError, StillExchangingError } from '../client/authorizations.ts';
+import { AuthorizationError } from '../client/authorizations.ts';
 import { EndedError, InvalidPayoutRequestError, PayoutsError } from '../client/errors.ts';
 import { translatedError } from '../client/translated.ts';
 import { ERRORS } from '../contract/errors.ts';
@@ -71,9 +71,9 @@ export function problemOf(error: unknown): Problem | undefined {
       `this key ${error.message}`,
       error.retryAfterMs === undefined ? {} : retryAfter(error.retryAfterMs),
     );
-  if (error instanceof AuthorizationsBusyError)
+  if (error instanceof AuthorizationError && error.kind === 'busy')
     return unavailable('too-many-waiting', 'too many concurrent authorizations: send the same request again');
-  if (error instanceof StillExchangingError)
+  if (error instanceof AuthorizationError && error.kind === 'exchanging')
     return new Problem(
       'authorization-in-progress',
       'the provider has not responded yet. The authorization continues: ask for a new link only if it is still missing after a minute',

@@ -1,11 +1,6 @@
 /** Users for whom the application of a world acts: how they authorize it, and the checks of their tokens. */
 
-import {
-  AttemptRefusedError,
-  Authorizations,
-  AuthorizationsBusyError,
-  StillExchangingError,
-} from '../../src/client/authorizations.ts';
+import { AuthorizationError, Authorizations } from '../../src/client/authorizations.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { tokenStateQuery } from '../../src/contract/workflows.ts';
 import type { tokenRenewal } from '../../src/workflows/tokens/token-renewal.ts';
@@ -139,8 +134,7 @@ export class Users implements Feature {
           await this.expectRejection(`${openId}: a callback that was already used`, browser, { state, code });
         return outcome;
       } catch (error) {
-        if (error instanceof AuthorizationsBusyError || error instanceof StillExchangingError)
-          return undefined;
+        if (error instanceof AuthorizationError && error.kind !== 'refused') return undefined;
         throw error;
       }
     });
@@ -157,7 +151,7 @@ export class Users implements Feature {
     try {
       await this.authorizations.end(APP, browser, callback);
     } catch (error) {
-      if (error instanceof AttemptRefusedError || error instanceof AuthorizationsBusyError) return;
+      if (error instanceof AuthorizationError && error.kind !== 'exchanging') return;
       throw error;
     }
     this.scene.system.world.violation(`${what} is accepted`);

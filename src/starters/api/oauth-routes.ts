@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { AttemptRefusedError, type Authorizations } from '../../client/authorizations.ts';
+import { AuthorizationError, type Authorizations } from '../../client/authorizations.ts';
 import { appName } from '../../contract/fields.ts';
 import type { AuthorizationOutcome } from '../../contract/tokens.ts';
 import { requireNoAppInQuery } from '../../http/problems.ts';
@@ -16,7 +16,6 @@ const COOKIE = 'payouts_oauth';
 const COOKIE_VALUE = /^[\w-]{43}$/;
 const COOKIE_MAX_AGE_S = 1_800;
 
-/** The invalid requests of each address. */
 const INVALID = { burst: 20, refillMs: 3_000 };
 
 /** Rejects repeated parameters, which are a sign of tampering. */
@@ -143,7 +142,7 @@ function configured(authorizations: Authorizations | undefined): Authorizations 
 }
 
 function undefinedIfRefused(error: unknown): undefined {
-  if (!(error instanceof AttemptRefusedError)) throw error;
+  if (!(error instanceof AuthorizationError) || error.kind !== 'refused') throw error;
 }
 
 function validApp(app: string): string {
