@@ -16,7 +16,7 @@ import {
 import { admittedCaller } from '../../http/authentication.ts';
 import { openingId, openingResolution } from '../../service/requests.ts';
 import type { Service } from '../../service/service.ts';
-import { type Api, appQuery, decided, snapshot, wait, waitingFor } from './routes.ts';
+import { type Api, appQuery, decided, snapshot, started, wait, waitingFor } from './routes.ts';
 
 const quoted = z.strictObject({
   quote: z.strictObject({
@@ -57,13 +57,6 @@ const balance = z.strictObject({ balance: balanceSchema.exactOptional(), account
 const detail = z
   .record(z.string(), z.unknown())
   .describe("The provider's own record; its fields differ by currency, and its numbers are text");
-
-const started = z.strictObject({
-  workflowId: z.string(),
-  runId: z.string(),
-  app: z.string(),
-  requestId: z.string(),
-});
 
 const readQuery = z.strictObject({ app: appName.default('default'), openId: text(128).optional() });
 const NO_RESPONSE = { 502: 'the provider gave no usable response' };
@@ -124,7 +117,9 @@ export function accountRoutes(api: Api, service: Service): void {
     schema: {
       summary: 'Request a receiving account. Sending the same body again is safe',
       body: receivingAccountRequestSchema,
-      responses: { 202: { description: 'The request is started, or was already', schema: started } },
+      responses: {
+        202: { description: 'The request is started, or was already', schema: started('requestId') },
+      },
       problems: { 409: 'requestId belongs to a request with another body' },
     },
     handler: (request) => service.openReceivingAccount(admittedCaller(request), request.body),

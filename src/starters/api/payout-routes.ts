@@ -1,5 +1,4 @@
 /** Lists, starts, reads and steers payouts. Decisions are recorded under the name of the caller. */
-import { z } from 'zod';
 import { payoutPageSchema } from '../../contract/lists.ts';
 import { payoutResultSchema, payoutStateSchema } from '../../contract/payout.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
@@ -12,17 +11,10 @@ import {
   payoutQuery,
 } from '../../service/requests.ts';
 import type { Service } from '../../service/service.ts';
-import { type Api, appQuery, decided, snapshot, wait, waitingFor } from './routes.ts';
+import { type Api, appQuery, decided, snapshot, started, wait, waitingFor } from './routes.ts';
 
 const PAYOUT = '/v1/payouts/:partnerOrderId';
 const params = payoutId.pick({ partnerOrderId: true });
-const started = z.strictObject({
-  workflowId: z.string(),
-  runId: z.string(),
-  app: z.string(),
-  partnerOrderId: z.string(),
-});
-
 export function payoutRoutes(api: Api, service: Service): void {
   api.get('/v1/payouts', {
     config: { verb: 'read' },
@@ -39,7 +31,9 @@ export function payoutRoutes(api: Api, service: Service): void {
     schema: {
       summary: 'Start a payout. Sending the same body again is safe and returns the same response',
       body: payoutRequestSchema,
-      responses: { 202: { description: 'The payout is started, or was already', schema: started } },
+      responses: {
+        202: { description: 'The payout is started, or was already', schema: started('partnerOrderId') },
+      },
       problems: { 409: 'partnerOrderId belongs to a payout with another body' },
     },
     handler: (request) => service.start(admittedCaller(request), request.body),

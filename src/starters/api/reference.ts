@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { PROBLEM_KINDS, PROBLEMS, problemType } from '../../contract/problems.ts';
+import { prose } from '../../desk/html.ts';
 import { sendPage } from '../../pages/page.ts';
 import { Problem } from '../../service/problem.ts';
 import { type OpenApiDocument, openApiDocument } from './openapi.ts';
@@ -93,7 +94,6 @@ function pageOf(canSend: boolean): string {
 `;
 }
 
-/** The pages that `type` of a problem document names. */
 export function problemRoutes(server: FastifyInstance): void {
   const links = PROBLEM_KINDS.map((kind) => `<a href="${problemType(kind)}">${PROBLEMS[kind].title}</a>`);
   server.get('/problems', {
@@ -112,14 +112,12 @@ export function problemRoutes(server: FastifyInstance): void {
       const kind = PROBLEM_KINDS.find((known) => known === params.kind);
       if (kind === undefined) throw new Problem('not-found', 'no such kind of problem');
       const { status, title, meaning, action } = PROBLEMS[kind];
-      const parts = [`Status ${status}, <code>${problemType(kind)}</code>`, prose(meaning), prose(action)];
+      const parts = [
+        `Status ${status}, <code>${problemType(kind)}</code>`,
+        await prose(meaning),
+        await prose(action),
+      ];
       return sendPage(reply, 200, title, parts.join('</p><p>'));
     },
   });
-}
-
-/** Text of our own tables, in which backticks mark code. */
-function prose(text: string): string {
-  const escaped = text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
-  return escaped.replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }

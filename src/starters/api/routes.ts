@@ -20,7 +20,6 @@ import { requireVerb } from '../../service/permissions.ts';
 import { invalidFields, Problem } from '../../service/problem.ts';
 import { CallerGoneError, type Waiting } from '../../service/waits.ts';
 
-/** A response without a problem. */
 export interface Response {
   description: string;
   /** Default: JSON if there is a schema. */
@@ -85,6 +84,11 @@ export function snapshot(name: string, state: z.ZodType, result: z.ZodType) {
       409: 'the start was rejected as bad input; errors has the fields',
     },
   };
+}
+
+/** The workflow that a start began or joined. `idName`: the name of the caller's own id. */
+export function started(idName: string) {
+  return z.strictObject({ workflowId: z.string(), runId: z.string(), app: z.string(), [idName]: z.string() });
 }
 
 /** Documents a decision about a workflow. */
