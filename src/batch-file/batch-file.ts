@@ -7,14 +7,16 @@ const SPACE = 32;
 type Format = 'csv' | 'ndjson' | 'json';
 
 const READERS: Readonly<Record<Format, (bytes: Buffer) => AsyncIterable<FileRow> | Iterable<FileRow>>> = {
-  csv: csvRows,
+  csv: async function* (text) {
+    // Loads its parser only for CSV.
+    yield* (await import('./csv.ts')).csvRows(text);
+  },
   ndjson: ndjsonRows,
   json: jsonRows,
 };
 
 /** The rows, read while they are iterated over. Throws `BatchFileError`. */
 export class BatchFile implements AsyncIterable<unknown> {
-  /** The lines of the rows that were read. */
   readonly lines: number[] = [];
   readonly #bytes: Buffer;
   readonly #format: Format | undefined;
@@ -40,10 +42,4 @@ function formatOf(text: Buffer): Format {
   const first = String.fromCharCode(text.find((byte) => byte > SPACE) ?? SPACE);
   if (first === '{') return 'ndjson';
   return first === '[' ? 'json' : 'csv';
-}
-
-/** Loads its parser only for CSV. */
-async function* csvRows(text: Buffer): AsyncGenerator<FileRow> {
-  const csv = await import('./csv.ts');
-  yield* csv.csvRows(text);
 }

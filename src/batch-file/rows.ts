@@ -3,7 +3,6 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import { NotJsonError, readPlainJson } from '../payments/exact-json.ts';
 
-/** A row of a batch file. */
 export interface FileRow {
   /** Where the row begins, from 1. */
   line: number;
@@ -53,7 +52,6 @@ const LIMITS = { maxDepth: 16 };
 /** The part that is read before the process does other work. */
 const SLICE = { lines: 10_000, bytes: 256 * 1024 };
 
-/** One row in each line that is not blank. */
 export async function* ndjsonRows(text: Buffer): AsyncGenerator<FileRow> {
   let slice = { ...SLICE };
   for (let [from, line] = [0, 1]; from < text.length; line += 1) {

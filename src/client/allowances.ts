@@ -43,7 +43,7 @@ export class DailyLimitError extends Error {
 const TIMEOUT_MS = 10_000;
 const ENDED_RUN_TRIES = 5;
 const ENDED_RUN_PAUSE_MS = 100;
-/** Of the reservations in one update. Temporal accepts 2 MB per payload, which one reservation may need. */
+/** Limits the reservations in one update: Temporal accepts 2 MB per payload, which one reservation may need. */
 const MAX_CHARACTERS = 500_000;
 
 type Refusals = ReserveResult['refusals'];
@@ -201,7 +201,7 @@ async function reservedPayouts(requests: readonly CheckedPayoutRequest[]): Promi
   }));
 }
 
-/** With the amount: under the same id, another amount is another reservation. */
+/** Includes the amount: under the same id, another amount is another reservation. */
 function keyOf({ app, partnerOrderId, instructedAmount }: CheckedPayoutRequest): string {
   const { currency, amount } = instructedAmount;
   const identity = JSON.stringify([app, partnerOrderId, currency, amount]);

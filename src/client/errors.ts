@@ -7,7 +7,7 @@ import type { CheckResult } from '../contract/fields.ts';
 export class PayoutsError extends Error {
   override readonly name: string = 'PayoutsError';
   readonly code: PayoutsErrorCode;
-  /** Of bad input: every bad field. Otherwise empty. */
+  /** Names every bad field of bad input. Otherwise empty. */
   readonly fields: FieldError[];
 
   constructor(

@@ -56,7 +56,6 @@ export interface Resent {
   endpoints: string[];
 }
 
-/** An event that has been published. */
 export type PublishedEvent = Required<Pick<RecordedEvent, 'id' | 'type' | 'timestamp' | 'data'>>;
 
 const PAGE_SIZE = 100;

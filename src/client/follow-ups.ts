@@ -182,7 +182,6 @@ export async function acknowledge(client: Client, given: NewAcknowledgement): Pr
   await client.workflow.start<WorkflowSignatures['payoutAcknowledgement']>('payoutAcknowledgement', {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: payoutAcknowledgementWorkflowId(app, partnerOrderId),
-    // The latest one counts.
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     workflowIdConflictPolicy: 'TERMINATE_EXISTING',
     args: [],
@@ -192,7 +191,7 @@ export async function acknowledge(client: Client, given: NewAcknowledgement): Pr
   });
 }
 
-/** Those of `runs`, of payouts and follow-ups, whose flags were acknowledged. */
+/** Finds the payouts and follow-ups in `runs` whose flags were acknowledged. */
 export async function acknowledgedRuns(client: Client, runs: readonly ListedRun[]): Promise<Set<ListedRun>> {
   const flagged = runs.flatMap((run) => {
     const ref = payoutOf(run.workflowId) ?? payoutOfFollowUp(run.workflowId);

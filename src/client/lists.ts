@@ -23,7 +23,7 @@ import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts
 import { InvalidPayoutRequestError, requireValid } from './errors.ts';
 import { acknowledgedRuns } from './follow-ups.ts';
 
-/** Of `pageRequestSchema`. */
+/** As in `pageRequestSchema`. */
 const MAX_PAGE_SIZE = 100;
 
 /**
@@ -48,7 +48,7 @@ export async function payoutPage(
 
 const startOfClient = z.object({ clientId: z.string() });
 
-/** Those that started with this `clientId`, follow-ups included. A run that is being deleted is left out. */
+/** Keeps the runs that started with this `clientId`, follow-ups included. Leaves out a run that is being deleted. */
 async function ofClient(
   client: Client,
   runs: ListedRun[],

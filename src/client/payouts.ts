@@ -66,7 +66,6 @@ export interface Origin {
   startedBy?: string | undefined;
 }
 
-/** The request of a payout, and the caller who started it, if recorded. */
 export interface PayoutStart {
   request: CheckedPayoutRequest;
   startedBy: string | undefined;
@@ -74,7 +73,6 @@ export interface PayoutStart {
 
 type Payout = WorkflowSignatures['payout'];
 
-/** The state of a payout and, after its end, its result. */
 export type PayoutSnapshot = Snapshot<PayoutState, PayoutResult>;
 
 export interface PayoutsOptions extends StarterOptions {

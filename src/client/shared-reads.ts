@@ -76,7 +76,6 @@ export class ReadSlots {
   }
 }
 
-/** How reads share workers and responses. */
 export interface ReadSharing {
   slots: ReadSlots;
   /** How long a response is cached, in milliseconds. 0: only concurrent callers share it. */

@@ -23,7 +23,6 @@ import { isStopped } from '../temporal/visibility.ts';
 /** The workflow to start, and how to compare it with an existing one under the same id. */
 export interface UniqueStart<Request> {
   type: string;
-  /** The workflow id that a request requires. */
   idOf(request: Request): string;
   request: Request;
   summary: string;
@@ -37,7 +36,6 @@ export interface UniqueStart<Request> {
   conflict(): Error;
 }
 
-/** The started or joined run, and its memo. */
 interface StartedRun {
   runId: string;
   memo: Record<string, unknown>;
@@ -60,7 +58,6 @@ export class IdInUseError extends ServiceError {
 const TRIES = 20;
 const PAUSE_MS = 250;
 
-/** Why another try may decide. */
 const UNDECIDED = {
   'not rejected yet': 'no worker has rejected another start under this id, whose input is bad',
   gone: 'the run under this id is gone',
@@ -202,7 +199,6 @@ async function begin<Request>(
   }
 }
 
-/** Joins an existing run if its body is the same. */
 function join<Request>(
   once: UniqueStart<Request>,
   { argument, memo, firstRunId }: Awaited<ReturnType<typeof readStartEvent>>,

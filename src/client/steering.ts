@@ -22,7 +22,6 @@ export interface StarterOptions {
 }
 
 export interface WaitOptions {
-  /** The maximum time to wait. Milliseconds. */
   timeoutMs: number;
   /** Stops the wait, which then throws the reason of the signal. */
   signal?: AbortSignal | undefined;
@@ -123,7 +122,6 @@ export async function withResult<State extends { phase: string }, Result>(
   return ended ? { state, result: await handle.result() } : { state };
 }
 
-/** gRPC status code. */
 const FAILED_PRECONDITION = 9;
 const MAX_UPDATE_RETRIES = 5;
 

@@ -81,7 +81,6 @@ function meaningOf(error: unknown): Meaning | undefined {
 const OTHER_KEYS =
   'this machine cannot decrypt what the workers encrypt: set PAYOUTS_ENCRYPTION_KEYS to their keys';
 const UNKNOWN = 'whether the change was made is unknown';
-/** By gRPC status. */
 const UNSERVED: Readonly<Record<string, string>> = {
   UNAVAILABLE: 'Temporal cannot serve the request: its database or one of its services may be down',
   DEADLINE_EXCEEDED: 'Temporal, or the worker that the request needs, did not respond in time',

@@ -148,7 +148,6 @@ async function transcode(request: FastifyRequest, convert: EncryptionCodec['deco
   };
 }
 
-/** A request that is refused. */
 class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly statusCode: number;

@@ -20,7 +20,6 @@ export const clientShape = {
   ...targetCurrenciesShape,
 };
 
-/** Variables of the CLI only. */
 export const cliShape = {
   PAYOUTS_FOLLOW_UP: followUpShape.PAYOUTS_FOLLOW_UP.describe(
     "As for the workers. `doctor` compares it with the namespace's retention.",

@@ -2,7 +2,6 @@
 import type { z } from 'zod';
 import { checkBody } from '../contract/fields.ts';
 
-/** The variables of a process, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Thrown at startup: `problems` has one line for each bad variable. */

@@ -120,7 +120,6 @@ export function bearerKey(authorization: string | undefined): string | undefined
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
 }
 
-/** The entry of a key, if `keys` contains it. */
 export function findKey<Key extends HashedKey>(keys: readonly Key[], key: string): Key | undefined {
   const given = keyHash(key);
   // Compares with every key, each in constant time, so that the timing reveals nothing about the keys.

@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { DURATION_RULE, durationMs } from './durations.ts';
 import { ConfigError, type Environment, isTest } from './environment.ts';
 
-/** The provider's environment that a process works in. */
 export const paymentsEnvironment = z.enum(['test', 'sandbox', 'production'], {
   error: ({ input }) => (input === undefined ? 'is missing' : 'must be test, sandbox or production'),
 });
@@ -105,7 +104,6 @@ export interface Listen {
   port: number;
 }
 
-/** As a URL has it. */
 export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }

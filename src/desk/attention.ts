@@ -30,7 +30,6 @@ interface Item {
   reasons: readonly CodedMessage[];
 }
 
-/** The cards of a section of the inbox. */
 export interface CardPage {
   shown: readonly Html[];
   /** The names of what cannot be read now, such as payouts without a worker. */
@@ -97,7 +96,6 @@ async function payoutItem(
 
 type ReadItem = (desk: Desk, caller: Caller, run: ListedRun) => Promise<Item>;
 
-/** By workflow type. */
 const OTHERS: Readonly<Record<string, ReadItem>> = {
   openReceivingAccount: openingItem,
   tokenRenewal: tokenItem,

@@ -32,7 +32,7 @@ function similarRows(rows: Rows): number[][] {
   return [...groups.values()].filter(({ length }) => length > 1);
 }
 
-/** Those ids of the first rows that payouts have already, and how many rows were looked up. Visibility lags by some seconds. */
+/** Finds the ids in the first rows that payouts already have. Visibility lags by some seconds. */
 async function usedIds(
   { client, service }: Desk,
   rows: Rows,
@@ -49,7 +49,6 @@ async function usedIds(
   return { used, lookedUp: ids.length };
 }
 
-/** The part of the preview above its rows. */
 export async function batchNotes(
   desk: Desk,
   caller: Caller,

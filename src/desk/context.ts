@@ -79,7 +79,6 @@ export function postForm(
   });
 }
 
-/** For the route of a form. */
 export function formHooks(scope: FastifyInstance, desk: Desk, path: string, verb: Verb | undefined) {
   return {
     // Before the body is read.
@@ -112,7 +111,6 @@ export function idIn<S extends z.ZodObject>(schema: S, fields: unknown): z.outpu
   return valid(schema, filledIn(fields, ...Object.keys(schema.shape)));
 }
 
-/** The fields of a form by name. */
 export type Fields = Readonly<Record<string, string>>;
 
 const MAX_FORM_BYTES = 16 * 1024;

@@ -54,7 +54,6 @@ function toleranceChoice(id: string, quote: Terms): Html {
   )}</select>`;
 }
 
-/** Whether the order of a payout in review exists. */
 export function reviewForm({ formToken }: Visit, { app, partnerOrderId, state }: Decided): Html {
   const { sends, reviewedOrderIds = [] } = state;
   const fields = {
@@ -86,7 +85,6 @@ ${
 <div class="buttons"><button>Resolve</button></div></form>`;
 }
 
-/** For the flags of a payout that has ended. */
 export function acknowledgementForm({ formToken }: Visit, { app, partnerOrderId }: PayoutId): Html {
   return html`<form method="post" action="/desk/payouts/acknowledge">${hidden({ formToken, app, partnerOrderId })}
 <label for="acknowledgement">Note <span class="faint">(optional)</span></label>
@@ -98,7 +96,7 @@ export function acknowledgementForm({ formToken }: Visit, { app, partnerOrderId 
 const CANCELED_IN = ['SCHEDULED', 'CHECKING', 'QUOTING', 'AWAITING_APPROVAL', 'PAUSED'];
 const POLLED_IN = ['RECONCILING', 'NEEDS_REVIEW', 'PROCESSING', 'FETCHING_DETAIL'];
 
-/** Cancel and poll. Undefined if the payout accepts neither now, or not of this person. */
+/** Cancel and poll. Undefined if the payout accepts neither now, or the caller may do neither. */
 export function otherForms(visit: Visit, { app, partnerOrderId, state }: Decided): Html | undefined {
   const { caller, formToken } = visit;
   const fields = { formToken, app, partnerOrderId };
@@ -146,7 +144,7 @@ function resolutionIn(fields: Fields): unknown {
   };
 }
 
-/** The orders that the page showed, if the person states that none of them belongs to the payout. */
+/** The orders that the page showed, if the operator states that none of them belongs to the payout. */
 function reviewedIn({ noneIsOurs, reviewedOrderIds }: Fields): unknown {
   if (noneIsOurs !== 'yes' || reviewedOrderIds === undefined) return undefined;
   try {

@@ -16,11 +16,10 @@ import { isJsonObject } from '../payments/exact-json.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { Problem, tooManyRequests } from '../service/problem.ts';
 
-/** A signed-in person, with the permissions of a caller. */
+/** A signed-in user, with the permissions of a caller. */
 export interface Visit {
-  /** Its `name` is that of the person. */
+  /** Its `name` is the user's. */
   caller: Caller;
-  /** For the forms of the page. */
   formToken: string;
   canSignOut: boolean;
   /** The pauses of the caller's applications; undefined if they could not be read. Only on pages. */
@@ -29,7 +28,7 @@ export interface Visit {
 
 declare module '@fastify/secure-session' {
   interface SessionData {
-    /** Whom the proxy has named. */
+    /** The user whom the proxy has named. */
     person: string;
   }
 }
@@ -106,7 +105,6 @@ export class Identity {
     return visit;
   }
 
-  /** Whether people sign in with keys. */
   get takesKeys(): boolean {
     return this.#callers.keys.length > 0 && this.#config.PAYOUTS_DESK_USER_HEADER === undefined;
   }
@@ -129,7 +127,7 @@ export class Identity {
     if (this.takesKeys) return this.#signedIn(request);
     const header = this.#config.PAYOUTS_DESK_USER_HEADER;
     const caller = header === undefined ? TEST_CALLER : this.#namedBy(request, header);
-    // The forms of one person are none of another's.
+    // One user's forms must not work for another user.
     if (request.session.get('person') !== caller.name) {
       request.session.regenerate();
       request.session.set('person', caller.name);
@@ -153,7 +151,7 @@ export class Identity {
     const name = given.toLowerCase();
     const entry = this.#callers.keys.find(({ caller }) => caller.users?.includes(name));
     if (!entry) throw new Problem('user-not-listed', 'no caller in PAYOUTS_API_KEYS_FILE lists this user');
-    // The person's name, so that decisions and the audit trail name the person.
+    // The user's own name, so that decisions and the audit trail name the user.
     const { caller } = requireUnexpired(entry);
     return { ...caller, name, actsFor: caller.name };
   }

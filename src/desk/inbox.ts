@@ -104,7 +104,7 @@ function reviewCard({ request, state, ...id }: ReadPayout): Html {
 <p><a class="button" href="${payoutLink(id)}#review">Review the evidence <span class="visually-hidden">of ${id.partnerOrderId}</span></a></p>`;
 }
 
-/** For each application that is not paused. Undefined if there is none, or the person may not pause. */
+/** One form for each application that is not paused. Undefined if there is none, or the caller may not pause. */
 function pauseForms({ caller, formToken, pauses = [] }: Visit): Html | undefined {
   const running = pauses.filter(({ paused }) => !paused);
   if (running.length === 0 || !may(caller, 'pause')) return undefined;

@@ -49,7 +49,6 @@ export interface Page {
 }
 
 const notice = z.object({ done: z.string(), id: z.string(), link: z.string().optional() });
-/** The effect of the last form. */
 export type Notice = z.output<typeof notice>;
 
 declare module '@fastify/secure-session' {

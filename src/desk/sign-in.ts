@@ -43,7 +43,7 @@ export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
   });
 }
 
-/** The page of the desk that the person wanted. */
+/** Leads only to pages of the desk, so that a link can't send a user elsewhere. */
 function nextOf(fields: unknown): string {
   const { next = '/desk' } = filledIn(fields, 'next');
   const here = 'http://desk.invalid';

@@ -58,7 +58,7 @@ async function storyOf(desk: Desk, visit: Visit, id: PayoutId) {
     throw error;
   });
   const workflow = { workflowId, runId, startedAt: startTime.toISOString() };
-  // What the follow-up has found after the end.
+  // The follow-up may have found something after the end.
   const { reasons: found } =
     state.phase === 'DONE'
       ? await withTemporalDeadline(() => openFindings(desk.client, id, runId))

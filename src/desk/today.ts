@@ -48,7 +48,6 @@ export function todayRoutes(scope: FastifyInstance, desk: Desk): void {
   });
 }
 
-/** A number, with a bar that compares it with the others. */
 function bar(value: number, all: readonly number[]): Html {
   return html`${value} <meter aria-hidden="true" value="${value}" max="${Math.max(1, ...all)}"></meter>`;
 }
@@ -192,9 +191,7 @@ async function figuresOf(desk: Desk, apps: readonly string[] | undefined) {
     last,
     apps: figures,
     moreApps: known.length > MAX_APPS,
-    /** The number of payouts of the day, by outcome. */
     outcomes: new Map(counts),
-    /** The tokens of applications and users. */
     tokens: { all, needingAttention },
   };
 }

@@ -57,7 +57,7 @@ export class AuditLog {
     const caller = authenticatedCaller(request)?.name ?? null;
     if (caller === null && !this.unauthenticated.admits(`${name} ${status}`)) return;
     if (caller !== null && status === 429 && !this.limited.admits(`${caller} ${name}`)) return;
-    // The desk redirects people who have not signed in.
+    // The desk redirects users who have not signed in.
     const isAccepted = status < 400 && caller !== null;
     const verdict = isAccepted ? 'accepted' : status < 500 ? 'refused' : 'failed';
     this.write({

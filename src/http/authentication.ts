@@ -11,12 +11,10 @@ import { Problem, retryAfter, tooManyRequests } from '../service/problem.ts';
 
 const authenticated = new WeakMap<FastifyRequest, Caller>();
 
-/** The caller of a request, after `callerOf` has found it. */
 export function authenticatedCaller(request: FastifyRequest): Caller | undefined {
   return authenticated.get(request);
 }
 
-/** The caller of a request that a hook has authenticated. */
 export function admittedCaller(request: FastifyRequest): Caller {
   const caller = authenticated.get(request);
   if (!caller) throw new Error('the request was not authenticated');
@@ -59,7 +57,6 @@ export function withKey(
   return requireUnexpired(known);
 }
 
-/** Throws a 401 if the key has expired. */
 export function requireUnexpired<Entry extends { caller: Caller }>(entry: Entry): Entry {
   const { expiresAt } = entry.caller;
   if (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now())
@@ -181,7 +178,6 @@ export class RequestLimits {
     else this.unknownKeys.take(network);
   }
 
-  /** The number of used keys in memory. */
   get size(): number {
     return this.usedKeys.size;
   }

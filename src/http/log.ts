@@ -41,7 +41,6 @@ export class FloodGate {
     return count <= this.pass;
   }
 
-  /** Ends the interval. */
   close(): void {
     this.cancel?.();
     this.cancel = undefined;
@@ -68,7 +67,7 @@ export function causesOf(error: unknown): Cause[] {
   return causes;
 }
 
-/** What is undefined is not logged. */
+/** Undefined fields are not logged. */
 function described(error: unknown) {
   if (!(error instanceof Error)) return { name: typeof error };
   const at = framesOf(error);
@@ -81,7 +80,6 @@ function described(error: unknown) {
     /** The type of a Temporal failure. */
     type: wordOf('type' in error ? error.type : undefined),
     message: OWN.some((kind) => error instanceof kind) ? error.message : undefined,
-    /** Where it was thrown. */
     at: at.length > 0 ? at : undefined,
   };
 }

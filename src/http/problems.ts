@@ -19,7 +19,7 @@ const CONNECTION_PROBLEMS: Readonly<Record<string, ProblemKind>> = {
   HPE_HEADER_OVERFLOW: 'headers-too-large',
 };
 
-/** Also of errors that Fastify raised, or that nothing expects. */
+/** Covers errors that Fastify raised or that nothing expects, too. */
 export function problemFor(error: unknown): Problem {
   if (error instanceof BatchFileError) return new Problem('malformed-request', error.message);
   return problemOf(error) ?? rejection(error);
@@ -69,7 +69,7 @@ export function rejectConnection(error: ConnectionError, socket: Socket): void {
   socket.destroy(error);
 }
 
-/** Also handles a URL that cannot be decoded: it matches no route, and Fastify's own response would quote it. */
+/** Handles a URL that cannot be decoded, too: it matches no route, and Fastify's own response would quote it. */
 export function rejectRequest(error: unknown, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return send(reply, rejection(error));
 }
@@ -118,7 +118,6 @@ function send(reply: FastifyReply, problem: Problem): FastifyReply {
   return reply.code(status).type('application/problem+json').send(document);
 }
 
-/** The status of an error that Fastify raised. */
 function statusOf(error: unknown): number {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
   return typeof status === 'number' && status >= 400 && status <= 599 ? status : 500;

@@ -132,7 +132,7 @@ function allowedRequest(
   return request;
 }
 
-/** Also with another body: the operation then fails as a conflict, and starts nothing. */
+/** Returns true for another body, too: the operation then fails as a conflict, and starts nothing. */
 async function exists(payouts: Payouts, request: CheckedPayoutRequest): Promise<boolean> {
   try {
     return (await payouts.find(request)) !== undefined;

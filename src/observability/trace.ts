@@ -4,7 +4,7 @@ import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 /** `00-{trace id, 32 hex digits}-{span id, 16 hex digits}-{flags}`. */
 export type TraceParent = string;
 
-/** That of Temporal's own OpenTelemetry interceptors, so that callers with another SDK continue their trace. */
+/** The header of Temporal's own OpenTelemetry interceptors, so that callers with another SDK continue their trace. */
 const TRACE_HEADER = '_tracer-data';
 
 const TRACE_PARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;

@@ -12,7 +12,6 @@ import { networkOf, TokenBuckets } from '../runtime/token-buckets.ts';
 
 const MAX_ENDED = 10_000;
 const KEY_BYTES = 32;
-/** The failed sign-ins of an address. */
 const FAILURES = { burst: 10, refillMs: 6_000 };
 
 const signedIn = z.object({
@@ -30,7 +29,6 @@ declare module '@fastify/secure-session' {
 }
 
 interface SessionOptions {
-  /** The name, the path and the attribute SameSite of the cookie. */
   name: string;
   path: string;
   sameSite: 'strict' | 'lax';
@@ -40,7 +38,6 @@ interface SessionOptions {
   idleMs: number;
   /** The first encrypts, all decrypt. Undefined: a random key, so that all sessions end with this process. */
   keys: ReadonlyMap<string, Buffer> | undefined;
-  /** Whether the cookie is sent over HTTPS only. */
   isSecure(request: FastifyRequest): boolean;
 }
 

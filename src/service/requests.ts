@@ -60,7 +60,6 @@ const resolution = z.discriminatedUnion('created', [
   }),
 ]);
 
-/** The bodies of the decisions about a payout. */
 export const decisionBodies = {
   approve: approval.optional(),
   refuse: refusal.optional(),
@@ -87,7 +86,6 @@ export const openingResolution = z.discriminatedUnion('created', [
 
 export const pauseReason = z.strictObject({ reason: text(MAX_REASON_LENGTH).optional() }).optional();
 
-/** A flag in a query. */
 const flag = <const Value extends string>(...values: [Value, ...Value[]]) =>
   z
     .enum(values)
@@ -105,7 +103,6 @@ const listQuery = {
   cursor: z.string().max(4_096).optional().describe('nextCursor of a page with the same filters'),
 };
 
-/** The filter and the page of a list, as the texts of a query. */
 export const payoutQuery = payoutFilterSchema.omit({ apps: true }).extend({
   ...listQuery,
   attention: flag('true').describe('only payouts with the attention flag, and flagged follow-ups'),

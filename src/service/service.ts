@@ -64,7 +64,6 @@ type ServiceSettings = Pick<
   'PAYMENTS_ENVIRONMENT' | 'PAYMENTS_TARGET_CURRENCIES' | 'keys' | 'authorizesUsers'
 >;
 
-/** A read of the provider. */
 interface ProviderRead {
   app: string;
   openId?: string | undefined;
@@ -139,7 +138,6 @@ export class Service {
     );
   }
 
-  /** The state and, after the end, the result. */
   async payout(caller: Caller, id: PayoutId, waiting?: Waiting) {
     require(caller, 'read', id.app);
     // The state does not name the client.
@@ -148,7 +146,6 @@ export class Service {
     return this.withTemporalDeadline(() => this.payouts.look(id).catch(rejectedStart));
   }
 
-  /** The request of a payout, and who started it. */
   async payoutStart(caller: Caller, id: PayoutId) {
     require(caller, 'read', id.app);
     const start = await this.withTemporalDeadline(() => this.payouts.startDetails(id));
@@ -294,7 +291,6 @@ export class Service {
     return this.withTemporalDeadline(() => this.pauses.resume(app, { by: caller.name }));
   }
 
-  /** A link that leads a user's browser to the provider's authorization page. */
   async authorizationLink(caller: Caller, app: string) {
     require(caller, 'authorize', app);
     // Any user may follow the link.

@@ -104,7 +104,6 @@ export class ApiMetrics {
     for (const result of NOTIFICATION_RESULTS) this.notifications.inc({ result }, 0);
   }
 
-  /** Counts the responses of all routes. */
   watch(server: FastifyInstance): void {
     server.addHook('onResponse', async (request, reply) => {
       const [method, route] = [request.method, routeOf(request)];

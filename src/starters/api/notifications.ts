@@ -37,7 +37,6 @@ interface NotificationParts {
   callers: Pick<Callers, 'keys'>;
 }
 
-/** Counts of earlier notifications. */
 interface Counters {
   unmatched: FloodGate;
   senders: TokenBuckets;

@@ -56,7 +56,6 @@ const RETRY_AFTER = {
 /** Every problem with these statuses says when to send the request again. */
 const REPEATABLE = [429, 503];
 
-/** The schemas that the document names. */
 export function namedSchemas(): Record<string, object> {
   return Object.fromEntries(
     Object.entries(NAMED).map(([name, schema]) => [
@@ -140,7 +139,6 @@ const EVENT_HEADERS = {
 
 const UNAVAILABLE = 'Temporal or a worker does not respond; send the same request again';
 
-/** The problems of every operation. */
 function commonProblems(method: string): Record<number, string> {
   return {
     400: 'invalid; errors names every invalid field',

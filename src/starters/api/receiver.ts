@@ -62,7 +62,6 @@ export class Receiver {
     return received;
   }
 
-  /** The number of unmatched notifications. */
   get waiting(): number {
     return this.unmatched.size;
   }
@@ -167,7 +166,6 @@ export class TooManySignalsError extends Error {
 }
 
 interface Lane<T> {
-  /** The signal that is waiting to be sent. */
   next: { content: T; sent: Promise<void> } | undefined;
   /** Resolves `SPACING_MS` after the last signal. */
   free: Promise<unknown>;
@@ -217,7 +215,7 @@ export class SignalCoalescer<T> {
     try {
       await this.send(workflowId, next.content);
     } catch (error) {
-      // Also keeps ids of payouts that do not exist out of memory.
+      // Keeps ids of payouts that do not exist out of memory, too.
       this.buckets.giveBack(workflowId);
       throw error;
     }

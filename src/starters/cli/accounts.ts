@@ -153,7 +153,6 @@ function requestOutput(state: Partial<ReceivingAccountState>): Output {
   return { json: state, text: lines(shown, account && recordText(account), ...reasons.map(attentionText)) };
 }
 
-/** All fields of the provider's record. */
 function recordText(record: Record<string, unknown>): string {
   const fields = Object.entries(record).map(([name, value]) => [
     `  ${name}`,

@@ -101,7 +101,7 @@ export function invalid(rule: string): InvalidArgumentError {
   return new InvalidArgumentError(`It ${rule}.`);
 }
 
-/** Of a payout, of a request for a receiving account or of a batch. */
+/** The id of a payout, a batch, or a request for a receiving account. */
 export const ID = new Argument('<id>').argParser(ownId);
 export const JSON_OUTPUT = new Option('--json', 'print one JSON document');
 export const APP = new Option('--app <name>', 'the application').argParser(appName).default('default');

@@ -60,7 +60,6 @@ export function sessionOf(target: Target) {
   };
 }
 
-/** What a command does after it is connected. */
 export type Work = (session: Session) => Promise<Output>;
 
 /** Work that an operator confirms first in production. */

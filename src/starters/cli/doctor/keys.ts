@@ -190,7 +190,7 @@ function failedProbe(
   return { worker, fault: `worker ${worker}${uses} could not process what ${what}` };
 }
 
-/** Of a probe that has completed. */
+/** Reads a probe that has completed. */
 async function read(probe: Handle, events: Events): Promise<Probe> {
   const worker = workflowWorker(events) ?? 'unknown';
   const { startTime, closeTime } = await probe.describe();
