@@ -28,7 +28,7 @@ export const KILLS: readonly Kill[] = [
   { name: 'none', what: 'nothing, for comparison', run: () => sleep(OUTAGE_MS) },
   {
     name: 'worker',
-    what: 'the worker that owns the rate-limit lease gets SIGKILL, and starts again after 5 s',
+    what: 'the lease owner is killed',
     run: async (topology, client) => kill(topology, await leaseOwner(topology, client)),
   },
   ...(
@@ -40,12 +40,12 @@ export const KILLS: readonly Kill[] = [
     ] as const
   ).map(([name, child, what]) => ({
     name,
-    what: `${what} gets SIGKILL, and starts again after 5 s`,
+    what: `${what} is killed`,
     run: (topology: Topology) => kill(topology, child),
   })),
   {
     name: 'database-restart',
-    what: 'PostgreSQL ends without a checkpoint (SIGQUIT), and recovers after 5 s',
+    what: 'PostgreSQL crashes and recovers (SIGQUIT)',
     run: async ({ database }) => {
       await database.stop('SIGQUIT');
       await sleep(RESTART_MS);
@@ -54,7 +54,7 @@ export const KILLS: readonly Kill[] = [
   },
   {
     name: 'database-stall',
-    what: 'every process of PostgreSQL stands still for 10 s (SIGSTOP)',
+    what: 'PostgreSQL freezes for 10 s',
     run: async ({ database }) => {
       database.signalAll('SIGSTOP');
       await sleep(OUTAGE_MS);
@@ -63,7 +63,7 @@ export const KILLS: readonly Kill[] = [
   },
   {
     name: 'standby',
-    what: 'the primary gets SIGQUIT, and a synchronous standby is promoted after 5 s',
+    what: 'the primary crashes, and a synchronous standby is promoted',
     prepare: followedByStandby,
     run: async (topology) => {
       const standby = standbys.get(topology);
@@ -79,7 +79,7 @@ export const KILLS: readonly Kill[] = [
   },
   {
     name: 'disk-full',
-    what: "the database's disk is full for 10 s; PostgreSQL starts again if it ended",
+    what: "the database's disk is full for 10 s",
     run: async ({ database }) => {
       const ballast = join(database.folder, 'ballast');
       fill(ballast, database.folder);
@@ -90,7 +90,7 @@ export const KILLS: readonly Kill[] = [
   },
   {
     name: 'clock',
-    what: 'the wall clock of all workers steps forward by an hour, and back after 10 s',
+    what: "all workers' clocks are an hour ahead for 10 s",
     prepare: async (topology) => {
       const library = fakeClockLibrary();
       if (library === undefined) throw new Error('libfaketime is not installed');

@@ -141,15 +141,7 @@ export function problemsOf({ lost, paidTwice, wrong }: KillReport): string[] {
 }
 
 function tableOf(rows: readonly Row[]): string {
-  const head = [
-    'what happens',
-    'payouts',
-    'longest pause',
-    'go on after',
-    'by a person',
-    'lost',
-    'paid twice',
-  ];
+  const head = ['what happens', 'payouts', 'longest pause', 'resumes after', 'reviews', 'lost', 'paid twice'];
   const cells = rows.map((row) =>
     'skipped' in row
       ? [row.what, row.skipped, '', '', '', '', '']
@@ -157,7 +149,7 @@ function tableOf(rows: readonly Row[]): string {
           row.what,
           `${row.started}`,
           seconds(row.pauseMs),
-          row.pauseMs < NO_PAUSE_MS ? 'at once' : seconds(row.goesOnAfterMs),
+          row.pauseMs < NO_PAUSE_MS ? 'no pause' : seconds(row.goesOnAfterMs),
           `${row.reviewed}`,
           `${row.lost.length}`,
           `${row.paidTwice.length}`,
@@ -178,26 +170,25 @@ export function killTablePage(): string {
   const { cores, rows } = readFigures();
   return `# Kill table
 
-Written by \`npm run topology -- --kills --write\`; do not edit the figures.
+\`npm run topology -- --kills --write\` writes this page. Don't edit it.
 
-The production topology runs as processes on one machine with ${cores} cores: Temporal server ${SERVER_VERSION} as two frontends, two
-history, two matching and one worker role on PostgreSQL 15, three workers and two API servers, with mutual TLS. One payout
-starts per second over HTTP, before, during and after each event, and all must finish. The simulator's ledger decides what was
-paid.
+A payout starts every second over HTTP on the production topology: Temporal server ${SERVER_VERSION} (two frontends, two history
+nodes, two matching nodes, one worker) on PostgreSQL 15, three workers and two API servers. Everything runs on one machine with
+${cores} cores. The simulator's ledger shows what was paid, and each result is compared with it.
 
 ${tableOf(rows)}
 
-- **longest pause**: the longest time without a create call, from the event on. The first row shows it without any event.
-- **go on after**: when this pause ended, counted from the event. At once: the pause was no longer than that of the first row.
-- **by a person**: payouts with an unknown outcome and no order, which the program resolved as an operator would.
-- **lost**: payouts without an outcome. **Paid twice**: payouts for which money left more than once. The run also compares every
-  result with the ledger.
+Killed parts start again after 5 s; the standby is promoted after 5 s.
 
-The workers have \`PAYOUTS_CONFIRMATION_WINDOW=20s\`, \`PAYOUTS_POLL_FIRST=3s\` and \`PAYOUTS_POLL_MAX=10s\`. Everything shares the
-machine, so the pauses include the recovery of a process on a busy machine. \`npm run topology -- --kills worker,frontend\` measures
-some rows and writes nothing.
+- **longest pause**: the longest time without a create call, from the event on.
+- **resumes after**: the time from the event to the end of that pause.
+- **reviews**: payouts that went to review, which the run resolved as an operator would.
+- **lost**: payouts without an outcome. **Paid twice**: payouts for which money left more than once.
 
-A synchronous standby has every transaction that Temporal acknowledged. An asynchronous one may lack the last ones: follow
+The workers use short times: \`PAYOUTS_CONFIRMATION_WINDOW=20s\`, \`PAYOUTS_POLL_FIRST=3s\` and \`PAYOUTS_POLL_MAX=10s\`.
+\`npm run topology -- --kills worker,frontend\` measures only these rows and writes nothing.
+
+An asynchronous standby may lack the last transactions. If you promote one, follow
 [Temporal's database was restored](operations.md#temporals-database-was-restored).
 `;
 }
