@@ -85,7 +85,7 @@ async function payoutItem(
     if (isScoped(caller)) await service.payoutStart(caller, id);
     const found = await service.withTemporalDeadline(() => followUpResultOf(client, id));
     if (!found) return undefined;
-    return { kind: 'followUp', what: 'After the end of payout', ...shown, reasons: followUpReasons(found) };
+    return { kind: 'followUp', what: 'Follow-up of payout', ...shown, reasons: followUpReasons(found) };
   }
   const { state } = await service.payout(caller, id);
   const { sentence, needsAttention, reasons } = state;

@@ -122,7 +122,7 @@ function flags(visit: Visit, story: Story): Html | undefined {
   if (!state.needsAttention && found.length === 0) return undefined;
   return html`<section aria-labelledby="flags"><h2 id="flags">Needs attention</h2>
 ${state.needsAttention && attentionReasons('payout', state.reasons)}
-${found.length > 0 && html`<h3>After the end</h3>${attentionReasons('followUp', found)}`}
+${found.length > 0 && html`<h3>Found by the follow-up</h3>${attentionReasons('followUp', found)}`}
 ${state.phase === 'DONE' && may(visit.caller, 'acknowledge') && acknowledgementForm(visit, story)}</section>`;
 }
 

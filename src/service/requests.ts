@@ -109,7 +109,7 @@ export const payoutQuery = payoutFilterSchema.omit({ apps: true }).extend({
 });
 export const batchQuery = batchFilterSchema.omit({ apps: true }).extend({
   ...listQuery,
-  open: flag('true', 'false').describe('true: only open batches; false: only ended batches'),
+  open: flag('true', 'false').describe('true: only open batches; false: only finished batches'),
 });
 
 /** Throws a 400 that names every invalid field. */

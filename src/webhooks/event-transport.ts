@@ -45,18 +45,19 @@ export class HttpEventTransport implements EventTransport {
     const target = new URL(url);
     if (isRefusedHost(target, allowPrivateAddress)) return { code: ADDRESS_REFUSED };
     try {
-      const { statusCode, body: answer } = await (allowPrivateAddress ? this.#private : this.#public).request(
-        {
-          origin: target.origin,
-          path: `${target.pathname}${target.search}`,
-          method: 'POST',
-          headers,
-          body,
-          signal,
-        },
-      );
+      const { statusCode, body: response } = await (allowPrivateAddress
+        ? this.#private
+        : this.#public
+      ).request({
+        origin: target.origin,
+        path: `${target.pathname}${target.search}`,
+        method: 'POST',
+        headers,
+        body,
+        signal,
+      });
       // Closes the connection unless the body is short.
-      await answer.dump({ limit: 1_024, signal }).catch(() => undefined);
+      await response.dump({ limit: 1_024, signal }).catch(() => undefined);
       return { status: statusCode };
     } catch (error) {
       return { code: signal.aborted ? 'TIMEOUT' : codeOf(error) };
@@ -123,10 +124,10 @@ export function isRefusedHost({ hostname }: URL, allowPrivate: boolean): boolean
 
 type Resolve = (
   hostname: string,
-  answer: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-const resolveAll: Resolve = (hostname, answer) => lookup(hostname, { all: true }, answer);
+const resolveAll: Resolve = (hostname, done) => lookup(hostname, { all: true }, done);
 
 /** For `net.connect`: resolves a name to its allowed addresses, and fails if one of them is refused. */
 export function guardedLookup(allowPrivate: boolean, resolve: Resolve = resolveAll): LookupFunction {

@@ -114,6 +114,6 @@ describe('batch', () => {
     const state = { ...emptyTally(), app: 'default', batchId: 'b', count: 10, added: 10, canceled: false };
     const said = { sentence: '', nextStep: '', missing: [], started: 9, done: 5, rejected: 1 };
     const line = progressLine({ ...state, ...said, phase: 'PAYING' });
-    expect(line).toMatch(/█{15}░{15}.*5 of 10 rows ended, 5 open, .*1 rejected/);
+    expect(line).toMatch(/█{15}░{15}.*5 of 10 rows finished, 5 open, .*1 rejected/);
   });
 });

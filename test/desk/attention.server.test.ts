@@ -66,7 +66,7 @@ describe('what needs attention', () => {
       const described = await followUp.describe().catch(() => undefined);
       return described?.searchAttributes['PayoutNeedsAttention']?.[0] === true || undefined;
     });
-    expect(await cardText(`After the end of payout ${ref.partnerOrderId}`)).toMatch(
+    expect(await cardText(`Follow-up of payout ${ref.partnerOrderId}`)).toMatch(
       /Money returned\. .* was returned[\s\S]*Book the return\./,
     );
   });

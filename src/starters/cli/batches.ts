@@ -26,7 +26,7 @@ export function batchCommands(program: Command): void {
     .addOption(YES)
     .option('--batch-id <id>', 'the id of the batch; by default derived from the rows')
     .addOption(STARTED_BY)
-    .option('--watch', 'show the progress and wait for the end')
+    .option('--watch', 'show the progress until the batch finishes')
     .action(
       long(async (file, options) => {
         const { checkedBatch } = await import('../../client/checked-batch.ts');
@@ -152,7 +152,7 @@ export function progressLine(state: BatchState): string {
   const full = Math.floor((BAR_WIDTH * many) / count);
   const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`;
   const parts = [
-    phase === 'RECEIVING' ? `${added} of ${count} rows sent` : `${done} of ${count} rows ended`,
+    phase === 'RECEIVING' ? `${added} of ${count} rows sent` : `${done} of ${count} rows finished`,
     phase !== 'RECEIVING' && `${started + joined - done + rejected} open`,
     rejected > 0 && colors.red(`${rejected} rejected`),
     needingAttention > 0 && colors.yellow(`${needingAttention} need attention`),

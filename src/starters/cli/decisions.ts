@@ -55,7 +55,7 @@ export function decisionCommands(program: Command): void {
         };
       }),
     );
-  decision(program, 'acknowledge', 'acknowledge the flags of a payout that has ended: they leave the lists')
+  decision(program, 'acknowledge', 'acknowledge the flags of a finished payout: they leave the lists')
     .addArgument(ID)
     .option('--note <text>', 'what was found or done')
     .action(

@@ -53,13 +53,13 @@ export function payoutCommands(program: Command): void {
   );
   command(program, 'status', 'show the state of a payout')
     .addArgument(ID)
-    .option('--wait', 'wait for the end first')
+    .option('--wait', 'wait until the payout finishes')
     .addOption(TIMEOUT.argParser(timeoutMs).implies({ wait: true }))
     .action(long((id, options) => (session) => status(session, ref(id, options), options)));
-  command(program, 'watch', 'show each change of a payout up to its end; with --json, one line each')
+  command(program, 'watch', 'show each change of a payout until it finishes; with --json, one line each')
     .addArgument(ID)
     .action(long((id, options) => (session) => watch(session, ref(id, options))));
-  command(program, 'result', 'wait for the end of a payout and show its result')
+  command(program, 'result', 'wait until a payout finishes, and show its result')
     .addArgument(ID)
     .action(
       long((id, options) => async (session) => {
@@ -259,7 +259,7 @@ async function notify(
     const ended = await endedPayout(client, payoutWorkflowId(app, partnerOrderId));
     if (!ended) throw error;
     await notifyFollowUp(client, ended, notification);
-    return { json, text: 'notified: the payout has ended; its follow-up checks again' };
+    return { json, text: 'notified: the payout has finished; its follow-up checks again' };
   }
   return { json, text: 'notified: the payout queries the provider' };
 }

@@ -46,7 +46,7 @@ export async function untilEndOf<T>(
 export async function untilEnds<T>(ends: readonly Promise<T>[]): Promise<T[]> {
   let ended = 0;
   const counted = ends.map((end) => end.finally(() => (ended += 1)));
-  return showWhile(() => `${ended} of ${ends.length} payouts ended`, Promise.all(counted));
+  return showWhile(() => `${ended} of ${ends.length} payouts finished`, Promise.all(counted));
 }
 
 /** Adds the time since the start to `text`. */

@@ -20,7 +20,7 @@ type AppReport = DailyReport['apps'][number];
 export function reportCommand(program: Command): void {
   program
     .command('report')
-    .description('report the payouts of a day by outcome, their changes after the end, and the open payouts')
+    .description('report the payouts of a day by outcome, later changes, and the open payouts')
     .option('--day <YYYY-MM-DD>', 'the day (UTC); default: today', checkedDay)
     .action(
       long(
@@ -102,7 +102,7 @@ function textOf(made: DailyReport): string {
       older: ({ open }) => open.older,
       'need attention': ({ open }) => open.needingAttention,
     }),
-    found !== '' && `changed after the end:\n${found}`,
+    found !== '' && `changed after they finished:\n${found}`,
     totalChanges > changes.length && `${totalChanges - changes.length} more are not listed`,
   );
 }

@@ -18,7 +18,7 @@ export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQu
   if (problem) {
     run.flag(
       'ORDER_DIFFERS_FROM_REQUEST',
-      `the answer to the create names an order that differs from the request: ${problem}`,
+      `the response to the create call names an order that differs from the request: ${problem}`,
     );
     run.markOutcomeUnknown('unanswered');
     return;

@@ -79,7 +79,7 @@ function whyReview(record: PayoutRecord, { cause }: Confirming, answer: Confirma
   const what =
     cause === 'duplicate'
       ? 'the provider says that this partnerOrderId was used before, and the trade query knows no order under it'
-      : 'a create was sent, or may have been, and the provider knows no order';
+      : 'a create call was sent, or may have been, and the provider knows no order';
   if (answer.exists || answer.isPairKnown) return what;
   return `${what}; that proves little, because no payout of this clientId and payerId has ended with an order yet: check that they belong together`;
 }
@@ -195,7 +195,7 @@ async function queryInReview(run: PayoutRun, resolution: PayoutRun['resolution']
   } else if (answer && !answer.exists && queriedAtMs < windowAfterOthers(answer, settings)) {
     // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
     run.enterReview(
-      'another run of this payout may have sent a create so recently that its order can still appear: resolve again later',
+      'another run of this payout may have sent a create call so recently that its order can still appear: resolve again later',
     );
   } else {
     carryOut(run, resolution, answer);
@@ -239,7 +239,7 @@ function carryOut(
   // Sent again only if the provider has just answered that no order exists.
   if (!answer || answer.exists) {
     run.enterReview(
-      'the create was not sent again, because the provider did not confirm that no order exists',
+      'the create call was not sent again, because the provider did not confirm that no order exists',
     );
     return;
   }
@@ -275,7 +275,7 @@ async function confirmOrder(run: PayoutRun, calls: Calls, late?: Calls): Promise
     run.unflag('PROVIDER_NOT_ANSWERING');
     return answer;
   } catch (error) {
-    const message = `no usable answer to whether the order exists (${causeOf(error)})`;
+    const message = `no usable response to whether the order exists (${causeOf(error)})`;
     run.flag('PROVIDER_NOT_ANSWERING', message);
     return undefined;
   }

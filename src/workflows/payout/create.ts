@@ -191,7 +191,7 @@ async function endUnlessSent(run: PayoutRun, end: NotCreated): Promise<void> {
   if (end.isDecided) throw end;
   if (run.record.unknownSend) {
     const { code, message } = end.reason;
-    run.enterReview(`it would end ${code} (${message}), but a create of unknown outcome was sent`);
+    run.enterReview(`it would end ${code} (${message}), but a create call of unknown outcome was sent`);
     return;
   }
   const cause = await findEarlierSend(run.principal, runFacts(run.record.startedAtMs, run.cleared));

@@ -91,7 +91,7 @@ async function queryTrade(
     if (refusalIn(error) !== undefined || record.unanswered >= UNANSWERED_BEFORE_FLAG)
       run.flag(
         'PROVIDER_NOT_ANSWERING',
-        `${record.unanswered} queries in a row brought no usable answer (${causeOf(error)})`,
+        `${record.unanswered} queries in a row brought no usable response (${causeOf(error)})`,
       );
     return undefined;
   }

@@ -109,7 +109,7 @@ async function checkedAccount(run: OpeningRun, accountId: string): Promise<Recor
   const calls = asked(run.calls, 'beginning', 'checks the account that a person named');
   const read = <T>(work: () => Promise<T>): Promise<T> =>
     work().catch(() => {
-      throw notAccepted('the provider does not answer queries about this account now');
+      throw notAccepted('the provider does not respond to queries about this account now');
     });
   const record = await read(() => calls.fetchReceivingDetail(run.principal, accountId));
   if (!record) throw notAccepted('the provider knows no such account');

@@ -75,7 +75,7 @@ export async function send(run: OpeningRun): Promise<End | 'paused'> {
   }
   record.unknownSends += 1;
   // A newer worker may answer in a way that this version does not know.
-  const { message = 'the answer is of a kind that this version does not know' } = answer;
+  const { message = 'the response is of a kind that this version does not know' } = answer;
   return confirmOpening(run, answer.kind === 'busy' ? 'busy' : 'unknown', message);
 }
 
@@ -90,7 +90,7 @@ async function sendOnce(run: OpeningRun): Promise<OpenResult | { kind: 'failed';
     // The request may have been sent: a failure never proves that no account was opened.
     const cause = activityCause(error);
     const message = cause instanceof ApplicationFailure && cause.type !== 'Error' ? cause.message : undefined;
-    return { kind: 'failed', message: message ?? 'the request may have been sent, and no answer came' };
+    return { kind: 'failed', message: message ?? 'the request may have been sent, and no response came' };
   }
 }
 
@@ -205,7 +205,7 @@ async function retryProblem(run: OpeningRun): Promise<string | undefined> {
   const shown = candidateAccounts(run.record);
   const queriedAtMs = Date.now();
   const answer = await confirmAccount(run, asked(run.calls, 'beginning', CONFIRM_SUMMARY));
-  if (answer.runId === NO_RUN) return 'the provider did not answer: resolve again later';
+  if (answer.runId === NO_RUN) return 'the provider did not respond: resolve again later';
   // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
   if (queriedAtMs < windowAfterOthers(answer, run.settings))
     return 'another run may have sent the request recently: resolve again later';

@@ -131,7 +131,7 @@ async function check(followUp: FollowUp, plan: FollowUpPlan, reason: string): Pr
     record.differences = differencesSince(request, detail, record.differences, seenAtMs);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    log.warn('a check got no answer; the follow-up waits for the next one');
+    log.warn('a check got no response; the follow-up waits for the next one');
     const { cause } = error;
     const why = cause instanceof ApplicationFailure ? cause.message : 'it timed out';
     record.notChecked = notChecked(why, record.notChecked, Date.now());

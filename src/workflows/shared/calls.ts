@@ -265,7 +265,7 @@ export function refusalIn(error: unknown): string | undefined {
 /** Why a call failed, for a message. */
 export function causeOf(error: unknown): string {
   const cause = activityCause(error);
-  return cause instanceof ApplicationFailure ? `${cause.type}: ${cause.message}` : 'no answer in time';
+  return cause instanceof ApplicationFailure ? `${cause.type}: ${cause.message}` : 'no response in time';
 }
 
 /**

@@ -122,7 +122,7 @@ export abstract class RequestRun<
       this.timerEndsMs = Date.now() + wait;
     }
     const since = new Date(this.callSinceMs ?? Date.now()).toISOString();
-    this.flag('CALL_WAITS', `a call has waited for its turn or its answer since ${since}`);
+    this.flag('CALL_WAITS', `a call has waited for its turn or its response since ${since}`);
     this.show();
     this.replaceCall?.();
   }

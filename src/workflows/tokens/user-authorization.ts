@@ -25,7 +25,7 @@ const OUTCOMES = {
   EXPIRED: 'This took longer than 30 minutes. Please begin again.',
   REFUSED: 'The provider did not accept the authorization. Please begin again.',
   UNAVAILABLE: 'The provider cannot be reached now. Please begin again later.',
-  UNCERTAIN: "The provider's answer was lost, and a code works only once. Please begin again.",
+  UNCERTAIN: "The provider's response was lost, and a code works only once. Please begin again.",
   NOT_STORED: 'Access was granted, but it could not be stored. Please begin again.',
 } as const;
 

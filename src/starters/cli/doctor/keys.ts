@@ -25,7 +25,7 @@ const MORE_PROBES = 8;
 const ENOUGH_MS = 8_000;
 const POLL_INTERVAL_MS = 200;
 const TIMEOUT_MS = 30_000;
-/** `WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE`: also of a payload that cannot be decrypted. */
+/** `WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE`: covers a payload that cannot be decrypted, too. */
 const UNHANDLED_FAILURE = 14;
 const KEY_ID = /^[\w.-]{1,64}$/;
 const PAGE = 'docs/operations.md, Encryption keys';
@@ -169,7 +169,7 @@ async function failedActivity(probe: Handle, events: Events): Promise<Probe | un
   const { raw } = await probe.describe();
   const [activity] = raw.pendingActivities ?? [];
   const failure = activity?.lastFailure;
-  // A worker that is frozen, or shuts down, is asked again, or another one.
+  // A worker that is frozen, or shuts down, is probed again, or another one is.
   if (!failure || failure.timeoutFailureInfo || failure.canceledFailureInfo) return undefined;
   return failedProbe(activity.lastWorkerIdentity, workflowWorker(events), failure);
 }

@@ -94,11 +94,11 @@ export async function checkPriorities(session: Session): Promise<Finding> {
       workflowExecutionTimeout: '1 minute',
       priority: { priorityKey: HIGHEST },
     });
-    const answeredMs = Date.now();
+    const respondedMs = Date.now();
     try {
       const found = priorityFinding(await reportedPriority(session, queue));
       const { startTime } = await handle.describe();
-      return { ...found, clock: clockOffset(startTime.getTime(), sentMs, answeredMs) };
+      return { ...found, clock: clockOffset(startTime.getTime(), sentMs, respondedMs) };
     } finally {
       await handle.terminate('no longer needed').catch(() => undefined);
     }
