@@ -151,7 +151,7 @@ export class SharedReads<T> {
 /** Shares a call among all who ask meanwhile, and its result for `freshMs` after it. A failure is not cached. */
 export function cached<T>(
   read: () => Promise<T>,
-  freshMs: (result: T) => number,
+  freshMs: number | ((result: T) => number),
   clock: Clock = PROCESS_RUNTIME.clock,
 ): () => Promise<T> {
   const shared = new SharedReads({ freshMs, clock });

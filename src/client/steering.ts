@@ -1,14 +1,12 @@
 /** What payouts, batches and requests for receiving accounts have in common: waits, shared reads and updates. */
 import {
   type Client,
-  isGrpcServiceError,
-  ServiceError,
   WorkflowFailedError,
   type WorkflowHandle,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure, type Workflow, type WorkflowResultType } from '@temporalio/common';
-import { isOfEndedRun } from '../temporal/client-errors.ts';
+import { grpcStatusOf, isOfEndedRun, serverMessageOf } from '../temporal/client-errors.ts';
 import { type ReadSharing, SharedReads, unlimitedReads } from './shared-reads.ts';
 
 export interface StarterOptions {
@@ -122,7 +120,6 @@ export async function withResult<State extends { phase: string }, Result>(
   return ended ? { state, result: await handle.result() } : { state };
 }
 
-const FAILED_PRECONDITION = 9;
 const MAX_UPDATE_RETRIES = 5;
 
 /**
@@ -143,10 +140,7 @@ export async function retryDroppedUpdate<T>(send: () => Promise<T>): Promise<T> 
 function wasDropped(error: unknown): boolean {
   if (error instanceof WorkflowUpdateFailedError)
     return error.cause instanceof ApplicationFailure && error.cause.type === 'UnprocessedUpdate';
-  const cause = error instanceof ServiceError ? error.cause : undefined;
   return (
-    isGrpcServiceError(cause) &&
-    cause.code === FAILED_PRECONDITION &&
-    /workflow task failure/.test(cause.details)
+    grpcStatusOf(error) === 'FAILED_PRECONDITION' && /workflow task failure/.test(serverMessageOf(error))
   );
 }

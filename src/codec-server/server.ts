@@ -14,6 +14,7 @@ import fastify, {
 import { z } from 'zod';
 import type { CodecConfig } from '../config/codec-config.ts';
 import { bearerKey, findKey, keyHash } from '../config/keys.ts';
+import { HOUR_MS } from '../domain/time.ts';
 import { UnknownKeyError } from '../encryption/key-ring.ts';
 import { EncryptionCodec } from '../encryption/payload-codec.ts';
 import { logOptions } from '../observability/log.ts';
@@ -172,7 +173,6 @@ function refusalFor(error: unknown, reply: FastifyReply): Refusal {
   return new Refusal(typeof status === 'number' ? status : 500, 'the request is invalid');
 }
 
-const HOUR_MS = 3_600_000;
 const TITLE = 'Codec server';
 const FORM = `<form method="post" action="/"><label>Key <input name="key" type="password" autocomplete="off"></label>
 <button>Sign in</button></form>`;

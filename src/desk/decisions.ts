@@ -9,7 +9,7 @@ import { may } from '../service/permissions.ts';
 import { invalidFields } from '../service/problem.ts';
 import { DECISION_VERBS, type DecisionVerb, type PayoutId, payoutId } from '../service/requests.ts';
 import { type Desk, type Fields, filledIn, idIn, postForm, redirectWith } from './context.ts';
-import { type Html, hidden, html, payoutLink } from './html.ts';
+import { type Html, hidden, html, noteField, payoutLink } from './html.ts';
 import type { Visit } from './identity.ts';
 
 interface Decided extends PayoutId, Pick<PayoutStart, 'startedBy'> {
@@ -31,13 +31,11 @@ export function approvalForm(
   const refuses = may(caller, 'refuse');
   const fields = { formToken, app, partnerOrderId, from, lockRateId: state.quote?.lockRateId };
   const key = `${app}-${partnerOrderId}`.replace(/[^\w-]/g, (char) => `_${char.charCodeAt(0)}`);
-  const id = `note-${key}`;
   return html`${isOwn && html`<p class="faint">You or your key started this payout, so someone else has to approve it.</p>`}
 ${
   (approves || refuses) &&
   html`<form method="post" action="/desk/payouts/${approves ? 'approve' : 'refuse'}">${hidden(fields)}
-<label for="${id}">Note <span class="faint">(optional)</span></label>
-<input id="${id}" name="note" maxlength="256" autocomplete="off">
+${noteField(`note-${key}`, 'note', 'Note')}
 ${approves && state.quote && toleranceChoice(`tolerance-${key}`, state.quote)}
 <div class="buttons">${approves && html`<button formaction="/desk/payouts/approve">Approve <span class="visually-hidden">${partnerOrderId}</span></button>`}
 ${refuses && html`<button class="danger" formaction="/desk/payouts/refuse">Refuse <span class="visually-hidden">${partnerOrderId}</span></button>`}</div></form>`
@@ -87,8 +85,7 @@ ${
 
 export function acknowledgementForm({ formToken }: Visit, { app, partnerOrderId }: PayoutId): Html {
   return html`<form method="post" action="/desk/payouts/acknowledge">${hidden({ formToken, app, partnerOrderId })}
-<label for="acknowledgement">Note <span class="faint">(optional)</span></label>
-<input id="acknowledgement" name="note" maxlength="256" autocomplete="off">
+${noteField('acknowledgement', 'note', 'Note')}
 <div class="buttons"><button class="plain">Acknowledge the flags</button></div></form>`;
 }
 
@@ -104,8 +101,7 @@ export function otherForms(visit: Visit, { app, partnerOrderId, state }: Decided
     return html`<form method="post" action="/desk/payouts/poll">${hidden(fields)}<button class="plain">Query the provider now</button></form>`;
   if (!CANCELED_IN.includes(state.phase) || !may(caller, 'cancel')) return undefined;
   return html`<form method="post" action="/desk/payouts/cancel">${hidden(fields)}
-<label for="reason">Reason for the cancellation <span class="faint">(optional)</span></label>
-<input id="reason" name="reason" maxlength="256" autocomplete="off">
+${noteField('reason', 'reason', 'Reason for the cancellation')}
 <div class="buttons"><button class="danger">Cancel the payout</button></div></form>`;
 }
 

@@ -29,13 +29,10 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     identity,
     findings: cached(
       () => service.withTemporalDeadline(() => findingsOf(client, config.PAYMENTS_ENVIRONMENT)),
-      () => FINDINGS_FRESH_MS,
+      FINDINGS_FRESH_MS,
       runtime.clock,
     ),
-    pauses: cached(
-      () => service.withTemporalDeadline(() => service.pauses.list()),
-      () => PAUSES_FRESH_MS,
-    ),
+    pauses: cached(() => service.withTemporalDeadline(() => service.pauses.list()), PAUSES_FRESH_MS),
   };
   const plugin = async (scope: FastifyInstance) => {
     await protectPages(scope);

@@ -87,6 +87,12 @@ export function hidden(fields: Readonly<Record<string, string | undefined>>): Ht
   )}`;
 }
 
+/** The optional reason for a decision. */
+export function noteField(id: string, name: 'note' | 'reason', text: string, maxLength = 256): Html {
+  return html`<label for="${id}">${text} <span class="faint">(optional)</span></label>
+<input id="${id}" name="${name}" maxlength="${maxLength}" autocomplete="off">`;
+}
+
 /** A path of the desk with a query, without empty parameters. */
 export function link(path: string, query: Readonly<Record<string, string | undefined>> = {}): string {
   const known = Object.entries(query).flatMap(([name, value]): [string, string][] =>

@@ -30,6 +30,7 @@ import {
   isolated,
   link,
   money,
+  noteField,
   payoutLink,
   time,
 } from './html.ts';
@@ -112,8 +113,7 @@ function pauseForms({ caller, formToken, pauses = [] }: Visit): Html | undefined
 <p>While an application is paused, no order and no receiving account is created. Queries continue.</p>
 <ul class="cards">${running.map(
     ({ app }) => html`<li class="card"><form method="post" action="/desk/pause">${hidden({ formToken, app })}
-<label for="pause-${app}">Reason to pause ${app} <span class="faint">(optional)</span></label>
-<input id="pause-${app}" name="reason" maxlength="${MAX_REASON_LENGTH}" autocomplete="off">
+${noteField(`pause-${app}`, 'reason', `Reason to pause ${app}`, MAX_REASON_LENGTH)}
 <div class="buttons"><button class="danger">Pause ${app}</button></div></form></li>`,
   )}</ul></section>`;
 }

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { BatchFileError } from '../batch-file/rows.ts';
+import { appName } from '../contract/fields.ts';
 import { PROBLEMS, type ProblemDocument, type ProblemKind, problemType } from '../contract/problems.ts';
 import { isJsonObject } from '../payments/exact-json.ts';
 import { Problem, problemOf } from '../service/problem.ts';
@@ -126,6 +127,13 @@ function statusOf(error: unknown): number {
 /** In OpenAPI notation; `none` if no route matches. */
 export function routeOf({ routeOptions: { url } }: FastifyRequest): string {
   return url?.replaceAll(/:(\w+)/g, '{$1}') ?? 'none';
+}
+
+/** The application that the path names. Throws a 404. */
+export function applicationIn({ params }: { params: { app: string } }): string {
+  const { data } = appName.safeParse(params.app);
+  if (data === undefined) throw new Problem('not-found', 'no such application');
+  return data;
 }
 
 /** The path names the application: throws a 400 if the query does, too. */

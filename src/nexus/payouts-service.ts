@@ -24,6 +24,7 @@ import { type CheckedPayoutRequest, checkPayoutRequest } from '../contract/payou
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import { hasDailyLimits } from '../domain/daily-limits.ts';
 import { amountRefusal, type Permissions, scopeRefusal } from '../domain/permissions.ts';
+import { isJsonObject } from '../payments/exact-json.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { APP } from '../temporal/namespace.ts';
 
@@ -114,7 +115,7 @@ function decodedToken(token: string): unknown {
 
 /** Without an application, a request is for that of the endpoint. */
 function named(app: string, body: unknown): unknown {
-  return isRecord(body) && !('app' in body) ? { ...body, app } : body;
+  return isJsonObject(body) && !('app' in body) ? { ...body, app } : body;
 }
 
 function allowedRequest(
@@ -153,10 +154,6 @@ async function reserve(
   } catch (error) {
     throw error instanceof DailyLimitError ? notAllowed(error.message) : error;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function notAllowed(why: string): nexus.HandlerError {

@@ -232,7 +232,7 @@ export function temporalCheck(client: Client): Check {
   return cached(
     () =>
       unlessUnavailable(client, () => client.workflowService.describeNamespace({ namespace })).then(Boolean),
-    () => REACHABLE_FRESH_MS,
+    REACHABLE_FRESH_MS,
   );
 }
 

@@ -7,10 +7,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Receipt } from '../../config/api-config.ts';
 import type { Callers } from '../../config/callers.ts';
-import { appName } from '../../contract/fields.ts';
 import { type EventLogger, logEvent } from '../../domain/telemetry.ts';
 import { type Counted, FloodGate } from '../../http/log.ts';
-import { problemFor, requireNoAppInQuery } from '../../http/problems.ts';
+import { applicationIn, problemFor, requireNoAppInQuery } from '../../http/problems.ts';
 import { eventLogger } from '../../observability/log.ts';
 import {
   type NotificationFields,
@@ -133,8 +132,7 @@ async function receive(
   { unmatched, senders }: Counters,
   request: NotificationRequest,
 ): Promise<{ isVerified: boolean; received: Received }> {
-  const app = appName.safeParse(request.params.app);
-  if (!app.success) throw new Problem('not-found', 'no such application');
+  const app = applicationIn(request);
   requireNoAppInQuery(request);
   const rawBody = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   const { result, reason } = await verifier.verify({
@@ -151,7 +149,7 @@ async function receive(
   // Verified senders have their own capacity: a flood takes nothing from them, even behind the same proxy.
   if (!isVerified && !senders.take(network))
     throw tooManyRequests('too many unverified notifications from this address', senders.waitMs(network));
-  const received = await receiver.receive(app.data, notification).catch((error: unknown) => {
+  const received = await receiver.receive(app, notification).catch((error: unknown) => {
     // The poll timer covers what is dropped, and the response doesn't tell.
     if (error instanceof TooManySignalsError && !isVerified) return 'delivered' as const;
     if (error instanceof TooManySignalsError)
@@ -159,7 +157,7 @@ async function receive(
     throw unavailable('notification-not-delivered', 'could not be delivered now: send it again', error);
   });
   if (received !== 'unknown' || unmatched.admits('unknown'))
-    request.log.info({ app: app.data, received, verified: isVerified }, 'notification');
+    request.log.info({ app, received, verified: isVerified }, 'notification');
   return { isVerified, received };
 }
 

@@ -4,9 +4,8 @@ import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { AuthorizationError, type Authorizations } from '../../client/authorizations.ts';
-import { appName } from '../../contract/fields.ts';
 import type { AuthorizationOutcome } from '../../contract/tokens.ts';
-import { requireNoAppInQuery } from '../../http/problems.ts';
+import { applicationIn, requireNoAppInQuery } from '../../http/problems.ts';
 import { sendPage } from '../../pages/page.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { networkOf, TokenBuckets } from '../../runtime/token-buckets.ts';
@@ -90,7 +89,7 @@ export function oauthRoutes(
       '/v1/oauth/:app/authorize',
       { schema: AUTHORIZE, exposeHeadRoute: false },
       async (request, reply) => {
-        const app = validApp(request.params.app);
+        const app = applicationIn(request);
         requireNoAppInQuery(request);
         const query = authorizeQuery.safeParse(request.query);
         if (!query.success) return refuse(request, reply);
@@ -114,7 +113,7 @@ export function oauthRoutes(
       '/v1/oauth/:app/callback',
       { schema: CALLBACK, exposeHeadRoute: false },
       async (request, reply) => {
-        const app = validApp(request.params.app);
+        const app = applicationIn(request);
         const query = callbackQuery.safeParse(request.query);
         const browserId = browserIdOf(request);
         if (!query.success || browserId === undefined) return refuse(request, reply);
@@ -143,12 +142,6 @@ function configured(authorizations: Authorizations | undefined): Authorizations 
 
 function undefinedIfRefused(error: unknown): undefined {
   if (!(error instanceof AuthorizationError) || error.kind !== 'refused') throw error;
-}
-
-function validApp(app: string): string {
-  const parsed = appName.safeParse(app);
-  if (!parsed.success) throw new Problem('not-found', 'no such application');
-  return parsed.data;
 }
 
 function browserIdOf({ cookies }: FastifyRequest): string | undefined {
