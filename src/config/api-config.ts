@@ -175,7 +175,7 @@ export function apiConfig(environment: Environment): ApiConfig {
   const parts = new Parts();
   const own = parts.read(() => readVariables(schema, environment));
   const foreign = { foreign: ['PAYOUTS_TOKEN_KEYS'], what: 'the API server' } as const;
-  const keys = parts.read(() => encryptionKeys(environment, undefined, foreign));
+  const keys = parts.read(() => encryptionKeys(environment, foreign));
   const callers = parts.read(() => readCallers(environment, own));
   parts.report(addressProblems(environment));
   if (own) {

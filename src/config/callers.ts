@@ -6,10 +6,10 @@ import { z } from 'zod';
 import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/fields.ts';
 import { MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
 import type { Permissions } from '../domain/permissions.ts';
-import { ConfigError, type Environment, isLoopback } from './environment.ts';
+import { ConfigError, type Environment } from './environment.ts';
 import { jsonFile } from './json-file.ts';
 import { type HashedKey, publishedProblems } from './keys.ts';
-import { hostInUrl, type Listen, optionalText } from './values.ts';
+import { type Listen, listensOnLoopback, optionalText } from './values.ts';
 
 /** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `authorize` links for users, `pause` also `resume`, `metrics` the scrape; the others are named as their routes. */
 export const VERBS = [
@@ -196,8 +196,8 @@ export function readCallers(environment: Environment, service: ApiServer | undef
   ]);
 }
 
-function isOptional({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: { host } }: ApiServer): boolean {
-  return PAYMENTS_ENVIRONMENT === 'test' && isLoopback(`http://${hostInUrl(host)}`);
+function isOptional({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: listen }: ApiServer): boolean {
+  return PAYMENTS_ENVIRONMENT === 'test' && listensOnLoopback(listen);
 }
 
 function fromFile(path: string, environment: Environment): Callers {

@@ -8,6 +8,7 @@ import {
   allowedHostsShape,
   drainShape,
   listenAddress,
+  listensOnLoopback,
   logFormatShape,
   partsOf,
   paymentsEnvironment,
@@ -83,13 +84,11 @@ export function codecConfig(environment: Environment): CodecConfig {
   const parts = new Parts();
   const own = parts.read(() => readVariables(schema, environment));
   const foreign = ['PAYOUTS_TOKEN_KEYS', 'PAYOUTS_AUTHORIZATION_KEYS'] as const;
-  const keys = parts.read(() =>
-    encryptionKeys(environment, undefined, { foreign, what: 'the codec server' }),
-  );
+  const keys = parts.read(() => encryptionKeys(environment, { foreign, what: 'the codec server' }));
   const ring = keys?.payloads;
   parts.report(addressProblems(environment));
   if (keys && !ring) parts.report(['PAYOUTS_ENCRYPTION_KEYS: is missing: it decodes payloads']);
-  const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(own?.PAYOUTS_CODEC_LISTEN.host ?? '');
+  const isLocal = own !== undefined && listensOnLoopback(own.PAYOUTS_CODEC_LISTEN);
   if (own?.PAYOUTS_CODEC_KEYS.length === 0 && !(isLocal && mayRunWithoutKeys(environment)))
     parts.report(['PAYOUTS_CODEC_KEYS: is missing: only a test on loopback may run without it']);
   parts.report(publishedProblems(environment, 'PAYOUTS_CODEC_KEYS', own?.PAYOUTS_CODEC_KEYS ?? []));

@@ -227,11 +227,13 @@ export function workerConfig(environment: Environment): WorkerConfig {
   const events = parts.read(() => readEvents(environment, applications));
   const authorizesUsers = [...(applications?.values() ?? [])].some(({ redirectUri }) => redirectUri);
   const keys = parts.read(() =>
-    encryptionKeys(environment, [
-      'PAYOUTS_ENCRYPTION_KEYS',
-      'PAYOUTS_TOKEN_KEYS',
-      ...(authorizesUsers ? (['PAYOUTS_AUTHORIZATION_KEYS'] as const) : []),
-    ]),
+    encryptionKeys(environment, {
+      needed: [
+        'PAYOUTS_ENCRYPTION_KEYS',
+        'PAYOUTS_TOKEN_KEYS',
+        ...(authorizesUsers ? (['PAYOUTS_AUTHORIZATION_KEYS'] as const) : []),
+      ],
+    }),
   );
   parts.report(addressProblems(environment, ['PAYMENTS_BASE_URL', 'PAYMENTS_AUTH_URL']));
   parts.report(

@@ -71,14 +71,19 @@ export interface Keys {
 
 type KeyName = keyof typeof MISSING;
 
+interface KeyRules {
+  needed?: readonly KeyName[];
+  foreign?: readonly KeyName[];
+  what?: string;
+}
+
 /**
  * Without the `needed` keys, the process does not start, except in a test against loopback. Nor does it with `foreign` keys,
  * which it does not need and so could only leak; `what` is the process, such as `the API server`. Throws `ConfigError`.
  */
 export function encryptionKeys(
   environment: Environment,
-  needed: readonly KeyName[] = ['PAYOUTS_ENCRYPTION_KEYS'],
-  { foreign, what }: { foreign: readonly KeyName[]; what: string } = { foreign: [], what: '' },
+  { needed = ['PAYOUTS_ENCRYPTION_KEYS'], foreign = [], what = '' }: KeyRules = {},
 ): Keys {
   const parts = new Parts();
   const without = Object.fromEntries(foreign.map((name) => [name, undefined]));
@@ -111,7 +116,7 @@ export interface HashedKey {
   hash: Buffer;
 }
 
-export function keyHash(key: string): Buffer {
+export function keyHash(key: string | Uint8Array): Buffer {
   return createHash('sha256').update(key).digest();
 }
 
@@ -127,7 +132,7 @@ export function findKey<Key extends HashedKey>(keys: readonly Key[], key: string
   return known;
 }
 
-const sha256 = (secret: string | Uint8Array) => createHash('sha256').update(secret).digest('hex');
+const sha256 = (secret: string | Uint8Array) => keyHash(secret).toString('hex');
 
 /** The demo and the simulator; `deploy/trial-callers.json` and the pages with its hashes; the fuzzing. */
 const TEXTS = ['demo-secret', 'trial-starter', 'trial-approver', 'fuzz-codec-bearer-key', 'fuzz-app-secret'];

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { DURATION_RULE, durationMs } from './durations.ts';
-import { ConfigError, type Environment, isTest } from './environment.ts';
+import { ConfigError, type Environment, isLoopback, isTest } from './environment.ts';
 
 export const paymentsEnvironment = z.enum(['test', 'sandbox', 'production'], {
   error: ({ input }) => (input === undefined ? 'is missing' : 'must be test, sandbox or production'),
@@ -106,6 +106,11 @@ export interface Listen {
 
 export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
+}
+
+/** Whether no other machine can reach the address. */
+export function listensOnLoopback({ host }: Listen): boolean {
+  return isLoopback(`http://${hostInUrl(host)}`);
 }
 
 /** `127.0.0.1:8080`, `[::1]:8080` or `payouts.internal:8080`. */
