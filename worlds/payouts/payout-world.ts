@@ -66,6 +66,8 @@ export const KEYS = 'simulated:c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=';
 export const NEXT_KEYS = 'next:bmV4dC1uZXh0LW5leHQtbmV4dC1uZXh0LW5leHQtMzI=';
 /** A process that shuts down more slowly is killed. */
 const SHUTDOWN_LIMIT_MS = 40_000;
+/** Longer than any retry of a change whose request was delayed. */
+const OPERATOR_WAITS_MS = 60_000;
 export const APP_SECRET = 'demo-secret';
 const NOTIFY_URL = 'http://receiver.invalid/v1/notifications/';
 /** Payouts from this number on belong to the second application. */
@@ -106,7 +108,7 @@ export class PayoutWorld {
   /** Called with the name of the process that writes a request to the provider. */
   readonly onWrite: ((process: string) => void)[] = [];
   private shared: SharedSettings | undefined;
-  private lastChange = Promise.resolve();
+  private lastChange: Promise<unknown> = Promise.resolve();
   private recovering: Promise<void> = Promise.resolve();
   private config: WorkerConfig;
   private deployed: Workflows;
@@ -231,29 +233,38 @@ export class PayoutWorld {
 
   /**
    * As an operator does, who names both values each time: the restored ones may be older. Repeats what Temporal did not
-   * answer, and makes one change after another: the last one wins. Visibility may not be restored yet.
+   * answer or refuses. Visibility may not be restored yet.
    */
   async setShared(changed: Partial<Pick<SharedSettings, 'recoveredAt' | 'approvals'>>): Promise<void> {
-    const earlier = this.lastChange;
-    this.lastChange = earlier.then(() => this.changeShared(changed));
-    await this.lastChange;
-  }
-
-  private async changeShared(
-    changed: Partial<Pick<SharedSettings, 'recoveredAt' | 'approvals'>>,
-  ): Promise<void> {
-    const { world, client } = this;
     this.shared = this.shared && { ...this.shared, ...changed };
-    const settings = new SharedSettingsOf(client, 'test');
+    const settings = new SharedSettingsOf(this.client, 'test');
     for (const { name, appId } of this.config.applications.values())
       for (let isSet = false; !isSet; ) {
-        const { recoveredAt = null, approvals } = { ...this.shared, ...changed };
-        const change = { by: 'operator', reason: 'a change', recoveredAt, approvals };
-        isSet = await settings.changeOne(name, appId, change).then(
-          () => true,
-          () => world.sleep(1_000).then(() => false),
-        );
+        isSet = await this.afterOtherChanges(async () => {
+          const { recoveredAt = null, approvals } = { ...this.shared, ...changed };
+          await settings.changeOne(name, appId, {
+            by: 'operator',
+            reason: 'a change',
+            recoveredAt,
+            approvals,
+          });
+        });
+        if (!isSet) await this.world.sleep(1_000);
       }
+  }
+
+  /** One at a time, because the last change wins. Returns whether it succeeded. */
+  private afterOtherChanges(change: () => Promise<void>): Promise<boolean> {
+    const succeeds = () =>
+      change().then(
+        () => true,
+        () => false,
+      );
+    // A restored server never answers what the earlier one was asked.
+    const givenUp = () => this.world.sleep(OPERATOR_WAITS_MS).then(() => false);
+    const result = this.lastChange.then(() => Promise.race([succeeds(), givenUp()]));
+    this.lastChange = result;
+    return result;
   }
 
   /** Shuts down each process in turn and starts it with the new keys. */
