@@ -88,7 +88,10 @@ export class Events {
       for (const { workflowId, status } of runs) {
         if (!workflowId.startsWith(prefix) || found.has(workflowId)) continue;
         const endpoint = workflowId.slice(prefix.length);
-        const state = status === 'RUNNING' ? await this.stateOrWhy(workflowId) : status;
+        const state =
+          status === 'RUNNING'
+            ? await this.endpoint({ app, endpoint }).catch(() => 'no worker responds')
+            : status;
         found.set(workflowId, typeof state === 'string' ? { app, endpoint, unknown: state } : state);
       }
     return [...found.values()].sort((one, other) => one.endpoint.localeCompare(other.endpoint));
@@ -165,14 +168,6 @@ export class Events {
     return events.flatMap(({ id, type, timestamp, data }) =>
       timestamp === undefined ? [] : [{ id, type, timestamp, data }],
     );
-  }
-
-  private async stateOrWhy(workflowId: string): Promise<EndpointState | string> {
-    try {
-      return await this.client.workflow.getHandle(workflowId).query(endpointStateQuery);
-    } catch {
-      return 'no worker responds';
-    }
   }
 
   private delivery({

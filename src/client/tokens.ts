@@ -45,7 +45,10 @@ export class Tokens {
    * must authorize again, and `WorkflowNotFoundError`.
    */
   async renew(app: string, openId?: string): Promise<TokenState> {
-    return retryDroppedUpdate(() => this.handle(app, openId).executeUpdate(renewUpdate));
+    const handle = this.client.workflow.getHandle<WorkflowSignatures['tokenRenewal']>(
+      tokenWorkflowId(app, openId),
+    );
+    return retryDroppedUpdate(() => handle.executeUpdate(renewUpdate));
   }
 
   private async stateOrWhy(app: string, workflowId: string): Promise<ListedToken> {
@@ -55,10 +58,6 @@ export class Tokens {
       if (error instanceof WorkflowStuckError) return { workflowId, app, stuck: error.message };
       throw error;
     }
-  }
-
-  private handle(app: string, openId: string | undefined) {
-    return this.client.workflow.getHandle<WorkflowSignatures['tokenRenewal']>(tokenWorkflowId(app, openId));
   }
 }
 

@@ -141,13 +141,7 @@ function cancelForm(
 <form method="post" action="/desk/batches/cancel">${hidden({ formToken, app, batchId })}<button class="danger">Cancel the batch</button></form>`;
 }
 
-interface Upload {
-  app: string;
-  batchId: string;
-  fileName: string;
-  /** In base64url. */
-  file: string;
-}
+type Upload = ReturnType<typeof uploadIn>;
 
 function uploadRoutes(scope: FastifyInstance, desk: Desk): void {
   scope.register(async (uploading) => {
@@ -209,7 +203,8 @@ function digestOf({ app, batchId, file }: Upload): string {
     .digest('base64url');
 }
 
-function uploadIn(fields: unknown): Upload {
+/** `file` is in base64url. */
+function uploadIn(fields: unknown) {
   const names = ['app', 'batchId', 'fileName', 'file'] as const;
   const { app = 'default', batchId = '', fileName = '', file = '' } = filledIn(fields, ...names);
   return { app, batchId, fileName, file };
