@@ -181,7 +181,7 @@ ${tableOf(rows)}
 Killed parts start again after 5 s; the standby is promoted after 5 s.
 
 - **longest pause**: the longest time without a create call, from the event on.
-- **resumes after**: the time from the event to the end of that pause.
+- **resumes after**: the time from the event to the end of that pause. Less than ${NO_PAUSE_MS / 1_000} s is no pause: payouts start a second apart.
 - **reviews**: payouts that went to review, which the run resolved as an operator would.
 - **lost**: payouts without an outcome. **Paid twice**: payouts for which money left more than once.
 
