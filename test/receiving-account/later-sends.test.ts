@@ -156,7 +156,7 @@ describe.concurrent('H115 no answer fails an opening', () => {
     await reviewed(request);
     isSilent = true;
     await expect(accounts.resolve(request, { by, created: false, then: 'retry' })).rejects.toMatchObject({
-      cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/did not answer/) },
+      cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/did not respond/) },
     });
     expect((await accounts.state(request)).phase).toBe('NEEDS_REVIEW');
   });
