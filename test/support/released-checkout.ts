@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = 'b731ecf65d295eb7a2e8c1741bc4f30a99fb6fe2';
+const COMMIT = '25e0fbcd8b6a291665f73a33c90c5968498651fa';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
