@@ -40,6 +40,9 @@ export interface PayoutsConnection {
   close(): Promise<void>;
 }
 
+/** The reads of programs wait behind all payouts, as those of the API's callers do. */
+const PROGRAMS = 'programs';
+
 /**
  * Every call of the returned objects throws `PayoutsError`; only `client` throws the errors of Temporal's client. Throws
  * `PayoutsError` if Temporal cannot be reached, and `ConfigError` if a variable is invalid or a required key is missing.
@@ -68,7 +71,7 @@ export async function connectPayouts(options: PayoutsOptions = {}): Promise<Payo
     receivingAccounts: translated(new ReceivingAccounts(starter)),
     events: translated(new Events(starter)),
     pauses: translated(new Pauses(starter)),
-    reads: translated(new ProviderReads(client)),
+    reads: translated(new ProviderReads(client, PROGRAMS)),
     list: (filter) => payouts.list(filter),
     client,
     close: () => connection.close(),

@@ -16,12 +16,13 @@ type ReadType =
   | 'receivingDetailQuery'
   | 'providerProbe';
 
-/** A read moves no money, so unlike a payout it may time out. */
+/** A read moves no money, so unlike a payout it may time out. Nobody waits longer for one on behalf of a caller. */
 const GIVE_UP_AFTER = '2 minutes';
+const CALLER_GIVES_UP_AFTER = '30 seconds';
 
 /**
  * `openId` is the user for whom the application acts, if user tokens are used. Every method throws Temporal's
- * `WorkflowFailedError` if the provider could not be queried within two minutes.
+ * `WorkflowFailedError` if the provider could not be queried within two minutes, or within 30 seconds on behalf of a caller.
  */
 export class ProviderReads {
   private readonly client: Client;
@@ -74,7 +75,7 @@ export class ProviderReads {
     return this.client.workflow.execute<Workflow>(type, {
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowId: `${idPrefix}:${question.app}:${randomUUID()}`,
-      workflowExecutionTimeout: GIVE_UP_AFTER,
+      workflowExecutionTimeout: this.startedBy === undefined ? GIVE_UP_AFTER : CALLER_GIVES_UP_AFTER,
       memo: memoOf({ startedBy: this.startedBy }),
       args: [question],
     });

@@ -29,7 +29,7 @@ export const PAYOUT_ATTENTION = {
   },
   QUOTE_REFUSED: {
     meaning:
-      'The provider refused the account check or the quote three times in a row. Nothing was sent. The payout asks again at least every half hour.',
+      'The provider refused the account check or the quote three times in a row, or once after a call that had waited too long. Nothing was sent. The payout asks again at least every half hour.',
     action:
       'Check `payerId`, `clientId` and the token settings. `npm run payouts -- poll ID` asks again now; `cancel` ends the payout, and `batch cancel` all such payouts of a batch. Once the provider explains the code, set `PAYMENTS_QUOTE_CODES`.',
     whileOpen: true,

@@ -55,7 +55,7 @@ function closeUnusedConnections(server: FastifyInstance): void {
   });
   server.server.on('request', ({ socket }) => unused.delete(socket));
   server.addHook('preClose', async () => {
-    for (const socket of unused) socket.destroy();
+    for (const socket of unused) if (socket.bytesRead === 0) socket.destroy();
   });
 }
 

@@ -24,6 +24,7 @@ import { hasDailyLimits } from '../domain/daily-limits.ts';
 import { isScoped, starterName } from '../domain/permissions.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
+import { CallerTurns } from './caller-turns.ts';
 import {
   applicationsWithin,
   orAbsent,
@@ -56,8 +57,10 @@ const PROVIDER_TIMEOUT_MS = 30_000;
 /** Workers serve at most ten status queries of this process at a time, and one workflow at most one per second. */
 const STATUS_READS = { inFlight: 10, waiting: 500, waitMs: 5_000 };
 const FRESH_MS = 1_000;
+const TOO_MANY_READS = 'too many reads of the provider wait for their turn';
+const MAX_WAITING_READS = 50;
 /** So few at once leave most turns of the rate limit to payouts, however many callers read. */
-const PROVIDER_READS = { inFlight: 2, waiting: 50, waitMs: 5_000 };
+const PROVIDER_READS = { inFlight: 3, waitMs: 5_000, refusal: TOO_MANY_READS };
 
 type ServiceSettings = Pick<
   ApiConfig,
@@ -88,8 +91,8 @@ export class Service {
   readonly pauses: Pauses;
   readonly receivingAccounts: ReceivingAccounts;
   readonly waits = new Waits();
-  private readonly readShares = new Shares(PROVIDER_READS.waiting, 'too many reads of the provider wait');
-  private readonly readSlots: ReadSlots;
+  private readonly readShares = new Shares(MAX_WAITING_READS, TOO_MANY_READS);
+  private readonly readTurns: CallerTurns;
   /** Undefined if this server authorizes no users. */
   readonly authorizations: Authorizations | undefined;
   private readonly client: Client;
@@ -110,7 +113,7 @@ export class Service {
     const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = settings;
     const reads = { slots: new ReadSlots(STATUS_READS, clock), freshMs: FRESH_MS, clock };
     this.client = client;
-    this.readSlots = new ReadSlots(PROVIDER_READS, clock);
+    this.readTurns = new CallerTurns(PROVIDER_READS, clock);
     this.payouts = new Payouts({ client, environment, targetCurrencies, reads });
     this.batches = new Batches({
       client,
@@ -241,7 +244,7 @@ export class Service {
   private readProvider<T>(caller: Caller, read: (reads: ProviderReads) => Promise<T>): Promise<T> {
     const reads = new ProviderReads(this.client, starterName(caller));
     return this.readShares.run(caller.name, () =>
-      this.readSlots.run(() => this.withProviderDeadline(() => read(reads))),
+      this.readTurns.run(caller.name, () => this.withProviderDeadline(() => read(reads))),
     );
   }
 

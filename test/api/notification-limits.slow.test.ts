@@ -3,6 +3,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import { standInClient } from '../../fuzz/temporal.ts';
 import type { Environment } from '../../src/config/environment.ts';
+import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { get, type HttpResponse, post, startApiServer, type TestApiServer } from '../support/http.ts';
 
@@ -106,6 +107,15 @@ describe('H158 a flood of notifications', () => {
       expect(await signal()).toMatchObject(same);
       expect(await signal(() => notify(unknownOrder(0)))).toMatchObject(same);
     }
+    // What exceeded the limit is kept until the payout may get another signal.
+    const { body: before } = await get(`${server.url}/metrics`);
+    expect(before).toContain('payouts_notifications_waiting 2');
+    await clock.advance(61_000);
+    await eventually(
+      async () =>
+        String((await get(`${server.url}/metrics`)).body).includes('payouts_notifications_waiting 1') ||
+        undefined,
+    );
   });
 
   test('verified notifications are not limited by address', async () => {

@@ -149,9 +149,7 @@ async function receive(
   // Verified senders have their own capacity: a flood takes nothing from them, even behind the same proxy.
   if (!isVerified && !senders.take(network))
     throw tooManyRequests('too many unverified notifications from this address', senders.waitMs(network));
-  const received = await receiver.receive(app, notification).catch((error: unknown) => {
-    // The poll timer covers what is dropped, and the response doesn't tell.
-    if (error instanceof TooManySignalsError && !isVerified) return 'delivered' as const;
+  const received = await receiver.receive(app, notification, { isVerified }).catch((error: unknown) => {
     if (error instanceof TooManySignalsError)
       throw tooManyRequests('too many notifications about this order', error.waitMs);
     throw unavailable('notification-not-delivered', 'could not be delivered now: send it again', error);

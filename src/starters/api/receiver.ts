@@ -49,15 +49,19 @@ export class Receiver {
   /**
    * Resolves with `delivered` or `ended` after Temporal has stored the notification. Rejects if Temporal does not
    * respond, if too many lookups are in flight, or with `TooManySignalsError`; then nothing is kept, and the sender must
-   * send it again.
+   * send it again. Beyond the limit of signals, a notification that isn't verified is kept, as one about an unknown order is.
    */
-  async receive(app: string, notification: Notification): Promise<Received> {
+  async receive(app: string, notification: Notification, { isVerified = true } = {}): Promise<Received> {
     const receivedAt = new Date(this.clock.wallMs()).toISOString();
     const key = JSON.stringify([app, notification.partnerOrderId, notification.orderId]);
     // A repeated unmatched notification needs no lookup.
     if (this.unmatched.has(key)) return 'unknown';
     const kept = { app, notification, receivedAt };
-    const received = await this.deliver(kept);
+    const received = await this.deliver(kept).catch((error: unknown) => {
+      // A 429 would tell that the order exists.
+      if (error instanceof TooManySignalsError && !isVerified) return 'unknown' as const;
+      throw error;
+    });
     if (received === 'unknown') this.keep(key, kept);
     return received;
   }
