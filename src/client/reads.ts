@@ -16,13 +16,13 @@ type ReadType =
   | 'receivingDetailQuery'
   | 'providerProbe';
 
-/** A read moves no money, so unlike a payout it may time out. Nobody waits longer for one on behalf of a caller. */
+/** A read moves no money, so unlike a payout it may time out. The API server waits 30 seconds on behalf of a caller. */
 const GIVE_UP_AFTER = '2 minutes';
-const CALLER_GIVES_UP_AFTER = '30 seconds';
+const CALLER_GIVES_UP_AFTER = '40 seconds';
 
 /**
  * `openId` is the user for whom the application acts, if user tokens are used. Every method throws Temporal's
- * `WorkflowFailedError` if the provider could not be queried within two minutes, or within 30 seconds on behalf of a caller.
+ * `WorkflowFailedError` if the provider could not be queried within two minutes, or within 40 seconds on behalf of a caller.
  */
 export class ProviderReads {
   private readonly client: Client;
