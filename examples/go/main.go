@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -126,16 +127,27 @@ func notify(ctx context.Context, engine client.Client, payout client.WorkflowRun
 }
 
 func printState(ctx context.Context, engine client.Client, payout client.WorkflowRun) error {
-	answer, err := engine.QueryWorkflow(ctx, payout.GetID(), "", "state")
+	found, err := queryState(ctx, engine, payout)
 	if err != nil {
 		return err
 	}
 	var state struct{ Phase, Sentence string }
-	if err := answer.Get(&state); err != nil {
+	if err := found.Get(&state); err != nil {
 		return err
 	}
 	fmt.Printf("%s: %s\n", state.Phase, state.Sentence)
 	return nil
+}
+
+// queryState asks again if the query overtook an event that the workflow hasn't processed yet.
+func queryState(ctx context.Context, engine client.Client, payout client.WorkflowRun) (converter.EncodedValue, error) {
+	for {
+		found, err := engine.QueryWorkflow(ctx, payout.GetID(), "", "state")
+		if err == nil || !strings.Contains(err.Error(), "StaleWorkflowClock") {
+			return found, err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 }
 
 func printResult(ctx context.Context, payout client.WorkflowRun) error {

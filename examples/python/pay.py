@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from codec import EncryptionCodec
-from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, WorkflowQueryFailedError
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.converter import DataConverter, DefaultFailureConverterWithEncodedAttributes
 from temporalio.envconfig import ClientConfig
@@ -73,13 +73,24 @@ def explain(failure: WorkflowFailureError) -> str:
     raise failure
 
 
+async def query_state(payout: WorkflowHandle) -> dict:
+    """Asks again if the query overtook an event that the workflow has not processed yet."""
+    while True:
+        try:
+            return await payout.query("state", result_type=dict)
+        except WorkflowQueryFailedError as error:
+            if "StaleWorkflowClock" not in str(error):
+                raise
+            await asyncio.sleep(0.1)
+
+
 async def main(file: str) -> int:
     request = json.loads(Path(file).read_text())
     client = await connect()
     payout = await start_or_join(client, request)
     await notify(payout, request)
     try:
-        state = await payout.query("state", result_type=dict)
+        state = await query_state(payout)
         print(f"{state['phase']}: {state['sentence']}")
         print(json.dumps(await payout.result(), indent=2))
         return 0

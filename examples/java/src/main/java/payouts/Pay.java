@@ -10,6 +10,7 @@ import io.temporal.client.WorkflowExecutionAlreadyStarted;
 import io.temporal.client.WorkflowFailedException;
 import io.temporal.client.WorkflowNotFoundException;
 import io.temporal.client.WorkflowOptions;
+import io.temporal.client.WorkflowQueryException;
 import io.temporal.client.WorkflowStub;
 import io.temporal.common.converter.CodecDataConverter;
 import io.temporal.common.converter.DefaultDataConverter;
@@ -18,9 +19,11 @@ import io.temporal.failure.ApplicationFailure;
 import io.temporal.serviceclient.WorkflowServiceStubs;
 import java.io.File;
 import java.io.IOException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Pays the request in a JSON file and prints its result: {@code java -jar target/pay.jar ../payout.json}
@@ -38,7 +41,7 @@ public final class Pay {
     try {
       WorkflowStub payout = startOrJoin(client(temporal, connection), request);
       notify(payout, request);
-      JsonNode state = payout.query("state", JsonNode.class);
+      JsonNode state = state(payout);
       System.out.println(state.get("phase").asText() + ": " + state.get("sentence").asText());
       System.out.println(payout.getResult(JsonNode.class).toPrettyString());
     } catch (WorkflowFailedException failure) {
@@ -46,6 +49,18 @@ public final class Pay {
       System.exit(1);
     } finally {
       connection.shutdown();
+    }
+  }
+
+  /** Asks again if the query overtook an event that the workflow has not processed yet. */
+  private static JsonNode state(WorkflowStub payout) {
+    while (true) {
+      try {
+        return payout.query("state", JsonNode.class);
+      } catch (WorkflowQueryException failure) {
+        if (!String.valueOf(failure.getCause()).contains("StaleWorkflowClock")) throw failure;
+        LockSupport.parkNanos(Duration.ofMillis(100).toNanos());
+      }
     }
   }
 
