@@ -164,11 +164,10 @@ describe.skipIf(!CAN_HAVE_TERMINAL)('on a terminal', () => {
     };
     const result = ['result', ref.partnerOrderId, '--json'];
     const { code, stdout } = await cliOnTerminal(world.workerEnvironment, result, { outputFile, onPrinted });
-    expect({ code, stdout }).toEqual({
-      code: 0,
-      stdout: expect.stringMatching(/AWAITING_APPROVAL: .*\(\d+ s\)/),
-    });
-    expect(JSON.parse(readFileSync(outputFile, 'utf8'))).toMatchObject({ outcome: 'SUCCESS' });
+    const output = readFileSync(outputFile, 'utf8');
+    expect(code, `${output} ${JSON.stringify(stdout)}`).toBe(0);
+    expect(stdout).toMatch(/AWAITING_APPROVAL: .*\(\d+ s\)/);
+    expect(JSON.parse(output)).toMatchObject({ outcome: 'SUCCESS' });
     await approval;
   });
 });
