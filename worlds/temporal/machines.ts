@@ -168,9 +168,14 @@ export class Machines implements Core {
 
   /** The commands for the server. Each leaves the queue when its event is applied. */
   commands(): Command[] {
-    const queued = this.queued();
-    if (queued.some(({ isReplayed }) => isReplayed)) throw new Error('a replayed command goes to the server');
-    return queued.map(({ command }) => command);
+    return this.queued().map(({ command }) => command);
+  }
+
+  /** A command that a replay issued and its workflow task did not. The server accepts it with the next task. */
+  extraCommand(): string | undefined {
+    return this.queued()
+      .find(({ isReplayed }) => isReplayed)
+      ?.command.fingerprint.bytes.slice(0, 100);
   }
 
   /** The server has discarded the last workflow task, which only brought rejected updates. */

@@ -144,6 +144,9 @@ export class WorkflowTasks {
           await this.evict(run.runId);
           return;
         }
+        const extra = machines.extraCommand();
+        if (extra !== undefined)
+          this.world.violation(`${run.workflowId}: a replay issues a further command: ${extra}`);
         const completion = {
           commands: machines.commands(),
           flags: [...machines.flags],

@@ -28,7 +28,7 @@ import {
 } from '../../domain/batch.ts';
 import { HEARTBEAT_TIMEOUT, Running, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import { onSignal, runShielded } from '../shared/messages.ts';
-import { carriedOver, continueAsNewWhenLong, isHistoryLong } from '../shared/run-facts.ts';
+import { carriedOver, continueAsNewWhenLong, RunHistory } from '../shared/run-facts.ts';
 
 /** A part whose batch was stopped before the part's turn must not wait forever. */
 const BATCH_CHECK_INTERVAL = '6h';
@@ -55,7 +55,10 @@ export async function payoutBatchPart(request: PartRequest, carried?: PartRecord
         if (part.mustEndRefused) await endRefused(part);
         await reportWhenDue(part);
         if (part.isDone || part.batchIsGone) break;
-        await continueAsNewWhenLong<typeof payoutBatchPart>(() => [part.remainingRequest, part.record]);
+        await continueAsNewWhenLong<typeof payoutBatchPart>(part.history, () => [
+          part.remainingRequest,
+          part.record,
+        ]);
         await waitForNews(part);
       }
       await reportWhenDue(part);
@@ -115,9 +118,8 @@ async function waitForNews(part: PartRun): Promise<void> {
   const watch = new Running(() => watchPayouts({ app, open, minChanges: part.minChanges }));
   while (!watch.outcome && !part.batchIsGone && !part.mustEndRefused) {
     await untilReportIsDue(part, () => watch.outcome !== undefined || part.mustReport);
-    // Each check of the batch adds to the history, for as long as a payout is open. The length is read only where a command
-    // follows: elsewhere, a replay sees another one.
-    if (part.mustReport && isHistoryLong()) break;
+    // Each check of the batch adds to the history, for as long as a payout is open.
+    if (part.history.isLong) break;
     await reportWhenDue(part);
   }
   const isObsolete = !watch.outcome;
@@ -150,6 +152,7 @@ const MAX_STARTS_AT_ONCE = 100;
 class PartRun {
   readonly request: PartRequest;
   readonly record: PartRecord;
+  readonly history = new RunHistory();
   /** No batch takes the reports, so the part starts no more rows. */
   batchIsGone = false;
   /** The part was canceled, or payouts of a canceled part have changed. */

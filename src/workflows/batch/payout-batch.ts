@@ -49,15 +49,11 @@ import { logEvent } from '../../domain/telemetry.ts';
 import { checks, orBadInput } from '../shared/calls.ts';
 import { notAccepted, onSignal, onUpdate, runShielded, shielded } from '../shared/messages.ts';
 import { Publisher } from '../shared/publish-events.ts';
-import { carriedOver, isHistoryLong, startFacts } from '../shared/run-facts.ts';
+import { carriedOver, RunHistory, startFacts } from '../shared/run-facts.ts';
 import type { payoutBatchPart } from './payout-batch-part.ts';
 
 /** How soon the batch notices that a part was stopped. The caller then has to add its rows again. */
 const PART_CHECK_INTERVAL = '10m';
-/** A report takes about 5 events. */
-const MAX_HISTORY_EVENTS = 400;
-/** The history holds the rows of each part three times. */
-const MAX_HISTORY_BYTES = 3_000_000;
 
 export async function payoutBatch(request: BatchRequest, given?: BatchRecord): Promise<BatchResult> {
   const carried = carriedOver(given);
@@ -115,6 +111,7 @@ class BatchRun {
   changes = 0;
   /** Until the request has been checked, its fields may be anything. */
   isPrepared: boolean;
+  private readonly history = new RunHistory();
   private adding: Promise<unknown> = Promise.resolve();
 
   constructor(request: BatchRequest, carried: BatchRecord | undefined) {
@@ -182,7 +179,7 @@ class BatchRun {
   }
 
   get shouldContinueAsNew(): boolean {
-    return isHistoryLong(MAX_HISTORY_EVENTS, MAX_HISTORY_BYTES) && allHandlersFinished();
+    return this.history.isLong && allHandlersFinished();
   }
 
   state(): BatchState {

@@ -26,7 +26,7 @@ import {
 import type { CallSettings } from '../shared/calls.ts';
 import { Publisher } from '../shared/publish-events.ts';
 import { RequestRun } from '../shared/request-run.ts';
-import { isHistoryLong, targetVersionChanged } from '../shared/run-facts.ts';
+import { RunHistory, targetVersionChanged } from '../shared/run-facts.ts';
 import { windowEndMs } from '../shared/uncertain-send.ts';
 import { showState } from './show-state.ts';
 
@@ -70,6 +70,7 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
 
   /** As the caller sent it: a later start with the same body joins each run. */
   private readonly started: PayoutRequest;
+  private readonly history = new RunHistory();
   private cancellableWork: CancellationScope | undefined;
 
   constructor(started: PayoutRequest, carried: CarriedOver | undefined) {
@@ -190,7 +191,7 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
    * payout then. Call it only while no call is under way.
    */
   async continueAsNewWhenDue(): Promise<void> {
-    if (!isHistoryLong() && !targetVersionChanged()) return;
+    if (!this.history.isLong && !targetVersionChanged()) return;
     await this.publisher.settle();
     if (this.resolution) return;
     // The handler of an update that was just answered ends in the same workflow task.

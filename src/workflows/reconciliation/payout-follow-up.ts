@@ -35,13 +35,14 @@ import { flagLines, showAttention } from '../shared/attention.ts';
 import { checks, followUpCalls, orBadInput, temporalCalls } from '../shared/calls.ts';
 import { onSignal } from '../shared/messages.ts';
 import { Publisher } from '../shared/publish-events.ts';
-import { carriedOver, continueAsNewWhenLong } from '../shared/run-facts.ts';
+import { carriedOver, continueAsNewWhenLong, RunHistory } from '../shared/run-facts.ts';
 
 export async function payoutFollowUp(
   request: FollowUpRequest,
   carried?: FollowUpRecord,
 ): Promise<FollowUpResult> {
   const record = carriedOver(carried) ?? new FollowUpRecord();
+  const history = new RunHistory();
   let plan: FollowUpPlan | undefined;
   const { app, metadata } = request;
   const publisher = new Publisher(record.log, () => plan && { ...plan, app, metadata });
@@ -51,7 +52,7 @@ export async function payoutFollowUp(
     record.hinted = true;
   });
   plan = await orBadInput(checks.prepareFollowUp(request));
-  await follow({ request, record, publisher }, plan);
+  await follow({ request, record, publisher, history }, plan);
   await publisher.end();
   return followUpResult(request, record);
 }
@@ -60,9 +61,11 @@ interface FollowUp {
   request: FollowUpRequest;
   record: FollowUpRecord;
   publisher: Publisher;
+  history: RunHistory;
 }
 
-async function follow({ request, record, publisher }: FollowUp, plan: FollowUpPlan): Promise<void> {
+async function follow(followUp: FollowUp, plan: FollowUpPlan): Promise<void> {
+  const { request, record, publisher, history } = followUp;
   const { app, partnerOrderId, endedAtMs } = request;
   for (;;) {
     const reason = await nextCheck(request, plan, record);
@@ -82,9 +85,9 @@ async function follow({ request, record, publisher }: FollowUp, plan: FollowUpPl
       record.hintAllowedAtMs = Date.now() + hintPauseMs(plan.hintPauseMs, record.hintedQueries);
       record.hintedQueries += 1;
     }
-    await check({ request, record, publisher }, plan, reason);
+    await check(followUp, plan, reason);
     await publisher.settle();
-    await continueAsNewWhenLong<typeof payoutFollowUp>(() => [request, record]);
+    await continueAsNewWhenLong<typeof payoutFollowUp>(history, () => [request, record]);
   }
 }
 

@@ -5,7 +5,7 @@ import type { DailyReport, ReportPart } from '../../contract/reconciliation.ts';
 import { dayBounds, emptyReportPart, mergeReportParts } from '../../domain/reconciliation.ts';
 import { DAY_MS, dayOf } from '../../domain/time.ts';
 import { temporalCalls } from '../shared/calls.ts';
-import { continueAsNewWhenLong } from '../shared/run-facts.ts';
+import { continueAsNewWhenLong, RunHistory } from '../shared/run-facts.ts';
 
 const LISTS = ['reportEnded', 'reportOpen', 'reportChanged'] as const;
 
@@ -30,13 +30,14 @@ export async function payoutReport(
     throw ApplicationFailure.nonRetryable('day: must be a date such as 2026-01-31', INVALID_PAYOUT_REQUEST);
   const { nowMs } = progress;
   let { lists, after, sum } = progress;
+  const history = new RunHistory();
   for (let list = LISTS[lists]; list; list = LISTS[lists]) {
     const page = { environment, day, nowMs, ...(after !== undefined && { after }) };
     const { next, ...part } = await temporalCalls[list](page);
     sum = mergeReportParts([sum, part]);
     after = next;
     if (next === undefined) lists += 1;
-    await continueAsNewWhenLong<typeof payoutReport>(() => [
+    await continueAsNewWhenLong<typeof payoutReport>(history, () => [
       { environment, day },
       { nowMs, lists, after, sum },
     ]);

@@ -9,8 +9,11 @@ import {
 } from '@temporalio/workflow';
 import type { StartFacts } from '../../activities/shared/execution.ts';
 
-/** Far below Temporal's limits, so that each workflow task stays fast. A round of a waiting payout takes about 13 events. */
-const MAX_EVENTS = 300;
+/**
+ * About 300 events, far below Temporal's limits, so that each replay stays fast. A round of a waiting payout takes about
+ * 13 events.
+ */
+const MAX_GROWTH_BYTES = 90_000;
 
 /** The id, the environment that the starter meant, and who started it. */
 export function startFacts(): StartFacts {
@@ -26,9 +29,18 @@ export function carriedOver<T>(given: T | undefined): T | undefined {
   return workflowInfo().continuedFromExecutionRunId === undefined ? undefined : given;
 }
 
-export function isHistoryLong(maxEvents = MAX_EVENTS, maxBytes = Number.POSITIVE_INFINITY): boolean {
-  const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
-  return historyLength >= maxEvents || historySize >= maxBytes || continueAsNewSuggested;
+/**
+ * How much the history of a run has grown since its start, which may carry the state of the previous run. Create it at the
+ * start of the workflow. It counts bytes, because `historyLength` has one more event in a replay that a query causes
+ * (H270).
+ */
+export class RunHistory {
+  private readonly startBytes = workflowInfo().historySize;
+
+  get isLong(): boolean {
+    const { historySize, continueAsNewSuggested } = workflowInfo();
+    return historySize - this.startBytes >= MAX_GROWTH_BYTES || continueAsNewSuggested;
+  }
 }
 
 /**
@@ -48,8 +60,11 @@ export function pinnedIfVersioned(): WorkflowDefinitionOptions {
 }
 
 /** Continues as new with `args` if the history is long. Call it only while no activity is running. */
-export async function continueAsNewWhenLong<F extends Workflow>(args: () => Parameters<F>): Promise<void> {
-  if (!isHistoryLong()) return;
+export async function continueAsNewWhenLong<F extends Workflow>(
+  history: RunHistory,
+  args: () => Parameters<F>,
+): Promise<void> {
+  if (!history.isLong) return;
   await condition(allHandlersFinished);
   await continueAsNew<F>(...args());
 }

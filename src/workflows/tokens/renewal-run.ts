@@ -24,7 +24,7 @@ import { pausedUntilMs, TokenRecord, toHeldGrant, tokenState } from '../../domai
 import { flagged, flagLines, showAttention } from '../shared/attention.ts';
 import { isRecord, onSignal, onUpdate } from '../shared/messages.ts';
 import { Publisher } from '../shared/publish-events.ts';
-import { isHistoryLong } from '../shared/run-facts.ts';
+import { RunHistory } from '../shared/run-facts.ts';
 
 /** An update takes about five history events. Workers send them at any time, however far off the next renewal is. */
 const MAX_UPDATES = 50;
@@ -44,6 +44,7 @@ export class RenewalRun {
   refusals = 0;
   /** Updates handled in this run. */
   updates = 0;
+  private readonly history = new RunHistory();
   /** `grant` updates that wait for a token now. */
   waiting = 0;
   plan: TokenPlan | undefined;
@@ -109,15 +110,14 @@ export class RenewalRun {
   }
 
   /**
-   * Time to continue as new, even during a renewal: callers who wait for the outcome turn to the next run. It counts updates
-   * and does not read the length of the history: waits end on it, and the length differs in a replay.
+   * Time to continue as new, even during a renewal: callers who wait for the outcome turn to the next run.
    */
   get isFull(): boolean {
     return this.updates >= MAX_UPDATES;
   }
 
   async continueAsNewWhenLong(): Promise<void> {
-    if (!this.isFull && !isHistoryLong()) return;
+    if (!this.isFull && !this.history.isLong) return;
     await this.publisher.settle();
     // In a full run, handlers end without waiting.
     if (this.isFull) await condition(allHandlersFinished);

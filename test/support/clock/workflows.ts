@@ -15,6 +15,7 @@ import {
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
+import { RunHistory } from '../../../src/workflows/shared/run-facts.ts';
 
 type Quick = { quick(): Promise<string> };
 type Slow = { slow(): Promise<void> };
@@ -22,6 +23,14 @@ type Slow = { slow(): Promise<void> };
 export const elapsedQuery = defineQuery<number>('elapsed');
 export const goSignal = defineSignal('go');
 export const goUpdate = defineUpdate<number>('go-update');
+
+export const measuresQuery = defineQuery<Measure[]>('measures');
+
+export interface Measure {
+  historyLength: number;
+  historySize: number;
+  isLong: boolean;
+}
 
 export interface Waited {
   /** By the workflow's clock, when it continued. */
@@ -107,4 +116,16 @@ async function canceled(cancellationType: ActivityCancellationType, afterMs: num
   if (afterMs > 0) await sleep(afterMs);
   scope.cancel();
   await running;
+}
+
+/** Two measures of the history, at each signal. */
+export async function measures(): Promise<void> {
+  const history = new RunHistory();
+  const seen: Measure[] = [];
+  setHandler(measuresQuery, () => seen);
+  setHandler(goSignal, () => {
+    const { historyLength, historySize } = workflowInfo();
+    seen.push({ historyLength, historySize, isLong: history.isLong });
+  });
+  await condition(() => false);
 }
