@@ -53,12 +53,13 @@ export async function connectClient(
   const dataConverter = configuredDataConverter(random, environment);
   const { connectionOptions, namespace: configured = 'default' } = temporalConfig(environment);
   const apiKey = reloadedApiKey(environment, connectionOptions.apiKey);
-  const options = {
+  const options: ConnectionOptions = {
     connectTimeout: '10s',
+    interceptors: [boundedCalls(clock)],
     ...connectionOptions,
     ...(apiKey && { apiKey }),
     ...overrides.connection,
-  } as const;
+  };
   const address = options.address ?? DEFAULT_ADDRESS;
   const connection = await explained(address, () => Connection.connect(options));
   const namespace = overrides.namespace ?? configured;
@@ -139,17 +140,22 @@ export function apiKeyReference(environment: Environment): string | undefined {
 }
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
+type Call = ReturnType<Parameters<Interceptor>[1]>;
+
+/** A wait for a result consists of calls that Temporal responds to after about twenty seconds if nothing has happened. */
+const LONGEST_CALL_MS = 60_000;
+const CANCELLED = 1;
 
 /**
  * Bounds every call of a connection in time. Without a deadline, Temporal's client waits for a response forever, and a
  * server that accepts connections may never respond, for example while its database is down.
  *
- * Retries as Temporal's client does. A call without a deadline of its own gets one `maxMs` from now. No retry begins after
- * the deadline, so that the last error says why the call failed.
+ * Retries as Temporal's client does. A call without a deadline of its own gets one a minute from now. No retry begins after
+ * the deadline, so that the last error says why the call failed, or after the connection was closed.
  */
-export function boundedCalls(clock: Clock, maxMs: number): Interceptor {
+function boundedCalls(clock: Clock): Interceptor {
   return (options, nextCall) => {
-    const deadlineMs = Number(options.deadline ?? clock.wallMs() + maxMs);
+    const deadlineMs = Number(options.deadline ?? clock.wallMs() + LONGEST_CALL_MS);
     const { delayFunction, retryableDecider } = defaultGrpcRetryOptions();
     let delayMs = 0;
     const retry = makeGrpcRetryInterceptor({
@@ -159,6 +165,29 @@ export function boundedCalls(clock: Clock, maxMs: number): Interceptor {
       },
       delayFunction: () => delayMs,
     });
-    return retry({ ...options, deadline: deadlineMs }, nextCall);
+    return retry({ ...options, deadline: deadlineMs }, (sent) => {
+      try {
+        return nextCall(sent);
+      } catch (error) {
+        return failedCall(messageOf(error));
+      }
+    });
+  };
+}
+
+/** The SDK retries in a timer. There, the error of a closed connection would end the process. */
+function failedCall(details: string): Call {
+  return {
+    start(metadata, listener) {
+      listener?.onReceiveMessage?.(null);
+      listener?.onReceiveStatus?.({ code: CANCELLED, details, metadata });
+    },
+    cancelWithStatus: () => undefined,
+    getPeer: () => 'unknown',
+    sendMessageWithContext: () => undefined,
+    sendMessage: () => undefined,
+    startRead: () => undefined,
+    halfClose: () => undefined,
+    getAuthContext: () => null,
   };
 }

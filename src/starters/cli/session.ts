@@ -13,13 +13,11 @@ import { SharedSettingsOf } from '../../client/shared-settings.ts';
 import { Tokens } from '../../client/tokens.ts';
 import { clientConfig } from '../../config/client-config.ts';
 import { PROCESS_RUNTIME } from '../../runtime/process.ts';
-import { boundedCalls, connectClient } from '../../temporal/connection.ts';
+import { connectClient } from '../../temporal/connection.ts';
 import { type Output, print, printFailure, UsageError } from './output.ts';
 
 /** Long enough for a worker that has to call the provider. */
 const TIMEOUT_MS = 30_000;
-/** A wait for a result consists of calls that Temporal responds to after about twenty seconds if nothing has happened. */
-const LONGEST_CALL_MS = 60_000;
 /** Every other environment, and none, may be production. */
 const HARMLESS: readonly (string | undefined)[] = ['test', 'sandbox'];
 const { clock } = PROCESS_RUNTIME;
@@ -88,9 +86,7 @@ export async function inSession(
     const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = clientConfig(
       process.env,
     );
-    const { connection, ...connected } = await connectClient({
-      connection: { interceptors: [boundedCalls(clock, LONGEST_CALL_MS)] },
-    });
+    const { connection, ...connected } = await connectClient();
     close = () => connection.close();
     const session = sessionOf({ ...connected, environment, targetCurrencies, json });
     const { change, work } = typeof step === 'function' ? { work: step } : step;
