@@ -23,8 +23,10 @@ the process prints its name, never its value, and exits with code 1. No program 
 A _secret_ is the secret itself or \`file:PATH\`, such as \`PAYMENTS_APP_SECRET=file:/run/secrets/app-secret\`.
 
 - The process reads the file at startup, without line breaks at its end. A secret that begins with \`file:\` must be in a file.
-- Unless \`PAYMENTS_ENVIRONMENT=test\`, a process doesn't start with a secret that this repository publishes, or with an encryption
-  key that isn't random.
+- Unless \`PAYMENTS_ENVIRONMENT=test\`, a process doesn't start with a secret that is published in this repository, that is short
+  (of what you make, less than 32 characters; of what the provider or Temporal issues, less than 16), that isn't random, or that
+  is used twice, such as one key under two names. Of callers' keys, the API server sees only hashes: make them with
+  \`openssl rand -base64 32\`.
 - Only a _loopback test_ may run without encryption: \`PAYMENTS_ENVIRONMENT=test\`, and \`PAYMENTS_BASE_URL\` is a loopback address.
 - Give each process only the variables in its sections. Only workers hold the application's secret.
 `;

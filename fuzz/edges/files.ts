@@ -218,7 +218,9 @@ function attempt<T>(read: () => T): { ok: true; value: T } | { ok: false; proble
 }
 
 function judgeApplications(file: string, content: Buffer): Verdict {
-  const read = attempt(() => readApplications({ PAYOUTS_APPS_FILE: file, FUZZ_SECRET: SECRET }));
+  const read = attempt(() =>
+    readApplications({ PAYMENTS_ENVIRONMENT: 'test', PAYOUTS_APPS_FILE: file, FUZZ_SECRET: SECRET }),
+  );
   if (!read.ok) return problemsNamed(read.problems, 'PAYOUTS_APPS_FILE', SECRET);
   demand(read.value.size > 0, 'accepted a file without applications');
   for (const [name, { appSecret }] of read.value) {

@@ -179,10 +179,10 @@ const FORM = `<form method="post" action="/"><label>Key <input name="key" type="
 const SIGN_OUT_FORM = '<form method="post" action="/sign-out"><button>Sign out</button></form>';
 
 class SignIn {
-  readonly #keys: CodecConfig['PAYOUTS_CODEC_KEYS'];
+  readonly #keys: CodecConfig['keys'];
   readonly #sessions: CookieSessions;
 
-  constructor({ PAYOUTS_CODEC_KEYS: keys, secureCookie }: CodecConfig, runtime: Runtime) {
+  constructor({ keys, secureCookie }: CodecConfig, runtime: Runtime) {
     this.#keys = keys;
     const options = {
       name: 'payouts_codec',

@@ -6,14 +6,9 @@ import { isJson } from '../payments/exact-json.ts';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
 import { type Callers, callersShape, MAX_REQUESTS_PER_SECOND, readCallers } from './callers.ts';
 import { type Environment, Parts, readVariables } from './environment.ts';
-import {
-  encryptionKeys,
-  type Keys,
-  keyMap,
-  keyProblems,
-  mayRunWithoutKeys,
-  publishedProblems,
-} from './keys.ts';
+import { encryptionKeys, type Keys, keyMap, mayRunWithoutKeys } from './keys.ts';
+import { Secrets } from './secrets.ts';
+import { temporalConfig } from './temporal-config.ts';
 import {
   addressProblems,
   allowedHostsShape,
@@ -24,6 +19,7 @@ import {
   integer,
   listenAddress,
   logLevelShape,
+  minLengthFor,
   partsOf,
   paymentsEnvironment,
   proxies,
@@ -173,20 +169,30 @@ export type ApiConfig = z.output<typeof schema> & {
 /** Throws `ConfigError`, with every invalid variable. */
 export function apiConfig(environment: Environment): ApiConfig {
   const parts = new Parts();
+  const secrets = new Secrets(environment);
   const own = parts.read(() => readVariables(schema, environment));
-  const foreign = { foreign: ['PAYOUTS_TOKEN_KEYS'], what: 'the API server' } as const;
+  parts.read(() => temporalConfig(environment, secrets));
+  const foreign = { foreign: ['PAYOUTS_TOKEN_KEYS'], what: 'the API server', secrets } as const;
   const keys = parts.read(() => encryptionKeys(environment, foreign));
-  const callers = parts.read(() => readCallers(environment, own));
   parts.report(addressProblems(environment));
   if (own) {
-    const { PAYMENTS_NOTIFICATION_SECRETS: secrets } = own;
-    parts.report(publishedProblems(environment, 'PAYMENTS_NOTIFICATION_SECRETS', secrets));
+    parts.report(secretProblems(own, secrets));
     parts.report(verifierProblems(own));
     parts.report(deskProblems(own, environment));
   }
+  const callers = parts.read(() => readCallers(environment, own, secrets));
   const read = parts.complete({ own, keys, callers });
   const authorizesUsers = read.keys.authorizations !== undefined || mayRunWithoutKeys(environment);
   return { ...read.own, keys: read.keys, authorizesUsers, callers: read.callers };
+}
+
+function secretProblems(own: z.output<typeof schema>, secrets: Secrets): string[] {
+  const { PAYOUTS_DESK_SESSION_KEYS: sessionKeys, PAYMENTS_NOTIFICATION_SECRETS: notifications } = own;
+  const minLength = minLengthFor(own.PAYMENTS_NOTIFICATION_VERIFIER);
+  return [
+    ...[...(sessionKeys?.values() ?? [])].flatMap((key) => secrets.add('PAYOUTS_DESK_SESSION_KEYS', key)),
+    ...notifications.flatMap((one) => secrets.add('PAYMENTS_NOTIFICATION_SECRETS', one, minLength)),
+  ];
 }
 
 /** Unverified notifications let strangers cause work, so production accepts them only by explicit choice. */
@@ -200,7 +206,7 @@ function verifierProblems(own: z.output<typeof schema>): string[] {
 
 function deskProblems(own: z.output<typeof schema>, environment: Environment): string[] {
   const { PAYOUTS_DESK_SESSION_KEYS: keys } = own;
-  const problems = keyProblems(environment, 'PAYOUTS_DESK_SESSION_KEYS', keys?.values() ?? []);
+  const problems: string[] = [];
   if (own.PAYOUTS_DESK === 'on' && !keys && !mayRunWithoutKeys(environment))
     problems.push('PAYOUTS_DESK_SESSION_KEYS: is missing: it encrypts the sessions of the desk');
   // A header that anybody may send names nobody.

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { appName } from '../contract/fields.ts';
 import { ConfigError, type Environment, Parts, readVariables } from './environment.ts';
 import { jsonFile } from './json-file.ts';
-import { publishedProblems } from './keys.ts';
+import { ISSUED_LENGTH, Secrets } from './secrets.ts';
 import { httpUrl, optionalText, readReference, referenceToSecret, secret } from './values.ts';
 
 /** Part of workflow ids and queue names. With a stray space, one `app_id` would have two rate limits. */
@@ -65,31 +65,39 @@ export const applicationShape = {
 };
 
 /** By name. Throws `ConfigError`. */
-export function readApplications(environment: Environment): ReadonlyMap<string, Application> {
+export function readApplications(
+  environment: Environment,
+  secrets = new Secrets(environment),
+): ReadonlyMap<string, Application> {
   const { PAYOUTS_APPS_FILE: file } = environment;
-  return file ? fromFile(file, environment) : fromEnvironment(environment);
+  return file ? fromFile(file, environment, secrets) : fromEnvironment(environment, secrets);
 }
 
-function fromEnvironment(environment: Environment): ReadonlyMap<string, Application> {
+function fromEnvironment(environment: Environment, secrets: Secrets): ReadonlyMap<string, Application> {
   const own = readVariables(z.object(oneApplication), environment);
   const { PAYMENTS_APP_ID, PAYMENTS_APP_SECRET: appSecret, PAYMENTS_REDIRECT_URI: redirectUri } = own;
-  const problems = publishedProblems(environment, 'PAYMENTS_APP_SECRET', [appSecret]);
+  const problems = secrets.add('PAYMENTS_APP_SECRET', appSecret, ISSUED_LENGTH);
   if (problems.length > 0) throw new ConfigError(problems);
   return new Map([['default', { name: 'default', appId: PAYMENTS_APP_ID, appSecret, redirectUri }]]);
 }
 
-function fromFile(path: string, environment: Environment): ReadonlyMap<string, Application> {
+function fromFile(
+  path: string,
+  environment: Environment,
+  secrets: Secrets,
+): ReadonlyMap<string, Application> {
   const file = jsonFile(FILE, path, applicationsFile);
   const parts = new Parts();
   parts.report(repeatedAppIds(file));
   const applications = new Map<string, Application>();
   for (const [name, entry] of Object.entries(file)) {
     const field = `${FILE}: ${name}.appSecret`;
-    const appSecret = parts.read(() => readReference(field, entry.appSecret, environment)) ?? '';
-    parts.report(publishedProblems(environment, field, [appSecret]));
+    const appSecret = parts.read(() => readReference(field, entry.appSecret, environment));
+    if (appSecret === undefined) continue;
+    parts.report(secrets.add(field, appSecret, ISSUED_LENGTH));
     applications.set(name, { ...entry, name, appSecret });
   }
-  if (applications.size === 0) parts.report([`${FILE}: names no application`]);
+  if (Object.keys(file).length === 0) parts.report([`${FILE}: names no application`]);
   return parts.complete({ applications }).applications;
 }
 

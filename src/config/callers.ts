@@ -8,7 +8,8 @@ import { MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
 import type { Permissions } from '../domain/permissions.ts';
 import { ConfigError, type Environment } from './environment.ts';
 import { jsonFile } from './json-file.ts';
-import { type HashedKey, publishedProblems } from './keys.ts';
+import type { HashedKey } from './keys.ts';
+import { Secrets } from './secrets.ts';
 import { type Listen, listensOnLoopback, optionalText } from './values.ts';
 
 /** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `authorize` links for users, `pause` also `resume`, `metrics` the scrape; the others are named as their routes. */
@@ -186,10 +187,17 @@ interface ApiServer {
   PAYOUTS_API_LISTEN: Listen;
 }
 
-/** Without a file, only a test that no other machine can reach may serve payouts. Throws `ConfigError`. */
-export function readCallers(environment: Environment, service: ApiServer | undefined): Callers {
+/**
+ * Without a file, only a test that no other machine can reach may serve payouts. `others`: all other secrets of the process.
+ * Throws `ConfigError`.
+ */
+export function readCallers(
+  environment: Environment,
+  service: ApiServer | undefined,
+  others = new Secrets(environment),
+): Callers {
   const file = environment[KEYS_FILE];
-  if (file) return fromFile(file, environment);
+  if (file) return fromFile(file, others);
   if (service === undefined || isOptional(service)) return { keys: [] };
   throw new ConfigError([
     `${KEYS_FILE}: is missing: only PAYMENTS_ENVIRONMENT=test that listens on loopback may run without it`,
@@ -200,15 +208,16 @@ function isOptional({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: listen }: ApiSer
   return PAYMENTS_ENVIRONMENT === 'test' && listensOnLoopback(listen);
 }
 
-function fromFile(path: string, environment: Environment): Callers {
+function fromFile(path: string, others: Secrets): Callers {
+  const secrets = others.copy();
   const keys = jsonFile(KEYS_FILE, path, callersFile).flatMap(({ keySha256, ...caller }) =>
     keySha256.map((hex) => ({ hash: Buffer.from(hex, 'hex'), caller })),
   );
   const problems = keys.flatMap(({ hash, caller }) =>
-    publishedProblems(environment, `${KEYS_FILE}: the key of ${caller.name}`, [{ hash }]),
+    secrets.add(`${KEYS_FILE}: the key of ${caller.name}`, { hash }),
   );
   if (problems.length > 0) throw new ConfigError(problems);
-  return { keys, file: { path, read: () => fromFile(path, environment) } };
+  return { keys, file: { path, read: () => fromFile(path, others) } };
 }
 
 const NEXUS_FILE = 'PAYOUTS_NEXUS_FILE';

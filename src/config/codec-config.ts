@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { type Environment, isTest, Parts, readVariables } from './environment.ts';
-import { encryptionKeys, type HashedKey, keyHash, mayRunWithoutKeys, publishedProblems } from './keys.ts';
+import { encryptionKeys, type HashedKey, keyHash, mayRunWithoutKeys } from './keys.ts';
+import { Secrets } from './secrets.ts';
 import {
   addressProblems,
   allowedHostsShape,
@@ -17,6 +18,11 @@ import {
   testBaseUrl,
 } from './values.ts';
 
+interface NamedKey {
+  name: string;
+  key: string;
+}
+
 const list = z.string().transform(partsOf);
 
 const origins = list.pipe(
@@ -24,19 +30,18 @@ const origins = list.pipe(
 );
 
 /** `name:key`. Its issues never quote a key. */
-const namedKeys = list.transform((entries, context): CodecKey[] => {
+const namedKeys = list.transform((entries, context): NamedKey[] => {
   const keys = entries.map((entry) => {
     const [, name = '', key = ''] = /^([a-z0-9-]{1,32}):([\x21-\x7e]{16,})$/.exec(entry) ?? [];
-    return { name, hash: keyHash(key) };
+    return { name, key };
   });
-  const count = (wanted: (key: CodecKey) => boolean) => keys.filter(wanted).length;
+  const count = (wanted: (key: NamedKey) => boolean) => keys.filter(wanted).length;
   const fail = (message: string) => context.addIssue({ code: 'custom', message });
   if (keys.some(({ name }) => name === ''))
     fail(
       'must be name:key pairs: a name of 1 to 32 lowercase letters, digits and hyphens, and a key of 16 characters or more, without spaces',
     );
-  else if (keys.some(({ hash }) => count((other) => other.hash.equals(hash)) > 1))
-    fail('must have each key once');
+  else if (keys.some(({ key }) => count((other) => other.key === key) > 1)) fail('must have each key once');
   else if (keys.some(({ name }) => count((other) => other.name === name) > 2))
     fail('must have at most two keys for each name');
   return keys;
@@ -46,7 +51,7 @@ export const codecShape = {
   PAYOUTS_CODEC_LISTEN: listenAddress.prefault('127.0.0.1:8081').describe('Where the codec server listens.'),
   PAYOUTS_CODEC_KEYS: secret.pipe(namedKeys).default([]).meta({
     description:
-      'The bearer keys that decode payloads: `name:key[,name:key]`. A name has 1 to 32 lowercase letters, digits and hyphens, and is logged with each request; it may have two keys, for rotation. A key has at least 16 characters.',
+      'The bearer keys that decode payloads: `name:key[,name:key]`. A name has 1 to 32 lowercase letters, digits and hyphens, and is logged with each request; it may have two keys, for rotation. A key has at least 32 characters; in a test, 16.',
     requiredWhen:
       'unless `PAYMENTS_ENVIRONMENT=test`, and both the server and `PAYMENTS_BASE_URL` are on loopback',
   }),
@@ -73,7 +78,8 @@ export interface CodecKey extends HashedKey {
   name: string;
 }
 
-export type CodecConfig = z.output<typeof schema> & {
+export type CodecConfig = Omit<z.output<typeof schema>, 'PAYOUTS_CODEC_KEYS'> & {
+  keys: CodecKey[];
   ring: KeyRing;
   /** Browsers send the cookie of a session over HTTPS only, except in a test on loopback. */
   secureCookie: boolean;
@@ -82,16 +88,21 @@ export type CodecConfig = z.output<typeof schema> & {
 /** Throws `ConfigError`. */
 export function codecConfig(environment: Environment): CodecConfig {
   const parts = new Parts();
+  const secrets = new Secrets(environment);
   const own = parts.read(() => readVariables(schema, environment));
   const foreign = ['PAYOUTS_TOKEN_KEYS', 'PAYOUTS_AUTHORIZATION_KEYS'] as const;
-  const keys = parts.read(() => encryptionKeys(environment, { foreign, what: 'the codec server' }));
-  const ring = keys?.payloads;
+  const encryption = parts.read(() =>
+    encryptionKeys(environment, { foreign, what: 'the codec server', secrets }),
+  );
+  const ring = encryption?.payloads;
   parts.report(addressProblems(environment));
-  if (keys && !ring) parts.report(['PAYOUTS_ENCRYPTION_KEYS: is missing: it decodes payloads']);
+  if (encryption && !ring) parts.report(['PAYOUTS_ENCRYPTION_KEYS: is missing: it decodes payloads']);
   const isLocal = own !== undefined && listensOnLoopback(own.PAYOUTS_CODEC_LISTEN);
-  if (own?.PAYOUTS_CODEC_KEYS.length === 0 && !(isLocal && mayRunWithoutKeys(environment)))
+  const { PAYOUTS_CODEC_KEYS: codecKeys = [] } = own ?? {};
+  if (own && codecKeys.length === 0 && !(isLocal && mayRunWithoutKeys(environment)))
     parts.report(['PAYOUTS_CODEC_KEYS: is missing: only a test on loopback may run without it']);
-  parts.report(publishedProblems(environment, 'PAYOUTS_CODEC_KEYS', own?.PAYOUTS_CODEC_KEYS ?? []));
+  parts.report(codecKeys.flatMap(({ key }) => secrets.add('PAYOUTS_CODEC_KEYS', key)));
   const read = parts.complete({ own, ring });
-  return { ...read.own, ring: read.ring, secureCookie: !(isLocal && isTest(environment)) };
+  const keys = codecKeys.map(({ name, key }) => ({ name, hash: keyHash(key) }));
+  return { ...read.own, keys, ring: read.ring, secureCookie: !(isLocal && isTest(environment)) };
 }

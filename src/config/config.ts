@@ -10,7 +10,9 @@ import { type Application, readApplications } from './applications.ts';
 import { readNexus } from './callers.ts';
 import { type Environment, Parts, readVariables } from './environment.ts';
 import { type EventEndpoints, readEvents } from './events.ts';
-import { encryptionKeys, type Keys, publishedProblems } from './keys.ts';
+import { encryptionKeys, type Keys } from './keys.ts';
+import { Secrets } from './secrets.ts';
+import { temporalConfig } from './temporal-config.ts';
 import * as value from './values.ts';
 import { addressProblems, allowedHostsShape } from './values.ts';
 
@@ -221,10 +223,12 @@ export interface WorkerConfig {
 /** Throws `ConfigError`, with every invalid variable. */
 export function workerConfig(environment: Environment): WorkerConfig {
   const parts = new Parts();
+  const secrets = new Secrets(environment);
   const env = parts.read(() => readVariables(workerSchema, environment));
-  const applications = parts.read(() => readApplications(environment));
+  parts.read(() => temporalConfig(environment, secrets));
+  const applications = parts.read(() => readApplications(environment, secrets));
   const nexus = parts.read(() => readNexus(environment, applications));
-  const events = parts.read(() => readEvents(environment, applications));
+  const events = parts.read(() => readEvents(environment, applications, secrets));
   const authorizesUsers = [...(applications?.values() ?? [])].some(({ redirectUri }) => redirectUri);
   const keys = parts.read(() =>
     encryptionKeys(environment, {
@@ -233,12 +237,13 @@ export function workerConfig(environment: Environment): WorkerConfig {
         'PAYOUTS_TOKEN_KEYS',
         ...(authorizesUsers ? (['PAYOUTS_AUTHORIZATION_KEYS'] as const) : []),
       ],
+      secrets,
     }),
   );
   parts.report(addressProblems(environment, ['PAYMENTS_BASE_URL', 'PAYMENTS_AUTH_URL']));
-  parts.report(
-    publishedProblems(environment, 'PAYMENTS_SIGNING_KEY', [env?.PAYMENTS_SIGNING_KEY ?? []].flat()),
-  );
+  const { PAYMENTS_SIGNER: signer = '', PAYMENTS_SIGNING_KEY: signingKey } = env ?? {};
+  if (signingKey !== undefined)
+    parts.report(secrets.add('PAYMENTS_SIGNING_KEY', signingKey, value.minLengthFor(signer)));
   return parts.complete({ env, applications, nexus, events, keys });
 }
 

@@ -6,7 +6,7 @@ import { isRefusedHost } from '../webhooks/event-transport.ts';
 import { readSigningKey, type SigningKey } from '../webhooks/sign-event.ts';
 import { ConfigError, type Environment, isTest, Parts } from './environment.ts';
 import { jsonFile } from './json-file.ts';
-import { publishedProblems } from './keys.ts';
+import { Secrets } from './secrets.ts';
 import { optionalText, readSecret } from './values.ts';
 
 const FILE = 'PAYOUTS_EVENTS_FILE';
@@ -74,6 +74,7 @@ export type EventEndpoints = ReadonlyMap<string, readonly EventEndpoint[]>;
 export function readEvents(
   environment: Environment,
   applications: ReadonlyMap<string, unknown> | undefined,
+  processSecrets = new Secrets(environment),
 ): EventEndpoints {
   const { [FILE]: path } = environment;
   const file = path ? jsonFile(FILE, path, endpointsFile) : [];
@@ -84,7 +85,7 @@ export function readEvents(
     if (applications?.has(application) === false) parts.report([`${here}.application is not configured`]);
     parts.report(urlProblems(environment, entry).map((problem) => `${here}.url ${problem}`));
     const keys = secrets.flatMap(
-      (secret, of) => parts.read(() => readKey(environment, `${here}.secrets.${of}`, secret)) ?? [],
+      (secret, of) => parts.read(() => readKey(processSecrets, `${here}.secrets.${of}`, secret)) ?? [],
     );
     endpoints.set(application, [...(endpoints.get(application) ?? []), { ...entry, keys }]);
   }
@@ -102,10 +103,10 @@ function urlProblems(
   return [`has an address that is not allowed${allowPrivateAddress ? '' : ': see allowPrivateAddress'}`];
 }
 
-function readKey(environment: Environment, name: string, reference: string): SigningKey {
+function readKey(secrets: Secrets, name: string, reference: string): SigningKey {
   const secret = readSecret(name, reference);
   const key = readSigningKey(secret);
-  const problems = publishedProblems(environment, name, [secret]);
+  const problems = secrets.add(name, secret);
   if ('problem' in key) problems.push(`${name} ${key.problem}`);
   if ('problem' in key || problems.length > 0) throw new ConfigError(problems);
   return key;

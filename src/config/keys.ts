@@ -1,12 +1,10 @@
-/**
- * The keys of a process: those that encrypt, and the hashes of bearer keys. Only a test may run without encryption keys, or with
- * secrets that this repository publishes for trials, the demo and its tests.
- */
+/** The keys of a process: those that encrypt, and the hashes of bearer keys. Only a test may run without encryption keys. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { KeyRing } from '../encryption/key-ring.ts';
 import { type Environment, isLoopback, isTest, Parts, readVariables } from './environment.ts';
+import { Secrets } from './secrets.ts';
 import { secret } from './values.ts';
 
 const KEY_BYTES = 32;
@@ -75,6 +73,8 @@ interface KeyRules {
   needed?: readonly KeyName[];
   foreign?: readonly KeyName[];
   what?: string;
+  /** Of the process, so far. */
+  secrets?: Secrets;
 }
 
 /**
@@ -83,7 +83,12 @@ interface KeyRules {
  */
 export function encryptionKeys(
   environment: Environment,
-  { needed = ['PAYOUTS_ENCRYPTION_KEYS'], foreign = [], what = '' }: KeyRules = {},
+  {
+    needed = ['PAYOUTS_ENCRYPTION_KEYS'],
+    foreign = [],
+    what = '',
+    secrets = new Secrets(environment),
+  }: KeyRules = {},
 ): Keys {
   const parts = new Parts();
   const without = Object.fromEntries(foreign.map((name) => [name, undefined]));
@@ -93,7 +98,7 @@ export function encryptionKeys(
   const given = foreign.filter((name) => environment[name]);
   parts.report(given.map((name) => `${name}: must not be given to ${what}`));
   for (const [name, own] of Object.entries(keys ?? {}))
-    if (own) parts.report(keyProblems(environment, name, own.values()));
+    for (const key of own?.values() ?? []) parts.report(secrets.add(name, key));
   const { rings } = parts.complete({ rings: keys });
   return {
     payloads: ringOf(rings.PAYOUTS_ENCRYPTION_KEYS),
@@ -130,49 +135,4 @@ export function findKey<Key extends HashedKey>(keys: readonly Key[], key: string
   // Compares with every key, each in constant time, so that the timing reveals nothing about the keys.
   const [known] = keys.filter(({ hash }) => timingSafeEqual(hash, given));
   return known;
-}
-
-const sha256 = (secret: string | Uint8Array) => keyHash(secret).toString('hex');
-
-/** The demo and the simulator; `deploy/trial-callers.json` and the pages with its hashes; the fuzzing. */
-const TEXTS = ['demo-secret', 'trial-starter', 'trial-approver', 'fuzz-codec-bearer-key', 'fuzz-app-secret'];
-/** The example of `PAYOUTS_EVENTS_FILE`; simulated worlds. */
-const EVENT_SECRETS = [
-  'whsec_ZXhhbXBsZS1leGFtcGxlLWV4YW1wbGUtZXhhbXBsZS0=',
-  'whsec_c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=',
-];
-/** Simulated worlds. */
-const KEYS = ['c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=', 'bmV4dC1uZXh0LW5leHQtbmV4dC1uZXh0LW5leHQtMzI='];
-const PUBLISHED: ReadonlySet<string> = new Set([
-  ...[...TEXTS, ...EVENT_SECRETS].map(sha256),
-  ...KEYS.map((key) => sha256(Buffer.from(key, 'base64'))),
-]);
-
-/** A random key of 32 bytes has fewer with a probability below 1e-30. */
-const MIN_DISTINCT_BYTES = 8;
-
-const IS_PUBLISHED =
-  'is published with this project: only PAYMENTS_ENVIRONMENT=test may use it. Make your own';
-
-/** `name` names the variable or the field. The secret is the text itself, or `{ hash }`, its SHA-256. */
-export function publishedProblems(
-  environment: Environment,
-  name: string,
-  secrets: readonly (string | { hash: Uint8Array })[],
-): string[] {
-  if (isTest(environment)) return [];
-  const hashes = secrets.map((secret) =>
-    typeof secret === 'string' ? sha256(secret) : Buffer.from(secret.hash).toString('hex'),
-  );
-  return hashes.some((hash) => PUBLISHED.has(hash)) ? [`${name}: ${IS_PUBLISHED}`] : [];
-}
-
-/** The same for keys of encryption, which must also be random. */
-export function keyProblems(environment: Environment, name: string, keys: Iterable<Uint8Array>): string[] {
-  if (isTest(environment)) return [];
-  const all = [...keys];
-  if (all.some((key) => PUBLISHED.has(sha256(key)))) return [`${name}: ${IS_PUBLISHED}`];
-  if (all.some((key) => new Set(key).size < MIN_DISTINCT_BYTES))
-    return [`${name}: is not random: only PAYMENTS_ENVIRONMENT=test may use it. Make your own`];
-  return [];
 }

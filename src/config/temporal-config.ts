@@ -1,8 +1,10 @@
 /** Temporal's own variables and profiles, which `@temporalio/envconfig` reads for every process. */
+import type { ConnectionOptions } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { z } from 'zod';
-import { type Environment, readVariables } from './environment.ts';
-import { optionalText, secret } from './values.ts';
+import { type Environment, isLoopback, isTest, Parts, readVariables } from './environment.ts';
+import { ISSUED_LENGTH, Secrets } from './secrets.ts';
+import { choice, optionalText, secret } from './values.ts';
 
 const path = (description: string) => optionalText(description, 'path');
 
@@ -34,17 +36,64 @@ export const temporalShape = {
   ),
   TEMPORAL_CONFIG_FILE: path("Temporal's TOML file of profiles. Default: the Temporal CLI's."),
   TEMPORAL_PROFILE: optionalText('The profile in that file. Variables override it. Default: `default`.'),
+  PAYOUTS_TEMPORAL_INSECURE: choice(
+    ['refuse', 'accept'],
+    'Whether to connect to Temporal without TLS, or without an API key or client certificate. A test, and a Temporal on loopback, need no `accept`. Set it only if something else, such as a service mesh, encrypts and authenticates the connection.',
+  ),
 };
 
 const schema = z.object(temporalShape);
 
-/** The options of a connection, and the namespace. Throws `ConfigError`. */
-export function temporalConfig(environment: Environment): ReturnType<typeof loadClientConnectConfig> {
-  const own = readVariables(schema, environment);
+type Connect = ReturnType<typeof loadClientConnectConfig>;
+/** What a program may set itself. */
+type Own = Pick<ConnectionOptions, 'address' | 'apiKey' | 'callCredentials' | 'credentials' | 'tls'>;
+
+/**
+ * The options of a connection, and the namespace. `secrets`: those of the process. `overrides`: what the program will use
+ * instead. Throws `ConfigError`.
+ */
+export function temporalConfig(
+  environment: Environment,
+  secrets = new Secrets(environment),
+  overrides: Own = {},
+): Connect {
+  const { PAYOUTS_TEMPORAL_INSECURE: insecure, ...own } = readVariables(schema, environment);
   // The others include `HOME`, where the file of profiles is, and `TEMPORAL_GRPC_META_…`, which may be empty.
   const others = Object.entries(environment).filter(([name]) => !(name in temporalShape));
   const overrideEnvVars: Record<string, string> = {};
   for (const [name, value] of [...others, ...Object.entries(own)])
     if (value !== undefined) overrideEnvVars[name] = value;
-  return loadClientConnectConfig({ overrideEnvVars });
+  const config = loadClientConnectConfig({ overrideEnvVars });
+  const { connectionOptions: loaded } = config;
+  const parts = new Parts();
+  if (typeof loaded.apiKey === 'string')
+    parts.report(secrets.add('TEMPORAL_API_KEY', loaded.apiKey, ISSUED_LENGTH));
+  const key = clientKey(loaded.tls);
+  const name = own.TEMPORAL_TLS_CLIENT_KEY_DATA
+    ? 'TEMPORAL_TLS_CLIENT_KEY_DATA'
+    : 'TEMPORAL_TLS_CLIENT_KEY_PATH';
+  if (key) parts.report(secrets.add(name, Buffer.from(key).toString().trimEnd(), ISSUED_LENGTH));
+  if (insecure === 'refuse' && !isTest(environment)) parts.report(insecurities({ ...loaded, ...overrides }));
+  return parts.complete(config);
+}
+
+function clientKey(tls: Own['tls']): Uint8Array | undefined {
+  return typeof tls === 'object' ? tls?.clientCertPair?.key : undefined;
+}
+
+/** A program's own credentials are its choice. On loopback, nobody else listens. */
+function insecurities({ address, apiKey, callCredentials, credentials, tls }: Own): string[] {
+  if (credentials || isLoopback(`http://${address ?? 'localhost'}`)) return [];
+  const missing = [
+    ...((tls ?? apiKey) ? [] : ['TLS (TEMPORAL_TLS=true)']),
+    ...(apiKey || callCredentials || clientKey(tls)
+      ? []
+      : [
+          'credentials (TEMPORAL_API_KEY, or TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH)',
+        ]),
+  ];
+  if (missing.length === 0) return [];
+  return [
+    `TEMPORAL_ADDRESS: is connected to without ${missing.join(' and ')}. Set ${missing.length > 1 ? 'them' : 'it'}, or PAYOUTS_TEMPORAL_INSECURE=accept`,
+  ];
 }

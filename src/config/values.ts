@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { DURATION_RULE, durationMs } from './durations.ts';
 import { ConfigError, type Environment, isLoopback, isTest } from './environment.ts';
+import { ANY_LENGTH } from './secrets.ts';
 
 export const paymentsEnvironment = z.enum(['test', 'sandbox', 'production'], {
   error: ({ input }) => (input === undefined ? 'is missing' : 'must be test, sandbox or production'),
@@ -194,6 +195,11 @@ export function readSecret(field: string, text: string): string {
   const read = secret.safeParse(text);
   if (read.success) return read.data;
   throw new ConfigError(read.error.issues.map(({ message }) => `${field} ${message}`));
+}
+
+/** Of the keys of a signer or a verifier. */
+export function minLengthFor(algorithm: string): number | undefined {
+  return algorithm.startsWith('module:') ? ANY_LENGTH : undefined;
 }
 
 /** A secret by reference, for files that must not contain secrets. */

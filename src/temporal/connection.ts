@@ -12,14 +12,14 @@ import {
   defaultGrpcRetryOptions,
   makeGrpcRetryInterceptor,
 } from '@temporalio/client';
-import type { DataConverter } from '@temporalio/common';
 import type { Environment } from '../config/environment.ts';
 import { encryptionKeys } from '../config/keys.ts';
+import { Secrets } from '../config/secrets.ts';
 import { temporalConfig } from '../config/temporal-config.ts';
 import { secret } from '../config/values.ts';
 import { dataConverter as converterOf } from '../encryption/payload-codec.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
-import type { Clock, Random } from '../runtime/runtime.ts';
+import type { Clock } from '../runtime/runtime.ts';
 import { messageOf } from './client-errors.ts';
 import { clientInterceptors } from './queries.ts';
 
@@ -50,8 +50,10 @@ export async function connectClient(
 ): Promise<TemporalConnection<Connection> & { client: Client }> {
   const { clock, random } = PROCESS_RUNTIME;
   const environment = overrides.environment ?? process.env;
-  const dataConverter = configuredDataConverter(random, environment);
-  const { connectionOptions, namespace: configured = 'default' } = temporalConfig(environment);
+  const secrets = new Secrets(environment);
+  const dataConverter = converterOf(encryptionKeys(environment, { secrets }).payloads, random);
+  const config = temporalConfig(environment, secrets, overrides.connection);
+  const { connectionOptions, namespace: configured = 'default' } = config;
   const apiKey = reloadedApiKey(environment, connectionOptions.apiKey);
   const options: ConnectionOptions = {
     connectTimeout: '10s',
@@ -90,13 +92,6 @@ export async function explained<C>(address: string, connect: () => Promise<C>): 
       cause,
     });
   }
-}
-
-export function configuredDataConverter(
-  random: Random,
-  environment: Environment = process.env,
-): DataConverter {
-  return converterOf(encryptionKeys(environment).payloads, random);
 }
 
 const PREFIX = 'file:';

@@ -1,12 +1,13 @@
 /** Connects worker processes to Temporal, with the same variables as clients. */
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
+import { encryptionKeys } from '../config/keys.ts';
 import { temporalConfig } from '../config/temporal-config.ts';
+import { dataConverter } from '../encryption/payload-codec.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import {
   ApiKeyFile,
   apiKeyReference,
-  configuredDataConverter,
   DEFAULT_ADDRESS,
   explained,
   type TemporalConnection,
@@ -17,7 +18,7 @@ export async function connectWorker({
   clock,
   random,
 }: Runtime): Promise<TemporalConnection<NativeConnection> & { client: Client }> {
-  const dataConverter = configuredDataConverter(random);
+  const converter = dataConverter(encryptionKeys(process.env).payloads, random);
   const { connectionOptions, namespace = 'default' } = temporalConfig(process.env);
   const { address = DEFAULT_ADDRESS } = connectionOptions;
   const connection = await explained(address, () => NativeConnection.connect(connectionOptions));
@@ -28,7 +29,7 @@ export async function connectWorker({
   const client = new Client({
     connection,
     namespace,
-    dataConverter,
+    dataConverter: converter,
     interceptors: clientInterceptors(clock),
   });
   return { connection, client, namespace, address };

@@ -10,9 +10,10 @@ import { KeyRing } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { configProblems } from '../support/config-problems.ts';
+import { newSecret } from '../support/keys.ts';
 
 const PAYLOAD_KEY = randomBytes(32);
-const KEYS = ['first-bearer-key-0001', 'second-bearer-key-002'];
+const KEYS = [newSecret(), newSecret()];
 const NAMED_KEYS = `olga:${KEYS[0]},on-call:${KEYS[1]}`;
 const UI = 'https://ui.example.com';
 const environment: Environment = {

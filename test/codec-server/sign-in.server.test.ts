@@ -1,10 +1,10 @@
 import { request } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { newKey } from '../support/keys.ts';
+import { newKey, newSecret } from '../support/keys.ts';
 import { startProgram } from '../support/processes.ts';
 
-const KEY = 'key-of-olga-the-operator';
+const KEY = newSecret();
 const ENVIRONMENT = {
   PAYMENTS_ENVIRONMENT: 'sandbox',
   PAYOUTS_ENCRYPTION_KEYS: newKey('k1'),

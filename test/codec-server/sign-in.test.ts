@@ -11,14 +11,15 @@ import type { Environment } from '../../src/config/environment.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { newKey } from '../support/keys.ts';
+import { newKey, newSecret } from '../support/keys.ts';
 
-const KEY = 'key-of-olga-the-operator';
+const KEY = newSecret();
+const OTHER_KEY = newSecret();
 const HOUR_MS = 3_600_000;
 const ENVIRONMENT: Environment = {
   PAYMENTS_ENVIRONMENT: 'sandbox',
   PAYOUTS_ENCRYPTION_KEYS: newKey('k1'),
-  PAYOUTS_CODEC_KEYS: `olga:${KEY},otto:key-of-otto-the-operator`,
+  PAYOUTS_CODEC_KEYS: `olga:${KEY},otto:${OTHER_KEY}`,
 };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
@@ -144,7 +145,7 @@ describe('H47 sessions of the codec server', () => {
 
   test('one key cannot end the sessions of another, and a restart ends all', async () => {
     const stage = await Stage.start();
-    const { setCookie } = await stage.signIn('key-of-otto-the-operator');
+    const { setCookie } = await stage.signIn(OTHER_KEY);
     const other = { cookie: setCookie.split(';')[0] ?? '' };
     for (let more = 0; more < 21; more += 1) await stage.session();
     expect((await stage.decode(other)).status).toBe(200);
@@ -165,7 +166,7 @@ describe('H47 the decode log', () => {
     const namespace = { 'x-namespace': 'payouts' };
     await stage.decode({ ...bearer(KEY), ...namespace });
     await stage.decode({ ...(await stage.session()), ...namespace });
-    await stage.post('/encode', { ...JSON_TYPE, ...bearer('key-of-otto-the-operator') }, '{}');
+    await stage.post('/encode', { ...JSON_TYPE, ...bearer(OTHER_KEY) }, '{}');
     await stage.post('/decode', { ...JSON_TYPE, ...bearer(KEY) }, '{"payloads":"c2VjcmV0"}');
     const lines = await eventually(() => {
       const all = stage.log

@@ -8,6 +8,7 @@ import { workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { versioning } from '../../src/workers/worker.ts';
 import { configProblems } from '../support/config-problems.ts';
+import { newSecret } from '../support/keys.ts';
 
 const good: Environment = {
   PAYMENTS_ENVIRONMENT: 'test',
@@ -20,6 +21,7 @@ const good: Environment = {
 /** Addresses that are accepted outside a test. */
 const PROVIDER: Environment = {
   PAYMENTS_BASE_URL: 'https://api.example.com',
+  PAYMENTS_APP_SECRET: newSecret(),
   PAYMENTS_AUTH_URL: 'https://auth.example.com',
   PAYMENTS_ALLOWED_HOSTS: 'api.example.com,auth.example.com',
 };

@@ -10,7 +10,7 @@ import { workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { temporalConfig } from '../../src/config/temporal-config.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
-import { newKey } from '../support/keys.ts';
+import { newKey, newSecret } from '../support/keys.ts';
 import { secretFile } from '../support/secret-file.ts';
 
 const TEXT = readFileSync(join(import.meta.dirname, '../../.env.example'), 'utf8');
@@ -22,11 +22,11 @@ const FILES: Readonly<Record<string, string>> = {
   'file:/run/secrets/payouts-token-keys': `file:${secretFile(newKey('t1'))}`,
   'file:/run/secrets/payouts-authorization-keys': `file:${secretFile(newKey('a1'))}`,
   'file:/run/secrets/payouts-session-keys': `file:${secretFile(newKey('s1'))}`,
-  'file:/run/secrets/temporal-api-key': `file:${secretFile('api-key')}`,
-  'file:/run/secrets/payments-app-secret': `file:${secretFile('app-secret')}`,
-  'file:/run/secrets/payments-signing-key': `file:${secretFile('signing-key')}`,
-  'file:/run/secrets/payments-notification-secrets': `file:${secretFile('newest,older')}`,
-  'file:/run/secrets/payouts-codec-keys': `file:${secretFile('olga:a-key-of-the-codec-server')}`,
+  'file:/run/secrets/temporal-api-key': `file:${secretFile(newSecret())}`,
+  'file:/run/secrets/payments-app-secret': `file:${secretFile(newSecret())}`,
+  'file:/run/secrets/payments-signing-key': `file:${secretFile(newSecret())}`,
+  'file:/run/secrets/payments-notification-secrets': `file:${secretFile(`${newSecret()},${newSecret()}`)}`,
+  'file:/run/secrets/payouts-codec-keys': `file:${secretFile(`olga:${newSecret()}`)}`,
   '/etc/payouts/callers.json': keysFile([callerEntry('shop')]),
 };
 /** It replaces other variables, so it cannot be set beside them. */

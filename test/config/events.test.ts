@@ -5,7 +5,7 @@ import type { Environment } from '../../src/config/environment.ts';
 import { wantedTypes } from '../../src/config/events.ts';
 import { configProblems } from '../support/config-problems.ts';
 import { eventsFile, hmacSecret } from '../support/event-endpoint.ts';
-import { newKey } from '../support/keys.ts';
+import { newKey, newSecret } from '../support/keys.ts';
 import { secretFile } from '../support/secret-file.ts';
 
 const TEST: Environment = {
@@ -18,6 +18,7 @@ const TEST: Environment = {
 const SANDBOX: Environment = {
   ...TEST,
   PAYMENTS_ENVIRONMENT: 'sandbox',
+  PAYMENTS_APP_SECRET: newSecret(),
   PAYMENTS_BASE_URL: 'https://api.provider.example',
   PAYMENTS_AUTH_URL: 'https://api.provider.example',
   PAYMENTS_ALLOWED_HOSTS: 'api.provider.example',

@@ -6,7 +6,7 @@ import { workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { configProblems } from '../support/config-problems.ts';
-import { newKey } from '../support/keys.ts';
+import { newKey, newSecret } from '../support/keys.ts';
 
 const OWN: Environment = {
   PAYOUTS_ENCRYPTION_KEYS: newKey('k1'),
@@ -20,7 +20,7 @@ const PROCESSES: Readonly<Record<string, (environment: Environment) => unknown>>
     workerConfig({
       PAYMENTS_AUTH_URL: 'https://auth.provider.example:8443',
       PAYMENTS_APP_ID: 'app-1',
-      PAYMENTS_APP_SECRET: 'secret-1',
+      PAYMENTS_APP_SECRET: newSecret(),
       PAYOUTS_TOKEN_KEYS: newKey('t1'),
       ...environment,
     }),
@@ -30,8 +30,7 @@ const PROCESSES: Readonly<Record<string, (environment: Environment) => unknown>>
       PAYMENTS_NOTIFICATION_UNVERIFIED: 'accept',
       ...environment,
     }),
-  'codec server': (environment) =>
-    codecConfig({ PAYOUTS_CODEC_KEYS: 'me:key-of-the-operator', ...environment }),
+  'codec server': (environment) => codecConfig({ PAYOUTS_CODEC_KEYS: `me:${newSecret()}`, ...environment }),
   client: clientConfig,
 };
 

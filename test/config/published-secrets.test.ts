@@ -1,15 +1,17 @@
-/** Keys that anybody can read in this repository, and no keys: outside a test, no process starts with them. */
+/** Secrets that anybody can read in this repository, weak ones, reused ones, and none: outside a test, no process starts with them. */
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { apiConfig } from '../../src/config/api-config.ts';
 import { codecConfig } from '../../src/config/codec-config.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { ConfigError, type Environment } from '../../src/config/environment.ts';
-import { keyProblems, publishedProblems } from '../../src/config/keys.ts';
-import { keysFile } from '../support/callers.ts';
-import { newKey } from '../support/keys.ts';
+import { ISSUED_LENGTH, Secrets } from '../../src/config/secrets.ts';
+import { callerEntry, keysFile } from '../support/callers.ts';
+import { eventsFile, hmacSecret } from '../support/event-endpoint.ts';
+import { newKey, newSecret } from '../support/keys.ts';
 import { API, CODEC, OWN, SIMULATED, WORKER } from '../support/own-secrets.ts';
 import { secretFile } from '../support/secret-file.ts';
 
@@ -25,6 +27,8 @@ const READ: Readonly<Record<string, (environment: Environment) => unknown>> = {
   [CODEC]: codecConfig,
 };
 
+const STARTS = 'reads its settings';
+
 /** What a process prints that does not start. */
 function failureOf(program: string, change: Environment): string {
   try {
@@ -33,8 +37,14 @@ function failureOf(program: string, change: Environment): string {
     if (error instanceof ConfigError) return error.message;
     throw error;
   }
-  return 'reads its settings';
+  return STARTS;
 }
+
+const signedWith = (key: string) => ({ PAYMENTS_SIGNER: 'hmac-sha256', PAYMENTS_SIGNING_KEY: key });
+const verifiedWith = (secrets: string) => ({
+  PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256',
+  PAYMENTS_NOTIFICATION_SECRETS: secrets,
+});
 
 describe('H156 outside a test', () => {
   const appsFile = keysFile({ east: { appId: 'app-1', appSecret: 'env:EAST' } });
@@ -89,59 +99,187 @@ describe('H156 outside a test', () => {
   });
 
   test.each([WORKER, API, CODEC])('%s reads keys of its own', (program) => {
-    expect(failureOf(program, {})).toBe('reads its settings');
+    expect(failureOf(program, {})).toBe(STARTS);
   });
 });
 
-describe('H156 every secret in the repository is known', () => {
-  const FOLDERS = [
-    'bench',
-    'chaos',
-    'demo',
-    'deploy',
-    'docs',
-    'examples',
-    'fuzz',
-    'scripts',
-    'worlds',
-    'simulator',
+const withByte = (at: (index: number) => number) =>
+  `k9:${Buffer.from(Uint8Array.from({ length: 32 }, (_, index) => at(index))).toString('base64')}`;
+
+describe('H280 outside a test, a secret is long and random', () => {
+  const keysOf = (setting: string, what: string): [string, Environment, string][] => [
+    [WORKER, { [setting]: withByte(() => 7) }, `${setting}: ${what}`],
+    [WORKER, { [setting]: withByte((index) => index) }, `${setting}: ${what}`],
+    [WORKER, { [setting]: withByte((index) => (index % 16) ** 2) }, `${setting}: ${what}`],
   ];
-  const FILES = ['.env.example', 'docker-compose.yml', 'README.md', 'SECURITY.md'];
-  const inFolders = FOLDERS.flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
-  );
-  const texts = [...inFolders, ...FILES]
-    .filter(
-      (file) => /\.(ts|mjs|md|json|ya?ml|py|go|java|example)$/.test(file) && !file.includes('node_modules'),
-    )
-    .filter((file) => statSync(join(ROOT, file)).isFile())
-    .map((file) => readFileSync(join(ROOT, file), 'utf8'));
-  const found = (pattern: RegExp) => [
-    ...new Set(texts.flatMap((text) => [...text.matchAll(pattern)].map(([, secret = '']) => secret))),
+  test.each<[program: string, change: Environment, said: string]>([
+    ...keysOf('PAYOUTS_ENCRYPTION_KEYS', 'is not random'),
+    ...keysOf('PAYOUTS_AUTHORIZATION_KEYS', 'is not random'),
+    [API, { PAYOUTS_DESK_SESSION_KEYS: ZEROS }, 'PAYOUTS_DESK_SESSION_KEYS: is not random'],
+    [WORKER, { PAYMENTS_APP_SECRET: 'aiGh7eep8eeG4oo' }, 'PAYMENTS_APP_SECRET: has fewer than 16 characters'],
+    [WORKER, { PAYMENTS_APP_SECRET: 'ababababbabaabab' }, 'PAYMENTS_APP_SECRET: is not random'],
+    [WORKER, { TEMPORAL_API_KEY: 'aiGh7eep8eeG4oo' }, 'TEMPORAL_API_KEY: has fewer than 16 characters'],
+    [WORKER, signedWith(newSecret().slice(0, 31)), 'PAYMENTS_SIGNING_KEY: has fewer than 32 characters'],
+    [
+      API,
+      verifiedWith(`${newSecret()},short`),
+      'PAYMENTS_NOTIFICATION_SECRETS: has fewer than 32 characters',
+    ],
+    [API, verifiedWith('0123456789abcdef'.repeat(4)), 'PAYMENTS_NOTIFICATION_SECRETS: is not random'],
+    [CODEC, { PAYOUTS_CODEC_KEYS: `olga:${newSecret().slice(0, 31)}` }, 'PAYOUTS_CODEC_KEYS: has fewer'],
+    [
+      WORKER,
+      {
+        PAYOUTS_EVENTS_FILE: eventsFile([
+          { url: 'https://shop.example', secrets: [`whsec_${'AB'.repeat(16)}`] },
+        ]),
+      },
+      'PAYOUTS_EVENTS_FILE: 0.secrets.0: is not random',
+    ],
+  ])('%s does not start with %j', (program, change, said) => {
+    const output = failureOf(program, change);
+    expect(output).toContain(said);
+    for (const secret of Object.values(change)) expect(output).not.toContain(secret);
+    expect(failureOf(program, { ...change, PAYMENTS_ENVIRONMENT: 'test' })).not.toContain(said);
+  });
+
+  test('a module may get any key', () => {
+    expect(failureOf(WORKER, { PAYMENTS_SIGNER: 'module:sign.ts', PAYMENTS_SIGNING_KEY: 'key-1' })).toBe(
+      STARTS,
+    );
+  });
+
+  test('random ones are accepted', () => {
+    const secrets = new Secrets(SANDBOX);
+    const problems = Array.from({ length: 10_000 }, () => secrets.add('SECRET', newSecret().slice(0, 32)));
+    expect(problems.flat()).toEqual([]);
+  });
+});
+
+describe('H281 outside a test, no secret has two uses', () => {
+  const [secret, key] = [newSecret(), newKey('k1').slice('k1:'.length)];
+  const hmac = hmacSecret();
+  const callers = (text: string) =>
+    keysFile([callerEntry('shop', { keySha256: [createHash('sha256').update(text).digest('hex')] })]);
+  test.each<[program: string, change: Environment, said: string]>([
+    [
+      WORKER,
+      { PAYOUTS_ENCRYPTION_KEYS: `k1:${key}`, PAYOUTS_TOKEN_KEYS: `t1:${key}` },
+      'PAYOUTS_TOKEN_KEYS: is the same secret as PAYOUTS_ENCRYPTION_KEYS',
+    ],
+    [
+      WORKER,
+      { PAYOUTS_ENCRYPTION_KEYS: `k1:${key},k2:${key}` },
+      'PAYOUTS_ENCRYPTION_KEYS: has the same secret twice',
+    ],
+    [
+      WORKER,
+      { ...signedWith(secret), PAYMENTS_APP_SECRET: secret },
+      'PAYMENTS_SIGNING_KEY: is the same secret as PAYMENTS_APP_SECRET',
+    ],
+    [WORKER, { TEMPORAL_API_KEY: secret, PAYMENTS_APP_SECRET: secret }, 'PAYMENTS_APP_SECRET: is the same'],
+    [
+      WORKER,
+      { PAYOUTS_EVENTS_FILE: eventsFile([{ url: 'https://shop.example', secrets: [hmac, hmac] }]) },
+      'PAYOUTS_EVENTS_FILE: 0.secrets.1: is the same secret as PAYOUTS_EVENTS_FILE: 0.secrets.0',
+    ],
+    [
+      WORKER,
+      {
+        PAYOUTS_TOKEN_KEYS: `t1:${key}`,
+        PAYOUTS_EVENTS_FILE: eventsFile([{ url: 'https://shop.example', secrets: [`whsec_${key}`] }]),
+      },
+      'PAYOUTS_TOKEN_KEYS: is the same secret as PAYOUTS_EVENTS_FILE: 0.secrets.0',
+    ],
+    [
+      API,
+      { ...verifiedWith(secret), PAYOUTS_API_KEYS_FILE: callers(secret) },
+      'PAYOUTS_API_KEYS_FILE: the key of shop: is the same secret as PAYMENTS_NOTIFICATION_SECRETS',
+    ],
+    [
+      API,
+      { PAYOUTS_ENCRYPTION_KEYS: `k1:${key}`, PAYOUTS_API_KEYS_FILE: callers(key) },
+      'PAYOUTS_API_KEYS_FILE: the key of shop: is the same secret as PAYOUTS_ENCRYPTION_KEYS',
+    ],
+    [
+      API,
+      { PAYOUTS_AUTHORIZATION_KEYS: `a1:${key}`, PAYOUTS_DESK_SESSION_KEYS: `s1:${key}` },
+      'PAYOUTS_DESK_SESSION_KEYS: is the same secret as PAYOUTS_AUTHORIZATION_KEYS',
+    ],
+    [
+      CODEC,
+      { PAYOUTS_ENCRYPTION_KEYS: `k1:${key}`, PAYOUTS_CODEC_KEYS: `olga:${key}` },
+      'PAYOUTS_CODEC_KEYS: is the same secret as PAYOUTS_ENCRYPTION_KEYS',
+    ],
+  ])('%s does not start with %j', (program, change, said) => {
+    const output = failureOf(program, change);
+    expect(output).toContain(said);
+    for (const text of [secret, key, hmac]) expect(output).not.toContain(text);
+    expect(failureOf(program, { ...change, PAYMENTS_ENVIRONMENT: 'test' })).not.toContain('the same secret');
+  });
+
+  test('a changed file of callers is compared again, and not with its earlier self', () => {
+    const environment = { ...OWN[API], ...verifiedWith(secret), PAYOUTS_API_KEYS_FILE: callers(newSecret()) };
+    const { callers: read } = apiConfig(environment);
+    expect(read.file?.read().keys).toEqual(read.keys);
+    keysFile(
+      [callerEntry('shop', { keySha256: [createHash('sha256').update(secret).digest('hex')] })],
+      read.file?.path,
+    );
+    expect(() => read.file?.read()).toThrow('is the same secret as PAYMENTS_NOTIFICATION_SECRETS');
+  });
+});
+
+describe('H156 every secret in the repository is refused', () => {
+  const files = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' })
+    .split('\0')
+    .filter((file) => /(^|\.)(ts|mjs|md|json|ya?ml|py|go|java|example|sh|tf|txt|Dockerfile)$/.test(file))
+    .filter((file) => file !== 'package-lock.json');
+  const found = (pattern: RegExp, from = files) => [
+    ...new Set(
+      from.flatMap((file) =>
+        [...readFileSync(join(ROOT, file), 'utf8').matchAll(pattern)].map(([, secret = '']) => secret),
+      ),
+    ),
   ];
+  const isRefused = (secret: Parameters<Secrets['add']>[1]) =>
+    new Secrets(SANDBOX).add('SECRET', secret, ISSUED_LENGTH).length === 1;
+  const isAccepted = (secret: Parameters<Secrets['add']>[1]) => !isRefused(secret);
 
   test('encryption keys', () => {
-    const keys = found(/[\w-]:([A-Za-z0-9+/]{43}=)/g);
+    const keys = found(/[\w-]:([A-Za-z0-9+/]{43}=)/g).map((key) => Buffer.from(key, 'base64'));
     expect(keys.length).toBeGreaterThan(0);
-    for (const key of keys) expect(keyProblems(SANDBOX, key, [Buffer.from(key, 'base64')])).toHaveLength(1);
+    expect(keys.filter(isAccepted)).toEqual([]);
   });
 
   test('keys of callers', () => {
     const hashes = found(/"keySha256": \["([0-9a-f]{64})"/g);
     expect(hashes).toContain(createHash('sha256').update('trial-approver').digest('hex'));
-    for (const hex of hashes) {
-      const hash = Buffer.from(hex, 'hex');
-      expect(publishedProblems(SANDBOX, hex, [{ hash }])).toHaveLength(1);
-      expect(publishedProblems({ PAYMENTS_ENVIRONMENT: 'test' }, hex, [{ hash }])).toEqual([]);
-    }
+    expect(hashes.map((hex) => ({ hash: Buffer.from(hex, 'hex') })).filter(isAccepted)).toEqual([]);
   });
 
-  test('secrets of applications', () => {
-    const secrets = [
-      ...found(/\bappSecret"?: ['"](?!env:|file:)([^'"$]+)['"]/g),
-      ...found(/PAYMENTS_APP_SECRET:-([^}]+)\}/g),
-    ];
-    expect(secrets).toContain('demo-secret');
-    for (const secret of secrets) expect(publishedProblems(SANDBOX, secret, [secret])).toHaveLength(1);
+  test('keys that sign events, and private keys', () => {
+    const keys = found(/\b(whs(?:ec|k)_[A-Za-z0-9+/]{16,}=*)/g);
+    expect(keys).toContain('whsec_ZXhhbXBsZS1leGFtcGxlLWV4YW1wbGUtZXhhbXBsZS0=');
+    expect(keys.filter(isAccepted)).toEqual([]);
+    expect(found(/(-----BEGIN [A-Z ]*PRIVATE KEY-----\\?n?[A-Za-z0-9+/]{16})/g)).toEqual([]);
+  });
+
+  /** Those of tests are in no example that anybody follows. */
+  test.each([
+    ['of applications', /\bappSecret"?: ['"](?!env:|file:)([^'"$]+)['"]/g, 'demo-secret'],
+    ['with a default', /\$\{\w*(?:SECRETS?|KEYS?|PASSWORD|TOKEN):-([^}]+)\}/g, 'trial-notification-secret'],
+    [
+      'in assignments',
+      /\w*(?:SECRETS?|KEYS?|BEARER|PASSWORD|TOKEN)["']?(?: =|=|:) ?["']?(?!file:|env:|\/|-|[A-Z_]+["'])([\w+/=-]{8,})["'\n,}]/g,
+      'fuzz-notification-secret',
+    ],
+  ])('secrets %s', (_, pattern, example) => {
+    const secrets = found(
+      pattern,
+      files.filter((file) => !file.startsWith('test/')),
+    );
+    expect(secrets).toContain(example);
+    expect(secrets.filter(isAccepted)).toEqual([]);
   });
 });

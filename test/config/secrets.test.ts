@@ -12,7 +12,7 @@ import { readSecret } from '../../src/config/values.ts';
 import { createSigner } from '../../src/payments/index.ts';
 import { keysFile } from '../support/callers.ts';
 import { configProblems } from '../support/config-problems.ts';
-import { newKey } from '../support/keys.ts';
+import { newKey, newSecret } from '../support/keys.ts';
 import { secretFile } from '../support/secret-file.ts';
 
 const TEST: Environment = {
@@ -36,7 +36,7 @@ const [AUTHORIZATION_KEYS, SESSION_KEYS] = [newKey('a1'), newKey('s1')];
 const CASES: Readonly<Record<string, Case>> = {
   TEMPORAL_API_KEY: {
     secret: 'canary-api-key',
-    read: (own) => temporalConfig({ TEMPORAL_ADDRESS: 'localhost:7233', ...own }).connectionOptions.apiKey,
+    read: (own) => temporalConfig({ ...TEST, ...own }).connectionOptions.apiKey,
   },
   TEMPORAL_TLS_CLIENT_KEY_DATA: {
     secret: 'canary-client-key',
@@ -72,7 +72,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   PAYOUTS_CODEC_KEYS: {
     secret: 'one:canary-codec-key-one, two:canary-codec-key-two',
-    read: (own) => codecConfig({ ...TEST, PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS, ...own }).PAYOUTS_CODEC_KEYS,
+    read: (own) => codecConfig({ ...TEST, PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS, ...own }).keys,
   },
 };
 
@@ -178,7 +178,7 @@ describe('a secret in a file', () => {
       PAYMENTS_ENVIRONMENT: 'sandbox',
       PAYMENTS_BASE_URL: 'https://api.provider.example',
       PAYMENTS_AUTH_URL: 'https://auth.provider.example',
-      PAYMENTS_APP_SECRET: 'secret-1',
+      PAYMENTS_APP_SECRET: newSecret(),
       PAYMENTS_ALLOWED_HOSTS: 'api.provider.example,auth.provider.example',
       PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS,
       PAYOUTS_TOKEN_KEYS: TOKEN_KEYS,

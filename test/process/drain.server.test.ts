@@ -1,14 +1,14 @@
 /** SIGTERM drains the codec server, with the code that it shares with the API server. Time is never the judge. */
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { eventually } from '../support/eventually.ts';
 import { get } from '../support/http.ts';
+import { newKey, newSecret } from '../support/keys.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 
-const KEY = 'bearer-key-of-a-test';
+const KEY = newSecret();
 let server: OwnProcess;
 let url: string;
 
@@ -18,7 +18,7 @@ async function start(drain: string): Promise<void> {
   const [port = 0] = await freePorts(1);
   const environment = {
     PAYMENTS_ENVIRONMENT: 'production',
-    PAYOUTS_ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    PAYOUTS_ENCRYPTION_KEYS: newKey('k1'),
     PAYOUTS_CODEC_KEYS: `olga:${KEY}`,
     PAYOUTS_CODEC_LISTEN: `127.0.0.1:${port}`,
     PAYOUTS_DRAIN: drain,

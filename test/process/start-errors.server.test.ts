@@ -3,7 +3,7 @@ import { expect, inject, test } from 'vitest';
 import type { Environment } from '../../src/config/environment.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
-import { newKey } from '../support/keys.ts';
+import { newKey, newSecret } from '../support/keys.ts';
 import { startProgram } from '../support/processes.ts';
 import { QUICK } from '../support/test-world.ts';
 
@@ -58,7 +58,7 @@ test.concurrent('a worker with bad and missing settings: every one by its name',
 test.concurrent.each([
   ['src/workers/main.ts', {}],
   ['src/starters/api/main.ts', { PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop')]) }],
-  ['src/codec-server/main.ts', { PAYOUTS_CODEC_KEYS: 'me:key-of-the-operator' }],
+  ['src/codec-server/main.ts', { PAYOUTS_CODEC_KEYS: `me:${newSecret()}` }],
   ['src/starters/cli/main.ts', {}],
 ])('H48 %s with a provider that is not on the list of allowed hosts', async (program, own) => {
   const environment = {
@@ -67,7 +67,7 @@ test.concurrent.each([
     PAYMENTS_AUTH_URL: 'https://auth.provider.example',
     PAYMENTS_ALLOWED_HOSTS: 'api.provider.example,auth.provider.example',
     PAYMENTS_APP_ID: 'app-1',
-    PAYMENTS_APP_SECRET: 'secret-1',
+    PAYMENTS_APP_SECRET: newSecret(),
     PAYOUTS_ENCRYPTION_KEYS: newKey('k1'),
     ...(program.includes('workers') && { PAYOUTS_TOKEN_KEYS: newKey('t1') }),
     TEMPORAL_ADDRESS: '127.0.0.1:9',

@@ -1,7 +1,7 @@
 /** The settings with which each program starts outside a test. */
 import type { Environment } from '../../src/config/environment.ts';
 import { callerEntry, keysFile } from './callers.ts';
-import { newKey } from './keys.ts';
+import { newKey, newSecret } from './keys.ts';
 
 export const WORKER = 'src/workers/main.ts';
 export const API = 'src/starters/api/main.ts';
@@ -22,7 +22,7 @@ export const OWN: Readonly<Record<string, Environment>> = {
     PAYMENTS_AUTH_URL: 'https://auth.provider.example',
     PAYMENTS_ALLOWED_HOSTS: 'api.provider.example,auth.provider.example',
     PAYMENTS_APP_ID: 'app-1',
-    PAYMENTS_APP_SECRET: 'secret-1',
+    PAYMENTS_APP_SECRET: newSecret(),
     PAYOUTS_TOKEN_KEYS: newKey('t1'),
   },
   [API]: {
@@ -33,6 +33,6 @@ export const OWN: Readonly<Record<string, Environment>> = {
   [CODEC]: {
     ...COMMON,
     PAYOUTS_CODEC_LISTEN: '127.0.0.1:0',
-    PAYOUTS_CODEC_KEYS: 'olga:key-of-olga-the-operator',
+    PAYOUTS_CODEC_KEYS: `olga:${newSecret()}`,
   },
 };
