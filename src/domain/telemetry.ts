@@ -52,6 +52,7 @@ export const WORKER_METRICS = {
   payouts_events_lost: { kind: 'counter', labels: ['app', 'endpoint'] },
   payouts_endpoints_disabled: { kind: 'counter', labels: ['app', 'endpoint'] },
   payouts_events_unpublished: { kind: 'counter', labels: ['app'] },
+  payouts_payloads_encrypted: { kind: 'counter', labels: ['key'] },
   process_start_time_seconds: { kind: 'gauge', labels: [] },
 } as const satisfies Readonly<Record<string, Metric>>;
 

@@ -30,6 +30,8 @@ export class KeyRing {
   readonly #keys: ReadonlyMap<string, KeyObject>;
   /** The id of the key that encrypts. */
   readonly current: string;
+  /** Called at each encryption, with the id of the key: a key wears out, because nonces are random. */
+  onEncrypt: (keyId: string) => void = () => undefined;
 
   /** At least one key of 32 bytes. The first key encrypts. */
   constructor(keys: ReadonlyMap<string, Buffer>) {
@@ -48,6 +50,7 @@ export class KeyRing {
     const nonce = random.bytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.#key(this.current), nonce);
     cipher.setAAD(Buffer.from(binding));
+    this.onEncrypt(this.current);
     return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
   }
 

@@ -17,6 +17,7 @@ import { encryptionKeys } from '../config/keys.ts';
 import { Secrets } from '../config/secrets.ts';
 import { temporalConfig } from '../config/temporal-config.ts';
 import { secret } from '../config/values.ts';
+import type { KeyRing } from '../encryption/key-ring.ts';
 import { dataConverter as converterOf } from '../encryption/payload-codec.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
@@ -42,6 +43,8 @@ export interface ConnectOptions {
   namespace?: string | undefined;
   /** The environment variables. Default: those of this process. */
   environment?: Environment | undefined;
+  /** The keys that encrypt payloads. Default: those of the environment. */
+  payloadKeys?: KeyRing | undefined;
 }
 
 /** Throws `TemporalSetupError` if there is no connection, and `ConfigError` if payloads must be encrypted and there is no key. */
@@ -51,7 +54,8 @@ export async function connectClient(
   const { clock, random } = PROCESS_RUNTIME;
   const environment = overrides.environment ?? process.env;
   const secrets = new Secrets(environment);
-  const dataConverter = converterOf(encryptionKeys(environment, { secrets }).payloads, random);
+  const ring = overrides.payloadKeys ?? encryptionKeys(environment, { secrets }).payloads;
+  const dataConverter = converterOf(ring, random);
   const config = temporalConfig(environment, secrets, overrides.connection);
   const { connectionOptions, namespace: configured = 'default' } = config;
   const apiKey = reloadedApiKey(environment, connectionOptions.apiKey);

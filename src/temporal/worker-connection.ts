@@ -14,11 +14,10 @@ import {
 } from './connection.ts';
 import { clientInterceptors } from './queries.ts';
 
-export async function connectWorker({
-  clock,
-  random,
-}: Runtime): Promise<TemporalConnection<NativeConnection> & { client: Client }> {
-  const converter = dataConverter(encryptionKeys(process.env).payloads, random);
+export async function connectWorker(
+  { clock, random }: Runtime,
+  payloadKeys = encryptionKeys(process.env).payloads,
+): Promise<TemporalConnection<NativeConnection> & { client: Client }> {
   const { connectionOptions, namespace = 'default' } = temporalConfig(process.env);
   const { address = DEFAULT_ADDRESS } = connectionOptions;
   const connection = await explained(address, () => NativeConnection.connect(connectionOptions));
@@ -29,7 +28,7 @@ export async function connectWorker({
   const client = new Client({
     connection,
     namespace,
-    dataConverter: converter,
+    dataConverter: dataConverter(payloadKeys, random),
     interceptors: clientInterceptors(clock),
   });
   return { connection, client, namespace, address };

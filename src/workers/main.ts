@@ -3,7 +3,7 @@ import { Worker } from '@temporalio/worker';
 import { workerConfig } from '../config/config.ts';
 import { ConfigError } from '../config/environment.ts';
 import { hostInUrl } from '../config/values.ts';
-import { logEvent, setGauge } from '../domain/telemetry.ts';
+import { count, logEvent, setGauge } from '../domain/telemetry.ts';
 import { eventLogger } from '../observability/log.ts';
 import { startTracing } from '../observability/tracing.ts';
 import { Drain, PROCESS_RUNTIME } from '../runtime/process.ts';
@@ -19,8 +19,9 @@ import { workflowBundle } from './workflow-bundle.ts';
 
 async function main(): Promise<void> {
   const config = workerConfig(process.env);
-  const { env } = config;
+  const { env, keys } = config;
   const { log, meter } = installRuntime(env);
+  if (keys.payloads) keys.payloads.onEncrypt = (key) => count(meter, 'payouts_payloads_encrypted', { key });
   const runtime = PROCESS_RUNTIME;
   const { clock } = runtime;
   // The monotonic clock of a process counts from its start.
@@ -28,7 +29,7 @@ async function main(): Promise<void> {
   // The bundle is made while Temporal responds.
   const [stopTracing, temporal, bundle] = await Promise.all([
     startTracing('worker', env),
-    connectWorker(PROCESS_RUNTIME),
+    connectWorker(PROCESS_RUNTIME, keys.payloads),
     workflowBundle(env.PAYOUTS_WORKFLOW_BUNDLE),
   ]);
   const { connection, client, namespace, address } = temporal;

@@ -244,6 +244,6 @@ describe('doctor in an environment that is broken from the start', () => {
     expect(away.code).toBe(6);
     expect(checkOf(away, 'Temporal').advice).toContain('TEMPORAL_ADDRESS');
     const keyless = await cli({ PAYMENTS_ENVIRONMENT: 'production' }, ['doctor', '--json']);
-    expect(checkOf(keyless, 'encryption keys').detail).toContain('PAYOUTS_ENCRYPTION_KEYS');
+    expect(checkOf(keyless, 'settings').detail).toContain('PAYOUTS_ENCRYPTION_KEYS');
   });
 });

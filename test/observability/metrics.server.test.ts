@@ -11,6 +11,8 @@ import { SDK_METRICS } from '../../scripts/reference/texts.ts';
 import { findPrometheus } from '../../scripts/setup/prometheus.ts';
 import { WORKER_METRICS } from '../../src/domain/telemetry.ts';
 import { eventually } from '../support/eventually.ts';
+import { get, post } from '../support/http.ts';
+import { newKey } from '../support/keys.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -31,7 +33,7 @@ describe('a worker', () => {
   const testStartedMs = Date.now();
 
   beforeAll(async () => {
-    world = await PayoutWorld.start({ idle: true });
+    world = await PayoutWorld.start({ idle: true, env: { PAYOUTS_ENCRYPTION_KEYS: newKey('k-2026-01-31') } });
     const [port = 0, healthPort = 0] = await freePorts(2);
     address = `127.0.0.1:${port}`;
     const listen = { PAYOUTS_METRICS_LISTEN: address, PAYOUTS_HEALTH_LISTEN: `127.0.0.1:${healthPort}` };
@@ -95,6 +97,33 @@ describe('a worker', () => {
     expect(valueIn(text, 'payouts_calls_waiting')).toBe(0);
     for (const written of [paid.partnerOrderId, paid.clientId, paid.payerId])
       expect(text).not.toContain(written);
+  });
+
+  test('H283 counts the payloads that it and the API server encrypt, by key', async () => {
+    const metric = 'payouts_payloads_encrypted';
+    const count = async () => valueIn(await scrape(), metric, { key: 'k-2026-01-31' }) ?? 0;
+    const before = await count();
+    expect(before).toBeGreaterThan(0);
+    const [port = 0] = await freePorts(1);
+    const url = `http://127.0.0.1:${port}`;
+    const environment = {
+      ...world.workerEnvironment,
+      PAYOUTS_TOKEN_KEYS: '',
+      PAYOUTS_API_LISTEN: `127.0.0.1:${port}`,
+    };
+    const api = await startProgram('src/starters/api/main.ts', environment, /listening on/);
+    try {
+      await post(
+        `${url}/v1/payouts`,
+        payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=0s' }),
+      );
+      expect(String((await get(`${url}/metrics`)).body)).toMatch(
+        /^payouts_payloads_encrypted\{key="k-2026-01-31"\} [1-9]/m,
+      );
+    } finally {
+      await api.stop('SIGTERM');
+    }
+    await eventually(async () => (await count()) > before || undefined);
   });
 
   test('tells when its process started', async () => {

@@ -11,7 +11,7 @@ import { buildServer } from './server.ts';
 async function main(): Promise<void> {
   const config = apiConfig(process.env);
   const stopTracing = await startTracing('api', config);
-  const { client } = await connectClient();
+  const { client } = await connectClient({ payloadKeys: config.keys.payloads });
   const drain = new Drain();
   const server = await buildServer(client, config, { drain });
   server.addHook('onClose', stopTracing);

@@ -65,6 +65,14 @@ export const API_METRICS = {
     labelNames: [],
     action: 'When it stays above 0, ask the provider about the orders: no payout has them.',
   },
+  encrypted: {
+    // As in workers, so that one query adds both.
+    name: 'payouts_payloads_encrypted',
+    unit: 'payload',
+    help: 'Payloads that were encrypted, by the id of the key',
+    labelNames: ['key'],
+    action: '[Rotate the key](operations.md#how-long-a-key-lasts) before it has encrypted 2^32 payloads.',
+  },
   reachable: {
     name: 'payouts_temporal_reachable',
     unit: '1 or 0',
@@ -97,6 +105,8 @@ export class ApiMetrics {
     registers: this.registers,
   });
 
+  private readonly encrypted = new Counter({ ...API_METRICS.encrypted, registers: this.registers });
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
     // Initialized, so that the first event of each kind shows as an increase.
@@ -126,6 +136,10 @@ export class ApiMetrics {
         else this.set(value);
       },
     });
+  }
+
+  countEncrypted(key: string): void {
+    this.encrypted.inc({ key });
   }
 
   countLimited(limit: RequestLimit): void {

@@ -88,6 +88,8 @@ export async function buildServer(
   server.addHook('onClose', async () => audit.close());
   const metrics = new ApiMetrics();
   metrics.watch(server);
+  const { payloads } = config.keys;
+  if (payloads) payloads.onEncrypt = (key) => metrics.countEncrypted(key);
   const isReachable = temporalCheck(client);
   metrics.gauge('reachable', async () => ((await isReachable()) ? 1 : 0));
   metrics.gauge('tasksFailing', failingWorkflowCount(client, environment));

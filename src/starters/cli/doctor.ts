@@ -3,6 +3,7 @@
  * found and what to do. What this machine cannot determine is `unknown`.
  */
 import { ConfigError } from '../../config/environment.ts';
+import { encryptionKeys } from '../../config/keys.ts';
 import { EXIT } from '../../contract/errors.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE, reconciliationId } from '../../contract/ids.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../contract/open-points.ts';
@@ -21,6 +22,7 @@ import {
   type Verdict,
   WORKFLOW_TASKS,
 } from './doctor/checks.ts';
+import { checkKeyAge } from './doctor/key-age.ts';
 import { checkKeys } from './doctor/keys.ts';
 import { checkProvider, checkTokens, type DoctorOptions, RATE_LIMITED } from './doctor/provider.ts';
 import {
@@ -99,8 +101,8 @@ function limitedText(probes: readonly string[]): string {
 /** The output if there is no connection to Temporal. */
 export function connectionReport(error: unknown): Output {
   if (error instanceof ConfigError) {
-    const found = problem(error.message, 'docs/operations.md, Encryption keys');
-    return report([{ check: 'encryption keys', found }]);
+    const found = problem(error.message, 'correct the variables that are named (docs/configuration.md)');
+    return report([{ check: 'settings', found }]);
   }
   const address = process.env['TEMPORAL_ADDRESS'] || 'the default address';
   const advice = 'start Temporal, or correct TEMPORAL_ADDRESS (or TEMPORAL_PROFILE)';
@@ -137,6 +139,9 @@ async function examineWorkers(environment: string, app: string, checks: Checks):
   await checks.run('worker versions', versions, checkVersions);
   if (workflows.verdict !== 'ok' || calls.verdict !== 'ok') throw new CannotGoOn('no worker can call it');
   await checks.run('encryption keys', KEYS, checkKeys);
+  const key = encryptionKeys(process.env).payloads?.current;
+  if (key !== undefined && environment !== 'test')
+    checks.add('age of the encryption key', checkKeyAge(key, Date.now()));
   await checks.run('rate-limit lease', WORKER, (session) => checkLease(session, environment, app));
   const settings = { ...WORKER, advice: 'payouts settings' };
   await checks.run('shared settings', settings, (session) => checkSharedSettings(session, app));
