@@ -18,18 +18,18 @@ const READERS: Readonly<Record<Format, (bytes: Buffer) => AsyncIterable<FileRow>
 /** The rows, read while they are iterated over. Throws `BatchFileError`. */
 export class BatchFile implements AsyncIterable<unknown> {
   readonly lines: number[] = [];
-  readonly #bytes: Buffer;
+  readonly #bytes: Buffer | (() => Promise<Buffer>);
   readonly #format: Format | undefined;
 
   /** The content tells the format, unless a caller names it. */
-  constructor(bytes: Buffer, format?: Format) {
+  constructor(bytes: Buffer | (() => Promise<Buffer>), format?: Format) {
     this.#bytes = bytes;
     this.#format = format;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<unknown> {
     this.lines.length = 0;
-    const text = decoded(this.#bytes);
+    const text = decoded(typeof this.#bytes === 'function' ? await this.#bytes() : this.#bytes);
     for await (const { line, row } of READERS[this.#format ?? formatOf(text)](text)) {
       this.lines.push(line);
       yield row;

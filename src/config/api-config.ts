@@ -92,6 +92,11 @@ export const apiShape = {
   PAYOUTS_API_LISTEN: listenAddress
     .prefault('127.0.0.1:8080')
     .describe('Where the API server listens, in plain HTTP: put TLS in front of it.'),
+  PAYOUTS_HEALTH_LISTEN: listenAddress
+    .optional()
+    .describe(
+      'Where the API server also serves `/healthz`, `/readyz` and `/metrics`, on a port that no flood of requests reaches: let probes use it, in a private network.',
+    ),
   ...callersShape,
   PAYOUTS_API_REQUESTS_PER_SECOND: integer(
     MAX_REQUESTS_PER_SECOND,

@@ -9,7 +9,7 @@ import type { BatchState } from '../contract/batch.ts';
 import { totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { isScoped } from '../domain/permissions.ts';
-import { may, requireApplication, requireRows, requireVerb } from '../service/permissions.ts';
+import { may, requireApplication, requireVerb } from '../service/permissions.ts';
 import { invalidFields, Problem } from '../service/problem.ts';
 import { batchRef } from '../service/requests.ts';
 import { batchNotes } from './batch-notes.ts';
@@ -240,16 +240,13 @@ async function readUpload(request: FastifyRequest): Promise<void> {
   request.body = fields;
 }
 
-/** Checks everything that the start checks. */
 async function preview(desk: Desk, visit: Visit, upload: Upload, seal: string): Promise<Html> {
   const { app, batchId, fileName, file } = upload;
   const about = html`<p>File ${isolated(fileName)}, application ${app}.</p>`;
   const payouts = new BatchFile(Buffer.from(file, 'base64url'));
   const { lines } = payouts;
   try {
-    const checked = await desk.service.batches.check({ app, batchId, payouts, lines });
-    await requireRows(visit.caller, checked);
-    const { rows } = checked;
+    const { rows } = await desk.service.previewBatch(visit.caller, { app, batchId, payouts, lines });
     const count = rows.length === 1 ? '1 payout' : `${rows.length} payouts`;
     const totals = totalsByCurrency(rows.map(({ instructedAmount }) => instructedAmount)).map(money);
     return html`${about}<p class="amount">${count}, ${totals.join(', ')}</p><p>Every row is valid. Nothing has started yet.</p>

@@ -60,14 +60,14 @@ function closeUnusedConnections(server: FastifyInstance): void {
 }
 
 /** The options of a server that closes connections whose requests do not arrive in time, and idle ones when it ends. */
-export function connectionLimits(requestTimeoutMs: number) {
+export function connectionLimits(requestTimeoutMs: number, headersTimeoutMs = requestTimeoutMs) {
   return {
     requestTimeout: requestTimeoutMs,
     // By default, Node checks for timed-out requests only every 30 s.
     http: {
-      connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
+      connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs),
       requestTimeout: requestTimeoutMs,
-      headersTimeout: requestTimeoutMs,
+      headersTimeout: headersTimeoutMs,
     },
     forceCloseConnections: 'idle',
     // What arrives on an open connection while the server closes is served; the drain has a deadline.

@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import { Allowances } from '../client/allowances.ts';
 import { Authorizations } from '../client/authorizations.ts';
 import { Batches } from '../client/batches.ts';
-import type { NewBatch } from '../client/checked-batch.ts';
+import type { CheckedBatch, NewBatch } from '../client/checked-batch.ts';
 import { Pauses } from '../client/leases.ts';
 import { Payouts } from '../client/payouts.ts';
 import { ProviderReads } from '../client/reads.ts';
@@ -61,6 +61,8 @@ const TOO_MANY_READS = 'too many reads of the provider wait for their turn';
 const MAX_WAITING_READS = 50;
 /** So few at once leave most turns of the rate limit to payouts, however many callers read. */
 const PROVIDER_READS = { inFlight: 3, waitMs: 5_000, refusal: TOO_MANY_READS };
+/** The rows of a large batch take about 150 MiB. */
+const BATCHES = { inFlight: 2, waitMs: 60_000, refusal: 'too many batches wait for their turn' };
 
 type ServiceSettings = Pick<
   ApiConfig,
@@ -93,6 +95,7 @@ export class Service {
   readonly waits = new Waits();
   private readonly readShares = new Shares(MAX_WAITING_READS, TOO_MANY_READS);
   private readonly readTurns: CallerTurns;
+  private readonly batchTurns: CallerTurns;
   /** Undefined if this server authorizes no users. */
   readonly authorizations: Authorizations | undefined;
   private readonly client: Client;
@@ -114,6 +117,7 @@ export class Service {
     const reads = { slots: new ReadSlots(STATUS_READS, clock), freshMs: FRESH_MS, clock };
     this.client = client;
     this.readTurns = new CallerTurns(PROVIDER_READS, clock);
+    this.batchTurns = new CallerTurns(BATCHES, clock);
     this.payouts = new Payouts({ client, environment, targetCurrencies, reads });
     this.batches = new Batches({
       client,
@@ -174,13 +178,25 @@ export class Service {
   /** Starts a batch, or continues it. Every row is checked before any is started. */
   async startBatch(caller: Caller, batch: NewBatch) {
     require(caller, 'batch', batch.app ?? 'default');
+    const startedBy = starterName(caller);
+    return this.batchTurns.run(caller.name, async () => {
+      const checked = await this.checked(caller, batch);
+      return this.withinDailyLimits(caller, checked.rows, {
+        find: () => this.batches.findComplete(checked, startedBy),
+        start: () => this.batches.startChecked(checked, startedBy),
+      });
+    });
+  }
+
+  /** Checks everything that `startBatch` checks, and starts nothing. */
+  async previewBatch(caller: Caller, batch: NewBatch): Promise<CheckedBatch> {
+    return this.batchTurns.run(caller.name, () => this.checked(caller, batch));
+  }
+
+  private async checked(caller: Caller, batch: NewBatch): Promise<CheckedBatch> {
     const checked = await this.batches.check(batch);
     await requireRows(caller, checked);
-    const startedBy = starterName(caller);
-    return this.withinDailyLimits(caller, checked.rows, {
-      find: () => this.batches.findComplete(checked, startedBy),
-      start: () => this.batches.startChecked(checked, startedBy),
-    });
+    return checked;
   }
 
   async batch(caller: Caller, id: BatchId, waiting?: Waiting) {

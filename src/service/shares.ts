@@ -1,4 +1,4 @@
-/** Concurrent requests of one kind, of which no caller can take the others' share. */
+/** Places for concurrent requests of one kind, or their bytes, of which no caller can take the others' share. */
 import { unavailable } from './problem.ts';
 
 export class Shares {
@@ -13,22 +13,28 @@ export class Shares {
     this.free = places;
   }
 
-  /**
-   * Rejects with a 503 without calling `call` if no place is free, or if the caller has as many as are free: alone, it can
-   * take half of all places, and the next caller half of the rest.
-   */
+  /** Calls `call` with one place taken. Rejects as `take` does. */
   async run<T>(caller: string, call: () => Promise<T>): Promise<T> {
-    const own = this.taken.get(caller) ?? 0;
-    if (own >= this.free) throw unavailable('too-many-waiting', this.refusal);
-    this.take(caller, 1);
+    const giveBack = this.take(caller, 1);
     try {
       return await call();
     } finally {
-      this.take(caller, -1);
+      giveBack();
     }
   }
 
-  private take(caller: string, places: number): void {
+  /**
+   * Throws a 503 if the caller would have more places than are left: alone, it can take half of all places, and the next
+   * caller half of the rest. Returns a function that gives them back.
+   */
+  take(caller: string, places: number): () => void {
+    const own = this.taken.get(caller) ?? 0;
+    if (own + places > this.free) throw unavailable('too-many-waiting', this.refusal);
+    this.add(caller, places);
+    return () => this.add(caller, -places);
+  }
+
+  private add(caller: string, places: number): void {
     this.free -= places;
     const own = (this.taken.get(caller) ?? 0) + places;
     if (own === 0) this.taken.delete(caller);

@@ -6,6 +6,7 @@ import { startTracing } from '../../observability/tracing.ts';
 import { PaymentsSettingError } from '../../payments/errors.ts';
 import { Drain, drainOnSignals, PROCESS_RUNTIME } from '../../runtime/process.ts';
 import { connectClient, TemporalSetupError } from '../../temporal/connection.ts';
+import { serveMonitoring } from './monitoring.ts';
 import { buildServer } from './server.ts';
 
 async function main(): Promise<void> {
@@ -15,8 +16,9 @@ async function main(): Promise<void> {
   const drain = new Drain();
   const server = await buildServer(client, config, { drain });
   server.addHook('onClose', stopTracing);
-  // Leaves the connection open: retries of background calls throw on a closed connection (SDK 1.24).
   drainOnSignals(server, drain, { clock: PROCESS_RUNTIME.clock, drainMs: config.PAYOUTS_DRAIN });
+  const { PAYOUTS_HEALTH_LISTEN: monitoring } = config;
+  if (monitoring) await serveMonitoring(server, monitoring);
   const url = await server.listen(config.PAYOUTS_API_LISTEN);
   console.log(`API server listening on ${url}`);
 }

@@ -2,11 +2,14 @@
  * The metrics and the spans of the API server, and the routes that monitor it: `/healthz`, `/readyz` and `/metrics`. Labels
  * never contain ids or input of callers: a route is its pattern.
  */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { z } from 'zod';
 import { cached } from '../../client/shared-reads.ts';
+import type { Listen } from '../../config/values.ts';
 import type { AuditLog } from '../../http/audit.ts';
 import { callerOf, type ReloadedCallers, type RequestLimit } from '../../http/authentication.ts';
 import { routeOf } from '../../http/problems.ts';
@@ -222,6 +225,23 @@ export function healthRoutes(server: FastifyInstance, drain: Drain, isReachable:
       );
     return { status: 'ok' };
   });
+}
+
+const MONITORED = ['/healthz', '/readyz', '/metrics'];
+
+/** Serves the routes that monitor the process on a port of their own, which no flood of other requests reaches. */
+export async function serveMonitoring(server: FastifyInstance, { host, port }: Listen): Promise<void> {
+  const own = createServer((request, response) => {
+    if (MONITORED.includes(request.url ?? '')) server.routing(request, response);
+    else response.writeHead(404).end();
+  });
+  server.addHook('onClose', async () => {
+    own.close();
+    own.closeAllConnections();
+  });
+  await server.ready();
+  own.listen(port, host);
+  await once(own, 'listening');
 }
 
 /** Requires a key with the permission `metrics`, because the same address is open to the provider. */

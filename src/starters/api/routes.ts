@@ -15,6 +15,7 @@ import type { Caller, Verb } from '../../config/callers.ts';
 import { appName, checkBody } from '../../contract/fields.ts';
 import type { AuditLog } from '../../http/audit.ts';
 import { callerOf, type ReloadedCallers, requireOneHeader } from '../../http/authentication.ts';
+import { acceptFiles } from '../../http/bodies.ts';
 import { NotJsonError, readExactJson } from '../../payments/exact-json.ts';
 import { requireVerb } from '../../service/permissions.ts';
 import { invalidFields, Problem } from '../../service/problem.ts';
@@ -101,12 +102,6 @@ export function decided(name: string, state: z.ZodType) {
 
 export const empty = z.strictObject({});
 const LIMITS = { maxDepth: 16, uniqueKeys: true };
-const FILES = [
-  ['application/x-ndjson', 'ndjson'],
-  ['text/csv', 'csv'],
-] as const;
-/** About 50,000 rows of ordinary size. */
-const MAX_FILE_BYTES = 40 * 1024 * 1024;
 /** Lower, because the document is parsed as a whole. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
@@ -197,12 +192,7 @@ function acceptJson(scope: FastifyInstance, bodyLimit?: number): void {
 /** Accepts a batch as JSON, or as a file of payouts, which becomes a `BatchFile`. */
 export function acceptBatches(scope: Api): void {
   acceptJson(scope, MAX_BATCH_BYTES);
-  for (const [type, format] of FILES)
-    scope.addContentTypeParser(
-      type,
-      { parseAs: 'buffer', bodyLimit: MAX_FILE_BYTES },
-      async (_request: unknown, body: unknown) => new BatchFile(bytesOf(body), format),
-    );
+  acceptFiles(scope);
 }
 
 /** Throws a 400 for what Fastify would ignore: the body of a GET, and a second content type. */

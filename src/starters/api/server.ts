@@ -5,6 +5,8 @@ import type { ApiConfig } from '../../config/api-config.ts';
 import { deskRoutes } from '../../desk/desk.ts';
 import { AuditLog } from '../../http/audit.ts';
 import { ReloadedCallers, RequestLimits, requireOneHeader } from '../../http/authentication.ts';
+import { limitBodies } from '../../http/bodies.ts';
+import { limitConnections } from '../../http/connections.ts';
 import {
   handleErrors,
   rejectConnection,
@@ -39,14 +41,14 @@ import { serveOperations } from './routes.ts';
 const MAX_BODY_BYTES = 64 * 1024;
 /** From the response to its last byte. */
 const RESPONSE_TIMEOUT_MS = 30_000;
-/** Each costs a file descriptor and some memory. */
-const MAX_CONNECTIONS = 5_000;
+/** For 40 MiB at 1 Mbit/s, with a key. */
+const UPLOAD_TIMEOUT_MS = 10 * 60_000;
 
 export interface ApiServerOptions {
   drain?: Drain | undefined;
   /** The clock of rate limits, deadlines and cached reads. Default: that of the process. */
   clock?: Clock;
-  /** The time for a complete request, so that slow clients do not hold connections. Default 10,000. */
+  /** The time for a complete request without a key, so that slow clients do not hold connections. Default 10,000. */
   requestTimeoutMs?: number;
 }
 
@@ -75,9 +77,10 @@ export async function buildServer(
     // An id has 64 characters, percent-encoded as up to nine characters each.
     routerOptions: { maxParamLength: 1_000 },
     trustProxy: [...config.PAYOUTS_API_PROXIES],
-    ...connectionLimits(requestTimeoutMs),
+    ...connectionLimits(UPLOAD_TIMEOUT_MS, requestTimeoutMs),
   });
-  server.server.maxConnections = MAX_CONNECTIONS;
+  limitConnections(server, { proxies: config.PAYOUTS_API_PROXIES, clock, bodyTimeoutMs: requestTimeoutMs });
+  limitBodies(server);
   limitResponseTimes(server, clock);
   server.addHook('onRequest', async (request) => requireOneHeader(request, 'host'));
   sendRequestIds(server);

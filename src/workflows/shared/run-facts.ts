@@ -13,7 +13,7 @@ import type { StartFacts } from '../../activities/shared/execution.ts';
  * About 300 events, far below Temporal's limits, so that each replay stays fast. A round of a waiting payout takes about
  * 13 events.
  */
-const MAX_GROWTH_BYTES = 90_000;
+const MAX_GROWTH_BYTES = 75_000;
 
 /** The id, the environment that the starter meant, and who started it. */
 export function startFacts(): StartFacts {

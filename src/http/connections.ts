@@ -1,0 +1,70 @@
+/** Bounds what a network can hold open, so that one without a key takes no connections from the others. */
+import type { Socket } from 'node:net';
+import { BlockList, isIPv6 } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../runtime/runtime.ts';
+import { networkOf } from '../runtime/token-buckets.ts';
+import { authenticatedCaller } from './authentication.ts';
+
+/** Each costs a file descriptor and some memory. */
+const MAX_CONNECTIONS = 5_000;
+const MAX_PER_NETWORK = 500;
+/** A connection whose last request had no key. Others stay open longer than the idle timeout of usual proxies. */
+const KEYLESS_IDLE_MS = 5_000;
+
+interface ConnectionsOptions {
+  /** Addresses or networks. Each carries the requests of many others. */
+  proxies: readonly string[];
+  clock: Clock;
+  /** For the body of a request without a key. */
+  bodyTimeoutMs: number;
+}
+
+export function limitConnections(server: FastifyInstance, options: ConnectionsOptions): void {
+  const { clock, bodyTimeoutMs } = options;
+  const isProxy = membersOf(options.proxies);
+  server.server.maxConnections = MAX_CONNECTIONS;
+  const open = new Map<string, number>();
+  server.server.on('connection', (socket: Socket) => {
+    const { remoteAddress = '' } = socket;
+    if (isProxy(remoteAddress)) return;
+    const network = networkOf(remoteAddress);
+    const count = (open.get(network) ?? 0) + 1;
+    if (count > MAX_PER_NETWORK) {
+      socket.destroy();
+      return;
+    }
+    open.set(network, count);
+    socket.once('close', () => {
+      const left = (open.get(network) ?? 1) - 1;
+      if (left === 0) open.delete(network);
+      else open.set(network, left);
+    });
+  });
+  server.addHook('onRequest', async (request, { raw: response }) => {
+    const { raw } = request;
+    const cancel = clock.after(bodyTimeoutMs, () => {
+      if (raw.complete || authenticatedCaller(request)) return;
+      const error = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+      server.server.emit('clientError', error, raw.socket);
+    });
+    response.once('close', cancel);
+  });
+  server.addHook('onResponse', async (request) => {
+    const { socket } = request.raw;
+    // Until the next request, which sets the timeout again.
+    if (!authenticatedCaller(request) && !isProxy(socket.remoteAddress ?? ''))
+      socket.setTimeout(KEYLESS_IDLE_MS);
+  });
+}
+
+function membersOf(networks: readonly string[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return (address) => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
