@@ -18,7 +18,7 @@ const MAX_BODIES_BYTES = 64 * MIB;
 /** About 50,000 rows of ordinary size. */
 const MAX_FILE_BYTES = 40 * MIB;
 /** Of all files that are on disk. */
-const MAX_FILES_BYTES = 16 * MAX_FILE_BYTES;
+const MAX_FILES_BYTES = 8 * MAX_FILE_BYTES;
 
 const FILES = [
   ['application/x-ndjson', 'ndjson'],

@@ -1,9 +1,11 @@
 /** Uploads of batches that must not disturb the other work of the API server. Nothing here reaches Temporal. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { manyRows } from '../support/batches.ts';
+import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { encoded } from '../support/encodings.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { sheetOf } from '../support/spreadsheets.ts';
@@ -167,3 +169,32 @@ async function uploadAllButTheLastByte(lines: string): Promise<Socket> {
   for (let turn = 0; turn < 400; turn += 1) await get(`${service.url}/healthz`);
   return socket;
 }
+
+test('an upload with a key may take longer than a request without one', async () => {
+  const impatient = await startApiServer(
+    new Client({ connection: nowhere }),
+    { PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop')]) },
+    { requestTimeoutMs: 300 },
+  );
+  const statusOf = async (headers: Record<string, string>) => {
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(impatient.url).port) });
+    const body = '{}\n';
+    const head = Object.entries({ Host: 'x', 'Content-Length': String(body.length), ...headers });
+    const path = 'authorization' in headers ? '/v1/payout-batches?batchId=slow' : '/v1/notifications/default';
+    socket.write(`POST ${path} HTTP/1.1\r\n${head.map((pair) => `${pair.join(': ')}\r\n`).join('')}\r\n`);
+    const answered = once(socket, 'data');
+    const sending = (async () => {
+      for (const byte of body) {
+        await sleep(300);
+        if (socket.writable) socket.write(byte);
+      }
+    })();
+    const [answer] = await answered;
+    await sending;
+    socket.destroy();
+    return /^HTTP\/1\.1 (\d+)/.exec(String(answer))?.[1];
+  };
+  expect(await statusOf({ ...NDJSON, ...as('shop') })).toBe('400');
+  expect(await statusOf({ 'content-type': 'application/json' })).toBe('408');
+  await impatient.close();
+});
