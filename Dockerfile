@@ -1,10 +1,12 @@
 # The image of the worker, the API server, the codec server and the CLI: the command says which. Everything is compiled
 # ahead. The simulator, for trials, is the target `simulator`, which runs from its sources.
 
-FROM node:24-slim AS packages
+# To pin it: `docker build --build-arg NODE_IMAGE=node:24-slim@sha256:…`.
+ARG NODE_IMAGE=node:24-slim
+FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --ignore-scripts
+RUN npm ci
 
 FROM packages AS build
 COPY tsconfig.base.json tsconfig.image.json LICENSE ./
@@ -20,7 +22,7 @@ COPY simulator ./simulator
 USER 1000
 CMD ["node", "--import", "tsx", "simulator/main.ts"]
 
-FROM node:24-slim
+FROM ${NODE_IMAGE}
 # Temporal's client checks TLS with the system's certificates, which slim images lack. OpenSSL is for deploy/keys.mjs.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends ca-certificates openssl \

@@ -3,14 +3,19 @@
  *
  * A registry mirror may hold a package's builds for some platforms only. npm then silently omits the others
  * from the lock file, and refuses that file at the next `npm ci`. This script adds the missing entries: their
- * names tell the platform.
+ * names tell the platform, and the registry their hashes. Without a hash, npm accepts any content.
  */
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { NPM } from './setup/dependencies.mjs';
 import { projectRoot } from './setup/process.mjs';
 
 interface LockEntry {
+  /** Of an alias: the package. */
+  name?: string;
   version?: string;
+  integrity?: string;
   dev?: boolean;
   optional?: boolean;
   os?: string[];
@@ -49,13 +54,31 @@ function entryOf(name: string, version: string, dev: boolean | undefined): [stri
   return [[`node_modules/${name}`, entry]];
 }
 
+/** The entries whose content npm would not check. */
+export function unhashed(packages: Record<string, LockEntry>): [path: string, entry: LockEntry][] {
+  return Object.entries(packages).filter(
+    ([path, { integrity }]) => path !== '' && !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''),
+  );
+}
+
+function hashOf(
+  path: string,
+  { name = path.split('node_modules/').at(-1) ?? '', version }: LockEntry,
+): string {
+  return execFileSync(NPM, ['view', `${name}@${version}`, 'dist.integrity'], { encoding: 'utf8' }).trim();
+}
+
 if (process.argv[1] === import.meta.filename) {
   const file = join(projectRoot, 'package-lock.json');
   const lock = JSON.parse(readFileSync(file, 'utf8'));
   const missing = missingPlatformPackages(lock.packages);
-  const all = Object.entries({ ...lock.packages, ...missing });
+  const packages: Record<string, LockEntry> = { ...lock.packages, ...missing };
+  const without = unhashed(packages);
+  for (const [path, { version = '', ...rest }] of without)
+    packages[path] = { version, integrity: hashOf(path, { version, ...rest }), ...rest };
+  const all = Object.entries(packages);
   // Sort as npm does, so that its next write does not move entries.
   all.sort(([left], [right]) => left.localeCompare(right, 'en'));
   writeFileSync(file, `${JSON.stringify({ ...lock, packages: Object.fromEntries(all) }, null, 2)}\n`);
-  console.log(`${Object.keys(missing).length} entries added`);
+  console.log(`${Object.keys(missing).length} entries added, ${without.length} hashes`);
 }

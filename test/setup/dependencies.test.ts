@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { missingPlatformPackages } from '../../scripts/complete-lock.ts';
+import { missingPlatformPackages, unhashed } from '../../scripts/complete-lock.ts';
 import { checkNode, dependenciesMatch } from '../../scripts/setup/dependencies.mjs';
 import { temporaryFolder } from './fakes.ts';
 
@@ -48,6 +48,16 @@ describe('the lock file', () => {
 
   test('contains the packages of every platform, which npm ci requires (run scripts/complete-lock.ts)', () => {
     expect(Object.keys(missingPlatformPackages(read().packages))).toEqual([]);
+  });
+
+  test('H284 has a hash for the content of every package, those of other platforms included', () => {
+    const { packages } = read();
+    expect(unhashed(packages)).toEqual([]);
+    for (const entry of [
+      { version: '1.0.0' },
+      { version: '1.0.0', integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' },
+    ])
+      expect(unhashed({ '': {}, 'node_modules/a': entry })).toEqual([['node_modules/a', entry]]);
   });
 
   test('a missing package of another platform is found', () => {
