@@ -26,7 +26,7 @@ A _secret_ is the secret itself or \`file:PATH\`, such as \`PAYMENTS_APP_SECRET=
 - Unless \`PAYMENTS_ENVIRONMENT=test\`, a process doesn't start with a secret that is published in this repository, that is short
   (of what you make, less than 32 characters; of what the provider or Temporal issues, less than 16), that isn't random, or that
   is used twice, such as one key under two names. Of callers' keys, the API server sees only hashes: make them with
-  \`openssl rand -base64 32\`.
+  \`openssl rand -base64 32\`. A signer or verifier of your own may use any key that isn't published.
 - Only a _loopback test_ may run without encryption: \`PAYMENTS_ENVIRONMENT=test\`, and \`PAYMENTS_BASE_URL\` is a loopback address.
 - Give each process only the variables in its sections. Only workers hold the application's secret.
 `;

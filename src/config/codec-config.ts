@@ -103,6 +103,7 @@ export function codecConfig(environment: Environment): CodecConfig {
     parts.report(['PAYOUTS_CODEC_KEYS: is missing: only a test on loopback may run without it']);
   parts.report(codecKeys.flatMap(({ key }) => secrets.add('PAYOUTS_CODEC_KEYS', key)));
   const read = parts.complete({ own, ring });
-  const keys = codecKeys.map(({ name, key }) => ({ name, hash: keyHash(key) }));
-  return { ...read.own, keys, ring: read.ring, secureCookie: !(isLocal && isTest(environment)) };
+  const { PAYOUTS_CODEC_KEYS: texts, ...rest } = read.own;
+  const keys = texts.map(({ name, key }) => ({ name, hash: keyHash(key) }));
+  return { ...rest, keys, ring: read.ring, secureCookie: !(isLocal && isTest(environment)) };
 }

@@ -12,7 +12,7 @@ type Secret = string | Uint8Array | { hash: Uint8Array };
 const OWN_LENGTH = 32;
 /** The provider and Temporal choose the length of what they issue. */
 export const ISSUED_LENGTH = 16;
-/** What a module gets may only name a key, such as one in a vault. */
+/** What a module gets may only name a key, such as one in a vault, or be what the provider uses for several purposes. */
 export const ANY_LENGTH = 0;
 
 /** One in ten million random texts of hexadecimal digits has fewer distinct ones. */
@@ -37,15 +37,17 @@ export class Secrets {
   add(name: string, secret: Secret, minLength = OWN_LENGTH): string[] {
     if (isTest(this.#environment)) return [];
     const hashes = hashesOf(secret);
+    if (hashes.some((hash) => PUBLISHED.has(hash))) return [faultOf(name, 'is published with this project')];
+    if (minLength === ANY_LENGTH) return [];
     const other = hashes.map((hash) => this.#names.get(hash)).find((known) => known !== undefined);
     for (const hash of hashes) this.#names.set(hash, name);
-    const fault = hashes.some((hash) => PUBLISHED.has(hash))
-      ? 'is published with this project'
-      : (weakness(secret, minLength) ?? repetition(name, other));
-    return fault === undefined
-      ? []
-      : [`${name}: ${fault}. Make a new one: only PAYMENTS_ENVIRONMENT=test may use it`];
+    const fault = weakness(secret, minLength) ?? repetition(name, other);
+    return fault === undefined ? [] : [faultOf(name, fault)];
   }
+}
+
+function faultOf(name: string, fault: string): string {
+  return `${name}: ${fault}. Make a new one: only PAYMENTS_ENVIRONMENT=test may use it`;
 }
 
 /** Bytes are the same secret as their base64, with and without the prefix of Standard Webhooks. */
@@ -68,7 +70,7 @@ function isHash(secret: Secret): secret is { hash: Uint8Array } {
 
 /** A hash doesn't show it. */
 function weakness(secret: Secret, minLength: number): string | undefined {
-  if (isHash(secret) || minLength === ANY_LENGTH) return undefined;
+  if (isHash(secret)) return undefined;
   const forms = formsOf(secret);
   const [, bare] = forms;
   if (bare !== undefined && bare.length < minLength) return `has fewer than ${minLength} characters`;

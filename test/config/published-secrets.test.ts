@@ -144,9 +144,11 @@ describe('H280 outside a test, a secret is long and random', () => {
   });
 
   test('a module may get any key', () => {
-    expect(failureOf(WORKER, { PAYMENTS_SIGNER: 'module:sign.ts', PAYMENTS_SIGNING_KEY: 'key-1' })).toBe(
-      STARTS,
-    );
+    const [PAYMENTS_APP_SECRET, module] = [newSecret(), { PAYMENTS_SIGNER: 'module:sign.ts' }];
+    for (const PAYMENTS_SIGNING_KEY of ['key-1', PAYMENTS_APP_SECRET])
+      expect(failureOf(WORKER, { ...module, PAYMENTS_SIGNING_KEY, PAYMENTS_APP_SECRET })).toBe(STARTS);
+    const published = failureOf(WORKER, { ...module, PAYMENTS_SIGNING_KEY: 'demo-secret' });
+    expect(published).toContain('PAYMENTS_SIGNING_KEY: is published');
   });
 
   test('ten thousand that look random are accepted', () => {
