@@ -89,12 +89,12 @@ export async function notifyFollowUp(
 }
 
 function followUpOptions(ended: FollowUpRequest) {
-  const { app, partnerOrderId, environment } = ended;
+  const { app, partnerOrderId, environment, clientId, payerId } = ended;
   return {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: payoutFollowUpWorkflowId(app, partnerOrderId),
     args: [ended] as [FollowUpRequest],
-    memo: environment === undefined ? {} : { environment },
+    memo: { ...(environment !== undefined && { environment }), clientId, payerId },
     typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
     staticSummary: 'checks again after the end',
   };

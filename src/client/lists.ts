@@ -12,9 +12,11 @@ import {
   type ListedPayout,
   type PageRequest,
   type PayoutFilter,
+  type PayoutMemo,
   type PayoutPage,
   pageRequestSchema,
   payoutFilterSchema,
+  payoutMemoSchema,
 } from '../contract/lists.ts';
 import { inParallel } from '../runtime/runtime.ts';
 import { isInvalidArgument, unlessGone } from '../temporal/client-errors.ts';
@@ -28,7 +30,7 @@ const MAX_PAGE_SIZE = 100;
 
 /**
  * One call to Temporal, another one if ended payouts or follow-ups are flagged, and with `clientId` one for each payout of
- * the page. Flags that were acknowledged no longer need attention. Throws `InvalidPayoutRequestError` for an invalid filter,
+ * the page whose memo does not name its client. Flags that were acknowledged no longer need attention. Throws `InvalidPayoutRequestError` for an invalid filter,
  * limit or cursor.
  */
 export async function payoutPage(
@@ -38,24 +40,39 @@ export async function payoutPage(
 ): Promise<PayoutPage> {
   const { clientId, attention } = filter;
   const { runs, ...rest } = await runPage(client, payoutQuery(filter), page, clientId);
-  const own = await ofClient(client, runs, clientId);
+  const memos = new Map(await inParallel(runs, async (run) => [run, await memoIn(run)] as const));
+  const own = await ofClient(client, memos, clientId);
   const acknowledged = await acknowledgedRuns(client, own);
   const payouts = own
-    .map((run) => ({ ...listedPayout(run), ...(acknowledged.has(run) && { needsAttention: false }) }))
+    .map((run) => ({
+      ...listedPayout(run),
+      ...memos.get(run),
+      ...(acknowledged.has(run) && { needsAttention: false }),
+    }))
     .filter(({ needsAttention }) => needsAttention || !attention);
   return { payouts, ...rest };
 }
 
 const startOfClient = z.object({ clientId: z.string() });
 
+/** Empty if it has another form, or its key is unknown. */
+async function memoIn(run: ListedRun): Promise<PayoutMemo> {
+  const memo = await run.memo().catch(() => undefined);
+  return payoutMemoSchema.safeParse(memo).data ?? {};
+}
+
 /** Keeps the runs that started with this `clientId`, follow-ups included. Leaves out a run that is being deleted. */
 async function ofClient(
   client: Client,
-  runs: ListedRun[],
+  memos: ReadonlyMap<ListedRun, PayoutMemo>,
   clientId: string | undefined,
 ): Promise<ListedRun[]> {
+  const runs = [...memos.keys()];
   if (clientId === undefined) return runs;
-  const own = await inParallel(runs, async ({ workflowId, runId }) => {
+  const own = await inParallel(runs, async (run) => {
+    const named = memos.get(run)?.clientId;
+    if (named !== undefined) return named === clientId;
+    const { workflowId, runId } = run;
     const start = await unlessGone(() => readStartEvent(client, workflowId, runId));
     return startOfClient.safeParse(start?.argument).data?.clientId === clientId;
   });

@@ -3,7 +3,13 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import { checkBody } from '../contract/fields.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
-import type { ListedPayout, PageRequest, PayoutFilter, PayoutPage } from '../contract/lists.ts';
+import {
+  type ListedPayout,
+  memoOfRequest,
+  type PageRequest,
+  type PayoutFilter,
+  type PayoutPage,
+} from '../contract/lists.ts';
 import { formatMoney } from '../contract/money.ts';
 import type { MadeDecision, PayoutResult, PayoutState } from '../contract/payout.ts';
 import {
@@ -125,7 +131,7 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
       idOf: (named) => payoutWorkflowId(named.app, named.partnerOrderId),
       request,
       summary: `payout of ${formatMoney(instructedAmount)}`,
-      memo: memoOf({ environment: this.environment, batch, startedBy }),
+      memo: { ...memoOf({ environment: this.environment, batch, startedBy }), ...memoOfRequest(request) },
       attributes: [
         { key: APP, value: app },
         { key: PHASE, value: 'CHECKING' },

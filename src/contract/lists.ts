@@ -1,7 +1,8 @@
 /** The filters and the pages of lists of payouts and batches. */
 import { z } from 'zod';
 import { OUTCOMES, PHASES } from './codes.ts';
-import { appName, identifier, timeWithOffset } from './fields.ts';
+import { appName, identifier, moneySchema, timeWithOffset } from './fields.ts';
+import type { CheckedPayoutRequest } from './payout-request.ts';
 
 const time = (description: string) => timeWithOffset().optional().describe(description);
 
@@ -17,7 +18,7 @@ export const payoutFilterSchema = filter.extend({
   phase: z.enum(PHASES).optional(),
   outcome: z.enum(OUTCOMES).optional(),
   attention: z.boolean().optional().describe('Only payouts with the attention flag, and flagged follow-ups'),
-  // Temporal doesn't store it readably, so the request of every payout of a page is read.
+  // In the memo, which Temporal can't search.
   clientId: identifier()
     .optional()
     .describe('Only payouts of this client. A page may be empty before the last'),
@@ -45,6 +46,20 @@ const nextCursor = z
   .exactOptional()
   .describe('The cursor of the next page; absent on the last page');
 
+/** What the memo of a payout tells a list. Absent if another program started the payout without it. */
+export const payoutMemoSchema = z.object({
+  clientId: z.string().exactOptional(),
+  payerId: z.string().exactOptional(),
+  instructedAmount: moneySchema.exactOptional(),
+  startedBy: z.string().exactOptional().describe('The caller who started the payout'),
+  batch: z.string().exactOptional().describe('The batch that started the payout'),
+});
+export type PayoutMemo = z.output<typeof payoutMemoSchema>;
+
+export function memoOfRequest({ clientId, payerId, instructedAmount }: CheckedPayoutRequest): PayoutMemo {
+  return { clientId, payerId, instructedAmount };
+}
+
 /** By the last update of the search attributes; texts are empty if never set. */
 const listedPayout = z.strictObject({
   partnerOrderId: z.string(),
@@ -59,6 +74,7 @@ const listedPayout = z.strictObject({
   auditStatus: z.string().describe('Empty while the provider reports none'),
   startedAt,
   workflow,
+  ...payoutMemoSchema.shape,
 });
 
 export type ListedPayout = z.output<typeof listedPayout>;

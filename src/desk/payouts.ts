@@ -5,7 +5,7 @@ import type { PayoutPage } from '../contract/lists.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { payoutQuery, valid } from '../service/requests.ts';
 import { type Desk, filledIn, getPage } from './context.ts';
-import { type Html, html, label, link, payoutLink, table, time } from './html.ts';
+import { type Html, html, label, link, money, payoutLink, table, time } from './html.ts';
 
 const FILTERS = ['app', 'phase', 'outcome', 'attention', 'createdFrom', 'createdTo', 'limit'] as const;
 const LIMITS = ['10', '25', '50', '100'];
@@ -76,9 +76,11 @@ function listOf({ payouts }: PayoutPage): Html {
   if (payouts.length === 0) return html`<p>No payout matches.</p>`;
   return table({
     caption: 'Payouts: open ones first, the newest first',
-    head: ['Payout', 'Application', 'Phase', 'Outcome', 'Attention', 'Order', 'Started'],
+    head: ['Payout', 'Amount', 'Client', 'Application', 'Phase', 'Outcome', 'Attention', 'Order', 'Started'],
     rows: payouts.map((one) => [
       html`<a href="${payoutLink(one)}">${one.partnerOrderId}</a>`,
+      one.instructedAmount && money(one.instructedAmount),
+      one.clientId,
       one.app,
       label(one.phase),
       label(one.outcome),

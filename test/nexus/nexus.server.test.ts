@@ -112,7 +112,9 @@ test('a workflow of another team requests a payout and receives the result', asy
   expect(await world.payouts.result(request)).toEqual(result);
   // Started as by our other starters: the worker trusts that the partnerOrderId is new.
   const { memo } = await world.payouts.handle(request).describe();
-  expect(memo).toEqual({ rejectDuplicate: true, environment: 'test', startedBy: 'nexus:default' });
+  const { clientId, payerId, instructedAmount } = request;
+  const start = { rejectDuplicate: true, environment: 'test', startedBy: 'nexus:default' };
+  expect(memo).toEqual({ ...start, clientId, payerId, instructedAmount });
 });
 
 test('two callers of one payout cause one payment, also when one calls after its end', async () => {

@@ -4,6 +4,7 @@ import type { AttentionCode, AttentionOf } from '../../contract/attention-codes.
 import { OUTCOMES, PHASES } from '../../contract/codes.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
 import type { ListedPayout, PageRequest, PayoutFilter } from '../../contract/lists.ts';
+import { formatMoney } from '../../contract/money.ts';
 import {
   describeFailingWorkflow,
   type FailingWorkflow,
@@ -19,6 +20,8 @@ import { colors, lines, pausedText, table, wrap } from './text.ts';
 const COLUMNS = {
   payout: ({ partnerOrderId }) => partnerOrderId,
   app: ({ app }) => app,
+  amount: ({ instructedAmount }) => (instructedAmount ? formatMoney(instructedAmount) : ''),
+  client: ({ clientId = '' }) => clientId,
   phase: ({ phase }) => phase,
   outcome: ({ outcome }) => outcome,
   attention: ({ needsAttention }) => (needsAttention ? 'yes' : ''),

@@ -56,14 +56,14 @@ type Child = ChildWorkflowHandle<typeof payout>;
 /** Undefined if the payout existed already, with the same body. */
 async function begin(operation: PayoutOperation): Promise<Child | undefined> {
   const { environment, request, startedBy } = operation;
-  const { app, partnerOrderId, instructedAmount } = request;
+  const { app, partnerOrderId, clientId, payerId, instructedAmount } = request;
   try {
     return await startChild<typeof payout>('payout', {
       workflowId: payoutWorkflowId(app, partnerOrderId),
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       parentClosePolicy: ParentClosePolicy.ABANDON,
       args: [request],
-      memo: { rejectDuplicate: true, environment, startedBy },
+      memo: { rejectDuplicate: true, environment, startedBy, clientId, payerId, instructedAmount },
       typedSearchAttributes: [keyword('PayoutApp', app), keyword('PayoutPhase', 'CHECKING')],
       staticSummary: `payout of ${formatMoney(instructedAmount)}`,
     });
