@@ -15,6 +15,7 @@ import {
   choice,
   drainShape,
   errorCodeOf,
+  hostAddresses,
   httpUrl,
   integer,
   listenAddress,
@@ -145,9 +146,18 @@ export const apiShape = {
     .optional()
     .meta({
       description:
-        "The header in which the proxies of `PAYOUTS_API_PROXIES` name the signed-in user, such as `X-Forwarded-User`. The desk then accepts no keys, and only `users` in `PAYOUTS_API_KEYS_FILE`. **The proxy must remove the header from its clients' requests.**",
+        "The header in which an [identity proxy](desk.md#behind-a-proxy-that-names-the-user) names the signed-in user, such as `X-Forwarded-User`. The desk then accepts no keys, and only `users` in `PAYOUTS_API_KEYS_FILE`. **The proxy must remove the header from its clients' requests.**",
       valueType: 'name of a header',
     }),
+  PAYOUTS_DESK_PROXIES: hostAddresses.default([]).meta({
+    description:
+      'The addresses of the identity proxies, such as `10.0.0.7`: single hosts, no networks. Required with `PAYOUTS_DESK_USER_HEADER`.',
+    valueType: 'addresses, comma-separated',
+  }),
+  PAYOUTS_DESK_PROXY_SECRETS: secret.pipe(secrets).default([]).meta({
+    description:
+      'The secret that the identity proxy sends in `X-Payouts-Proxy-Secret`: at least 32 characters. Several, comma-separated, are all valid, so that you can rotate them. Required with `PAYOUTS_DESK_USER_HEADER`.',
+  }),
   PAYOUTS_DESK_TEMPORAL_UI: httpUrl
     .transform((url) => url.replace(/\/+$/, ''))
     .optional()
@@ -196,6 +206,7 @@ function secretProblems(own: z.output<typeof schema>, secrets: Secrets): string[
   const minLength = minLengthFor(own.PAYMENTS_NOTIFICATION_VERIFIER);
   return [
     ...[...(sessionKeys?.values() ?? [])].flatMap((key) => secrets.add('PAYOUTS_DESK_SESSION_KEYS', key)),
+    ...own.PAYOUTS_DESK_PROXY_SECRETS.flatMap((one) => secrets.add('PAYOUTS_DESK_PROXY_SECRETS', one)),
     ...notifications.flatMap((one) => secrets.add('PAYMENTS_NOTIFICATION_SECRETS', one, minLength)),
   ];
 }
@@ -215,7 +226,15 @@ function deskProblems(own: z.output<typeof schema>, environment: Environment): s
   if (own.PAYOUTS_DESK === 'on' && !keys && !mayRunWithoutKeys(environment))
     problems.push('PAYOUTS_DESK_SESSION_KEYS: is missing: it encrypts the sessions of the desk');
   // A header that anybody may send names nobody.
-  if (own.PAYOUTS_DESK_USER_HEADER !== undefined && own.PAYOUTS_API_PROXIES.length === 0)
-    problems.push('PAYOUTS_DESK_USER_HEADER: needs PAYOUTS_API_PROXIES, the proxies that set it');
+  if (own.PAYOUTS_DESK_USER_HEADER !== undefined) {
+    if (own.PAYOUTS_DESK_PROXIES.length === 0)
+      problems.push(
+        'PAYOUTS_DESK_PROXIES: is missing: it lists the proxies that set PAYOUTS_DESK_USER_HEADER',
+      );
+    if (own.PAYOUTS_DESK_PROXY_SECRETS.length === 0)
+      problems.push(
+        'PAYOUTS_DESK_PROXY_SECRETS: is missing: it proves that PAYOUTS_DESK_USER_HEADER is from the proxy',
+      );
+  }
   return problems;
 }

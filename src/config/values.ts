@@ -1,6 +1,7 @@
 /** The types of variables that several processes read. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { DURATION_RULE, durationMs } from './durations.ts';
 import { ConfigError, type Environment, isLoopback, isTest } from './environment.ts';
@@ -153,10 +154,17 @@ export function proxies(limited: string) {
   return z
     .string()
     .transform(partsOf)
-    .pipe(z.array(z.string().refine(isNetwork, 'must be IP addresses or networks, such as 10.0.0.0/8')))
+    .pipe(
+      z.array(
+        z
+          .string()
+          .refine(isNetwork, { message: 'must be IP addresses or networks, such as 10.0.0.0/8', abort: true })
+          .refine(isNarrow, 'must not be wider than /8 (IPv4) or /32 (IPv6)'),
+      ),
+    )
     .default([])
     .meta({
-      description: `The addresses or networks of your TLS proxies, such as \`10.0.0.0/8\`. ${limited} limited per address, which is then that of \`X-Forwarded-For\`. Without it, all clients of a proxy share one limit.`,
+      description: `The addresses or networks of your TLS proxies, such as \`10.0.0.0/8\`: at most a /8 (IPv4) or /32 (IPv6). ${limited} limited per address, which is then that of \`X-Forwarded-For\`. Without it, all clients of a proxy share one limit.`,
       valueType: 'addresses, comma-separated',
     });
 }
@@ -166,6 +174,25 @@ function isNetwork(text: string): boolean {
   const family = isIP(address);
   return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
 }
+
+/** Whoever is in such a network chooses the address of its requests. */
+function isNarrow(text: string): boolean {
+  if (!text.includes('/')) return true;
+  const [address, bits] = ipaddr.parseCIDR(text);
+  if (address.kind() === 'ipv4') return bits >= 8;
+  // `::/32` contains all of IPv4, mapped.
+  return bits === 128 || (bits >= 32 && !address.match(ipaddr.parseCIDR('::/32')));
+}
+
+/** Single hosts: whoever is there is trusted. */
+export const hostAddresses = z
+  .string()
+  .transform(partsOf)
+  .pipe(
+    z.array(
+      z.string().refine((text) => isIP(text) !== 0, 'must be IP addresses of single hosts, such as 10.0.0.7'),
+    ),
+  );
 
 const FILE = 'file:';
 /** The file system's messages quote the path, which may be a secret that begins with `file:`. Its codes do not. */

@@ -80,8 +80,10 @@ const ROWS = {
   },
   'user-not-named': {
     status: 403,
-    meaning: 'Only a proxy of `PAYOUTS_API_PROXIES` can name a user, in `PAYOUTS_DESK_USER_HEADER`.',
-    action: 'Open the desk through the proxy. If you did, check both settings.',
+    meaning:
+      'Only a proxy of `PAYOUTS_DESK_PROXIES` that sends its secret can name a user, in `PAYOUTS_DESK_USER_HEADER`.',
+    action:
+      'Open the desk through the proxy. If you did, check these settings and `PAYOUTS_DESK_PROXY_SECRETS`.',
   },
   'user-not-listed': {
     status: 403,

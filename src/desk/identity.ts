@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Pausable } from '../client/leases.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import { type Caller, TEST_CALLER } from '../config/callers.ts';
+import { findKey, type HashedKey, keyHash } from '../config/keys.ts';
 import { HOUR_MS } from '../domain/time.ts';
 import type { ReloadedCallers } from '../http/authentication.ts';
 import { authenticate, requireOneHeader, requireUnexpired, withKey } from '../http/authentication.ts';
@@ -33,6 +34,9 @@ declare module '@fastify/secure-session' {
   }
 }
 
+/** The proxy proves by it that the request is its own. */
+const PROXY_SECRET_HEADER = 'x-payouts-proxy-secret';
+
 const visits = new WeakMap<FastifyRequest, Visit>();
 
 /** Undefined if the request is of a visitor who has not signed in: before, or without, `admit`. */
@@ -57,13 +61,15 @@ function isAutomatic({ query }: FastifyRequest): boolean {
 export class Identity {
   readonly #callers: ReloadedCallers;
   readonly #config: ApiConfig;
-  readonly #proxies: BlockList;
+  readonly #proxies = new BlockList();
+  readonly #proxySecrets: readonly HashedKey[];
   readonly #sessions: CookieSessions;
 
   constructor(callers: ReloadedCallers, config: ApiConfig, runtime: Runtime) {
     this.#callers = callers;
     this.#config = config;
-    this.#proxies = networks(config.PAYOUTS_API_PROXIES);
+    for (const one of config.PAYOUTS_DESK_PROXIES) this.#proxies.addAddress(one, familyOf(one));
+    this.#proxySecrets = config.PAYOUTS_DESK_PROXY_SECRETS.map((one) => ({ hash: keyHash(one) }));
     const { PAYMENTS_ENVIRONMENT, PAYOUTS_DESK_SESSION_KEYS, PAYOUTS_DESK_USER_HEADER } = config;
     const options = {
       name: 'payouts_desk',
@@ -145,6 +151,7 @@ export class Identity {
 
   #namedBy(request: FastifyRequest, header: string): Caller {
     requireOneHeader(request, header);
+    requireOneHeader(request, PROXY_SECRET_HEADER);
     const given = this.#isFromProxy(request) ? request.headers[header] : undefined;
     if (typeof given !== 'string' || given === '')
       throw new Problem('user-not-named', 'the proxy in front of the desk names no user');
@@ -156,9 +163,13 @@ export class Identity {
     return { ...caller, name, actsFor: caller.name };
   }
 
-  #isFromProxy({ socket: { remoteAddress = '' } }: FastifyRequest): boolean {
+  /** An address alone proves little: other programs may share it, or take it over. */
+  #isFromProxy({ socket: { remoteAddress = '' }, headers }: FastifyRequest): boolean {
+    const secret = headers[PROXY_SECRET_HEADER];
     return (
-      remoteAddress !== '' && this.#proxies.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4')
+      this.#proxies.check(remoteAddress, familyOf(remoteAddress)) &&
+      typeof secret === 'string' &&
+      findKey(this.#proxySecrets, secret) !== undefined
     );
   }
 }
@@ -177,13 +188,6 @@ export function requireOwnOrigin({ headers, host }: FastifyRequest): void {
     throw new Problem('form-not-accepted', 'the form is not from a page of this server');
 }
 
-function networks(addresses: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const one of addresses) {
-    const [address = '', bits] = one.split('/');
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  return list;
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv6(address) ? 'ipv6' : 'ipv4';
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { apiConfig } from '../../src/config/api-config.ts';
 import type { Environment } from '../../src/config/environment.ts';
@@ -66,6 +67,25 @@ test('PAYOUTS_API_PROXIES lists addresses and networks', () => {
     expect(problems({ ...accept, PAYOUTS_API_PROXIES: bad })[0]).toMatch(/^PAYOUTS_API_PROXIES/);
 });
 
+test('H271 PAYOUTS_API_PROXIES takes no wide range, also not one of IPv6 that contains IPv4', () => {
+  const accept = { PAYMENTS_NOTIFICATION_UNVERIFIED: 'accept' };
+  const wide = [
+    '0.0.0.0/0',
+    '10.0.0.0/7',
+    '::/0',
+    '2001:db8::/31',
+    '::ffff:0:0/96',
+    '::ffff:10.0.0.0/104',
+    '::/64',
+  ];
+  for (const one of wide)
+    expect(problems({ ...accept, PAYOUTS_API_PROXIES: `10.0.0.7,${one}` })).toEqual([
+      'PAYOUTS_API_PROXIES.1: must not be wider than /8 (IPv4) or /32 (IPv6)',
+    ]);
+  const narrow = '10.0.0.0/8,fd00:1::/32,::ffff:10.0.0.7';
+  expect(problems({ ...accept, PAYOUTS_API_PROXIES: narrow })).toEqual([]);
+});
+
 describe('the desk', () => {
   const accept = { PAYMENTS_NOTIFICATION_UNVERIFIED: 'accept' };
   const settings = (change: Environment = {}) => apiConfig({ ...PRODUCTION, ...accept, ...change });
@@ -93,12 +113,31 @@ describe('the desk', () => {
     expect(problems({ ...on, [name]: 's1:short' })[0]).toMatch(/^PAYOUTS_DESK_SESSION_KEYS: must be keyId:/);
   });
 
-  test('takes a user from a header only with the proxies that set it', () => {
+  test('H271 takes a user from a header only of single hosts that prove who they are', () => {
     const header = { ...accept, PAYOUTS_DESK_USER_HEADER: 'X-Forwarded-User' };
     expect(problems(header)).toEqual([
-      'PAYOUTS_DESK_USER_HEADER: needs PAYOUTS_API_PROXIES, the proxies that set it',
+      'PAYOUTS_DESK_PROXIES: is missing: it lists the proxies that set PAYOUTS_DESK_USER_HEADER',
+      'PAYOUTS_DESK_PROXY_SECRETS: is missing: it proves that PAYOUTS_DESK_USER_HEADER is from the proxy',
     ]);
-    const behind = { ...header, PAYOUTS_API_PROXIES: '10.0.0.7' };
+    const proxySecret = randomBytes(16).toString('hex');
+    const behind = {
+      ...header,
+      PAYOUTS_DESK_PROXIES: '10.0.0.7, ::1',
+      PAYOUTS_DESK_PROXY_SECRETS: proxySecret,
+    };
+    for (const range of ['10.0.0.0/8', '10.0.0.6/31', '::/127', 'proxy.example'])
+      expect(problems({ ...behind, PAYOUTS_DESK_PROXIES: range })).toEqual([
+        'PAYOUTS_DESK_PROXIES.0: must be IP addresses of single hosts, such as 10.0.0.7',
+      ]);
+    expect(
+      problems({
+        ...behind,
+        PAYOUTS_DESK_PROXY_SECRETS: `${proxySecret},${randomBytes(16).toString('hex').slice(1)}`,
+      }),
+    ).toEqual([
+      'PAYOUTS_DESK_PROXY_SECRETS: has fewer than 32 characters. Make a new one: only PAYMENTS_ENVIRONMENT=test may use it',
+    ]);
+    expect(settings(behind).PAYOUTS_DESK_PROXY_SECRETS).toEqual([proxySecret]);
     expect(settings(behind).PAYOUTS_DESK_USER_HEADER).toBe('x-forwarded-user');
     expect(problems({ ...behind, PAYOUTS_DESK_USER_HEADER: 'X User' })[0]).toMatch(
       /^PAYOUTS_DESK_USER_HEADER: must be the name of a header/,

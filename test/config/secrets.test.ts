@@ -58,6 +58,10 @@ const CASES: Readonly<Record<string, Case>> = {
     secret: SESSION_KEYS,
     read: (own) => apiConfig({ ...TEST, ...own }).PAYOUTS_DESK_SESSION_KEYS,
   },
+  PAYOUTS_DESK_PROXY_SECRETS: {
+    secret: 'canary-of-the-proxy, canary-older',
+    read: (own) => apiConfig({ ...TEST, ...own }).PAYOUTS_DESK_PROXY_SECRETS,
+  },
   PAYMENTS_APP_SECRET: {
     secret: 'canary-app-secret',
     read: (own) => workerConfig({ ...TEST, ...own }).applications.get('default')?.appSecret,

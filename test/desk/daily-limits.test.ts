@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Allowances } from '../../src/client/allowances.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
-import { DeskBrowser, startDesk, uploadBatch } from '../support/desk.ts';
+import { BEHIND_IDENTITY_PROXY, DeskBrowser, fromProxy, startDesk, uploadBatch } from '../support/desk.ts';
 import type { TestApiServer } from '../support/http.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
@@ -18,8 +18,7 @@ beforeAll(async () => {
     PAYOUTS_API_KEYS_FILE: keysFile([
       callerEntry('finance', { users: ['olga', 'piet'], dailyCount: 3, dailyAmount: { CNY: '9000.00' } }),
     ]),
-    PAYOUTS_DESK_USER_HEADER: 'X-Forwarded-User',
-    PAYOUTS_API_PROXIES: '127.0.0.1',
+    ...BEHIND_IDENTITY_PROXY,
   });
 });
 afterAll(async () => {
@@ -31,7 +30,7 @@ const notBefore = new Date(Date.now() + 86_400_000).toISOString();
 
 /** Uploads a batch and starts it from its preview. */
 async function start(user: string, rows: number): Promise<{ status: number; html: string; preview: string }> {
-  const browser = new DeskBrowser(server.url, { 'x-forwarded-user': user });
+  const browser = new DeskBrowser(server.url, fromProxy(user));
   const payouts = Array.from({ length: rows }, () => payoutRequest(newPartnerOrderId(), { notBefore }));
   const { preview, start: confirm } = await uploadBatch(browser, server.url, payouts);
   return { ...(await confirm()), preview };

@@ -5,7 +5,7 @@ import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { patient } from '../support/browser.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
-import { DeskStage, startDesk, textOf } from '../support/desk.ts';
+import { BEHIND_IDENTITY_PROXY, DeskStage, fromProxy, startDesk, textOf } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
@@ -176,13 +176,12 @@ describe('a person whom a proxy names', () => {
     const callers = [callerEntry('finance', { users: ['olga@example.com', 'piet@example.com'] })];
     const proxied = await startDesk(world.client, {
       PAYOUTS_API_KEYS_FILE: keysFile(callers),
-      PAYOUTS_API_PROXIES: '127.0.0.1',
-      PAYOUTS_DESK_USER_HEADER: 'X-Forwarded-User',
+      ...BEHIND_IDENTITY_PROXY,
     });
     try {
       const context = await stage.browser.newContext({
         ...{ baseURL: proxied.url, javaScriptEnabled: false },
-        extraHTTPHeaders: { 'x-forwarded-user': 'olga@example.com' },
+        extraHTTPHeaders: fromProxy('olga@example.com'),
       });
       const page = await patient(context.newPage());
       const [own, other] = [payoutRequest(newPartnerOrderId()), payoutRequest(newPartnerOrderId())];

@@ -1,7 +1,14 @@
 /** People whom a proxy signs in to the desk have the permissions of a caller, and are bound by its rules. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callerEntry, keysFile } from '../support/callers.ts';
-import { DeskBrowser, type DeskResponse, startDesk, uploadBatch } from '../support/desk.ts';
+import {
+  BEHIND_IDENTITY_PROXY,
+  DeskBrowser,
+  type DeskResponse,
+  fromProxy,
+  startDesk,
+  uploadBatch,
+} from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
 import type { TestApiServer } from '../support/http.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -16,8 +23,7 @@ beforeAll(async () => {
   world = await VirtualWorld.start({ approvals });
   server = await startDesk(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('finance', { users: ['olga', 'piet'] })]),
-    PAYOUTS_DESK_USER_HEADER: 'X-Forwarded-User',
-    PAYOUTS_API_PROXIES: '127.0.0.1',
+    ...BEHIND_IDENTITY_PROXY,
   });
 });
 afterAll(async () => {
@@ -25,7 +31,7 @@ afterAll(async () => {
   await world?.stop();
 });
 
-const personAt = (user: string) => new DeskBrowser(server.url, { 'x-forwarded-user': user });
+const personAt = (user: string) => new DeskBrowser(server.url, fromProxy(user));
 
 async function approveAs(user: string, partnerOrderId: string): Promise<DeskResponse> {
   const browser = personAt(user);

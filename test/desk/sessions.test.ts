@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { standInClient } from '../../fuzz/temporal.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
-import { DeskBrowser, startDesk } from '../support/desk.ts';
+import { BEHIND_IDENTITY_PROXY, DeskBrowser, fromProxy, startDesk } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import type { TestApiServer } from '../support/http.ts';
@@ -31,11 +31,6 @@ const CALLERS = [
   callerEntry('finance', { users: ['olga@example.com'] }),
   callerEntry('slow', { requestsPerSecond: 1 }),
 ];
-const PROXIED: Environment = {
-  PAYOUTS_DESK_USER_HEADER: 'X-Forwarded-User',
-  PAYOUTS_API_PROXIES: '127.0.0.1',
-};
-
 const servers: TestApiServer[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
@@ -349,11 +344,9 @@ describe('permissions are those of the key', () => {
 });
 
 describe('behind a proxy that names the user', () => {
-  const as = (user: string) => ({ 'x-forwarded-user': user });
-
   test('a listed user has the permissions of the caller, and no form to sign in or out', async () => {
-    const url = await desk(PROXIED);
-    const olga = new DeskBrowser(url, as('Olga@example.com'));
+    const url = await desk(BEHIND_IDENTITY_PROXY);
+    const olga = new DeskBrowser(url, fromProxy('Olga@example.com'));
     const { status, html } = await olga.get(PAGE);
     expect(status).toBe(404);
     expect(html).toContain('olga@example.com');
@@ -362,35 +355,45 @@ describe('behind a proxy that names the user', () => {
   });
 
   test.each([
-    ['an unlisted user', as('piet@example.com'), 'lists this user'],
-    ['no user', {}, 'names no user'],
-    ['a bearer key', { authorization: 'Bearer key-of-desk' }, 'names no user'],
-    ['the name of a caller', as('finance'), 'lists this user'],
+    ['an unlisted user', fromProxy('piet@example.com'), 'lists this user'],
+    ['no user', fromProxy(), 'names no user'],
+    ['a bearer key', { ...fromProxy(), authorization: 'Bearer key-of-desk' }, 'names no user'],
+    ['H271 a user without the secret', { 'x-forwarded-user': 'olga@example.com' }, 'names no user'],
+    [
+      'H271 a user with another secret',
+      { ...fromProxy('olga@example.com'), 'x-payouts-proxy-secret': 'secret-of-the-identity-proxy-of-testS' },
+      'names no user',
+    ],
+    ['the name of a caller', fromProxy('finance'), 'lists this user'],
   ])('%s is refused', async (_what, headers, why) => {
-    const { status, html } = await new DeskBrowser(await desk(PROXIED), headers).get(PAGE);
+    const { status, html } = await new DeskBrowser(await desk(BEHIND_IDENTITY_PROXY), headers).get(PAGE);
     expect([status, html]).toEqual([403, expect.stringContaining(why)]);
   });
 
   test('a key that is known starts no session', async () => {
-    const browser = new DeskBrowser(await desk(PROXIED), as('olga@example.com'));
+    const browser = new DeskBrowser(await desk(BEHIND_IDENTITY_PROXY), fromProxy('olga@example.com'));
     await browser.get(PAGE);
     expect((await browser.post('/desk/sign-in', { key: 'key-of-finance' })).status).toBe(404);
     expect(browser.setCookies).toEqual([]);
   });
 
-  test('the header counts from the configured proxies only', async () => {
-    const url = await desk({ ...PROXIED, PAYOUTS_API_PROXIES: '10.0.0.0/8' });
-    expect((await new DeskBrowser(url, as('olga@example.com')).get(PAGE)).status).toBe(403);
+  test('H271 the header counts from the configured proxies only', async () => {
+    const url = await desk({
+      ...BEHIND_IDENTITY_PROXY,
+      PAYOUTS_DESK_PROXIES: '10.0.0.7',
+      PAYOUTS_API_PROXIES: '127.0.0.1',
+    });
+    expect((await new DeskBrowser(url, fromProxy('olga@example.com')).get(PAGE)).status).toBe(403);
   });
 
   test('a form counts for the user who got its page', async () => {
     const url = await desk({
-      ...PROXIED,
+      ...BEHIND_IDENTITY_PROXY,
       PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('finance', { users: ['olga', 'piet'] })]),
     });
-    const olga = new DeskBrowser(url, as('olga'));
+    const olga = new DeskBrowser(url, fromProxy('olga'));
     await olga.get('/desk/receiving-account');
-    const piet = new DeskBrowser(url, as('piet'));
+    const piet = new DeskBrowser(url, fromProxy('piet'));
     for (const [name, value] of olga.cookies) piet.cookies.set(name, value);
     const { formToken } = olga;
     expect((await piet.post('/desk/payouts/poll', { ...approve, formToken })).status).toBe(403);

@@ -19,6 +19,20 @@ export function startDesk(
   return startApiServer(client, { PAYOUTS_DESK: 'on', ...environment }, options);
 }
 
+const PROXY_SECRET = 'secret-of-the-identity-proxy-of-tests';
+
+/** The settings of a desk behind an identity proxy on this machine. */
+export const BEHIND_IDENTITY_PROXY: Environment = {
+  PAYOUTS_DESK_USER_HEADER: 'X-Forwarded-User',
+  PAYOUTS_DESK_PROXIES: '127.0.0.1',
+  PAYOUTS_DESK_PROXY_SECRETS: PROXY_SECRET,
+};
+
+/** The headers of the proxy. `user`: undefined if it names nobody. */
+export function fromProxy(user?: string): Record<string, string> {
+  return { 'x-payouts-proxy-secret': PROXY_SECRET, ...(user !== undefined && { 'x-forwarded-user': user }) };
+}
+
 export interface DeskResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
