@@ -78,7 +78,8 @@ export const NEXUS_EXAMPLE = `{
   "east": {
     "largestAmount": { "CNY": "50000.00" },
     "dailyAmount": { "CNY": "200000.00" },
-    "clientIds": ["client-7"]
+    "clientIds": ["client-7"],
+    "payerIds": ["payer-7"]
   }
 }`;
 

@@ -3,7 +3,12 @@ import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { checkBody } from '../contract/fields.ts';
-import { ownIdOf } from '../contract/ids.ts';
+import {
+  ownIdOf,
+  payoutBatchWorkflowId,
+  payoutFollowUpWorkflowId,
+  payoutWorkflowId,
+} from '../contract/ids.ts';
 import {
   type BatchFilter,
   type BatchPage,
@@ -150,7 +155,7 @@ function payoutQuery(filter: PayoutFilter): string {
   return all([
     // After the end of a payout, its follow-up has the attention flag.
     attention ? "WorkflowType IN ('payout', 'payoutFollowUp')" : "WorkflowType = 'payout'",
-    ...sharedConditions(rest),
+    ...sharedConditions(rest, payoutWorkflowId, ...(attention ? [payoutFollowUpWorkflowId] : [])),
     phase !== undefined && `PayoutPhase = '${phase}'`,
     outcome !== undefined && `PayoutOutcome = '${outcome}'`,
     attention && 'PayoutNeedsAttention = true',
@@ -161,17 +166,26 @@ function batchQuery(filter: BatchFilter): string {
   const { open, ...rest } = requireValid(checkBody(batchFilterSchema, filter));
   return all([
     "WorkflowType = 'payoutBatch'",
-    ...sharedConditions(rest),
+    ...sharedConditions(rest, payoutBatchWorkflowId),
     open !== undefined && `ExecutionStatus ${open ? '=' : '!='} 'Running'`,
   ]);
 }
 
-function sharedConditions({ app, apps, createdFrom, createdTo }: BatchFilter) {
+/** `workflowIds`: of the kinds of workflows that are listed. */
+function sharedConditions(
+  { app, apps, idPrefix, createdFrom, createdTo }: BatchFilter,
+  ...workflowIds: ((app: string, id: string) => string)[]
+) {
+  const begins = (prefix: string) =>
+    [app ?? apps ?? 'default']
+      .flat()
+      .flatMap((one) => workflowIds.map((idOf) => `WorkflowId STARTS_WITH '${idOf(one, prefix)}'`));
   return [
     // A workflow that continued as new is listed once, by its latest run.
     "ExecutionStatus != 'ContinuedAsNew'",
     app !== undefined && `PayoutApp = '${app}'`,
     apps !== undefined && `PayoutApp IN (${quoteIds(apps)})`,
+    idPrefix !== undefined && `(${begins(idPrefix).join(' OR ')})`,
     createdFrom !== undefined && `StartTime >= '${new Date(createdFrom).toISOString()}'`,
     createdTo !== undefined && `StartTime < '${new Date(createdTo).toISOString()}'`,
   ];

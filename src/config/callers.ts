@@ -5,12 +5,12 @@
 import { z } from 'zod';
 import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/fields.ts';
 import { MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
-import type { Permissions } from '../domain/permissions.ts';
+import { debitsAnyPayer, type Permissions } from '../domain/permissions.ts';
 import { ConfigError, type Environment } from './environment.ts';
 import { jsonFile } from './json-file.ts';
 import type { HashedKey } from './keys.ts';
 import { Secrets } from './secrets.ts';
-import { type Listen, listensOnLoopback, optionalText } from './values.ts';
+import { type Listen, listensOnLoopback, network, optionalText } from './values.ts';
 
 /** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `authorize` links for users, `pause` also `resume`, `metrics` the scrape; the others are named as their routes. */
 export const VERBS = [
@@ -43,6 +43,8 @@ export interface Caller extends Permissions {
   users?: readonly string[] | undefined;
   /** On the desk, where `name` is that of a user: the caller whose daily limits apply. */
   actsFor?: string | undefined;
+  /** The addresses and networks from which the key is accepted. Absent: all. */
+  addresses?: readonly string[] | undefined;
   /** ISO 8601. */
   expiresAt?: string | undefined;
 }
@@ -100,13 +102,29 @@ export const permissionShape = {
   clientIds: scope(identifier(), 'The clients whose payouts and accounts the caller may use. Default: all.'),
   payerIds: scope(
     identifier(),
-    'The payers whose payouts and receiving accounts the caller may use. Default: all.',
+    'The payers whose payouts and receiving accounts the caller may use. Required for a caller that may start payouts and has `clientIds`, `openIds` or `idPrefix`. Default: all.',
   ),
   openIds: scope(
     text(128),
     'The users (`openId`) for whom the caller may act. Requests without `openId` are then rejected. Default: all, and requests without a user.',
   ),
+  idPrefix: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9][\w.-]{0,31}$/,
+      'must be 1 to 32 letters, digits, dots, hyphens and underscores, the first a letter or digit',
+    )
+    .optional()
+    .meta({
+      description:
+        'How every `partnerOrderId`, `batchId` and `requestId` of the caller begins, such as `shop7-`. Default: anything.',
+      valueType: 'text',
+    }),
 };
+
+/** A caller that someone limited must not debit whom it likes. */
+const NAMES_PAYERS =
+  'is missing: whoever may start payouts and has clientIds, openIds or idPrefix must name the payers';
 
 export const callerSchema = z.strictObject({
   name: z
@@ -152,6 +170,11 @@ export const callerSchema = z.strictObject({
         "The users with this caller's permissions on [the desk](desk.md), as `PAYOUTS_DESK_USER_HEADER` names them, in lowercase. Decisions are recorded under their names.",
       valueType: 'list of texts',
     }),
+  addresses: z.array(network).min(1).optional().meta({
+    description:
+      'The addresses and networks, such as `203.0.113.7` or `10.0.0.0/8`, from which the key and the users are accepted. From others, the key is unknown. Behind a proxy, list it in `PAYOUTS_API_PROXIES`. Default: all.',
+    valueType: 'list of addresses',
+  }),
   expiresAt: timeWithOffset().optional().meta({
     description: "When the caller's keys expire, such as `2027-01-31T00:00:00Z`. Default: never.",
     valueType: 'time',
@@ -172,7 +195,9 @@ export const callersFile = z
     const hashes = callers.flatMap(({ keySha256 }) => keySha256);
     // A user who has the name of a caller could approve what that caller started, or the other way round.
     const everyone = [...names, ...callers.flatMap(({ users = [] }) => users)];
-    for (const [at, { name, keySha256, users = [] }] of callers.entries()) {
+    for (const [at, { name, keySha256, users = [], verbs, ...limits }] of callers.entries()) {
+      if ((verbs.includes('start') || verbs.includes('batch')) && debitsAnyPayer(limits))
+        context.addIssue({ code: 'custom', path: [at, 'payerIds'], message: `of ${name} ${NAMES_PAYERS}` });
       if (users.some((user) => twice(everyone, user)))
         context.addIssue({ code: 'custom', path: [at, 'users'], message: 'names a user or a caller twice' });
       if (twice(names, name))
@@ -230,7 +255,10 @@ export const nexusShape = {
 };
 
 export const nexusEntry = z.strictObject(permissionShape);
-export const nexusFile = z.record(appName, nexusEntry);
+const nexusFile = z.record(
+  appName,
+  nexusEntry.refine((entry) => !debitsAnyPayer(entry), { path: ['payerIds'], message: NAMES_PAYERS }),
+);
 
 /** By application. Refuses names that no application of this worker has: they are typing errors. Throws `ConfigError`. */
 export function readNexus(

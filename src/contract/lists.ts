@@ -10,6 +10,11 @@ const filter = z.strictObject({
   app: appName.optional(),
   /** Any of these applications. */
   apps: z.array(appName).min(1).optional(),
+  /** How the `partnerOrderId` or the `batchId` begins: letters, digits, dots, hyphens and underscores. */
+  idPrefix: z
+    .string()
+    .regex(/^[\w.-]+$/)
+    .optional(),
   createdFrom: time('Created at this time or later. ISO 8601 with an offset'),
   createdTo: time('Created before this time. ISO 8601 with an offset'),
 });

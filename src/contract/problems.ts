@@ -60,7 +60,7 @@ const ROWS = {
   'outside-scope': {
     status: 403,
     meaning:
-      'The key is limited by `clientIds`, `payerIds` or `openIds`, and the request names another. Such a key lists nothing, and for it, what others have does not exist.',
+      'The key is limited by `clientIds`, `payerIds`, `openIds` or `idPrefix`, and the request names another. Without `idPrefix`, such a key lists nothing, and for it, what others have does not exist.',
     action: `Read payouts by their ids. ${CHANGE_KEY}`,
   },
   'daily-limit-exceeded': {

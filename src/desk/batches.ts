@@ -8,7 +8,7 @@ import { InvalidPayoutRequestError } from '../client/errors.ts';
 import type { BatchState } from '../contract/batch.ts';
 import { totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
-import { isScoped } from '../domain/permissions.ts';
+import { mayList } from '../domain/permissions.ts';
 import { may, requireApplication, requireVerb } from '../service/permissions.ts';
 import { invalidFields, Problem } from '../service/problem.ts';
 import { batchRef } from '../service/requests.ts';
@@ -82,7 +82,7 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
 }
 
 async function listOf(desk: Desk, { caller }: Visit, cursor: string | undefined): Promise<Html> {
-  if (isScoped(caller))
+  if (!mayList(caller))
     return html`<p class="warning">Your key is limited to clients, payers or users: open batches by their addresses.</p>`;
   const { batches, nextCursor } = await desk.service.listBatches(caller, { cursor });
   if (batches.length === 0)

@@ -11,7 +11,13 @@ import { type Caller, TEST_CALLER } from '../config/callers.ts';
 import { findKey, type HashedKey, keyHash } from '../config/keys.ts';
 import { HOUR_MS } from '../domain/time.ts';
 import type { ReloadedCallers } from '../http/authentication.ts';
-import { authenticate, requireOneHeader, requireUnexpired, withKey } from '../http/authentication.ts';
+import {
+  authenticate,
+  isAcceptedFrom,
+  requireOneHeader,
+  requireUnexpired,
+  withKey,
+} from '../http/authentication.ts';
 import { CookieSessions } from '../pages/sessions.ts';
 import { isJsonObject } from '../payments/exact-json.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -141,11 +147,12 @@ export class Identity {
     return caller;
   }
 
-  /** A key that was removed, or has expired, ends its sessions. */
+  /** A key that was removed, or has expired, ends its sessions. A stolen session works from no other address than its key. */
   #signedIn(request: FastifyRequest): Caller {
     const keyHash = this.#sessions.use(request, { renews: !isAutomatic(request) });
     const entry = keyHash && this.#callers.keys.find(({ hash }) => hash.equals(keyHash));
-    if (!entry) throw new Problem('key-missing', 'sign in first: there is no session, or it has ended');
+    if (!entry || !isAcceptedFrom(entry.caller, request.ip))
+      throw new Problem('key-missing', 'sign in first: there is no session, or it has ended');
     return requireUnexpired(entry).caller;
   }
 
@@ -157,7 +164,8 @@ export class Identity {
       throw new Problem('user-not-named', 'the proxy in front of the desk names no user');
     const name = given.toLowerCase();
     const entry = this.#callers.keys.find(({ caller }) => caller.users?.includes(name));
-    if (!entry) throw new Problem('user-not-listed', 'no caller in PAYOUTS_API_KEYS_FILE lists this user');
+    if (!entry || !isAcceptedFrom(entry.caller, request.ip))
+      throw new Problem('user-not-listed', 'no caller in PAYOUTS_API_KEYS_FILE lists this user');
     // The user's own name, so that decisions and the audit trail name the user.
     const { caller } = requireUnexpired(entry);
     return { ...caller, name, actsFor: caller.name };

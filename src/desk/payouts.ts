@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { OUTCOMES, PHASES } from '../contract/codes.ts';
 import type { PayoutPage } from '../contract/lists.ts';
-import { isScoped } from '../domain/permissions.ts';
+import { mayList } from '../domain/permissions.ts';
 import { payoutQuery, valid } from '../service/requests.ts';
 import { type Desk, filledIn, getPage } from './context.ts';
 import { type Html, html, label, link, money, payoutLink, table, time } from './html.ts';
@@ -20,8 +20,7 @@ export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
     const filters = filledIn(query, ...FILTERS);
     const { cursor } = filledIn(query, 'cursor');
     const frame = { title: 'Payouts', section: 'Payouts' } as const;
-    // Visibility does not know whose a payout is.
-    if (isScoped(visit.caller))
+    if (!mayList(visit.caller))
       return {
         ...frame,
         content: html`${idForm()}<p class="warning">Your key is limited to clients, payers or users: open payouts by their ids, or in the inbox.</p>`,

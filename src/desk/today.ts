@@ -35,7 +35,7 @@ export function todayRoutes(scope: FastifyInstance, desk: Desk): void {
     if (isScoped(visit.caller))
       return {
         ...frame,
-        content: html`<p class="warning">Your key is limited to clients, payers or users: the figures cover all of them.</p>`,
+        content: html`<p class="warning">Your key is limited to clients, payers, users or a prefix: the figures cover all of them.</p>`,
       };
     const apps = applicationsWithin(visit.caller);
     const figures = await reads.read(apps?.join(' ') ?? '', () => figuresOf(desk, apps));

@@ -11,16 +11,19 @@ export interface Permissions extends DailyLimits {
   clientIds?: readonly string[] | undefined;
   payerIds?: readonly string[] | undefined;
   openIds?: readonly string[] | undefined;
+  /** How the ids begin that the caller chooses. */
+  idPrefix?: string | undefined;
 }
 
 /** The ids in a request. An id that isn't known is undefined. */
-export interface ScopedIds {
-  clientId?: string;
+export interface ScopedIds extends Partial<Record<(typeof OWN_IDS)[number], string>> {
+  clientId?: string | undefined;
   payerId?: string | undefined;
   openId?: string | undefined;
 }
 
 const SCOPED_IDS = ['clientId', 'payerId', 'openId'] as const;
+const OWN_IDS = ['partnerOrderId', 'batchId', 'requestId'] as const;
 
 export interface Refusal {
   kind: 'outside-scope' | 'amount-too-large';
@@ -28,7 +31,7 @@ export interface Refusal {
   message: string;
 }
 
-/** Undefined if the lists contain the ids that `named` has a key for. */
+/** Undefined if the lists contain the ids that `named` has a key for, and its own ids have the prefix. */
 export function scopeRefusal(permissions: Permissions, named: ScopedIds): Refusal | undefined {
   for (const id of SCOPED_IDS) {
     const [allowed, value] = [permissions[`${id}s`], named[id]];
@@ -36,12 +39,30 @@ export function scopeRefusal(permissions: Permissions, named: ScopedIds): Refusa
     if (value === undefined || !allowed.includes(value))
       return { kind: 'outside-scope', message: `does not include that ${id}` };
   }
-  return undefined;
+  const { idPrefix = '' } = permissions;
+  const other = OWN_IDS.find((id) => named[id]?.startsWith(idPrefix) === false);
+  if (other === undefined) return undefined;
+  return { kind: 'outside-scope', message: `does not include that ${other}: it must begin with ${idPrefix}` };
 }
 
-/** Whether the caller is limited to clients, payers or users. */
+/** Whether the caller is limited to clients, payers, users or a prefix. */
 export function isScoped(permissions: Permissions): boolean {
-  return SCOPED_IDS.some((id) => permissions[`${id}s`] !== undefined);
+  return isNarrowed(permissions) || permissions.payerIds !== undefined;
+}
+
+/** A list finds what begins with the prefix, and knows the client and the payer of a payout, but not the user. */
+export function mayList(permissions: Permissions): boolean {
+  const { idPrefix, openIds } = permissions;
+  return idPrefix !== undefined ? openIds === undefined : !isScoped(permissions);
+}
+
+/** Whether a caller who is limited otherwise may debit any payer. */
+export function debitsAnyPayer(permissions: Permissions): boolean {
+  return permissions.payerIds === undefined && isNarrowed(permissions);
+}
+
+function isNarrowed({ clientIds, openIds, idPrefix }: Permissions): boolean {
+  return [clientIds, openIds, idPrefix].some((limit) => limit !== undefined);
 }
 
 export function amountRefusal({ largestAmount }: Permissions, amount: Money): Refusal | undefined {

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import ipaddr from 'ipaddr.js';
 import { type Caller, type Callers, TEST_CALLER } from '../config/callers.ts';
 import { ConfigError } from '../config/environment.ts';
 import { bearerKey, findKey, type HashedKey } from '../config/keys.ts';
@@ -43,18 +44,33 @@ function byKey(callers: ReloadedCallers, request: FastifyRequest): Caller {
 }
 
 /**
- * The entry of a key that the request contains. Throws a 401 if the key is unknown or has expired, and a 429 if the address
- * has sent too many unknown keys.
+ * The entry of a key that the request contains. Throws a 401 if the key is unknown, at least from this address, or has
+ * expired, and a 429 if the address has sent too many unknown keys.
  */
 export function withKey(
   { keys, limits }: ReloadedCallers,
   { ip }: FastifyRequest,
   key: string,
 ): Callers['keys'][number] {
-  const known = findKey(keys, key);
+  const found = findKey(keys, key);
+  const known = found && isAcceptedFrom(found.caller, ip) ? found : undefined;
   limits.checkKey(ip, known);
   if (!known) throw new Problem('key-unknown', 'the bearer key is unknown');
   return requireUnexpired(known);
+}
+
+/** Whether the key works from the client's address, as `trustProxy` derives it. */
+export function isAcceptedFrom({ addresses }: Caller, ip: string): boolean {
+  if (addresses === undefined) return true;
+  if (!ipaddr.isValid(ip)) return false;
+  // An IPv4 address in IPv6 form becomes the IPv4 address.
+  const address = ipaddr.process(ip);
+  return addresses.some((one) => {
+    const [network, bits] = ipaddr.parseCIDR(
+      one.includes('/') ? one : `${one}/${one.includes(':') ? 128 : 32}`,
+    );
+    return network.kind() === address.kind() && address.match([network, bits]);
+  });
 }
 
 export function requireUnexpired<Entry extends { caller: Caller }>(entry: Entry): Entry {

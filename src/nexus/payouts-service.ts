@@ -125,10 +125,11 @@ function allowedRequest(
 ): CheckedPayoutRequest {
   if (!checked.ok) throw badRequest(checked.errors);
   const request = checked.value;
-  const { clientId, payerId, openId, instructedAmount } = request;
+  const { clientId, payerId, openId, partnerOrderId, instructedAmount } = request;
   if (request.app !== app) throw notAllowed(`does not include the application ${request.app}`);
   const refusal =
-    scopeRefusal(permissions, { clientId, payerId, openId }) ?? amountRefusal(permissions, instructedAmount);
+    scopeRefusal(permissions, { clientId, payerId, openId, partnerOrderId }) ??
+    amountRefusal(permissions, instructedAmount);
   if (refusal) throw notAllowed(refusal.message);
   return request;
 }

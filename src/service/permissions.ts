@@ -4,6 +4,7 @@ import { type CheckedBatch, inSlices } from '../client/checked-batch.ts';
 import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller, Verb } from '../config/callers.ts';
 import { rowName } from '../contract/failures.ts';
+import type { ListedPayout } from '../contract/lists.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import {
   amountRefusal,
@@ -34,8 +35,8 @@ export function applicationsWithin({ applications }: Caller): string[] | undefin
 }
 
 /**
- * Requires that the key's lists contain the ids that `named` has a key for. `prefix` identifies the request, such as
- * `row 17: `.
+ * Requires that the key's lists contain the ids that `named` has a key for, and that those of the caller begin as the key
+ * says. `prefix` identifies the request, such as `row 17: `.
  */
 export function requireScope(caller: Caller, named: ScopedIds, prefix = ''): void {
   throwIfRefused(scopeRefusal(caller, named), prefix);
@@ -43,18 +44,22 @@ export function requireScope(caller: Caller, named: ScopedIds, prefix = ''): voi
 
 export function requirePayoutScope(
   caller: Caller,
-  { clientId, payerId, openId }: CheckedPayoutRequest,
+  { clientId, payerId, openId, partnerOrderId }: CheckedPayoutRequest,
   prefix = '',
 ): void {
-  requireScope(caller, { clientId, payerId, openId }, prefix);
+  requireScope(caller, { clientId, payerId, openId, partnerOrderId }, prefix);
+}
+
+export function isWithinScope(caller: Caller, { clientId, payerId }: ListedPayout): boolean {
+  return scopeRefusal(caller, { clientId, payerId }) === undefined;
 }
 
 /** A receiving account belongs to a payer, not to a client. */
 export function requireOpeningScope(
   caller: Caller,
-  { payerId, openId }: { payerId: string; openId?: string | undefined },
+  { payerId, openId, requestId }: { payerId: string; openId?: string | undefined; requestId: string },
 ): void {
-  requireScope(caller, { payerId, openId });
+  requireScope(caller, { payerId, openId, requestId });
 }
 
 /** Throws what an unknown id throws if `require` refuses the scope: a key learns nothing about what others have. */

@@ -103,11 +103,11 @@ const listQuery = {
   cursor: z.string().max(4_096).optional().describe('nextCursor of a page with the same filters'),
 };
 
-export const payoutQuery = payoutFilterSchema.omit({ apps: true }).extend({
+export const payoutQuery = payoutFilterSchema.omit({ apps: true, idPrefix: true }).extend({
   ...listQuery,
   attention: flag('true').describe('only payouts with the attention flag, and flagged follow-ups'),
 });
-export const batchQuery = batchFilterSchema.omit({ apps: true }).extend({
+export const batchQuery = batchFilterSchema.omit({ apps: true, idPrefix: true }).extend({
   ...listQuery,
   open: flag('true', 'false').describe('true: only open batches; false: only finished batches'),
 });

@@ -21,12 +21,13 @@ import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { CheckedReceivingAccountRequest } from '../contract/receiving-account.ts';
 import { hasDailyLimits } from '../domain/daily-limits.ts';
-import { isScoped, starterName } from '../domain/permissions.ts';
+import { isScoped, mayList, starterName } from '../domain/permissions.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { CallerTurns } from './caller-turns.ts';
 import {
   applicationsWithin,
+  isWithinScope,
   orAbsent,
   requireApplication,
   requireAuthority,
@@ -162,8 +163,11 @@ export class Service {
 
   /** Without `app`, those of every application of the caller. */
   async listPayouts(caller: Caller, { limit, cursor, ...filter }: PayoutFilter & PageRequest) {
-    const apps = listedApplications(caller, filter.app);
-    return this.withTemporalDeadline(() => this.payouts.listPage({ ...filter, apps }, { limit, cursor }));
+    const within = listedWithin(caller, filter.app);
+    const page = await this.withTemporalDeadline(() =>
+      this.payouts.listPage({ ...filter, ...within }, { limit, cursor }),
+    );
+    return { ...page, payouts: page.payouts.filter((row) => isWithinScope(caller, row)) };
   }
 
   /** `body`: by `decisionBodies`. A decision is recorded under the name of the caller. */
@@ -194,6 +198,7 @@ export class Service {
   }
 
   private async checked(caller: Caller, batch: NewBatch): Promise<CheckedBatch> {
+    requireScope(caller, { batchId: batch.batchId });
     const checked = await this.batches.check(batch);
     await requireRows(caller, checked);
     return checked;
@@ -208,8 +213,10 @@ export class Service {
 
   /** Without `app`, those of every application of the caller. */
   async listBatches(caller: Caller, { limit, cursor, ...filter }: BatchFilter & PageRequest) {
-    const apps = listedApplications(caller, filter.app);
-    return this.withTemporalDeadline(() => this.batches.listPage({ ...filter, apps }, { limit, cursor }));
+    const within = listedWithin(caller, filter.app);
+    return this.withTemporalDeadline(() =>
+      this.batches.listPage({ ...filter, ...within }, { limit, cursor }),
+    );
   }
 
   /** Stops starting rows; canceling again returns the state again. Throws `EndedError`. */
@@ -219,9 +226,10 @@ export class Service {
     return this.batches.cancelOpen(id);
   }
 
-  /** Rows may belong to any client, and the state does not name them. */
+  /** Rows may belong to any client, and the state does not name them; what has the prefix of a caller is its own. */
   private async requireOwnBatch(caller: Caller, id: BatchId): Promise<void> {
-    if (isScoped(caller) && (await this.batches.startedBy(id)) !== starterName(caller))
+    orAbsent(() => requireScope(caller, { batchId: id.batchId }));
+    if (!mayList(caller) && (await this.batches.startedBy(id)) !== starterName(caller))
       throw new WorkflowNotFoundError('another caller started the batch', '', undefined);
   }
 
@@ -342,12 +350,15 @@ function require(caller: Caller, verb: Verb, app: string): void {
   requireApplication(caller, app);
 }
 
-/** The applications that the list must be limited to. Undefined: to none, or to `app`, which the caller may use. */
-function listedApplications(caller: Caller, app: string | undefined): string[] | undefined {
+/** What the list must be limited to. Without `apps`: to none, or to `app`, which the caller may use. */
+function listedWithin(
+  caller: Caller,
+  app: string | undefined,
+): { apps: string[] | undefined; idPrefix: string | undefined } {
   requireVerb(caller, 'read');
   if (app !== undefined) requireApplication(caller, app);
-  // Visibility does not contain the client, the payer or the user.
-  if (isScoped(caller))
+  if (!mayList(caller))
     throw new Problem('outside-scope', 'a key that is limited to clients, payers or users cannot list');
-  return app === undefined ? applicationsWithin(caller) : undefined;
+  const { idPrefix } = caller;
+  return { apps: app === undefined ? applicationsWithin(caller) : undefined, idPrefix };
 }

@@ -31,7 +31,7 @@ beforeAll(async () => {
       callerEntry('both', { applications: ['default', 'another'] }),
       callerEntry('other', { applications: ['another'] }),
       callerEntry('starter', { verbs: ['start', 'batch'] }),
-      callerEntry('one', { clientIds: ['client-1'] }),
+      callerEntry('one', { clientIds: ['client-1'], payerIds: ['payer-1'] }),
     ]),
   });
   v1 = `${service.url}/v1`;
@@ -151,6 +151,27 @@ describe('GET /v1/payouts', () => {
     // A cursor of one key does not work with another.
     const { nextCursor } = await listed('limit=2');
     expect((await page(`limit=2&cursor=${nextCursor}`, 'both')).status).toBe(400);
+  });
+
+  test('H275 shows only what begins with the prefix of the key, open and flagged payouts and batches', async () => {
+    const [id = ''] = open;
+    const idPrefix = id.slice(0, 30);
+    const own = await startApiServer(world.client, {
+      PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('own', { idPrefix, payerIds: ['payer-1'] })]),
+    });
+    try {
+      const read = (query: string) => get(`${own.url}/v1/${query}`, as('own'));
+      for (const query of ['', '?app=default', '?phase=PROCESSING', `?createdFrom=${between}`])
+        expect(await read(`payouts${query}`)).toMatchObject({
+          status: 200,
+          body: { payouts: [{ partnerOrderId: id }] },
+        });
+      expect(await read('payouts?attention=true')).toMatchObject({ status: 200, body: { payouts: [] } });
+      expect(await read('payout-batches')).toMatchObject({ status: 200, body: { batches: [] } });
+      expect((await read(`payouts?idPrefix=p`)).status).toBe(400);
+    } finally {
+      await own.close();
+    }
   });
 
   test.each(['payouts', 'payout-batches'])(

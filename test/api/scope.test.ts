@@ -1,4 +1,4 @@
-/** Keys that are limited to clients, payers or users, or that expire. */
+/** Keys that are limited to clients, payers, users or a prefix, or that expire. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
@@ -15,10 +15,12 @@ beforeAll(async () => {
   service = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([
       callerEntry('all'),
-      callerEntry('one', { clientIds: ['client-1'] }),
-      callerEntry('two', { clientIds: ['client-2'] }),
+      callerEntry('one', { clientIds: ['client-1'], payerIds: ['payer-1'] }),
+      callerEntry('two', { clientIds: ['client-2'], payerIds: ['payer-1'] }),
       callerEntry('payer', { payerIds: ['payer-1'] }),
-      callerEntry('user', { openIds: ['user-1'] }),
+      callerEntry('user', { openIds: ['user-1'], payerIds: ['payer-1'] }),
+      callerEntry('acme', { idPrefix: 'acme-', payerIds: ['payer-1'] }),
+      callerEntry('acme-reader', { idPrefix: 'acme-', verbs: ['read'] }),
       callerEntry('late', { expiresAt: '2020-01-01T00:00:00Z' }),
       callerEntry('early', { expiresAt: '2999-01-01T00:00:00+08:00' }),
     ]),
@@ -102,6 +104,48 @@ describe('scope of a key', () => {
     expect(await get(`${accounts}/balance/payer-2/USD`, as('payer'))).toMatchObject(PAYER);
     expect(await get(`${accounts}/detail/A`, as('payer'))).toMatchObject(PAYER);
     expect((await get(`${accounts}/balance/payer-1/USD`, as('payer'))).status).toBe(200);
+  });
+});
+
+describe('H275 the prefix of a key', () => {
+  const named = (id: string) => ({ ...request({ platform: 'sim:success' }), partnerOrderId: id });
+  const other = (field: string) => refused(`does not include that ${field}: it must begin with acme-`);
+
+  test('a start under another id is refused, names the field, and starts nothing', async () => {
+    const body = request();
+    expect(await post(`${v1}/payouts`, body, as('acme'))).toMatchObject(other('partnerOrderId'));
+    expect((await get(`${v1}/payouts/${body.partnerOrderId}`, as('all'))).status).toBe(404);
+    const own = named(`acme-${newPartnerOrderId()}`);
+    const batches = `${v1}/payout-batches`;
+    const elsewhere = { batchId: 'other-1', payouts: [own] };
+    expect(await post(batches, elsewhere, as('acme'))).toMatchObject(other('batchId'));
+    const mixed = await post(batches, { batchId: 'acme-1', payouts: [own, body] }, as('acme'));
+    expect(mixed).toMatchObject(refused('payouts[1]'));
+    expect(mixed).toMatchObject(other('partnerOrderId'));
+    const opening = { requestId: body.partnerOrderId, payerId: 'payer-1', currency: 'USD' };
+    expect(await post(`${v1}/receiving-accounts`, opening, as('acme'))).toMatchObject(other('requestId'));
+    expect((await get(`${v1}/payouts/${own.partnerOrderId}`, as('all'))).status).toBe(404);
+    expect((await post(`${v1}/payouts`, own, as('acme'))).status).toBe(202);
+  });
+
+  test('a start that debits another payer is refused', async () => {
+    const body = { ...named(`acme-${newPartnerOrderId()}`), payerId: 'payer-2' };
+    expect(await post(`${v1}/payouts`, body, as('acme'))).toMatchObject(PAYER);
+  });
+
+  test('what has another id looks absent; what has the prefix can be read, whoever started it', async () => {
+    const [theirs, own] = [request(), named(`acme-${newPartnerOrderId()}`)];
+    for (const body of [theirs, own]) expect((await post(`${v1}/payouts`, body, as('all'))).status).toBe(202);
+    const at = `${v1}/payouts/${theirs.partnerOrderId}`;
+    expect(await get(at, as('acme'))).toMatchObject(ABSENT);
+    expect(await post(`${at}/cancel`, '', as('acme'))).toMatchObject(ABSENT);
+    expect((await get(`${v1}/payouts/${own.partnerOrderId}`, as('acme-reader'))).status).toBe(200);
+    for (const batchId of ['acme-2', 'zeta-2'])
+      expect((await post(`${v1}/payout-batches`, { batchId, payouts: [request()] }, as('all'))).status).toBe(
+        202,
+      );
+    expect((await get(`${v1}/payout-batches/acme-2`, as('acme-reader'))).status).toBe(200);
+    expect(await get(`${v1}/payout-batches/zeta-2`, as('acme-reader'))).toMatchObject(ABSENT);
   });
 });
 

@@ -52,6 +52,15 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
     ['no payout per day', [callerEntry('shop', { dailyCount: 0 })], /0\.dailyCount/],
     ['too many payouts per day', [callerEntry('shop', { dailyCount: 50_001 })], /0\.dailyCount/],
     ['a client', [callerEntry('shop', { clientIds: [] })], /0\.clientIds/],
+    ['a prefix', [callerEntry('shop', { idPrefix: "x'" })], /0\.idPrefix must be 1 to 32/],
+    ['an address', [callerEntry('shop', { addresses: ['10.0.0.0/33'] })], /0\.addresses\.0 must be IP/],
+    ...[{ clientIds: ['c'] }, { openIds: ['u'] }, { idPrefix: 'shop-' }].map(
+      (limits): [string, unknown, RegExp] => [
+        `any payer and ${Object.keys(limits)}`,
+        [callerEntry('shop', limits)],
+        /0\.payerIds of shop is missing: whoever may start payouts/,
+      ],
+    ),
     ['a limit', [callerEntry('shop', { requestsPerSecond: 0 })], /0\.requestsPerSecond/],
     ['an expiry', [callerEntry('shop', { expiresAt: 'soon' })], /0\.expiresAt must be an ISO 8601 time/],
     ['a field', [callerEntry('shop', { admin: true })], /0\.admin is not a field/],
@@ -77,6 +86,10 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
     expect(withFile(content)).toMatch(/^PAYOUTS_API_KEYS_FILE: /);
     expect(withFile(content)).toMatch(said);
     expect(withFile(content)).not.toContain('key-of-shop');
+  });
+
+  test('lets a key that starts nothing name no payers', () => {
+    expect(withFile([callerEntry('shop', { clientIds: ['c'], verbs: ['read', 'approve'] })])).toBe('');
   });
 
   test('stops the API server when the file is missing; accepts the file for trials', () => {

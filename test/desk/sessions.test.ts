@@ -27,8 +27,9 @@ const CALLERS = [
   callerEntry('reader', { verbs: ['read'] }),
   callerEntry('approver', { verbs: ['approve'] }),
   callerEntry('other', { applications: ['shop2'] }),
-  callerEntry('scoped', { clientIds: ['client-2'] }),
+  callerEntry('scoped', { clientIds: ['client-2'], payerIds: ['payer-1'] }),
   callerEntry('finance', { users: ['olga@example.com'] }),
+  callerEntry('office', { addresses: ['203.0.113.7'], users: ['ines@example.com'] }),
   callerEntry('slow', { requestsPerSecond: 1 }),
 ];
 const servers: TestApiServer[] = [];
@@ -182,6 +183,33 @@ describe('a session', () => {
     expect([limited.status, limited.headers['retry-after']]).toEqual([429, '6']);
     await clock.advance(6_000);
     expect((await browser.signIn('key-of-desk')).status).toBe(303);
+  });
+});
+
+describe('H276 a key with addresses', () => {
+  const proxy = { PAYOUTS_API_PROXIES: '127.0.0.1' };
+  const from = (address: string, more = {}) => ({ 'x-forwarded-for': address, ...more });
+
+  test('signs in from them only, and its session works from them only', async () => {
+    const url = await desk(proxy);
+    const elsewhere = await new DeskBrowser(url, from('203.0.113.8')).signIn('key-of-office');
+    const unknown = await new DeskBrowser(url, from('203.0.113.8')).signIn('key-of-nobody');
+    expect(elsewhere.status).toBe(401);
+    const withoutId = (html: string) => html.replace(/Request [\w-]+/, '');
+    expect(withoutId(elsewhere.html)).toBe(withoutId(unknown.html));
+    const browser = new DeskBrowser(url, from('203.0.113.7'));
+    expect((await browser.signIn('key-of-office')).status).toBe(303);
+    expect((await browser.get(PAGE)).status).toBe(404);
+    const thief = new DeskBrowser(url, from('203.0.113.8'));
+    for (const [name, value] of browser.cookies) thief.cookies.set(name, value);
+    expect((await thief.get(PAGE)).status).toBe(303);
+  });
+
+  test('has users whom a proxy may name from them only', async () => {
+    const url = await desk({ ...proxy, ...PROXIED });
+    const person = { 'x-forwarded-user': 'ines@example.com' };
+    expect((await new DeskBrowser(url, from('203.0.113.7', person)).get(PAGE)).status).toBe(404);
+    expect((await new DeskBrowser(url, from('203.0.113.8', person)).get(PAGE)).status).toBe(403);
   });
 });
 

@@ -270,6 +270,19 @@ test('serves a caller that sends plain payloads, and encrypts its payout', async
   expect(Buffer.from(input?.metadata?.['encoding'] ?? []).toString()).toBe('binary/encrypted');
 });
 
+test('H275 an endpoint with a prefix refuses another partnerOrderId before anything starts', async () => {
+  const [other, own] = [newPartnerOrderId(), `acme-${newPartnerOrderId()}`];
+  await world.stopWorkers();
+  const permissions = { largestAmount: { CNY: '500.00' }, payerIds: PAYERS, idPrefix: 'acme-' };
+  await world.startWorkers({ PAYOUTS_NEXUS_FILE: keysFile({ default: permissions }) });
+  expect(await refusal(invoices(payoutRequest(other)))).toMatchObject({
+    type: 'PayoutNotAllowed',
+    message: 'this endpoint does not include that partnerOrderId: it must begin with acme-',
+  });
+  await expect(world.payouts.state({ partnerOrderId: other })).rejects.toThrow();
+  expect((await invoices(payoutRequest(own))).outcome).toBe('SUCCESS');
+});
+
 test('H179 a daily limit holds for Nexus calls: a refused call starts nothing, a repeated one gets its result', async () => {
   const [first, second] = [payoutRequest(newPartnerOrderId()), payoutRequest(newPartnerOrderId())];
   await world.stopWorkers();

@@ -151,7 +151,10 @@ export class DeskStage {
     const world = await VirtualWorld.start(options);
     const callers = ['desk', 'shop'].map((name) => callerEntry(name));
     const server = await startDesk(world.client, {
-      PAYOUTS_API_KEYS_FILE: keysFile([...callers, callerEntry('scoped', { clientIds: ['client-2'] })]),
+      PAYOUTS_API_KEYS_FILE: keysFile([
+        ...callers,
+        callerEntry('scoped', { clientIds: ['client-2'], payerIds: ['payer-1'] }),
+      ]),
       PAYOUTS_DESK_TEMPORAL_UI: 'https://temporal.example/ui/',
     });
     return new DeskStage(world, server, await launchBrowser());
