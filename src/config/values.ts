@@ -150,22 +150,16 @@ export const targetCurrenciesShape = {
 };
 
 /** `10.0.0.7` or `10.0.0.0/8`. */
-export const network = z.string().refine(isNetwork, 'must be IP addresses or networks, such as 10.0.0.0/8');
+export const network = z
+  .string()
+  .refine(isNetwork, { message: 'must be IP addresses or networks, such as 10.0.0.0/8', abort: true });
 
 /** `limited` says what is limited per address. */
 export function proxies(limited: string) {
   return z
     .string()
     .transform(partsOf)
-    .pipe(
-      z.array(
-        z
-          .string()
-          .refine(isNetwork, { message: 'must be IP addresses or networks, such as 10.0.0.0/8', abort: true })
-          .refine(isNarrow, 'must not be wider than /8 (IPv4) or /32 (IPv6)'),
-      ),
-    )
-    .pipe(z.array(network))
+    .pipe(z.array(network.refine(isNarrow, 'must not be wider than /8 (IPv4) or /32 (IPv6)')))
     .default([])
     .meta({
       description: `The addresses or networks of your TLS proxies, such as \`10.0.0.0/8\`: at most a /8 (IPv4) or /32 (IPv6). ${limited} limited per address, which is then that of \`X-Forwarded-For\`. Without it, all clients of a proxy share one limit.`,

@@ -206,8 +206,8 @@ describe('H276 a key with addresses', () => {
   });
 
   test('has users whom a proxy may name from them only', async () => {
-    const url = await desk({ ...proxy, ...PROXIED });
-    const person = { 'x-forwarded-user': 'ines@example.com' };
+    const url = await desk({ ...proxy, ...BEHIND_IDENTITY_PROXY });
+    const person = fromProxy('ines@example.com');
     expect((await new DeskBrowser(url, from('203.0.113.7', person)).get(PAGE)).status).toBe(404);
     expect((await new DeskBrowser(url, from('203.0.113.8', person)).get(PAGE)).status).toBe(403);
   });
