@@ -105,11 +105,11 @@ export const MUTANTS: readonly Mutant[] = [
 
   // ---- reported wrongly
   {
-    name: 'unlisted-code-is-refusal',
-    what: 'Any error code of a create counts as a refusal: NOT_CREATED, although the money has left.',
-    file: 'src/payments/classify.ts',
-    find: "return meaning === undefined ? 'AMBIGUOUS' : { createRefused: meaning };",
-    replace: "return meanings.length === 0 ? 'AMBIGUOUS' : { createRefused: meaning ?? 'refused' };",
+    name: 'refusal-is-proof',
+    what: 'A listed code proves that no order exists, while the trade query lags: NOT_CREATED, although the money has left.',
+    file: 'src/workflows/payout/confirm.ts',
+    find: "if (creation.cause === 'refused') return queriedAtMs >= creation.readsFromMs;",
+    replace: "if (creation.cause === 'refused') return true;",
   },
   {
     name: 'lock-expired-trusted',
