@@ -1,7 +1,6 @@
 /** The types of variables that several processes read. */
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
+import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { DURATION_RULE, durationMs } from './durations.ts';
 import { ConfigError, type Environment, isLoopback, isTest } from './environment.ts';
@@ -173,13 +172,15 @@ function isNetwork(text: string): boolean {
   return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
 }
 
+/** Contains all of IPv4. */
+const MAPPED_IPV4 = new BlockList();
+MAPPED_IPV4.addSubnet('::', 32, 'ipv6');
+
 /** Whoever is in such a network chooses the address of its requests. */
 function isNarrow(text: string): boolean {
-  if (!text.includes('/')) return true;
-  const [address, bits] = ipaddr.parseCIDR(text);
-  if (address.kind() === 'ipv4') return bits >= 8;
-  // `::/32` contains all of IPv4, mapped.
-  return bits === 128 || (bits >= 32 && !address.match(ipaddr.parseCIDR('::/32')));
+  const [address = '', bits] = text.split('/');
+  if (bits === undefined || isIP(address) === 4) return Number(bits ?? 32) >= 8;
+  return Number(bits) === 128 || (Number(bits) >= 32 && !MAPPED_IPV4.check(address, 'ipv6'));
 }
 
 /** Single hosts: whoever is there is trusted. */
