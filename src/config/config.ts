@@ -6,6 +6,7 @@ import type { PayoutSettings, SendPolicy } from '../domain/payout-record.ts';
 import type { Permissions } from '../domain/permissions.ts';
 import { ECHOES } from '../domain/provider-text.ts';
 import { activityTimeoutMs } from '../domain/time.ts';
+import type { PlainPayloads } from '../encryption/payload-codec.ts';
 import { type Application, readApplications } from './applications.ts';
 import { readNexus } from './callers.ts';
 import { type Environment, Parts, readVariables } from './environment.ts';
@@ -162,6 +163,10 @@ export const workerShape = {
     '5m',
     'When a payout whose call waits for its turn or its response is flagged `CALL_WAITS`.',
   ),
+  PAYOUTS_PLAIN_PAYLOADS: z.enum(['refuse', 'accept']).optional().meta({
+    description:
+      "Whether workers [refuse](security.md#plain-payloads) starts, decisions and activities whose payloads aren't encrypted under one of `PAYOUTS_ENCRYPTION_KEYS`. Default: `refuse`; in a test, `accept`.",
+  }),
   PAYOUTS_BATCH_WINDOW: value.integer(
     5_000,
     200,
@@ -240,11 +245,17 @@ export function workerConfig(environment: Environment): WorkerConfig {
       secrets,
     }),
   );
+  if (env && keys && plainPayloads(env) === 'refuse' && !keys.payloads)
+    parts.report(['PAYOUTS_PLAIN_PAYLOADS: refuses everything without PAYOUTS_ENCRYPTION_KEYS']);
   parts.report(addressProblems(environment, ['PAYMENTS_BASE_URL', 'PAYMENTS_AUTH_URL']));
   const { PAYMENTS_SIGNER: signer = '', PAYMENTS_SIGNING_KEY: signingKey } = env ?? {};
   if (signingKey !== undefined)
     parts.report(secrets.add('PAYMENTS_SIGNING_KEY', signingKey, value.minLengthFor(signer)));
   return parts.complete({ env, applications, nexus, events, keys });
+}
+
+export function plainPayloads(env: WorkerEnvironment): PlainPayloads {
+  return env.PAYOUTS_PLAIN_PAYLOADS ?? (env.PAYMENTS_ENVIRONMENT === 'test' ? 'accept' : 'refuse');
 }
 
 /** The settings that a payout keeps for its whole life. */

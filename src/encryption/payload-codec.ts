@@ -5,8 +5,9 @@
 
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
+import type { DataConverter, Payload, PayloadCodec, SerializationContext } from '@temporalio/common';
 import proto from '@temporalio/proto';
+import { withOrigin } from '../domain/payload-origin.ts';
 import type { Random } from '../runtime/runtime.ts';
 import { type KeyRing, UndecipherableError, UnknownKeyError } from './key-ring.ts';
 
@@ -58,6 +59,43 @@ export class EncryptionCodec implements PayloadCodec {
   }
 }
 
+/** What workers do with starts, decisions and activities whose payloads are not encrypted. */
+export type PlainPayloads = 'refuse' | 'accept';
+
+/**
+ * The codec of workers. Workflows read from the marks which payloads were encrypted, and refuse plain ones where that is
+ * deterministic. Nothing depends on how often an activity or its result is refused, so this codec refuses those itself:
+ * whoever can write to the namespace can schedule activities, and answer them, without our workflows.
+ */
+export class WorkerCodec extends EncryptionCodec {
+  readonly #plain: PlainPayloads;
+
+  constructor(ring: KeyRing, random: Random, plain: PlainPayloads) {
+    super(ring, random);
+    this.#plain = plain;
+  }
+
+  override async decode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
+    const decoded = await super.decode(payloads);
+    return decoded.map((payload, at) => this.#marked(payload, payload === payloads[at], context));
+  }
+
+  /** One that a known key cannot decrypt counts as neither: another key with its id may be wrong in this process. */
+  #marked(payload: Payload, isUnchanged: boolean, context: SerializationContext | undefined): Payload {
+    if (!isUnchanged) return withOrigin(payload, 'encrypted');
+    if (this.#plain === 'accept' || keyIdOf(payload) !== undefined) return withOrigin(payload, 'unknown');
+    if (context?.type === 'activity') throw new PlainPayloadError();
+    return withOrigin(payload, 'refused');
+  }
+}
+
+export class PlainPayloadError extends Error {
+  override readonly name = 'PlainPayloadError';
+  constructor() {
+    super('an argument or a result of an activity is not encrypted, and PAYOUTS_PLAIN_PAYLOADS refuses that');
+  }
+}
+
 /**
  * Whether an error of Temporal's client means that this process cannot decrypt a payload: it has no key, no key with the id,
  * or another key with the id.
@@ -92,8 +130,18 @@ export const FAILURE_CONVERTER_PATH = fileURLToPath(
 );
 
 export function dataConverter(ring: KeyRing | undefined, random: Random): DataConverter {
-  return {
-    failureConverterPath: FAILURE_CONVERTER_PATH,
-    ...(ring && { payloadCodecs: [new EncryptionCodec(ring, random)] }),
-  };
+  return converterWith(ring && new EncryptionCodec(ring, random));
+}
+
+/** For workers, except those of Nexus operations, whose callers have no key. */
+export function workerConverter(
+  ring: KeyRing | undefined,
+  random: Random,
+  plain: PlainPayloads,
+): DataConverter {
+  return converterWith(ring && new WorkerCodec(ring, random, plain));
+}
+
+function converterWith(codec: PayloadCodec | undefined): DataConverter {
+  return { failureConverterPath: FAILURE_CONVERTER_PATH, ...(codec && { payloadCodecs: [codec] }) };
 }

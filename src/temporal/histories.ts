@@ -6,6 +6,7 @@ import {
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { temporal } from '@temporalio/proto';
 import { environmentOfQueue } from '../contract/ids.ts';
+import { keyIdOf } from '../encryption/payload-codec.ts';
 import { unlessGone } from './client-errors.ts';
 
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
@@ -51,13 +52,14 @@ export async function readStartEvent(
   client: Client,
   workflowId: string,
   runId: string,
-): Promise<{ argument: unknown; memo: Record<string, unknown>; firstRunId: string }> {
+): Promise<{ argument: unknown; isEncrypted: boolean; memo: Record<string, unknown>; firstRunId: string }> {
   const [first] = await firstEvents(client, { workflowId, runId }, 1);
   const start = first?.workflowExecutionStartedEventAttributes;
   const converter = client.options.loadedDataConverter;
   const [argument] = await decodeArrayFromPayloads(converter, start?.input?.payloads);
   const memo = await decodeMapFromPayloads(converter, start?.memo?.fields);
-  return { argument, memo: memo ?? {}, firstRunId: start?.firstExecutionRunId || runId };
+  const isEncrypted = (start?.input?.payloads ?? []).every((payload) => keyIdOf(payload) !== undefined);
+  return { argument, isEncrypted, memo: memo ?? {}, firstRunId: start?.firstExecutionRunId || runId };
 }
 
 /** These include a payout's first call, if it has made any. */

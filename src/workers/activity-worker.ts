@@ -2,8 +2,8 @@
 import type { Client } from '@temporalio/client';
 import type { MetricMeter } from '@temporalio/common';
 import type { ActivitySlotInfo, CustomSlotSupplier, Worker, WorkerOptions } from '@temporalio/worker';
-import type { WorkerConfig } from '../config/config.ts';
-import { dataConverter } from '../encryption/payload-codec.ts';
+import { plainPayloads, type WorkerConfig } from '../config/config.ts';
+import { workerConverter } from '../encryption/payload-codec.ts';
 import type { PaymentsClientOptions } from '../payments/index.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { EventTransport } from '../webhooks/event-transport.ts';
@@ -50,7 +50,7 @@ export function activityWorker(
 ): Promise<Runnable> {
   return createWorker({
     ...queue,
-    dataConverter: dataConverter(config.keys.payloads, runtime.random),
+    dataConverter: workerConverter(config.keys.payloads, runtime.random, plainPayloads(config.env)),
     tuner: {
       activityTaskSlotSupplier: slots,
       workflowTaskSlotSupplier: UNUSED,

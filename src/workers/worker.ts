@@ -1,7 +1,7 @@
 /** The SDK workers of one process, one for workflows and those of each application: how they start, run and shut down. */
 import type { WorkerOptions, WorkflowBundleOption } from '@temporalio/worker';
-import type { WorkerEnvironment } from '../config/config.ts';
-import { dataConverter } from '../encryption/payload-codec.ts';
+import { plainPayloads, type WorkerEnvironment } from '../config/config.ts';
+import { dataConverter, workerConverter } from '../encryption/payload-codec.ts';
 import type { Drain, DrainSettings } from '../runtime/process.ts';
 import { type Clock, Pace, sleep } from '../runtime/runtime.ts';
 import { REQUEST_EVERY_MS } from '../temporal/visibility.ts';
@@ -49,11 +49,10 @@ export interface ProcessParts extends ApplicationParts {
 export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers> {
   const { config, client, runtime, createWorker, workflowBundle, meter } = parts;
   const { clock } = runtime;
-  const converter = dataConverter(config.keys.payloads, runtime.random);
   const workflows = await createWorker({
     ...payoutsQueue(parts),
     workflowBundle,
-    dataConverter: converter,
+    dataConverter: workerConverter(config.keys.payloads, runtime.random, plainPayloads(config.env)),
     maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
     stickyQueueScheduleToStartTimeout: STICKY_QUEUE_TIMEOUT,
     shutdownGraceTime: config.env.PAYOUTS_DRAIN,
@@ -72,7 +71,10 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
   const applications = await Promise.all([
     ...served.map((application) => applicationWorker(parts, application, ownership, collection)),
     ...eventQueues(parts).map((queue) => activityWorker(parts, queue)),
-    ...nexusQueues(parts).map((queue) => createWorker({ ...queue, dataConverter: converter })),
+    // Temporal decides who may use an endpoint, and its callers have no key.
+    ...nexusQueues(parts).map((queue) =>
+      createWorker({ ...queue, dataConverter: dataConverter(config.keys.payloads, runtime.random) }),
+    ),
   ]);
   return { identity: workflows.options.identity, workflows, applications };
 }

@@ -13,7 +13,7 @@ import { FAILURE_CONVERTER_PATH } from '../encryption/payload-codec.ts';
 /** `.js` in a built package. */
 const EXTENSION = extname(import.meta.url);
 const WORKFLOWS = fileURLToPath(new URL(`../workflows/index${EXTENSION}`, import.meta.url));
-const INTERCEPTORS = ['stale-clock', 'trace'].map((name) =>
+const INTERCEPTORS = ['stale-clock', 'plain-payloads', 'trace'].map((name) =>
   fileURLToPath(new URL(`../workflows/shared/${name}${EXTENSION}`, import.meta.url)),
 );
 /** `npm run build` writes it. */

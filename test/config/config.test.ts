@@ -4,7 +4,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { workerConfig } from '../../src/config/config.ts';
+import { plainPayloads, workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { versioning } from '../../src/workers/worker.ts';
 import { configProblems } from '../support/config-problems.ts';
@@ -52,6 +52,21 @@ describe('the environment is read once, and every bad variable is named', () => 
     expect(env.PAYMENTS_CLIENT_PAIRS).toBe('learned');
     expect(env.PAYMENTS_TRADE_ORDER_ID).toBe('same');
     expect(env.PAYMENTS_ECHO).toBe('visible');
+  });
+
+  test('refuses plain payloads outside a test, and never without keys', () => {
+    const inTest = { ...good, PAYMENTS_ENVIRONMENT: 'test', PAYOUTS_ENCRYPTION_KEYS: key('k1') };
+    expect(plainPayloads(workerConfig(inTest).env)).toBe('accept');
+    expect(plainPayloads(workerConfig({ ...inTest, PAYOUTS_PLAIN_PAYLOADS: 'refuse' }).env)).toBe('refuse');
+    for (const PAYMENTS_ENVIRONMENT of ['sandbox', 'production'] as const) {
+      const env = { ...workerConfig(inTest).env, PAYMENTS_ENVIRONMENT };
+      expect(plainPayloads(env)).toBe('refuse');
+      expect(plainPayloads({ ...env, PAYOUTS_PLAIN_PAYLOADS: 'accept' })).toBe('accept');
+    }
+    const loopback = { ...inTest, PAYMENTS_BASE_URL: 'http://127.0.0.1:9', PAYOUTS_ENCRYPTION_KEYS: '' };
+    expect(problems({ ...loopback, PAYOUTS_PLAIN_PAYLOADS: 'refuse' })).toContain(
+      'PAYOUTS_PLAIN_PAYLOADS: refuses everything without PAYOUTS_ENCRYPTION_KEYS',
+    );
   });
 
   test('names every required variable', () => {

@@ -2,8 +2,9 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import { describe, expect, test } from 'vitest';
+import { isEncrypted, isRefused, withOrigin } from '../../src/domain/payload-origin.ts';
 import { KeyRing, UnknownKeyError } from '../../src/encryption/key-ring.ts';
-import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
+import { EncryptionCodec, PlainPayloadError, WorkerCodec } from '../../src/encryption/payload-codec.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 
 const { Payload: PayloadProto } = proto.temporal.api.common.v1;
@@ -119,4 +120,33 @@ describe('keys and foreign payloads', () => {
       expect(await codec(['k1', OLD]).decode([{ metadata, data }])).toEqual([{ metadata, data }]);
     },
   );
+});
+
+describe('H279 the codec of a worker', () => {
+  const ring = new KeyRing(new Map([['k1', OLD]]));
+  const worker = (plain: 'refuse' | 'accept') => new WorkerCodec(ring, PROCESS_RUNTIME.random, plain);
+  const activity = { type: 'activity', namespace: 'default', isLocal: false } as const;
+  const sealed = () => codec(['k1', OLD]).encode([json('kept')]);
+
+  test('refuses plain arguments and results of activities, unless it accepts plain payloads', async () => {
+    await expect(worker('refuse').decode([json('x')], activity)).rejects.toThrow(PlainPayloadError);
+    const accepted = await only(worker('accept').decode([json('x')], activity));
+    expect([isEncrypted(accepted), isRefused(accepted)]).toEqual([false, false]);
+    const known = await only(worker('refuse').decode(await sealed(), activity));
+    expect([defaultPayloadConverter.fromPayload(known), isEncrypted(known)]).toEqual(['kept', true]);
+  });
+
+  test('believes no mark of a sender', async () => {
+    const forged = withOrigin(json('x'), 'encrypted');
+    for (const plain of ['refuse', 'accept'] as const) {
+      const got = await only(worker(plain).decode([forged]));
+      expect([isEncrypted(got), isRefused(got)]).toEqual([false, plain === 'refuse']);
+    }
+  });
+
+  test('marks what a held key cannot decrypt as neither: the key with its id may be wrong', async () => {
+    const [one] = await codec(['k1', NEW]).encode([json('kept')]);
+    const got = await only(worker('refuse').decode(one ? [one] : []));
+    expect([isEncrypted(got), isRefused(got)]).toEqual([false, false]);
+  });
 });

@@ -25,7 +25,7 @@ export async function reconcileClosedNow(
   const nowMs = world.clock.wallMs();
   const parts: Reconciler = {
     ...{ client: world.client, clock: world.clock, environment: 'test', apps: new Set(['default']) },
-    ...{ endpoints: new Map(), reconcileEveryMs: 1_000, ...over },
+    ...{ endpoints: new Map(), reconcileEveryMs: 1_000, plainPayloads: 'accept' as const, ...over },
   };
   const which = { fromMs: 0, untilMs: nowMs };
   return reconcileClosed(parts, { environment: 'test', which, nowMs, room: 100 });

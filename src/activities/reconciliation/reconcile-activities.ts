@@ -1,6 +1,6 @@
 /** The activities of the reconciliation. */
 import type { Client } from '@temporalio/client';
-import type { WorkerConfig } from '../../config/config.ts';
+import { plainPayloads, type WorkerConfig } from '../../config/config.ts';
 import { eventsQuery } from '../../contract/workflows.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { findFailingWorkflows } from '../../temporal/failing-workflows.ts';
@@ -61,7 +61,10 @@ export function reconcileActivities(
   const client = withPacedLists(unpaced, clock);
   const apps = new Set(applications.keys());
   const reconcileEveryMs = env.PAYOUTS_RECONCILE_EVERY;
-  const parts = { client, clock, environment, endpoints, apps, reconcileEveryMs };
+  const parts = {
+    ...{ client, clock, environment, endpoints, apps, reconcileEveryMs },
+    plainPayloads: plainPayloads(env),
+  };
   return {
     reconcileClosed: (look: LookAtClosed) => here(look, () => reconcileClosed(parts, look)),
     payoutEnd: (which: EndedWhich) => here(which, () => payoutEnd(client, which)),

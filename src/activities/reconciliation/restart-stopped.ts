@@ -9,6 +9,7 @@ import type { EventEndpoints } from '../../config/events.ts';
 import { PAYOUTS_TASK_QUEUE, payoutOf } from '../../contract/ids.ts';
 import { isRequestOf } from '../../contract/payout-request.ts';
 import { restartDelayMs, type Unresolved } from '../../domain/reconciliation.ts';
+import type { PlainPayloads } from '../../encryption/payload-codec.ts';
 import { type Clock, inParallel, Pace } from '../../runtime/runtime.ts';
 import { isGone, isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import { type DecisiveRun, decisiveRun, VisibilityLagsError } from '../../temporal/decisive-run.ts';
@@ -38,6 +39,7 @@ export interface Reconciler {
   endpoints: EventEndpoints;
   apps: ReadonlySet<string>;
   reconcileEveryMs: number;
+  plainPayloads: PlainPayloads;
 }
 
 /** Each restart calls the provider immediately. So they use a third of the default rate limit. */
@@ -47,6 +49,8 @@ const STOPPED = `ExecutionStatus IN ${STOPPED_STATUSES}`;
 
 const ORIGIN_IS_GONE =
   'may have sent a create call: the history of that run was deleted, and no other run contains the request';
+const PLAIN_AFTER_SEND =
+  "may have sent a create call, and its start isn't encrypted: start it again with the same request";
 const REFUSED_AFTER_SEND = 'may have sent a create call, and this worker refuses its request as bad input';
 
 /** `runs`: of payouts that were stopped. */
@@ -82,8 +86,8 @@ async function restartOne(
   const decisive = await decisiveRun(client, search).catch(unknownWhileLagging);
   if (decisive === 'unknown') return 'waiting';
   if (decisive === undefined || decisive.saidNotCreated) return 'nothing';
-  const origin = await originOf(client, workflowId, decisive);
-  if (!origin) return { reason: ORIGIN_IS_GONE };
+  const origin = await originOf(reconciler, workflowId, decisive);
+  if ('verdict' in origin) return origin.verdict;
   const { argument, memo } = origin;
   const meant = await environmentOf(client, { workflowId, runId: origin.runId }, memo);
   if (meant !== undefined && meant !== environment) return 'nothing';
@@ -134,8 +138,18 @@ async function restart(
   }
 }
 
+/** The start to repeat, or why there is none. */
+async function originOf({ client, plainPayloads }: Reconciler, workflowId: string, decisive: DecisiveRun) {
+  const start = await knownStart(client, workflowId, decisive);
+  if (!start) return { verdict: { reason: ORIGIN_IS_GONE } };
+  // A restart would encrypt what workers have refused, or would refuse now.
+  if (start.isEncrypted || plainPayloads === 'accept') return start;
+  const verdict: Verdict = decisive.sent ? { reason: PLAIN_AFTER_SEND } : 'nothing';
+  return { verdict };
+}
+
 /** The start of the decisive run or, if its history is gone, of any run with a valid request for this payout. */
-async function originOf(client: Client, workflowId: string, decisive: DecisiveRun) {
+async function knownStart(client: Client, workflowId: string, decisive: DecisiveRun) {
   const own = await unlessGone(() => startOf(client, workflowId, decisive.runId));
   if (own) return own;
   for (const { runId } of await listRunsOf(client, workflowId)) {
@@ -147,10 +161,10 @@ async function originOf(client: Client, workflowId: string, decisive: DecisiveRu
 
 /** Includes the memo of the first run, because a run that was continued as new or reset may have lost entries. */
 async function startOf(client: Client, workflowId: string, runId: string) {
-  const { argument, memo, firstRunId } = await readStartEvent(client, workflowId, runId);
-  if (firstRunId === runId) return { runId, argument, memo };
+  const { argument, isEncrypted, memo, firstRunId } = await readStartEvent(client, workflowId, runId);
+  if (firstRunId === runId) return { runId, argument, isEncrypted, memo };
   const first = await unlessGone(() => readStartEvent(client, workflowId, firstRunId));
-  return { runId, argument, memo: { ...first?.memo, ...memo } };
+  return { runId, argument, isEncrypted, memo: { ...first?.memo, ...memo } };
 }
 
 /** `waiting`: a later look may do it. `reason`: an operator must look at the workflow. */

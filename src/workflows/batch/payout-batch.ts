@@ -322,11 +322,11 @@ function withTurn(open: readonly BatchPart[]): BatchPart[] {
 }
 
 /** Awaits the signal, which fails if the part was stopped. */
-async function signalPart(run: BatchRun, part: BatchPart, signal: SignalDefinition): Promise<void> {
+async function signalPart(run: BatchRun, part: BatchPart, signal: SignalDefinition<[string]>): Promise<void> {
   const { app, batchId } = run.record.request;
   const partId = batchPartWorkflowId(app, batchId, part.offset, part.digest);
   try {
-    await getExternalWorkflowHandle(partId).signal(signal);
+    await getExternalWorkflowHandle(partId).signal(signal, batchId);
   } catch {
     run.lost(part);
   }

@@ -1,0 +1,175 @@
+/** Workers that refuse what is not encrypted, on a real server: the simulated one has no other senders. */
+import { Client, WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure, type DataConverter, type Payload } from '@temporalio/common';
+import type { History } from '@temporalio/common/lib/proto-utils.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Batches } from '../../src/client/batches.ts';
+import { encryptionKeys } from '../../src/config/keys.ts';
+import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../src/contract/codes.ts';
+import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId, payoutWorkflowId } from '../../src/contract/ids.ts';
+import { addedRowsQuery } from '../../src/contract/workflows.ts';
+import { isPartReport } from '../../src/domain/batch.ts';
+import { dataConverter, type PlainPayloads, workerConverter } from '../../src/encryption/payload-codec.ts';
+import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
+import { eventually } from '../support/eventually.ts';
+import { replays } from '../support/histories.ts';
+import { newKey } from '../support/keys.ts';
+import { createsOf } from '../support/ledger.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+import { newPartnerOrderId } from '../support/test-world.ts';
+
+const KEYS = { PAYOUTS_ENCRYPTION_KEYS: newKey('k1'), PAYOUTS_TOKEN_KEYS: newKey('t1') };
+
+let world: PayoutWorld;
+/** As the Temporal UI with a codec server: it reads what is encrypted, and sends plain payloads. */
+let plain: Client;
+
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: { ...KEYS, PAYOUTS_PLAIN_PAYLOADS: 'refuse' } });
+  const { payloadCodecs: [codec] = [], ...rest } = dataConverter(
+    encryptionKeys(world.workerEnvironment).payloads,
+    PROCESS_RUNTIME.random,
+  );
+  const reading = {
+    encode: async (sent: Payload[]) => sent,
+    decode: async (got: Payload[]) => codec?.decode(got) ?? got,
+  };
+  plain = new Client({
+    connection: world.client.connection,
+    namespace: world.namespace,
+    dataConverter: { ...rest, payloadCodecs: [reading] },
+  });
+});
+afterAll(() => world.stop());
+
+const request = (over: object = {}) =>
+  payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=0s', ...over });
+
+/** Starts a workflow by hand. Resolves with the failure of its run. */
+async function failureOf(type: string, workflowId: string, args: unknown[]): Promise<unknown> {
+  const memo = { environment: 'test', rejectDuplicate: true };
+  const handle = await plain.workflow.start(type, { taskQueue: PAYOUTS_TASK_QUEUE, workflowId, args, memo });
+  return handle.result().then(
+    () => 'completed',
+    (error) => (error instanceof WorkflowFailedError ? error.cause : error),
+  );
+}
+
+const REFUSED = expect.objectContaining({
+  type: 'InvalidPayoutRequest',
+  message: expect.stringContaining('must be encrypted under a key of the workers'),
+});
+
+function converter(plainPayloads: PlainPayloads): DataConverter {
+  return workerConverter(
+    encryptionKeys(world.workerEnvironment).payloads,
+    PROCESS_RUNTIME.random,
+    plainPayloads,
+  );
+}
+
+async function replaysAnywhere(history: History): Promise<void> {
+  for (const plainPayloads of ['refuse', 'accept'] as const)
+    await replays(history, undefined, converter(plainPayloads));
+}
+
+describe('H277 a start that is not encrypted', () => {
+  test('fails as bad input, pays nothing, replays, and leaves the id to an encrypted start', async () => {
+    const body = request();
+    const id = payoutWorkflowId('default', body.partnerOrderId);
+    expect(await failureOf('payout', id, [body])).toEqual(REFUSED);
+    expect(createsOf(world, body)).toEqual([]);
+    await replaysAnywhere(await world.history(body));
+    await world.payouts.start(body);
+    expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
+    await replaysAnywhere(await world.history(body));
+  });
+
+  test.each([
+    ['payoutBatch', [{ batchId: 'by-hand', count: 1 }]],
+    ['payoutBatchPart', [{ app: 'default', batchId: 'by-hand', offset: 0, payouts: [request()] }]],
+    ['payoutOperation', [{ environment: 'test', request: request(), startedBy: 'nexus:default' }]],
+    ['openReceivingAccount', [{ requestId: 'by-hand', payerId: 'payer-1', currency: 'USD' }]],
+    ['tokenRenewal', [{ environment: 'test', app: 'default', openId: 'by-hand' }]],
+    ['eventDelivery', [{ environment: 'test', app: 'default', endpoint: 'by-hand' }]],
+    ['callerAllowance', [{ environment: 'test', caller: 'by-hand' }]],
+    ['payoutReconciliation', [{ environment: 'test' }]],
+  ])('fails whatever its type: %s', async (type, args) => {
+    expect(await failureOf(type, `by-hand:${type}`, args)).toEqual(REFUSED);
+  });
+
+  test('fails when a Schedule starts it', async () => {
+    const body = request();
+    const id = payoutWorkflowId('default', body.partnerOrderId);
+    const schedule = await plain.schedule.create({
+      scheduleId: `schedule-${id}`,
+      spec: {},
+      action: { type: 'startWorkflow', workflowType: 'payout', taskQueue: PAYOUTS_TASK_QUEUE, args: [body] },
+    });
+    await schedule.trigger();
+    const started = await eventually(async () => {
+      const { info } = await schedule.describe();
+      const [last] = info.recentActions;
+      return last?.action.type === 'startWorkflow' ? last.action.workflow : undefined;
+    });
+    await expect(world.client.workflow.getHandle(started.workflowId).result()).rejects.toMatchObject({
+      cause: REFUSED,
+    });
+    await schedule.delete();
+  });
+});
+
+describe('H278 a decision that is not encrypted', () => {
+  test('is rejected with its reason, except refuse and poll; an encrypted one counts', async () => {
+    const body = request({ approval: 'required' });
+    await world.payouts.start(body);
+    await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    const byHand = plain.workflow.getHandle(payoutWorkflowId('default', body.partnerOrderId));
+    const decide = (name: string, decision: object) =>
+      byHand
+        .executeUpdate(name, { args: [decision] })
+        .catch((error) =>
+          error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure
+            ? error.cause.message
+            : 'another error',
+        );
+    const reason = expect.stringContaining('must be encrypted under a key of the workers');
+    expect(await decide('approve', { by: 'olga' })).toEqual(reason);
+    expect(await decide('cancel', { by: 'olga' })).toEqual(reason);
+    expect(await decide('resolve', { by: 'olga', created: false, then: 'end' })).toEqual(reason);
+    expect((await world.payouts.state(body)).phase).toBe('AWAITING_APPROVAL');
+    await world.payouts.approve(body, { by: 'olga' });
+    expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
+    await replaysAnywhere(await world.history(body));
+  });
+
+  test('refuse and poll work from the Temporal UI', async () => {
+    const [refused, polled] = [request({ approval: 'required' }), request({ platform: 'sim:slow final=1h' })];
+    for (const body of [refused, polled]) await world.payouts.start(body);
+    await world.until(refused, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    await world.until(polled, ({ phase }) => phase === 'PROCESSING');
+    const byHand = ({ partnerOrderId }: { partnerOrderId: string }) =>
+      plain.workflow.getHandle(payoutWorkflowId('default', partnerOrderId));
+    await byHand(polled).executeUpdate('poll');
+    await byHand(refused).executeUpdate('refuse', { args: [{ by: 'olga' }] });
+    expect((await world.payouts.result(refused)).outcome).toBe('NOT_CREATED');
+    await replaysAnywhere(await world.history(refused));
+  });
+});
+
+test('H278 a plain signal of another process is ignored, and the history replays', async () => {
+  const batches = new Batches({ client: world.client, environment: 'test' });
+  const batchId = newPartnerOrderId();
+  await batches.start({ batchId, payouts: [request({ platform: 'sim:slow final=2s' })] });
+  const handle = plain.workflow.getHandle(payoutBatchWorkflowId('default', batchId));
+  const [part] = await handle.query(addedRowsQuery);
+  const counts = { offset: 0, started: 0, joined: 0, needingAttention: 0, phases: {} };
+  const outcomes = Object.fromEntries(ROW_OUTCOMES.map((outcome) => [outcome, 0]));
+  const rows = Object.fromEntries(LISTED_OUTCOMES.map((outcome) => [outcome, []]));
+  const lie = { ...counts, outcomes, rows, digest: part?.digest, allStarted: true, ended: true };
+  expect(isPartReport(lie)).toBe(true);
+  await handle.signal('partReport', lie);
+  expect((await batches.result({ batchId })).outcomes).toMatchObject({ SUCCESS: 1 });
+  await replaysAnywhere(await handle.fetchHistory());
+});
