@@ -234,7 +234,7 @@ class SignIn {
   #signIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const key = request.body instanceof URLSearchParams ? (request.body.get('key') ?? '') : '';
     const keyName = this.#nameOf(key, request);
-    this.#sessions.start(request, keyHash(key));
+    this.#sessions.start(request, keyHash(key).toString('base64'));
     request.log.info({ key: keyName }, 'signed in');
     const next = 'The Temporal UI can now decode payloads in this browser.';
     return sendPage(reply, 200, TITLE, `Signed in as ${keyName}. ${next} ${SIGN_OUT_FORM}`);
@@ -249,18 +249,19 @@ class SignIn {
 
   #sessionOf(request: FastifyRequest): string | undefined {
     const used = this.#sessions.use(request);
-    return used && this.#keys.find(({ hash }) => hash.equals(used))?.name;
+    return used && this.#keys.find(({ hash }) => hash.toString('base64') === used)?.name;
   }
 
   #nameOf(key: string, request: FastifyRequest): string {
-    const find = () => {
-      const known = findKey(this.#keys, key);
-      if (known) return known.name;
-      request.log.warn('sign-in refused: unknown key');
-      throw new Refusal(401, 'Unknown key');
-    };
-    return this.#sessions.attempt(request, find, (waitMs) => {
+    const succeeded = this.#sessions.attempt(request, (waitMs) => {
       return new Refusal(429, 'Too many failed sign-ins: try again later', Math.ceil(waitMs / 1_000));
     });
+    const known = findKey(this.#keys, key);
+    if (!known) {
+      request.log.warn('sign-in refused: unknown key');
+      throw new Refusal(401, 'Unknown key');
+    }
+    succeeded();
+    return known.name;
   }
 }

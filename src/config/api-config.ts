@@ -5,9 +5,10 @@ import { isPlainText } from '../domain/provider-text.ts';
 import { isJson } from '../payments/exact-json.ts';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
 import { type Callers, callersShape, MAX_REQUESTS_PER_SECOND, readCallers } from './callers.ts';
+import { deskSignInShape, type OpenIdSettings, openIdSettings } from './desk-sign-in.ts';
 import { type Environment, Parts, readVariables } from './environment.ts';
 import { encryptionKeys, type Keys, keyMap, mayRunWithoutKeys } from './keys.ts';
-import { Secrets } from './secrets.ts';
+import { ISSUED_LENGTH, Secrets } from './secrets.ts';
 import { temporalConfig } from './temporal-config.ts';
 import {
   addressProblems,
@@ -139,6 +140,7 @@ export const apiShape = {
       "Encrypts the desk's sessions, in the form of `PAYOUTS_ENCRYPTION_KEYS`. Give every API server the same keys. Removing a key ends its sessions.",
     requiredWhen: 'for `PAYOUTS_DESK=on`, unless in a [loopback test](#secrets)',
   }),
+  ...deskSignInShape,
   PAYOUTS_DESK_USER_HEADER: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be the name of a header, such as X-Forwarded-User')
@@ -179,6 +181,8 @@ export type ApiConfig = z.output<typeof schema> & {
   /** Whether it has the keys for user authorizations, or needs none. */
   authorizesUsers: boolean;
   callers: Callers;
+  /** Undefined: no OpenID provider signs people in. */
+  openId: OpenIdSettings | undefined;
 };
 
 /** Throws `ConfigError`, with every invalid variable. */
@@ -195,10 +199,11 @@ export function apiConfig(environment: Environment): ApiConfig {
     parts.report(verifierProblems(own));
     parts.report(deskProblems(own, environment));
   }
+  const signIn = parts.read(() => ({ openId: own && openIdSettings(own) }));
   const callers = parts.read(() => readCallers(environment, own, secrets));
-  const read = parts.complete({ own, keys, callers });
+  const read = parts.complete({ own, keys, callers, signIn });
   const authorizesUsers = read.keys.authorizations !== undefined || mayRunWithoutKeys(environment);
-  return { ...read.own, keys: read.keys, authorizesUsers, callers: read.callers };
+  return { ...read.own, keys: read.keys, authorizesUsers, callers: read.callers, ...read.signIn };
 }
 
 function secretProblems(own: z.output<typeof schema>, secrets: Secrets): string[] {
@@ -206,6 +211,9 @@ function secretProblems(own: z.output<typeof schema>, secrets: Secrets): string[
   const minLength = minLengthFor(own.PAYMENTS_NOTIFICATION_VERIFIER);
   return [
     ...[...(sessionKeys?.values() ?? [])].flatMap((key) => secrets.add('PAYOUTS_DESK_SESSION_KEYS', key)),
+    ...(own.PAYOUTS_DESK_OIDC_CLIENT_SECRET === undefined
+      ? []
+      : secrets.add('PAYOUTS_DESK_OIDC_CLIENT_SECRET', own.PAYOUTS_DESK_OIDC_CLIENT_SECRET, ISSUED_LENGTH)),
     ...own.PAYOUTS_DESK_PROXY_SECRETS.flatMap((one) => secrets.add('PAYOUTS_DESK_PROXY_SECRETS', one)),
     ...notifications.flatMap((one) => secrets.add('PAYMENTS_NOTIFICATION_SECRETS', one, minLength)),
   ];

@@ -2,6 +2,7 @@
  * Who may start payouts, and what they may pay: the callers of the API server, from `PAYOUTS_API_KEYS_FILE`; those of the
  * Nexus operation `pay`, from `PAYOUTS_NEXUS_FILE`; and which payouts require an approval.
  */
+import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/fields.ts';
 import { MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
@@ -41,6 +42,8 @@ export interface Caller extends Permissions {
   requestsPerSecond?: number | 'any' | undefined;
   /** The users who act as this caller on the desk, behind a proxy that names them. */
   users?: readonly string[] | undefined;
+  /** The roles whose holders act as this caller on the desk, behind an OpenID provider. */
+  roles?: readonly string[] | undefined;
   /** On the desk, where `name` is that of a user: the caller whose daily limits apply. */
   actsFor?: string | undefined;
   /** The addresses and networks from which the key is accepted. Absent: all. */
@@ -133,8 +136,9 @@ export const callerSchema = z.strictObject({
     .describe(
       "The caller's unique name: 1 to 32 lowercase letters, digits and hyphens. Recorded in histories as `by`.",
     ),
-  keySha256: z.array(hash).min(1).max(2).meta({
-    description: 'The SHA-256 of the bearer key in lowercase hex. Two, for rotation.',
+  keySha256: z.array(hash).min(1).max(2).optional().meta({
+    description:
+      'The SHA-256 of the bearer key in lowercase hex. Two, for rotation. Required without `users` and `roles`.',
     valueType: 'list of 1 or 2 texts',
   }),
   applications: z
@@ -175,8 +179,14 @@ export const callerSchema = z.strictObject({
       'The addresses and networks, such as `203.0.113.7` or `10.0.0.0/8`, from which the key and the users are accepted. From others, the key is unknown. Behind a proxy, list it in `PAYOUTS_API_PROXIES`. Default: all.',
     valueType: 'list of addresses',
   }),
+  roles: z.array(z.string().min(1).max(256)).min(1).optional().meta({
+    description:
+      "The roles with this caller's permissions on [the desk](desk.md), as `PAYOUTS_DESK_OIDC_ROLES_CLAIM` lists them. For a person with several, the first caller in the file counts. Decisions are recorded under the person's name.",
+    valueType: 'list of texts',
+  }),
   expiresAt: timeWithOffset().optional().meta({
-    description: "When the caller's keys expire, such as `2027-01-31T00:00:00Z`. Default: never.",
+    description:
+      "When the caller's keys, and the sessions of its people, expire, such as `2027-01-31T00:00:00Z`. Default: never.",
     valueType: 'time',
   }),
 });
@@ -192,20 +202,33 @@ export const callersFile = z
     const twice = (values: readonly string[], value: string) =>
       values.indexOf(value) !== values.lastIndexOf(value);
     const names = callers.map(({ name }) => name);
-    const hashes = callers.flatMap(({ keySha256 }) => keySha256);
+    const hashes = callers.flatMap(({ keySha256 = [] }) => keySha256);
     // A user who has the name of a caller could approve what that caller started, or the other way round.
     const everyone = [...names, ...callers.flatMap(({ users = [] }) => users)];
-    for (const [at, { name, keySha256, users = [], verbs, ...limits }] of callers.entries()) {
+    for (const [at, { name, keySha256, users = [], roles = [], verbs, ...limits }] of callers.entries()) {
       if ((verbs.includes('start') || verbs.includes('batch')) && debitsAnyPayer(limits))
         context.addIssue({ code: 'custom', path: [at, 'payerIds'], message: `of ${name} ${NAMES_PAYERS}` });
+      if (keySha256 === undefined && users.length + roles.length === 0)
+        context.addIssue({
+          code: 'custom',
+          path: [at, 'keySha256'],
+          message: 'is missing: nobody is this caller',
+        });
       if (users.some((user) => twice(everyone, user)))
         context.addIssue({ code: 'custom', path: [at, 'users'], message: 'names a user or a caller twice' });
       if (twice(names, name))
         context.addIssue({ code: 'custom', path: [at, 'name'], message: 'appears twice' });
-      if (keySha256.some((one) => twice(hashes, one)))
+      if (keySha256?.some((one) => twice(hashes, one)))
         context.addIssue({ code: 'custom', path: [at, 'keySha256'], message: 'appears twice' });
     }
-  });
+  })
+  .refine(
+    (callers) => {
+      const roles = callers.flatMap((caller) => caller.roles ?? []);
+      return new Set(roles).size === roles.length;
+    },
+    { path: ['roles'], message: 'list a role twice' },
+  );
 
 interface ApiServer {
   PAYMENTS_ENVIRONMENT: string;
@@ -229,13 +252,18 @@ export function readCallers(
   ]);
 }
 
+/** The hash of a key that nobody knows, for a caller that only people are. */
+function nobodysKey(): string {
+  return randomBytes(32).toString('hex');
+}
+
 function isOptional({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: listen }: ApiServer): boolean {
   return PAYMENTS_ENVIRONMENT === 'test' && listensOnLoopback(listen);
 }
 
 function fromFile(path: string, others: Secrets): Callers {
   const secrets = others.copy();
-  const keys = jsonFile(KEYS_FILE, path, callersFile).flatMap(({ keySha256, ...caller }) =>
+  const keys = jsonFile(KEYS_FILE, path, callersFile).flatMap(({ keySha256 = [nobodysKey()], ...caller }) =>
     keySha256.map((hex) => ({ hash: Buffer.from(hex, 'hex'), caller })),
   );
   const problems = keys.flatMap(({ hash, caller }) =>

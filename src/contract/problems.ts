@@ -87,8 +87,14 @@ const ROWS = {
   },
   'user-not-listed': {
     status: 403,
-    meaning: "No caller in `PAYOUTS_API_KEYS_FILE` lists the proxy's user.",
-    action: 'Add the user to `users` of a caller.',
+    meaning: 'No caller in `PAYOUTS_API_KEYS_FILE` lists this user, or a role of theirs.',
+    action: 'Add the user to `users`, or a role to `roles`, of a caller.',
+  },
+  'sign-in-not-accepted': {
+    status: 403,
+    meaning:
+      "The identity provider's response isn't the one to this browser's sign-in. Nobody was signed in.",
+    action: 'Sign in again.',
   },
   'not-found': {
     status: 404,
@@ -178,6 +184,11 @@ const ROWS = {
   'temporal-unavailable': {
     status: 503,
     meaning: "Temporal or a worker didn't respond in time. The request may have been executed.",
+    action: SEND_LATER,
+  },
+  'identity-provider-unavailable': {
+    status: 503,
+    meaning: "The identity provider of the desk didn't respond in time. Nobody was signed in.",
     action: SEND_LATER,
   },
   'too-many-waiting': {

@@ -70,10 +70,10 @@ async function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,
   problem: Problem,
-  { takesKeys }: Identity,
+  { hasSessions }: Identity,
 ): Promise<FastifyReply> {
   const { kind, status, message, fields, retryAfterSeconds } = problem;
-  if (status === 401 && takesKeys && request.method === 'GET')
+  if (status === 401 && hasSessions && request.method === 'GET')
     return reply.redirect(link('/desk/sign-in', { next: request.url }), 303);
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
   const { title, meaning, action } = PROBLEMS[kind];
@@ -84,7 +84,7 @@ async function sendProblem(
 ${fields.length > 0 && html`<ul>${fields.map(({ path, message: why }) => html`<li><code>${path}</code> ${why}</li>`)}</ul>`}
 <p>${prose(meaning)}</p><p>${prose(action)}</p>
 <p class="faint">Request ${request.id}</p>
-<p><a href="${status === 401 && takesKeys ? '/desk/sign-in' : '/desk'}">${status === 401 && takesKeys ? 'Sign in' : 'Back to the inbox'}</a></p>`,
+<p><a href="${status === 401 && hasSessions ? '/desk/sign-in' : '/desk'}">${status === 401 && hasSessions ? 'Sign in' : 'Back to the inbox'}</a></p>`,
   };
   return sendPage(reply, page, status);
 }

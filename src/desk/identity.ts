@@ -1,6 +1,6 @@
 /**
- * Who uses the desk: the holder of a key, who gets a session for it; a person whom a proxy names; or, without keys, the
- * caller of a test. Forms carry a token of the browser's session, and are accepted only from the desk's own pages.
+ * Who uses the desk: a person whom an OpenID provider signs in, or the holder of a key, who get a session; a person whom a
+ * proxy names; or, without keys, the caller of a test. Forms carry a token of the browser's session, and are accepted only from the desk's own pages.
  */
 import { BlockList, isIPv6 } from 'node:net';
 import csrfProtection from '@fastify/csrf-protection';
@@ -13,6 +13,7 @@ import { HOUR_MS } from '../domain/time.ts';
 import type { ReloadedCallers } from '../http/authentication.ts';
 import {
   authenticate,
+  hasExpired,
   isAcceptedFrom,
   requireOneHeader,
   requireUnexpired,
@@ -22,6 +23,7 @@ import { CookieSessions } from '../pages/sessions.ts';
 import { isJsonObject } from '../payments/exact-json.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { Problem, tooManyRequests } from '../service/problem.ts';
+import { OpenIdProvider } from './openid.ts';
 
 /** A signed-in user, with the permissions of a caller. */
 export interface Visit {
@@ -35,7 +37,7 @@ export interface Visit {
 
 declare module '@fastify/secure-session' {
   interface SessionData {
-    /** The user whom the proxy has named. */
+    /** The user whom the provider or the proxy has named. */
     person: string;
   }
 }
@@ -70,18 +72,22 @@ export class Identity {
   readonly #proxies = new BlockList();
   readonly #proxySecrets: readonly HashedKey[];
   readonly #sessions: CookieSessions;
+  /** Undefined: people sign in otherwise. */
+  readonly provider: OpenIdProvider | undefined;
 
   constructor(callers: ReloadedCallers, config: ApiConfig, runtime: Runtime) {
     this.#callers = callers;
     this.#config = config;
     for (const one of config.PAYOUTS_DESK_PROXIES) this.#proxies.addAddress(one, familyOf(one));
     this.#proxySecrets = config.PAYOUTS_DESK_PROXY_SECRETS.map((one) => ({ hash: keyHash(one) }));
-    const { PAYMENTS_ENVIRONMENT, PAYOUTS_DESK_SESSION_KEYS, PAYOUTS_DESK_USER_HEADER } = config;
+    this.provider = config.openId && new OpenIdProvider(config.openId, runtime.clock);
+    const { PAYMENTS_ENVIRONMENT, PAYOUTS_DESK_SESSION_KEYS } = config;
     const options = {
       name: 'payouts_desk',
       path: '/desk',
-      // Behind a proxy, a link on a page of another site does not replace the tokens of the forms that are open.
-      sameSite: PAYOUTS_DESK_USER_HEADER === undefined ? 'strict' : 'lax',
+      // The provider leads the browser back; behind a proxy, a link on a page of another site does not replace the tokens of
+      // the forms that are open.
+      sameSite: this.takesKeys ? 'strict' : 'lax',
       keys: PAYOUTS_DESK_SESSION_KEYS,
       isSecure: ({ protocol }: FastifyRequest) => protocol === 'https' || PAYMENTS_ENVIRONMENT !== 'test',
       maxMs: 8 * HOUR_MS,
@@ -92,6 +98,13 @@ export class Identity {
 
   /** Gives the requests of the scope sessions, and `csrfProtection` to its forms. */
   async serve(scope: FastifyInstance): Promise<void> {
+    const { PAYOUTS_DESK_URL: url } = this.#config;
+    const host = url && new URL(url).host;
+    // Before a session, so that a page of another name for this address gets none.
+    if (host !== undefined)
+      scope.addHook('onRequest', async (request) => {
+        if (request.host !== host) throw new Problem('malformed-request', 'the desk is at another host');
+      });
     await this.#sessions.serve(scope);
     await scope.register(csrfProtection, {
       sessionPlugin: '@fastify/secure-session',
@@ -111,24 +124,62 @@ export class Identity {
   admit(request: FastifyRequest, reply: FastifyReply): Visit {
     const caller = this.#callerOf(request);
     authenticate(request, caller);
-    const visit = { caller, formToken: reply.generateCsrf(), canSignOut: this.takesKeys };
+    const visit = { caller, formToken: reply.generateCsrf(), canSignOut: this.hasSessions };
     visits.set(request, visit);
     this.#callers.limits.takeRequest(caller);
     return visit;
   }
 
   get takesKeys(): boolean {
-    return this.#callers.keys.length > 0 && this.#config.PAYOUTS_DESK_USER_HEADER === undefined;
+    const isNamed = this.#config.PAYOUTS_DESK_USER_HEADER !== undefined || this.provider !== undefined;
+    return this.#callers.keys.length > 0 && !isNamed;
+  }
+
+  /** Whether people sign in here, and out. */
+  get hasSessions(): boolean {
+    return this.takesKeys || this.provider !== undefined;
   }
 
   /** Starts a session. Throws a 401 for a key that is unknown or has expired, and a 429 after too many of them. */
   signIn(request: FastifyRequest, key: string): void {
-    const find = () => withKey(this.#callers, request, key);
-    const { caller, hash } = this.#sessions.attempt(request, find, (waitMs) =>
+    const succeeded = this.#attempt(request);
+    const { caller, hash } = withKey(this.#callers, request, key);
+    succeeded();
+    authenticate(request, caller);
+    this.#sessions.start(request, hash.toString('base64'));
+  }
+
+  /**
+   * Starts a session of the person whom the provider has signed in, and returns the page that comes next. Throws a 403 if there
+   * is none, or if no caller lists a role of the person.
+   */
+  async signInPerson(request: FastifyRequest, provider: OpenIdProvider): Promise<string> {
+    const succeeded = this.#attempt(request);
+    const { name, roles, next } = await provider.complete(request);
+    succeeded();
+    const { keys } = this.#callers;
+    // Who has the name of a caller could approve what that caller started, or the other way round.
+    if (keys.some(({ caller }) => caller.name === name.toLowerCase()))
+      throw new Problem('user-not-listed', 'a caller has the name of this person');
+    const found = keys.find(
+      ({ caller }) =>
+        !hasExpired(caller) &&
+        isAcceptedFrom(caller, request.ip) &&
+        caller.roles?.some((role) => roles.includes(role)),
+    );
+    const role = found?.caller.roles?.find((one) => roles.includes(one));
+    if (!found || role === undefined)
+      throw new Problem('user-not-listed', `${name} has no role that opens the desk`);
+    authenticate(request, personOf(found.caller, name));
+    this.#sessions.start(request, role);
+    request.session.set('person', name);
+    return next;
+  }
+
+  #attempt(request: FastifyRequest): () => void {
+    return this.#sessions.attempt(request, (waitMs) =>
       tooManyRequests('too many failed sign-ins from this address', waitMs),
     );
-    authenticate(request, caller);
-    this.#sessions.start(request, hash);
   }
 
   signOut(reply: FastifyReply): void {
@@ -136,7 +187,13 @@ export class Identity {
   }
 
   #callerOf(request: FastifyRequest): Caller {
-    if (this.takesKeys) return this.#signedIn(request);
+    if (this.takesKeys) return this.#signedIn(request, (key, { hash }) => hash.toString('base64') === key);
+    if (this.provider) {
+      const caller = this.#signedIn(request, (role, entry) => entry.caller.roles?.includes(role) ?? false);
+      const person = request.session.get('person');
+      if (person === undefined) throw noSession();
+      return personOf(caller, person);
+    }
     const header = this.#config.PAYOUTS_DESK_USER_HEADER;
     const caller = header === undefined ? TEST_CALLER : this.#namedBy(request, header);
     // One user's forms must not work for another user.
@@ -147,12 +204,14 @@ export class Identity {
     return caller;
   }
 
-  /** A key that was removed, or has expired, ends its sessions. A stolen session works from no other address than its key. */
-  #signedIn(request: FastifyRequest): Caller {
-    const keyHash = this.#sessions.use(request, { renews: !isAutomatic(request) });
-    const entry = keyHash && this.#callers.keys.find(({ hash }) => hash.equals(keyHash));
-    if (!entry || !isAcceptedFrom(entry.caller, request.ip))
-      throw new Problem('key-missing', 'sign in first: there is no session, or it has ended');
+  /**
+   * A key or role that was removed, or has expired, ends its sessions. A stolen session works from no other address than its
+   * key.
+   */
+  #signedIn(request: FastifyRequest, isOf: (credential: string, entry: Entry) => boolean): Caller {
+    const credential = this.#sessions.use(request, { renews: !isAutomatic(request) });
+    const entry = credential && this.#callers.keys.find((one) => isOf(credential, one));
+    if (!entry || !isAcceptedFrom(entry.caller, request.ip)) throw noSession();
     return requireUnexpired(entry).caller;
   }
 
@@ -166,9 +225,7 @@ export class Identity {
     const entry = this.#callers.keys.find(({ caller }) => caller.users?.includes(name));
     if (!entry || !isAcceptedFrom(entry.caller, request.ip))
       throw new Problem('user-not-listed', 'no caller in PAYOUTS_API_KEYS_FILE lists this user');
-    // The user's own name, so that decisions and the audit trail name the user.
-    const { caller } = requireUnexpired(entry);
-    return { ...caller, name, actsFor: caller.name };
+    return personOf(requireUnexpired(entry).caller, name);
   }
 
   /** An address alone proves little: other programs may share it, or take it over. */
@@ -180,6 +237,17 @@ export class Identity {
       findKey(this.#proxySecrets, secret) !== undefined
     );
   }
+}
+
+type Entry = ReloadedCallers['keys'][number];
+
+function noSession(): Problem {
+  return new Problem('key-missing', 'sign in first: there is no session, or it has ended');
+}
+
+/** With the user's own name, so that decisions and the audit trail name the user. */
+function personOf(caller: Caller, name: string): Caller {
+  return { ...caller, name, actsFor: caller.name };
 }
 
 /** Throws a 403 for a form of a page of another origin. Every browser sends the origin with a form. */

@@ -1,15 +1,17 @@
 /** `/desk/sign-in` and `/desk/sign-out`. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Problem } from '../service/problem.ts';
 import { type Desk, type Fields, filledIn, postForm } from './context.ts';
-import { hidden, html } from './html.ts';
+import { hidden, html, link } from './html.ts';
 import { requireOwnOrigin } from './identity.ts';
 import { sendPage } from './layout.ts';
+import { CALLBACK, type OpenIdProvider } from './openid.ts';
 
 export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
   const { identity, audit } = desk;
   scope.get('/sign-in', async (request, reply) => {
     const next = nextOf(request.query);
+    if (identity.provider) return sendProviderPage(reply, identity.provider, next);
     if (!identity.takesKeys) return reply.redirect(next, 303);
     // The cookie of the session does not arrive with a link from another site, but with this one.
     const isFromElsewhere = request.headers['sec-fetch-site'] === 'cross-site';
@@ -23,6 +25,8 @@ export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
 <div class="buttons"><button>Sign in</button></div></form>`,
     });
   });
+
+  if (identity.provider) providerRoutes(scope, desk, identity.provider);
 
   scope.post<{ Body: Fields }>('/sign-in', {
     onRequest: async (request) => {
@@ -41,6 +45,38 @@ export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
     identity.signOut(reply);
     return reply.redirect('/desk/sign-in', 303);
   });
+}
+
+const BEGIN = '/desk/sign-in/begin';
+
+function providerRoutes(scope: FastifyInstance, { identity, audit }: Desk, provider: OpenIdProvider): void {
+  scope.get(inDesk(BEGIN), async (request, reply) =>
+    reply.redirect(await provider.begin(request, nextOf(request.query)), 303),
+  );
+  scope.get(inDesk(CALLBACK), {
+    onSend: audit.recorder({ method: 'GET', path: CALLBACK }),
+    handler: async (request, reply) => reply.redirect(await identity.signInPerson(request, provider), 303),
+  });
+}
+
+/** A link, because browsers apply the policy for forms to where the form leads, too. */
+async function sendProviderPage(
+  reply: FastifyReply,
+  provider: OpenIdProvider,
+  next: string,
+): Promise<FastifyReply> {
+  const isReachable = await provider.isReachable();
+  const content = isReachable
+    ? html`<p class="faint">Your organization's identity provider signs you in. The session ends after 30 minutes without use, and after 8 hours.</p>
+<div class="buttons"><a class="button" href="${link(BEGIN, { next })}">Sign in</a></div>`
+    : html`<p class="warning" role="alert">The identity provider can't be reached, so nobody can sign in now.</p>
+<p><a href="${link('/desk/sign-in', { next })}">Try again</a></p>`;
+  return sendPage(reply, { title: 'Sign in', content }, isReachable ? 200 : 503);
+}
+
+/** Routes are registered without the prefix of the desk. */
+function inDesk(path: string): string {
+  return path.replace(/^\/desk/, '');
 }
 
 /** Leads only to pages of the desk, so that a link can't send a user elsewhere. */

@@ -74,10 +74,12 @@ export function isAcceptedFrom({ addresses }: Caller, ip: string): boolean {
 }
 
 export function requireUnexpired<Entry extends { caller: Caller }>(entry: Entry): Entry {
-  const { expiresAt } = entry.caller;
-  if (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now())
-    throw new Problem('key-expired', 'the bearer key has expired');
+  if (hasExpired(entry.caller)) throw new Problem('key-expired', 'the bearer key has expired');
   return entry;
+}
+
+export function hasExpired({ expiresAt }: Caller): boolean {
+  return expiresAt !== undefined && Date.parse(expiresAt) <= Date.now();
 }
 
 /** Node uses the first of several, and a proxy may use the last. Throws a 400. */

@@ -16,8 +16,8 @@ const FAILURES = { burst: 10, refillMs: 6_000 };
 
 const signedIn = z.object({
   id: z.string(),
-  /** SHA-256 in base64 of the key that has signed in, so that a key that is removed ends its sessions. */
-  keyHash: z.string(),
+  /** By what the user is known, such as the hash of the key. It never is the key. */
+  credential: z.string(),
   startedMs: z.number(),
   usedMs: z.number(),
 });
@@ -70,32 +70,30 @@ export class CookieSessions {
   }
 
   /**
-   * Runs `find`, which throws for a key that starts no session. After too many failures of the address, throws what `limited`
-   * returns, even for a valid key.
+   * Counts a sign-in as failed until the returned function is called. After too many failures of the address, throws what
+   * `limited` returns, even for a valid key.
    */
-  attempt<T>({ ip }: FastifyRequest, find: () => T, limited: (waitMs: number) => Error): T {
+  attempt({ ip }: FastifyRequest, limited: (waitMs: number) => Error): () => void {
     const network = networkOf(ip);
     if (!this.#failures.take(network)) throw limited(this.#failures.waitMs(network));
-    const found = find();
-    this.#failures.giveBack(network);
-    return found;
+    return () => this.#failures.giveBack(network);
   }
 
   /** Ends the session of the browser, and starts a new one. */
-  start(request: FastifyRequest, keyHash: Buffer): void {
+  start(request: FastifyRequest, credential: string): void {
     this.#remember(request);
     const { session } = request;
     session.regenerate();
     const nowMs = this.#clock.wallMs();
     const id = this.#random.uuid();
-    session.set('signedIn', { id, keyHash: keyHash.toString('base64'), startedMs: nowMs, usedMs: nowMs });
+    session.set('signedIn', { id, credential, startedMs: nowMs, usedMs: nowMs });
   }
 
   /**
-   * The SHA-256 of the key that has signed in. Undefined if nobody has, or the session has ended. `renews`: whether a person
+   * By what the user is known, so that a key that is removed ends its sessions. Undefined if nobody has, or the session has ended. `renews`: whether a person
    * made the request, so that the session is not idle.
    */
-  use({ session, cookies }: FastifyRequest, { renews } = { renews: true }): Buffer | undefined {
+  use({ session, cookies }: FastifyRequest, { renews } = { renews: true }): string | undefined {
     const { data } = signedIn.safeParse(session.get('signedIn'));
     if (!data || this.#ended.has(data.id) || cookies[this.#endedCookie] === data.id) return undefined;
     const { maxMs, idleMs } = this.#options;
@@ -103,7 +101,7 @@ export class CookieSessions {
     const nowMs = this.#clock.wallMs();
     if (nowMs - data.startedMs >= maxMs || nowMs - data.usedMs >= idleMs) return undefined;
     if (renews) session.set('signedIn', { ...data, usedMs: nowMs });
-    return Buffer.from(data.keyHash, 'base64');
+    return data.credential;
   }
 
   end(reply: FastifyReply): void {

@@ -143,4 +143,42 @@ describe('the desk', () => {
       /^PAYOUTS_DESK_USER_HEADER: must be the name of a header/,
     );
   });
+
+  test('H272 takes people of an OpenID provider only with all of its settings, over TLS', () => {
+    const issuer = { ...accept, PAYOUTS_DESK_OIDC_ISSUER: 'https://id.example' };
+    expect(problems(issuer)).toEqual([
+      'PAYOUTS_DESK_URL: is missing: PAYOUTS_DESK_OIDC_ISSUER needs it',
+      'PAYOUTS_DESK_OIDC_CLIENT_ID: is missing: PAYOUTS_DESK_OIDC_ISSUER needs it',
+      'PAYOUTS_DESK_OIDC_CLIENT_SECRET: is missing: PAYOUTS_DESK_OIDC_ISSUER needs it',
+    ]);
+    const whole = {
+      ...issuer,
+      PAYOUTS_DESK_URL: 'https://payouts.example',
+      PAYOUTS_DESK_OIDC_CLIENT_ID: 'desk',
+      PAYOUTS_DESK_OIDC_CLIENT_SECRET: randomBytes(16).toString('hex'),
+    };
+    expect(settings(whole).openId).toMatchObject({
+      scopes: 'openid email',
+      rolesClaim: 'groups',
+      nameClaim: 'email',
+    });
+    expect(settings().openId).toBeUndefined();
+    const plain = {
+      PAYOUTS_DESK_URL: 'http://payouts.example',
+      PAYOUTS_DESK_OIDC_ISSUER: 'http://id.example',
+    };
+    expect(problems({ ...whole, ...plain })).toEqual([
+      'PAYOUTS_DESK_URL: must be https unless PAYMENTS_ENVIRONMENT=test',
+      'PAYOUTS_DESK_OIDC_ISSUER: must be https unless PAYMENTS_ENVIRONMENT=test',
+    ]);
+    expect(problems({ ...whole, PAYOUTS_DESK_URL: 'https://payouts.example/desk' })[0]).toMatch(
+      /^PAYOUTS_DESK_URL: must be an origin/,
+    );
+    expect(problems({ ...whole, PAYOUTS_DESK_OIDC_SCOPES: 'email' })[0]).toMatch(
+      /^PAYOUTS_DESK_OIDC_SCOPES: /,
+    );
+    expect(problems({ ...whole, PAYOUTS_DESK_USER_HEADER: 'X-User' })).toContain(
+      'PAYOUTS_DESK_USER_HEADER: cannot be set with PAYOUTS_DESK_OIDC_ISSUER',
+    );
+  });
 });

@@ -65,6 +65,16 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
     ['an expiry', [callerEntry('shop', { expiresAt: 'soon' })], /0\.expiresAt must be an ISO 8601 time/],
     ['a field', [callerEntry('shop', { admin: true })], /0\.admin is not a field/],
     ['a key twice', '[{"name":"shop","name":"shop"}]', /a key is repeated/],
+    [
+      'nobody',
+      [callerEntry('shop', { keySha256: undefined })],
+      /0\.keySha256 is missing: nobody is this caller/,
+    ],
+    [
+      'a role of two callers',
+      [callerEntry('shop', { roles: ['leads'] }), callerEntry('desk', { roles: ['leads'] })],
+      /roles list a role twice/,
+    ],
     ['a user', [callerEntry('shop', { users: ['Olga'] })], /0\.users\.0 must be 1 to 64 lowercase/],
     [
       'a user twice',

@@ -22,6 +22,7 @@ const FILES: Readonly<Record<string, string>> = {
   'file:/run/secrets/payouts-token-keys': `file:${secretFile(newKey('t1'))}`,
   'file:/run/secrets/payouts-authorization-keys': `file:${secretFile(newKey('a1'))}`,
   'file:/run/secrets/payouts-session-keys': `file:${secretFile(newKey('s1'))}`,
+  'file:/run/secrets/payouts-desk-client-secret': `file:${secretFile(newSecret())}`,
   'file:/run/secrets/temporal-api-key': `file:${secretFile(newSecret())}`,
   'file:/run/secrets/payments-app-secret': `file:${secretFile(newSecret())}`,
   'file:/run/secrets/payments-signing-key': `file:${secretFile(newSecret())}`,

@@ -58,6 +58,10 @@ const CASES: Readonly<Record<string, Case>> = {
     secret: SESSION_KEYS,
     read: (own) => apiConfig({ ...TEST, ...own }).PAYOUTS_DESK_SESSION_KEYS,
   },
+  PAYOUTS_DESK_OIDC_CLIENT_SECRET: {
+    secret: 'canary-of-the-client',
+    read: (own) => apiConfig({ ...TEST, ...own }).PAYOUTS_DESK_OIDC_CLIENT_SECRET,
+  },
   PAYOUTS_DESK_PROXY_SECRETS: {
     secret: 'canary-of-the-proxy, canary-older',
     read: (own) => apiConfig({ ...TEST, ...own }).PAYOUTS_DESK_PROXY_SECRETS,

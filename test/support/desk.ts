@@ -47,10 +47,13 @@ export class DeskBrowser {
   formToken = '';
   private readonly url: string;
   private readonly headers: Record<string, string>;
+  private readonly origin: string;
 
-  constructor(url: string, headers: Record<string, string> = {}) {
+  /** `origin`: of the pages, if it is not that of the address. */
+  constructor(url: string, headers: Record<string, string> = {}, origin = url) {
     this.url = url;
     this.headers = headers;
+    this.origin = origin;
   }
 
   get(path: string, headers: Record<string, string> = {}): Promise<DeskResponse> {
@@ -64,7 +67,7 @@ export class DeskBrowser {
     headers: Record<string, string> = {},
   ): Promise<DeskResponse> {
     const form = new URLSearchParams({ formToken: this.formToken, ...fields });
-    const type = { 'content-type': 'application/x-www-form-urlencoded', origin: this.url };
+    const type = { 'content-type': 'application/x-www-form-urlencoded', origin: this.origin };
     return this.send('POST', path, { ...type, ...headers }, form.toString());
   }
 
