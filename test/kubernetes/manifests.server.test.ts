@@ -102,6 +102,48 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
   });
 });
 
+const rule = z.object({
+  from: z
+    .array(z.object({ namespaceSelector: z.unknown() }))
+    .min(1)
+    .optional(),
+  to: z.array(z.object({ namespaceSelector: z.unknown() })).optional(),
+  ports: z.array(z.looseObject({ port: z.union([z.string(), z.number()]) })).min(1),
+});
+const policy = z.object({
+  podSelector: z.object({ matchLabels: z.record(z.string(), z.string()).optional() }),
+  policyTypes: z.array(z.enum(['Ingress', 'Egress'])),
+  ingress: z.array(rule.required({ from: true })).default([]),
+  egress: z.array(rule).default([]),
+});
+
+test.each(OVERLAYS)(
+  'H274 the overlay %s denies all traffic that a program does not need',
+  async (overlay) => {
+    const { resources } = await rendered(`overlays/${overlay}`);
+    const policies = new Map(
+      resources
+        .filter(({ kind }) => kind === 'NetworkPolicy')
+        .map(({ metadata, spec }) => [metadata.name, policy.parse(spec)]),
+    );
+    expect(policies.get('default-deny')).toEqual({
+      podSelector: {},
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [],
+      egress: [],
+    });
+    const ports = z.looseObject({ ports: z.array(z.object({ name: z.string() })) });
+    for (const { metadata, spec } of resources.filter(({ kind }) => kind === 'Deployment')) {
+      const own = policies.get(metadata.name);
+      expect(own?.podSelector.matchLabels).toEqual({ 'app.kubernetes.io/name': metadata.name });
+      const declared = ports.parse(spec?.template?.spec.containers[0]).ports.map(({ name }) => name);
+      const reached = own?.ingress.flatMap((one) => one.ports.map(({ port }) => port));
+      expect(declared).toEqual(expect.arrayContaining(reached ?? ['none']));
+    }
+    expect(policies.get('payouts-codec-server')?.egress).toEqual([]);
+  },
+);
+
 test.skipIf(unavailable !== undefined)('a misspelled field is not valid', async () => {
   const text = readFileSync(join(FOLDER, 'base/worker.yaml'), 'utf8').replace(
     'livenessProbe',
