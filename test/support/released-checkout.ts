@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = '25e0fbcd8b6a291665f73a33c90c5968498651fa';
+const COMMIT = 'b21c05d67d9207bf076f6a03c2549dcc967fa656';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
