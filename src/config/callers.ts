@@ -2,7 +2,6 @@
  * Who may start payouts, and what they may pay: the callers of the API server, from `PAYOUTS_API_KEYS_FILE`; those of the
  * Nexus operation `pay`, from `PAYOUTS_NEXUS_FILE`; and which payouts require an approval.
  */
-import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/fields.ts';
 import { MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
@@ -230,6 +229,9 @@ export const callersFile = z
     { path: ['roles'], message: 'list a role twice' },
   );
 
+/** For a caller that only people are: nobody can find a key with this hash. */
+const NOBODYS_KEY = '0'.repeat(64);
+
 interface ApiServer {
   PAYMENTS_ENVIRONMENT: string;
   PAYOUTS_API_LISTEN: Listen;
@@ -252,18 +254,13 @@ export function readCallers(
   ]);
 }
 
-/** The hash of a key that nobody knows, for a caller that only people are. */
-function nobodysKey(): string {
-  return randomBytes(32).toString('hex');
-}
-
 function isOptional({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: listen }: ApiServer): boolean {
   return PAYMENTS_ENVIRONMENT === 'test' && listensOnLoopback(listen);
 }
 
 function fromFile(path: string, others: Secrets): Callers {
   const secrets = others.copy();
-  const keys = jsonFile(KEYS_FILE, path, callersFile).flatMap(({ keySha256 = [nobodysKey()], ...caller }) =>
+  const keys = jsonFile(KEYS_FILE, path, callersFile).flatMap(({ keySha256 = [NOBODYS_KEY], ...caller }) =>
     keySha256.map((hex) => ({ hash: Buffer.from(hex, 'hex'), caller })),
   );
   const problems = keys.flatMap(({ hash, caller }) =>
