@@ -2,7 +2,6 @@
  * Who uses the desk: a person whom an OpenID provider signs in, or the holder of a key, who get a session; a person whom a
  * proxy names; or, without keys, the caller of a test. Forms carry a token of the browser's session, and are accepted only from the desk's own pages.
  */
-import { BlockList, isIPv6 } from 'node:net';
 import csrfProtection from '@fastify/csrf-protection';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Pausable } from '../client/leases.ts';
@@ -21,6 +20,7 @@ import {
 } from '../http/authentication.ts';
 import { CookieSessions } from '../pages/sessions.ts';
 import { isJsonObject } from '../payments/exact-json.ts';
+import { membersOf } from '../runtime/addresses.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { Problem, tooManyRequests } from '../service/problem.ts';
 import { OpenIdProvider } from './openid.ts';
@@ -69,7 +69,7 @@ function isAutomatic({ query }: FastifyRequest): boolean {
 export class Identity {
   readonly #callers: ReloadedCallers;
   readonly #config: ApiConfig;
-  readonly #proxies = new BlockList();
+  readonly #isProxy: (address: string) => boolean;
   readonly #proxySecrets: readonly HashedKey[];
   readonly #sessions: CookieSessions;
   /** Undefined: people sign in otherwise. */
@@ -78,7 +78,7 @@ export class Identity {
   constructor(callers: ReloadedCallers, config: ApiConfig, runtime: Runtime) {
     this.#callers = callers;
     this.#config = config;
-    for (const one of config.PAYOUTS_DESK_PROXIES) this.#proxies.addAddress(one, familyOf(one));
+    this.#isProxy = membersOf(config.PAYOUTS_DESK_PROXIES);
     this.#proxySecrets = config.PAYOUTS_DESK_PROXY_SECRETS.map((one) => ({ hash: keyHash(one) }));
     this.provider = config.openId && new OpenIdProvider(config.openId, runtime.clock);
     const { PAYMENTS_ENVIRONMENT, PAYOUTS_DESK_SESSION_KEYS } = config;
@@ -232,7 +232,7 @@ export class Identity {
   #isFromProxy({ socket: { remoteAddress = '' }, headers }: FastifyRequest): boolean {
     const secret = headers[PROXY_SECRET_HEADER];
     return (
-      this.#proxies.check(remoteAddress, familyOf(remoteAddress)) &&
+      this.#isProxy(remoteAddress) &&
       typeof secret === 'string' &&
       findKey(this.#proxySecrets, secret) !== undefined
     );
@@ -262,8 +262,4 @@ export function requireOwnOrigin({ headers, host }: FastifyRequest): void {
     mode !== 'navigate'
   )
     throw new Problem('form-not-accepted', 'the form is not from a page of this server');
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIPv6(address) ? 'ipv6' : 'ipv4';
 }

@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
-import ipaddr from 'ipaddr.js';
 import { type Caller, type Callers, TEST_CALLER } from '../config/callers.ts';
 import { ConfigError } from '../config/environment.ts';
 import { bearerKey, findKey, type HashedKey } from '../config/keys.ts';
+import { membersOf, networkOf } from '../runtime/addresses.ts';
 import type { Clock } from '../runtime/runtime.ts';
-import { networkOf, TokenBuckets } from '../runtime/token-buckets.ts';
+import { TokenBuckets } from '../runtime/token-buckets.ts';
 import { Problem, retryAfter, tooManyRequests } from '../service/problem.ts';
 
 const authenticated = new WeakMap<FastifyRequest, Caller>();
@@ -61,16 +61,7 @@ export function withKey(
 
 /** Whether the key works from the client's address, as `trustProxy` derives it. */
 export function isAcceptedFrom({ addresses }: Caller, ip: string): boolean {
-  if (addresses === undefined) return true;
-  if (!ipaddr.isValid(ip)) return false;
-  // An IPv4 address in IPv6 form becomes the IPv4 address.
-  const address = ipaddr.process(ip);
-  return addresses.some((one) => {
-    const [network, bits] = ipaddr.parseCIDR(
-      one.includes('/') ? one : `${one}/${one.includes(':') ? 128 : 32}`,
-    );
-    return network.kind() === address.kind() && address.match([network, bits]);
-  });
+  return addresses === undefined || membersOf(addresses)(ip);
 }
 
 export function requireUnexpired<Entry extends { caller: Caller }>(entry: Entry): Entry {

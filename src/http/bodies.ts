@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { BatchFile } from '../batch-file/batch-file.ts';
-import { networkOf } from '../runtime/token-buckets.ts';
+import { networkOf } from '../runtime/addresses.ts';
 import { Problem } from '../service/problem.ts';
 import { Shares } from '../service/shares.ts';
 import { CallerGoneError } from '../service/waits.ts';

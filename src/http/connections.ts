@@ -1,9 +1,8 @@
 /** Bounds what a network can hold open, so that one without a key takes no connections from the others. */
 import type { Socket } from 'node:net';
-import { BlockList, isIPv6 } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { membersOf, networkOf } from '../runtime/addresses.ts';
 import type { Clock } from '../runtime/runtime.ts';
-import { networkOf } from '../runtime/token-buckets.ts';
 import { authenticatedCaller } from './authentication.ts';
 
 /** Each costs a file descriptor and some memory. */
@@ -56,15 +55,4 @@ export function limitConnections(server: FastifyInstance, options: ConnectionsOp
     if (!authenticatedCaller(request) && !isProxy(socket.remoteAddress ?? ''))
       socket.setTimeout(KEYLESS_IDLE_MS);
   });
-}
-
-function membersOf(networks: readonly string[]): (address: string) => boolean {
-  const list = new BlockList();
-  for (const network of networks) {
-    const [address = '', bits] = network.split('/');
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  return (address) => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }

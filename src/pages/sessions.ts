@@ -7,8 +7,9 @@ import { randomBytes } from 'node:crypto';
 import secureSession from '@fastify/secure-session';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { networkOf } from '../runtime/addresses.ts';
 import type { Clock, Runtime } from '../runtime/runtime.ts';
-import { networkOf, TokenBuckets } from '../runtime/token-buckets.ts';
+import { TokenBuckets } from '../runtime/token-buckets.ts';
 
 const MAX_ENDED = 10_000;
 const KEY_BYTES = 32;

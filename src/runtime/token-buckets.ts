@@ -1,6 +1,4 @@
 /** Rate limits: a token bucket for each key, such as a client's network, in bounded memory. */
-import { isIPv6 } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import type { Clock } from './runtime.ts';
 
 export interface BucketSize {
@@ -16,7 +14,6 @@ interface Bucket {
 }
 
 const MAX_BUCKETS = 10_000;
-const MAX_ADDRESS_LENGTH = 64;
 
 export class TokenBuckets {
   private readonly bucketSize: BucketSize;
@@ -73,16 +70,4 @@ export class TokenBuckets {
       this.buckets.delete(oldest);
     }
   }
-}
-
-/** The network of a client's address, as the key of its bucket: one host usually has a whole /64 of IPv6. */
-export function networkOf(address: string): string {
-  if (!isIPv6(address)) return address.slice(0, MAX_ADDRESS_LENGTH);
-  // An IPv4 address in IPv6 form becomes the IPv4 address.
-  const parsed = ipaddr.process(address);
-  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
-  return parsed.parts
-    .slice(0, 4)
-    .map((group) => group.toString(16))
-    .join(':');
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { networkOf, TokenBuckets } from '../../src/runtime/token-buckets.ts';
+import { networkOf } from '../../src/runtime/addresses.ts';
+import { TokenBuckets } from '../../src/runtime/token-buckets.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 describe('a token bucket', () => {

@@ -17,8 +17,9 @@ import {
   type NotificationVerifier,
   parseNotification,
 } from '../../payments/index.ts';
+import { networkOf } from '../../runtime/addresses.ts';
 import type { Clock } from '../../runtime/runtime.ts';
-import { networkOf, TokenBuckets } from '../../runtime/token-buckets.ts';
+import { TokenBuckets } from '../../runtime/token-buckets.ts';
 import { Problem, tooManyRequests, unavailable } from '../../service/problem.ts';
 import type { ApiMetrics, NotificationResult } from './monitoring.ts';
 import { RECEIVED, type Received, type Receiver, TooManySignalsError } from './receiver.ts';

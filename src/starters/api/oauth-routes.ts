@@ -7,8 +7,9 @@ import { AuthorizationError, type Authorizations } from '../../client/authorizat
 import type { AuthorizationOutcome } from '../../contract/tokens.ts';
 import { applicationIn, requireNoAppInQuery } from '../../http/problems.ts';
 import { sendPage } from '../../pages/page.ts';
+import { networkOf } from '../../runtime/addresses.ts';
 import type { Clock } from '../../runtime/runtime.ts';
-import { networkOf, TokenBuckets } from '../../runtime/token-buckets.ts';
+import { TokenBuckets } from '../../runtime/token-buckets.ts';
 import { Problem, tooManyRequests } from '../../service/problem.ts';
 
 const COOKIE = 'payouts_oauth';
