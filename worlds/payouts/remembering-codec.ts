@@ -7,7 +7,8 @@ import type { KeyRing } from '../../src/encryption/key-ring.ts';
 
 interface Memory {
   readonly encoded: Map<string, Payload>;
-  readonly decoded: Map<string, Payload>;
+  /** By class: the codec of workers marks what it has decrypted, and that of clients does not. */
+  readonly decoded: Map<unknown, Map<string, Payload>>;
 }
 type Convert = (payloads: Payload[]) => Promise<Payload[]>;
 
@@ -23,9 +24,11 @@ export function remembering(converter: DataConverter, ring: KeyRing | undefined)
 export function rememberingCodec(codec: PayloadCodec, ring: KeyRing): PayloadCodec {
   const memory = memories.get(ring) ?? { encoded: new Map(), decoded: new Map() };
   memories.set(ring, memory);
+  const decoded = memory.decoded.get(codec.constructor) ?? new Map<string, Payload>();
+  memory.decoded.set(codec.constructor, decoded);
   return {
     encode: (payloads) => recall(memory.encoded, payloads, (missing) => codec.encode(missing)),
-    decode: (payloads) => recall(memory.decoded, payloads, (missing) => codec.decode(missing)),
+    decode: (payloads) => recall(decoded, payloads, (missing) => codec.decode(missing)),
   };
 }
 
