@@ -25,6 +25,13 @@ const FILES = [
   ['text/csv', 'csv'],
 ] as const;
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The body may be a file. */
+    takesFiles?: true;
+  }
+}
+
 const received = new WeakMap<FastifyRequest, Received>();
 
 /** Responds with a 503 before a body is read, if its sender has its share. A sender is a caller, or a network without a key. */
@@ -34,15 +41,24 @@ export function limitBodies(server: FastifyInstance): void {
   server.addHook('preParsing', async (request, reply) => {
     const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type } = request.headers;
     if (length === undefined && encoding === undefined) return;
-    const [shares, limit] = FILES.some(([file]) => type?.startsWith(file))
-      ? [files, MAX_FILE_BYTES]
-      : [bodies, request.routeOptions.bodyLimit ?? 0];
+    const { takesFiles } = request.routeOptions.config;
+    const [shares, limit] =
+      takesFiles && FILES.some(([file]) => type?.startsWith(file))
+        ? [files, MAX_FILE_BYTES]
+        : [bodies, request.routeOptions.bodyLimit ?? 0];
     const sender = authenticatedCaller(request)?.name ?? networkOf(request.ip);
+    const { socket } = request.raw;
     const giveBack = shares.take(sender, Math.min(limit, Number(length ?? limit)));
-    reply.raw.once('close', () => {
+    const end = () => {
+      reply.raw.off('close', end);
+      socket.off('close', end);
       giveBack();
       void received.get(request)?.close();
-    });
+    };
+    reply.raw.once('close', end);
+    // A response that waits for an earlier one of its connection never closes if the client disconnects.
+    socket.once('close', end);
+    if (socket.destroyed) end();
   });
 }
 
@@ -52,6 +68,7 @@ export function acceptFiles(scope: Pick<FastifyInstance, 'addContentTypeParser'>
     scope.addContentTypeParser(type, async (request: FastifyRequest, body: Readable) => {
       const file = new Received(await unnamedFile());
       received.set(request, file);
+      if (request.raw.socket.destroyed) await file.close();
       await file.receive(body);
       return new BatchFile(() => file.read(), format);
     });
@@ -75,6 +92,7 @@ class Received {
   }
 
   async receive(body: Readable): Promise<void> {
+    this.requireOpen();
     for await (const part of body) {
       if (!Buffer.isBuffer(part)) throw new TypeError('a body consists of bytes');
       if (this.bytes + part.length > MAX_FILE_BYTES)
@@ -85,9 +103,13 @@ class Received {
   }
 
   async read(): Promise<Buffer> {
-    if (this.isClosed) throw new CallerGoneError('the caller has disconnected');
+    this.requireOpen();
     const { buffer } = await this.file.read(Buffer.alloc(this.bytes), 0, this.bytes, 0);
     return buffer;
+  }
+
+  private requireOpen(): void {
+    if (this.isClosed) throw new CallerGoneError('the caller has disconnected');
   }
 
   async close(): Promise<void> {

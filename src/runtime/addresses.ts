@@ -4,8 +4,11 @@ import ipaddr from 'ipaddr.js';
 
 const MAX_ADDRESS_LENGTH = 64;
 
-/** The network of a client's address, as the key of its bucket: one host usually has a whole /64 of IPv6. */
-export function networkOf(address: string): string {
+/**
+ * The network of a client's address, as the key of its bucket: one host usually has a whole /64 of IPv6. A client that has
+ * disconnected has no address.
+ */
+export function networkOf(address = ''): string {
   if (!isIPv6(address)) return address.slice(0, MAX_ADDRESS_LENGTH);
   // An IPv4 address in IPv6 form becomes the IPv4 address.
   const parsed = ipaddr.process(address);

@@ -198,3 +198,21 @@ test('an upload with a key may take longer than a request without one', async ()
   expect(await statusOf({ 'content-type': 'application/json' })).toBe('408');
   await impatient.close();
 });
+
+test('H286 uploads that wait behind another response give their share back when the client disconnects', async () => {
+  const port = Number(new URL(service.url).port);
+  const socket = connect({ host: '127.0.0.1', port });
+  const head = 'Host: x\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const file = `POST /v1/payout-batches?batchId=behind HTTP/1.1\r\n${head}3\r\n{}\n\r\n0\r\n\r\n`;
+  // Temporal does not respond, so the first response comes late.
+  socket.write(`GET /v1/payouts/late HTTP/1.1\r\nHost: x\r\n\r\n${file.repeat(8)}`);
+  await sleep(300);
+  socket.resetAndDestroy();
+  await once(socket, 'close');
+  let status: number | undefined;
+  for (let left = 50; left > 0 && status !== 400; left -= 1) {
+    await sleep(50);
+    status = (await upload('{}\n')).status;
+  }
+  expect(status).toBe(400);
+});

@@ -26,7 +26,7 @@ export function batchRoutes(api: Api, service: Service): void {
   api.register(async (scope: Api) => {
     acceptBatches(scope);
     scope.post('/v1/payout-batches', {
-      config: { verb: 'batch' },
+      config: { verb: 'batch', takesFiles: true },
       schema: {
         summary: 'Start a batch, or continue it by sending the same rows again',
         body: batchRef.extend({
