@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -20,7 +21,7 @@ let browser: Browser;
 let codec: Awaited<ReturnType<typeof buildCodecServer>>;
 let url: string;
 let codecUrl: string;
-const BEARER = 'operators-bearer-key-1';
+const BEARER = randomBytes(24).toString('base64url');
 
 beforeAll(async () => {
   const [port = 0] = await freePorts(1);

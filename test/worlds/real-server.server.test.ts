@@ -23,6 +23,8 @@ interface Stage {
   events(ref: PayoutRef): Promise<string[]>;
 }
 
+/** A call that may take long keeps the confirmation open as long. */
+const UNPOLLED: Environment = { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '2s' };
 const ENV: Environment = { ...QUICK, PAYMENTS_CALLS_PER_SECOND: '500' };
 const by = 'olga';
 
@@ -32,7 +34,7 @@ let unpolled: PayoutWorld;
 beforeAll(async () => {
   workflows = await loadWorkflows(inject('workflowBundle'));
   polled = await PayoutWorld.start();
-  unpolled = await PayoutWorld.start({ env: NO_POLLS });
+  unpolled = await PayoutWorld.start({ env: UNPOLLED });
 });
 afterAll(async () => {
   await polled.stop();
@@ -123,15 +125,16 @@ const CASES: Record<string, Case> = {
     await stage.settled(stage.payouts.handle(ref).cancel());
     return ref;
   },
+};
+
+const UNPOLLED_CASES: Record<string, Case> = {
+  // While the review rests for an hour: a query in flight would change the order of the events.
   async reviewed(stage) {
     const ref = await payWithFault(stage, 'drop-before');
     await stage.until(ref, 'NEEDS_REVIEW');
     await stage.settled(stage.payouts.resolve(ref, { by, created: false, then: 'end' }));
     return ref;
   },
-};
-
-const UNPOLLED_CASES: Record<string, Case> = {
   async notified(stage) {
     const ref = await pay(stage, 'success final=0s notify=none');
     await stage.until(ref, 'PROCESSING');
@@ -168,5 +171,5 @@ test.each(Object.entries(CASES))('%s', async (_, life) => {
 });
 
 test.each(Object.entries(UNPOLLED_CASES))('%s', async (_, life) => {
-  expect(await shape(simulated(NO_POLLS), life)).toEqual(await shape(real(unpolled), life));
+  expect(await shape(simulated(UNPOLLED), life)).toEqual(await shape(real(unpolled), life));
 });
