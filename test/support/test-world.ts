@@ -137,7 +137,7 @@ export abstract class TestWorld {
   /** Makes the history long enough for continue-as-new, with notifications that name another payout and wake nothing. */
   async lengthen(ref: PayoutRef): Promise<void> {
     const ignored = { receivedAt: new Date().toISOString(), partnerOrderId: 'another' };
-    await Promise.all(Array.from({ length: 300 }, () => this.payouts.notify(ref, ignored)));
+    await Promise.all(Array.from({ length: 500 }, () => this.payouts.notify(ref, ignored)));
   }
 }
 
