@@ -63,7 +63,7 @@ async function awaitingApproval(world: TestWorld): Promise<OpenPayout> {
 }
 
 async function creating(world: TestWorld): Promise<OpenPayout> {
-  const { ref, release } = await world.payHeld('before', 'success');
+  const { ref, release } = await world.payHeld('before', 'success final=0s');
   return { ref, phase: 'CREATING', isCalling: true, finish: release, outcome: 'SUCCESS', creates: 1 };
 }
 
