@@ -50,8 +50,7 @@ export async function payoutPage(
   const acknowledged = await acknowledgedRuns(client, own);
   const payouts = own
     .map((run) => ({
-      ...listedPayout(run),
-      ...memos.get(run),
+      ...listedPayout(run, memos.get(run)),
       ...(acknowledged.has(run) && { needsAttention: false }),
     }))
     .filter(({ needsAttention }) => needsAttention || !attention);
@@ -195,18 +194,24 @@ function all(conditions: readonly (string | false | undefined)[]): string {
   return conditions.filter((part) => typeof part === 'string').join(' AND ');
 }
 
-function listedPayout(run: ListedRun): ListedPayout {
+function listedPayout(run: ListedRun, memo: PayoutMemo = {}): ListedPayout {
   const text = (name: string) => String(run.attribute(name) ?? '');
+  const outcome = text('PayoutOutcome');
+  // The memo has the sums at the end unless the whole amount arrived.
+  const { instructedAmount } = memo;
+  const isWhole = outcome === 'SUCCESS' && instructedAmount !== undefined;
   return {
     partnerOrderId: ownIdOf(run.workflowId),
     app: text('PayoutApp'),
     phase: run.type === 'payoutFollowUp' ? 'FOLLOW_UP' : text('PayoutPhase'),
-    outcome: text('PayoutOutcome'),
+    outcome,
     needsAttention: run.attribute('PayoutNeedsAttention') === true,
     orderId: text('PayoutOrderId'),
     auditStatus: text('PayoutAuditStatus'),
     startedAt: new Date(run.startedMs).toISOString(),
     workflow: run.status,
+    ...(isWhole && { received: instructedAmount }),
+    ...memo,
   };
 }
 

@@ -3,13 +3,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import { checkBody } from '../contract/fields.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
-import {
-  type ListedPayout,
-  memoOfRequest,
-  type PageRequest,
-  type PayoutFilter,
-  type PayoutPage,
-} from '../contract/lists.ts';
+import type { ListedPayout, PageRequest, PayoutFilter, PayoutPage } from '../contract/lists.ts';
 import { formatMoney } from '../contract/money.ts';
 import type { MadeDecision, PayoutResult, PayoutState } from '../contract/payout.ts';
 import {
@@ -34,6 +28,7 @@ import {
   stateQuery,
   type WorkflowSignatures,
 } from '../contract/workflows.ts';
+import { memoOfRequest } from '../domain/listed-payout.ts';
 import { repeatsLast } from '../domain/payout-record.ts';
 import { endedState } from '../domain/payout-state.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';

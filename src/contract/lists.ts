@@ -1,8 +1,7 @@
 /** The filters and the pages of lists of payouts and batches. */
 import { z } from 'zod';
 import { OUTCOMES, PHASES } from './codes.ts';
-import { appName, identifier, moneySchema, timeWithOffset } from './fields.ts';
-import type { CheckedPayoutRequest } from './payout-request.ts';
+import { appName, identifier, metadataSchema, moneySchema, timeWithOffset } from './fields.ts';
 
 const time = (description: string) => timeWithOffset().optional().describe(description);
 
@@ -56,14 +55,20 @@ export const payoutMemoSchema = z.object({
   clientId: z.string().exactOptional(),
   payerId: z.string().exactOptional(),
   instructedAmount: moneySchema.exactOptional(),
+  beneficiary: z.string().exactOptional().describe("The name on the beneficiary's account"),
+  accountEnd: z
+    .string()
+    .exactOptional()
+    .describe("The last four characters of the beneficiary's account number"),
+  metadata: metadataSchema.exactOptional(),
+  received: moneySchema
+    .exactOptional()
+    .describe('What the beneficiary received. Absent while the payout is open'),
+  failed: moneySchema.exactOptional().describe('What failed, if anything did'),
   startedBy: z.string().exactOptional().describe('The caller who started the payout'),
   batch: z.string().exactOptional().describe('The batch that started the payout'),
 });
 export type PayoutMemo = z.output<typeof payoutMemoSchema>;
-
-export function memoOfRequest({ clientId, payerId, instructedAmount }: CheckedPayoutRequest): PayoutMemo {
-  return { clientId, payerId, instructedAmount };
-}
 
 /** By the last update of the search attributes; texts are empty if never set. */
 const listedPayout = z.strictObject({

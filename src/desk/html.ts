@@ -6,6 +6,7 @@ import { html } from 'hono/html';
 import { ATTENTION, type AttentionKind, type Explained } from '../contract/attention-codes.ts';
 import { formatMoney, type Money } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import { accountEnd } from '../domain/listed-payout.ts';
 import type { PayoutId } from '../service/requests.ts';
 
 export { html };
@@ -138,7 +139,6 @@ export function beneficiaryFacts(receiver: Receiver): (readonly [string, string]
   ];
 }
 
-/** The last four characters tell accounts apart. */
-export function maskedAccount({ bankAccountNumber }: Receiver): string {
-  return `ending in ${bankAccountNumber.slice(-4)}`;
+export function maskedAccount(receiver: Receiver): string {
+  return `ending in ${accountEnd(receiver)}`;
 }

@@ -89,6 +89,28 @@ describe('GET /v1/payouts', () => {
     expect(payouts.at(-1)).toMatchObject({ phase: 'DONE', outcome: 'SUCCESS', workflow: 'COMPLETED' });
   });
 
+  test('a row shows what the payout is about and what arrived, in every interface', async () => {
+    const { payouts } = await listed('');
+    const about = {
+      instructedAmount: { currency: 'CNY', amount: '100.00' },
+      beneficiary: 'Zhang San',
+      accountEnd: '0000',
+      clientId: 'client-1',
+      payerId: 'payer-1',
+    };
+    expect(payouts[0]).toMatchObject(about);
+    expect(payouts[0]).not.toHaveProperty('received');
+    expect(payouts[3]).toMatchObject({ ...about, received: about.instructedAmount });
+    const shown = await run('list', '--outcome', 'SUCCESS');
+    for (const text of ['100.00 CNY', 'Zhang San', '…0000', 'client-1', 'payer-1'])
+      expect(shown.stdout).toContain(text);
+    // Nobody is recorded as the starter, and no batch.
+    expect(shown.stdout).not.toContain('starter');
+    expect((await run('list', '--outcome', 'SUCCESS', '--json')).json()).toEqual(
+      (await listed('outcome=SUCCESS')).payouts,
+    );
+  });
+
   test('pages with a cursor, with one call to Temporal for each page', async () => {
     const call = vi.spyOn(world.client.workflowService, 'listWorkflowExecutions');
     const pages = [];

@@ -112,9 +112,13 @@ test('a workflow of another team requests a payout and receives the result', asy
   expect(await world.payouts.result(request)).toEqual(result);
   // Started as by our other starters: the worker trusts that the partnerOrderId is new.
   const { memo } = await world.payouts.handle(request).describe();
-  const { clientId, payerId, instructedAmount } = request;
+  const { clientId, payerId, instructedAmount, receiver } = request;
   const start = { rejectDuplicate: true, environment: 'test', startedBy: 'nexus:default' };
-  expect(memo).toEqual({ ...start, clientId, payerId, instructedAmount });
+  expect(memo).toEqual({
+    ...start,
+    ...{ clientId, payerId, instructedAmount },
+    ...{ beneficiary: receiver.bankAccountName, accountEnd: receiver.bankAccountNumber.slice(-4) },
+  });
 });
 
 test('two callers of one payout cause one payment, also when one calls after its end', async () => {

@@ -21,7 +21,13 @@ const COLUMNS = {
   payout: ({ partnerOrderId }) => partnerOrderId,
   app: ({ app }) => app,
   amount: ({ instructedAmount }) => (instructedAmount ? formatMoney(instructedAmount) : ''),
+  received: ({ received }) => (received ? formatMoney(received) : ''),
+  beneficiary: ({ beneficiary = '' }) => beneficiary,
+  account: ({ accountEnd }) => (accountEnd === undefined ? '' : `…${accountEnd}`),
   client: ({ clientId = '' }) => clientId,
+  payer: ({ payerId = '' }) => payerId,
+  starter: ({ startedBy = '' }) => startedBy,
+  batch: ({ batch = '' }) => batch,
   phase: ({ phase }) => phase,
   outcome: ({ outcome }) => outcome,
   attention: ({ needsAttention }) => (needsAttention ? 'yes' : ''),
@@ -29,6 +35,7 @@ const COLUMNS = {
   started: ({ startedAt }) => startedAt,
   workflow: ({ workflow }) => workflow,
 } satisfies Record<string, (row: ListedPayout) => string>;
+type Columns<Row> = Readonly<Record<string, (row: Row) => string>>;
 const NONE = 'no payouts';
 const MAX_CONCURRENT_QUERIES = 20;
 const MAX_PAGE_SIZE = 100;
@@ -113,10 +120,16 @@ async function list(session: Session, filter: PayoutFilter, page: Page): Promise
   const pauses = await pauseLines(session, filter.app);
   const output = (shown: object[], text: string) =>
     listOutput('payouts', page, { rows: shown, nextCursor }, lines(text, ...pauses));
-  if (!filter.attention) return output(rows, table(rows, COLUMNS, NONE));
+  if (!filter.attention) return output(rows, tableOf(rows, COLUMNS));
   const flagged = await flaggedRows(session, rows, filter, typeof page.cursor !== 'string');
   const columns = { ...COLUMNS, reasons: (row: FlaggedRow) => colors.yellow(reasonsText(row)) };
-  return output(flagged, table(flagged, columns, NONE));
+  return output(flagged, tableOf(flagged, columns));
+}
+
+/** Without the columns that no row fills. */
+function tableOf<Row>(rows: readonly Row[], columns: Columns<Row>): string {
+  const filled = Object.entries(columns).filter(([, cell]) => rows.some((row) => cell(row) !== ''));
+  return table(rows, Object.fromEntries(filled), NONE);
 }
 
 /** Why payouts wait, below the list. */

@@ -24,6 +24,7 @@ import { payoutWorkflowId } from '../../contract/ids.ts';
 import { formatMoney } from '../../contract/money.ts';
 import type { PayoutResult } from '../../contract/payout.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
+import { memoOfRequest } from '../../domain/listed-payout.ts';
 import { HEARTBEAT_TIMEOUT, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import type { payout } from './payout.ts';
 
@@ -56,14 +57,14 @@ type Child = ChildWorkflowHandle<typeof payout>;
 /** Undefined if the payout existed already, with the same body. */
 async function begin(operation: PayoutOperation): Promise<Child | undefined> {
   const { environment, request, startedBy } = operation;
-  const { app, partnerOrderId, clientId, payerId, instructedAmount } = request;
+  const { app, partnerOrderId, instructedAmount } = request;
   try {
     return await startChild<typeof payout>('payout', {
       workflowId: payoutWorkflowId(app, partnerOrderId),
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       parentClosePolicy: ParentClosePolicy.ABANDON,
       args: [request],
-      memo: { rejectDuplicate: true, environment, startedBy, clientId, payerId, instructedAmount },
+      memo: { rejectDuplicate: true, environment, startedBy, ...memoOfRequest(request) },
       typedSearchAttributes: [keyword('PayoutApp', app), keyword('PayoutPhase', 'CHECKING')],
       staticSummary: `payout of ${formatMoney(instructedAmount)}`,
     });
