@@ -1,7 +1,8 @@
 /** `npm run demo`: pays everything in `examples/payouts.json` on real processes, and checks the result of each payout. */
 
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { z } from 'zod';
@@ -29,11 +30,16 @@ const expectedSchema = z.record(
 type Expected = z.output<typeof expectedSchema>[string];
 
 const QUERY_EVERY_MS = 150;
+const EXAMPLES = join(import.meta.dirname, '../examples');
+/** In the current folder. Git ignores it. */
+const SETTINGS = '.quickstart/demo.env';
 
 async function main(): Promise<void> {
   const requests = z.array(payoutRequestSchema).parse(example('payouts.json'));
   const expected = expectedSchema.parse(example('expected.json'));
-  const stage = await startStage((line) => console.log(line));
+  const isKept = process.argv.includes('--keep');
+  const keys = newKeys();
+  const stage = await startStage((line) => console.log(line), isKept ? keys : undefined);
   try {
     const connection = await Connection.connect({ address: stage.temporal.address });
     const payouts = new Payouts({
@@ -61,7 +67,8 @@ async function main(): Promise<void> {
     for (const { name, link } of rows) console.log(`${name.padEnd(22)} ${link}`);
     await connection.close();
     conclude(rows);
-    if (process.argv.includes('--keep')) await keep(stage);
+    if (isKept) await keep(stage, keys);
+    else console.log('To try it yourself: npm run demo -- --keep (docs/quickstart.md)');
   } finally {
     await stage.stop();
   }
@@ -126,22 +133,44 @@ function conclude(rows: readonly Row[]): void {
   if (bad > 0) process.exitCode = 1;
 }
 
-async function keep(stage: Stage): Promise<void> {
-  const file = join(stage.folder, 'environment');
-  const variables = Object.entries(stage.environment).map(([name, value]) => `${name}='${value}'\n`);
-  writeFileSync(file, variables.join(''), { mode: 0o600 });
-  console.log(
-    `\nEverything keeps running until Ctrl-C; logs are in ${stage.folder}. To use it from another terminal:\n`,
-  );
-  console.log(`  set -a; . ${file}; set +a     # its addresses and keys, as environment variables`);
-  console.log('  npm run payouts -- list       # other languages: docs/other-languages.md\n');
+async function keep(stage: Stage, { starter, approver }: ReturnType<typeof newKeys>): Promise<void> {
+  const { apiUrl, temporal, simulatorUrl, folder, environment } = stage;
+  const all = { ...environment, PAYOUTS_URL: apiUrl, KEY: starter, APPROVER_KEY: approver };
+  const variables = Object.entries(all).map(([name, value]) => `${name}='${value}'\n`);
+  mkdirSync(dirname(SETTINGS), { recursive: true });
+  writeFileSync(SETTINGS, variables.join(''), { mode: 0o600 });
+  console.log(`
+Everything keeps running until Ctrl-C; logs are in ${folder}.
+
+desk            ${apiUrl}/desk (sign in with a key)
+API reference   ${apiUrl}/docs
+Temporal UI     ${temporal.uiUrl}
+simulator       ${simulatorUrl}/_sim
+key             ${starter}
+approver's key  ${approver}
+
+Start a payout of your own:
+
+  curl -sS ${apiUrl}/v1/payouts -H 'authorization: Bearer ${starter}' -H 'content-type: application/json' -d '@${join(EXAMPLES, 'payout.json')}'
+
+Use the addresses and keys in another terminal, in this folder:
+
+  set -a; . ${SETTINGS}; set +a
+
+Then follow docs/quickstart.md.`);
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
+  rmSync(SETTINGS, { force: true });
+}
+
+function newKeys() {
+  const newKey = () => randomBytes(16).toString('hex');
+  return { starter: newKey(), approver: newKey() };
 }
 
 function example(name: string): unknown {
-  return JSON.parse(readFileSync(join(import.meta.dirname, '../examples', name), 'utf8'));
+  return JSON.parse(readFileSync(join(EXAMPLES, name), 'utf8'));
 }
 
 main().catch((error: unknown) => {

@@ -1,7 +1,7 @@
-/** The processes of the demo, on free loopback ports, stopped in reverse order. */
+/** The processes of the demo, on loopback, stopped in reverse order. */
 import type { ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { mkdtemp } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -10,6 +10,7 @@ import { freePorts } from '../scripts/dev-server/ports.ts';
 import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
 import { setFirstSettings } from '../scripts/first-settings.ts';
 import { findTemporalCli } from '../scripts/setup/temporal-cli.ts';
+import { VERBS } from '../src/config/callers.ts';
 import type { Environment } from '../src/config/environment.ts';
 import { encryptionKeys } from '../src/config/keys.ts';
 import { dataConverter } from '../src/encryption/payload-codec.ts';
@@ -28,10 +29,17 @@ export interface Stage {
 }
 
 const APP = { appId: 'demo-app', appSecret: 'demo-secret' };
+/** The defaults of Temporal, the simulator, the API server and the codec server. */
+const DEFAULT_PORTS = [7233, 8233, 8090, 8080, 8081];
 
-export async function startStage(say: (line: string) => void): Promise<Stage> {
+/** With `keys`, for people to use: on the default ports that are free, and the API server requires one of them. */
+export async function startStage(
+  say: (line: string) => void,
+  keys?: { starter: string; approver: string },
+): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'durable-payouts-demo-'));
-  const [simulatorPort = 0, apiPort = 0, codecPort = 0] = await freePorts(3);
+  const ports = await freePorts(DEFAULT_PORTS.length, keys && DEFAULT_PORTS);
+  const [simulatorPort = 0, apiPort = 0, codecPort = 0] = ports.slice(2);
   const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
   const apiUrl = `http://127.0.0.1:${apiPort}`;
   const codecUrl = `http://127.0.0.1:${codecPort}`;
@@ -42,6 +50,7 @@ export async function startStage(say: (line: string) => void): Promise<Stage> {
     dbFile: join(folder, 'temporal.db'),
     logFile: join(folder, 'temporal.log'),
     codecEndpoint: codecUrl,
+    ports: keys && ports.slice(0, 2),
   });
   const environment = demoEnvironment(temporal, simulatorUrl, apiUrl);
   const children: ChildProcess[] = [];
@@ -68,7 +77,10 @@ export async function startStage(say: (line: string) => void): Promise<Stage> {
     await run('worker', 'src/workers/main.ts');
     await setSettings(temporal, environment);
     // Only workers have token keys, and the codec server no authorization keys either.
-    await run('API server', 'src/starters/api/main.ts', { PAYOUTS_TOKEN_KEYS: '' });
+    await run('API server', 'src/starters/api/main.ts', {
+      PAYOUTS_TOKEN_KEYS: '',
+      ...(keys && { PAYOUTS_API_KEYS_FILE: await callersFile(folder, keys) }),
+    });
     await run('codec server', 'src/codec-server/main.ts', {
       ...{ PAYOUTS_TOKEN_KEYS: '', PAYOUTS_AUTHORIZATION_KEYS: '' },
       PAYOUTS_CODEC_LISTEN: `127.0.0.1:${codecPort}`,
@@ -108,6 +120,7 @@ function demoEnvironment(temporal: DevServer, simulatorUrl: string, apiUrl: stri
     PAYOUTS_POLL_FIRST: '3s',
     PAYOUTS_POLL_MAX: '10s',
     PAYOUTS_API_LISTEN: new URL(apiUrl).host,
+    PAYOUTS_API_TRY_OUT: 'on',
     PAYOUTS_DESK: 'on',
     PAYOUTS_DESK_TEMPORAL_UI: temporal.uiUrl,
     // For this run only.
@@ -115,6 +128,20 @@ function demoEnvironment(temporal: DevServer, simulatorUrl: string, apiUrl: stri
     PAYOUTS_TOKEN_KEYS: newKey('demo-tokens'),
     PAYOUTS_AUTHORIZATION_KEYS: newKey('demo-authorizations'),
   };
+}
+
+/** Two callers, because whoever starts a payout can't approve it. */
+async function callersFile(folder: string, keys: Readonly<Record<string, string>>): Promise<string> {
+  const file = join(folder, 'callers.json');
+  const callers = Object.entries(keys).map(([name, key]) => ({
+    name,
+    keySha256: [createHash('sha256').update(key).digest('hex')],
+    applications: ['default'],
+    verbs: VERBS,
+    largestAmount: { CNY: '1000000.00' },
+  }));
+  await writeFile(file, JSON.stringify(callers));
+  return file;
 }
 
 function newKey(keyId: string): string {

@@ -27,6 +27,8 @@ export interface DevServerOptions {
   codecEndpoint?: string | undefined;
   /** Added to the project's own dynamic configuration, e.g. `{ 'frontend.namespaceRPS': 5000 }`. */
   dynamicConfig?: Readonly<Record<string, unknown>> | undefined;
+  /** Of the server and the Web UI. Default: free ones. */
+  ports?: readonly number[] | undefined;
   /** Of Temporal's HTTP API. Default: a free one. */
   httpPort?: number | undefined;
   /** Starts a dev server even if TEMPORAL_ADDRESS names a running server. */
@@ -95,6 +97,7 @@ class OwnDevServer implements DevServer {
     this.folder = mkdtempSync(join(tmpdir(), 'payouts-engine-'));
     this.logFile = options.logFile ?? join(this.folder, 'temporal.log');
     this.dbFile = options.dbFile ?? join(this.folder, 'temporal.db');
+    this.ports = options.ports;
   }
 
   get address(): string {

@@ -10,15 +10,17 @@ const MAX_ATTEMPTS = 100;
 
 /**
  * Returns different ports that are free now. Nothing reserves them: a caller that fails to bind one must ask
- * again.
+ * again. Each `preferred` port has its place if it is free.
  */
-export async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number, preferred: readonly number[] = []): Promise<number[]> {
+  const wanted = new Map(preferred.entries());
   const held = new Map<number, Server>();
   try {
     // Hold all ports at once, so that none is chosen twice.
     for (let attempts = 0; held.size < count; attempts += 1) {
       if (attempts === MAX_ATTEMPTS) throw new Error('no port is free');
-      const port = randomInt(MIN_PORT, MAX_PORT);
+      const port = wanted.get(held.size) ?? randomInt(MIN_PORT, MAX_PORT);
+      wanted.delete(held.size);
       const server = await listening(port);
       if (server) held.set(port, server);
     }

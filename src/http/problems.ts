@@ -32,7 +32,7 @@ export type ToProblem = (error: unknown, request: FastifyRequest) => Problem;
 /** Returns the mapping that the server uses, for routes that respond in another form. */
 export function handleErrors(server: FastifyInstance): ToProblem {
   server.setNotFoundHandler((_request, reply) =>
-    send(reply, new Problem('route-not-found', 'no such route')),
+    send(reply, new Problem('route-not-found', 'no such route: /docs lists all of them')),
   );
   const failures = new FloodGate((counted) => server.log.error(counted, 'more requests failed'));
   server.addHook('onClose', async () => failures.close());

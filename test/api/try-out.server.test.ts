@@ -43,6 +43,14 @@ test('by default the page only shows the routes', async () => {
   await other.close();
 });
 
+test('/ leads to the page, and every link of it works', async () => {
+  const { status, body } = await get(`${service.url}/`);
+  expect(status).toBe(200);
+  const links = [...String(body).matchAll(/href="([^"]+)"/g)].map(([, path = '']) => path);
+  expect(links).toEqual(expect.arrayContaining(['/docs', '/openapi.json', '/healthz']));
+  for (const path of links) expect((await get(service.url + path)).status, path).toBe(200);
+});
+
 describe('the page', () => {
   test('has a policy that allows this server only', async () => {
     const { status, headers, body } = await get(`${service.url}/docs`);

@@ -124,6 +124,16 @@ describe('free ports', () => {
       server.close();
     }
   });
+
+  test('are the preferred ones, in their places, where these are free', async () => {
+    const [free = 0, taken = 0, other = 0] = await freePorts(3);
+    const holder = createServer().listen(taken, '127.0.0.1');
+    await once(holder, 'listening');
+    onTestFinished(() => void holder.close());
+    const [first, second, third] = await freePorts(3, [free, taken, other]);
+    expect([first, third]).toEqual([free, other]);
+    expect(second).not.toBe(taken);
+  });
 });
 
 /** A process that starts a dev server, prints its process id and waits. */

@@ -1,6 +1,6 @@
 /**
- * The documentation that the API server serves: `/openapi.json`, `/docs`, the same document as a page, and `/problems`, a
- * page for each `type` of a problem document.
+ * The documentation that the API server serves: `/`, which links to the rest, `/openapi.json`, `/docs`, the same document
+ * as a page, and `/problems`, a page for each `type` of a problem document.
  */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -27,8 +27,11 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** `canSend`: the page sends requests with a key that the reader enters. It keeps no key. */
-export function referenceRoutes(server: FastifyInstance, canSend: boolean): void {
+/** `canSend`: `/docs` sends requests with a key that the reader enters. It keeps no key. */
+export function referenceRoutes(
+  server: FastifyInstance,
+  { canSend, hasDesk }: { canSend: boolean; hasDesk: boolean },
+): void {
   // Anyone may ask, so each is made once.
   let document: OpenApiDocument | undefined;
   let script: Buffer | undefined;
@@ -61,6 +64,11 @@ export function referenceRoutes(server: FastifyInstance, canSend: boolean): void
   const path = fileURLToPath(
     new URL('js/standalone.js', import.meta.resolve('@scalar/fastify-api-reference')),
   );
+  server.get('/', {
+    exposeHeadRoute: true,
+    schema: { summary: 'Where to go from here as a page', responses: htmlPage },
+    handler: (_request, reply) => sendPage(reply, 200, 'durable-payouts', linksTo(hasDesk)),
+  });
   server.get(SCRIPT, async (_request, reply) => {
     // A read that fails is not kept.
     script ??= await readFile(path);
@@ -69,6 +77,17 @@ export function referenceRoutes(server: FastifyInstance, canSend: boolean): void
       .type('text/javascript; charset=utf-8')
       .send(script);
   });
+}
+
+function linksTo(hasDesk: boolean): string {
+  const places = [
+    ['/docs', 'API reference'],
+    ['/openapi.json', 'OpenAPI document'],
+    ...(hasDesk ? [['/desk', 'desk']] : []),
+    ['/problems', 'problems'],
+    ['/healthz', 'health'],
+  ];
+  return places.map(([path, what]) => `<a href="${path}">${path}</a>: ${what}`).join('<br>');
 }
 
 function pageOf(canSend: boolean): string {

@@ -114,7 +114,10 @@ export async function buildServer(
   server.addHook('onClose', async () => callers.close());
   const { PAYMENTS_NOTIFICATION_FIELDS: fields, PAYMENTS_NOTIFICATION_RECEIPT: receipt } = config;
   notificationRoute(server, { receiver, verifier, fields, receipt, metrics, clock, callers });
-  referenceRoutes(server, config.PAYOUTS_API_TRY_OUT === 'on');
+  referenceRoutes(server, {
+    canSend: config.PAYOUTS_API_TRY_OUT === 'on',
+    hasDesk: config.PAYOUTS_DESK === 'on',
+  });
   problemRoutes(server);
   metricsRoute(server, callers, audit, metrics.registry);
   serveOperations(server, callers, audit, (api) => {
