@@ -31,7 +31,8 @@ export function initialize(workflowId: string, started: Started, startTime: Hist
       originalExecutionRunId: all.originalExecutionRunId,
       retryPolicy: all.retryPolicy ?? null,
       attempt: all.attempt,
-      memo: all.memo ?? null,
+      // A copy: the SDK decodes it in place, and the history must stay encrypted.
+      memo: all.memo ? { fields: { ...all.memo.fields } } : null,
       searchAttributes: all.searchAttributes ?? null,
       startTime: startTime ?? null,
       lastCompletionResult: all.lastCompletionResult ?? null,
