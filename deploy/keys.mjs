@@ -23,16 +23,22 @@ import { fileURLToPath } from 'node:url';
 /** The name in the certificate of every Temporal process, whatever its address. */
 export const TEMPORAL_SERVER_NAME = 'temporal';
 
-const CLIENT = ['ca.pem', 'client.pem', 'client.key'];
+const CLIENT = ['ca.crt', 'tls.crt', 'tls.key'];
 /** The files of each program. */
 export const FILES = {
-  temporal: ['ca.pem', 'node.pem', 'node.key'],
+  temporal: ['ca.crt', 'node.crt', 'node.key'],
   'temporal-client': CLIENT,
-  worker: [...CLIENT, 'payload-keys', 'token-keys', 'authorization-keys'],
-  api: [...CLIENT, 'payload-keys', 'authorization-keys', 'session-keys', 'callers.json'],
-  'codec-server': ['payload-keys', 'codec-keys'],
+  worker: [...CLIENT, 'payouts-encryption-keys', 'payouts-token-keys', 'payouts-authorization-keys'],
+  api: [
+    ...CLIENT,
+    'payouts-encryption-keys',
+    'payouts-authorization-keys',
+    'payouts-desk-session-keys',
+    'callers.json',
+  ],
+  'codec-server': ['payouts-encryption-keys', 'payouts-codec-keys'],
   prometheus: ['metrics-key'],
-  operator: [...CLIENT, 'payload-keys', 'starter-key', 'approver-key', 'codec-key'],
+  operator: [...CLIENT, 'payouts-encryption-keys', 'starter-key', 'approver-key', 'codec-key'],
 };
 
 /** The last file that is written: with it, the folder is complete. */
@@ -40,12 +46,7 @@ const LAST = join('operator', 'codec-key');
 
 /** @param {string} folder */
 export function makeKeys(folder) {
-  if (existsSync(join(folder, LAST))) {
-    // The one file that earlier versions did not make. No other file depends on it.
-    const sessionKeys = join(folder, 'api', 'session-keys');
-    if (!existsSync(sessionKeys)) writeFileSync(sessionKeys, encryptionKey('s1'), { mode: 0o400 });
-    return;
-  }
+  if (existsSync(join(folder, LAST))) return;
   const made = mkdtempSync(join(tmpdir(), 'payouts-keys-'));
   try {
     makeCertificates(made);
@@ -75,10 +76,10 @@ function makeCertificates(folder) {
   const certificate = (name, ...args) =>
     openssl(
       ...['req', '-x509', '-days', '3650', '-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'],
-      ...['-keyout', `${name}.key`, '-out', `${name}.pem`, ...args],
+      ...['-keyout', `${name}.key`, '-out', `${name}.crt`, ...args],
     );
   const extensions = (/** @type {string[]} */ ...lines) => lines.flatMap((line) => ['-addext', line]);
-  const signed = ['-CA', 'ca.pem', '-CAkey', 'ca.key'];
+  const signed = ['-CA', 'ca.crt', '-CAkey', 'ca.key'];
   certificate('ca', '-subj', '/CN=durable-payouts topology', ...extensions('keyUsage=critical,keyCertSign'));
   certificate(
     'node',
@@ -90,7 +91,7 @@ function makeCertificates(folder) {
     ),
   );
   certificate(
-    'client',
+    'tls',
     ...['-subj', '/CN=durable-payouts', ...signed],
     ...extensions('basicConstraints=critical,CA:FALSE', 'extendedKeyUsage=clientAuth'),
   );
@@ -123,11 +124,11 @@ function makeSecrets(folder) {
     caller('prometheus', metricsKey, ['metrics']),
   ];
   const secrets = {
-    'payload-keys': encryptionKey('k1'),
-    'token-keys': encryptionKey('k1'),
-    'authorization-keys': encryptionKey('k1'),
-    'session-keys': encryptionKey('s1'),
-    'codec-keys': `operator:${codecKey}`,
+    'payouts-encryption-keys': encryptionKey('k1'),
+    'payouts-token-keys': encryptionKey('k1'),
+    'payouts-authorization-keys': encryptionKey('k1'),
+    'payouts-desk-session-keys': encryptionKey('s1'),
+    'payouts-codec-keys': `operator:${codecKey}`,
     'callers.json': JSON.stringify(callers, null, 2),
     'starter-key': starterKey,
     'approver-key': approverKey,

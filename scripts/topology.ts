@@ -128,7 +128,7 @@ export class Topology {
       ...clientSettings(folder),
       TEMPORAL_ADDRESS: this.places.temporalAddress,
       PAYMENTS_ENVIRONMENT: 'test',
-      PAYOUTS_ENCRYPTION_KEYS: `file:${folder}/payload-keys`,
+      PAYOUTS_ENCRYPTION_KEYS: `file:${folder}/payouts-encryption-keys`,
     };
   }
 
@@ -212,8 +212,8 @@ export class Topology {
       address: this.places.temporalAddress,
       tls: {
         serverNameOverride: TEMPORAL_SERVER_NAME,
-        serverRootCACertificate: read('ca.pem'),
-        clientCertPair: { crt: read('client.pem'), key: read('client.key') },
+        serverRootCACertificate: read('ca.crt'),
+        clientCertPair: { crt: read('tls.crt'), key: read('tls.key') },
       },
     };
   }

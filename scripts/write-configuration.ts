@@ -20,7 +20,7 @@ the process prints its name, never its value, and exits with code 1. No program 
 
 ## Secrets
 
-A _secret_ is the secret itself or \`file:PATH\`, such as \`PAYMENTS_APP_SECRET=file:/run/secrets/app-secret\`.
+A _secret_ is the secret itself or \`file:PATH\`, such as \`PAYMENTS_APP_SECRET=file:/run/secrets/payments-app-secret\`.
 
 - The process reads the file at startup, without line breaks at its end. A secret that begins with \`file:\` must be in a file.
 - Unless \`PAYMENTS_ENVIRONMENT=test\`, a process doesn't start with a secret that is published in this repository, that is short

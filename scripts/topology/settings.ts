@@ -18,16 +18,16 @@ export function nodeSettings(keysFolder: string) {
     ...TEMPORAL_SETTINGS,
     TEMPORAL_ALLOW_NO_AUTH: 'true',
     TEMPORAL_TLS_REQUIRE_CLIENT_AUTH: 'true',
-    TEMPORAL_TLS_SERVER_CERT: `${keysFolder}/node.pem`,
+    TEMPORAL_TLS_SERVER_CERT: `${keysFolder}/node.crt`,
     TEMPORAL_TLS_SERVER_KEY: `${keysFolder}/node.key`,
-    TEMPORAL_TLS_SERVER_CA_CERT: `${keysFolder}/ca.pem`,
+    TEMPORAL_TLS_SERVER_CA_CERT: `${keysFolder}/ca.crt`,
     TEMPORAL_TLS_INTERNODE_SERVER_NAME: TEMPORAL_SERVER_NAME,
-    TEMPORAL_TLS_FRONTEND_CERT: `${keysFolder}/node.pem`,
+    TEMPORAL_TLS_FRONTEND_CERT: `${keysFolder}/node.crt`,
     TEMPORAL_TLS_FRONTEND_KEY: `${keysFolder}/node.key`,
     TEMPORAL_TLS_FRONTEND_SERVER_NAME: TEMPORAL_SERVER_NAME,
     // The server reads both, and fails if one is missing.
-    TEMPORAL_TLS_CLIENT1_CA_CERT: `${keysFolder}/ca.pem`,
-    TEMPORAL_TLS_CLIENT2_CA_CERT: `${keysFolder}/ca.pem`,
+    TEMPORAL_TLS_CLIENT1_CA_CERT: `${keysFolder}/ca.crt`,
+    TEMPORAL_TLS_CLIENT2_CA_CERT: `${keysFolder}/ca.crt`,
   };
 }
 
@@ -37,18 +37,18 @@ export function clientSettings(keysFolder: string) {
     TEMPORAL_NAMESPACE: 'default',
     TEMPORAL_TLS: 'true',
     TEMPORAL_TLS_SERVER_NAME: TEMPORAL_SERVER_NAME,
-    TEMPORAL_TLS_SERVER_CA_CERT_PATH: `${keysFolder}/ca.pem`,
-    TEMPORAL_TLS_CLIENT_CERT_PATH: `${keysFolder}/client.pem`,
-    TEMPORAL_TLS_CLIENT_KEY_PATH: `${keysFolder}/client.key`,
+    TEMPORAL_TLS_SERVER_CA_CERT_PATH: `${keysFolder}/ca.crt`,
+    TEMPORAL_TLS_CLIENT_CERT_PATH: `${keysFolder}/tls.crt`,
+    TEMPORAL_TLS_CLIENT_KEY_PATH: `${keysFolder}/tls.key`,
   };
 }
 
 /** For the Temporal UI. The names differ from those of clients. */
 export function uiSettings(keysFolder: string) {
   return {
-    TEMPORAL_TLS_CA: `${keysFolder}/ca.pem`,
-    TEMPORAL_TLS_CERT: `${keysFolder}/client.pem`,
-    TEMPORAL_TLS_KEY: `${keysFolder}/client.key`,
+    TEMPORAL_TLS_CA: `${keysFolder}/ca.crt`,
+    TEMPORAL_TLS_CERT: `${keysFolder}/tls.crt`,
+    TEMPORAL_TLS_KEY: `${keysFolder}/tls.key`,
     TEMPORAL_TLS_ENABLE_HOST_VERIFICATION: 'true',
     TEMPORAL_TLS_SERVER_NAME: TEMPORAL_SERVER_NAME,
     // The browser sends the session of the codec server's sign-in page.
@@ -66,9 +66,9 @@ export function workerSettings(keysFolder: string) {
     PAYMENTS_CREATE_CODES: CREATE_CODES,
     // The simulator's trade queries ignore the client.
     PAYMENTS_CLIENT_PAIRS: 'trusted',
-    PAYOUTS_ENCRYPTION_KEYS: `file:${keysFolder}/payload-keys`,
-    PAYOUTS_TOKEN_KEYS: `file:${keysFolder}/token-keys`,
-    PAYOUTS_AUTHORIZATION_KEYS: `file:${keysFolder}/authorization-keys`,
+    PAYOUTS_ENCRYPTION_KEYS: `file:${keysFolder}/payouts-encryption-keys`,
+    PAYOUTS_TOKEN_KEYS: `file:${keysFolder}/payouts-token-keys`,
+    PAYOUTS_AUTHORIZATION_KEYS: `file:${keysFolder}/payouts-authorization-keys`,
   };
 }
 
@@ -77,18 +77,18 @@ export function apiSettings(keysFolder: string) {
     ...clientSettings(keysFolder),
     PAYMENTS_ENVIRONMENT: 'test',
     PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256',
-    PAYOUTS_ENCRYPTION_KEYS: `file:${keysFolder}/payload-keys`,
-    PAYOUTS_AUTHORIZATION_KEYS: `file:${keysFolder}/authorization-keys`,
+    PAYOUTS_ENCRYPTION_KEYS: `file:${keysFolder}/payouts-encryption-keys`,
+    PAYOUTS_AUTHORIZATION_KEYS: `file:${keysFolder}/payouts-authorization-keys`,
     PAYOUTS_API_KEYS_FILE: `${keysFolder}/callers.json`,
     PAYOUTS_DESK: 'on',
-    PAYOUTS_DESK_SESSION_KEYS: `file:${keysFolder}/session-keys`,
+    PAYOUTS_DESK_SESSION_KEYS: `file:${keysFolder}/payouts-desk-session-keys`,
   };
 }
 
 export function codecSettings(keysFolder: string) {
   return {
     PAYMENTS_ENVIRONMENT: 'test',
-    PAYOUTS_ENCRYPTION_KEYS: `file:${keysFolder}/payload-keys`,
-    PAYOUTS_CODEC_KEYS: `file:${keysFolder}/codec-keys`,
+    PAYOUTS_ENCRYPTION_KEYS: `file:${keysFolder}/payouts-encryption-keys`,
+    PAYOUTS_CODEC_KEYS: `file:${keysFolder}/payouts-codec-keys`,
   };
 }

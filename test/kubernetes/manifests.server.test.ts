@@ -3,11 +3,12 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { PROCESSES } from '../../scripts/configuration/sections.ts';
 import { buildExample, PYTHON, whyUnavailable } from '../../scripts/setup/examples.ts';
 import { findKustomize } from '../../scripts/setup/go-programs.ts';
+import { PROMETHEUS_RULE, prometheusRule } from '../../scripts/write-alerts.ts';
 import { temporaryFolder } from '../setup/fakes.ts';
 
 const FOLDER = join(import.meta.dirname, '../../deploy/kubernetes');
@@ -31,7 +32,7 @@ const container = z.looseObject({
 const resource = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
-  metadata: z.looseObject({ name: z.string() }),
+  metadata: z.looseObject({ name: z.string(), labels: z.record(z.string(), z.string()).optional() }),
   data: z.record(z.string(), z.string()).default({}),
   spec: z
     .looseObject({
@@ -66,7 +67,7 @@ async function rendered(folder: string): Promise<{ text: string; resources: Reso
 }
 
 function isOfKubernetes({ apiVersion }: Resource): boolean {
-  return !apiVersion.startsWith('keda.sh/');
+  return !/^(keda\.sh|monitoring\.coreos\.com)\//.test(apiVersion);
 }
 
 describe.each(OVERLAYS)('the overlay %s', (overlay) => {
@@ -100,6 +101,83 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
     const drainMs: number = 'PAYOUTS_DRAIN' in shape ? shape.PAYOUTS_DRAIN.parse(undefined) : 0;
     expect((pod?.terminationGracePeriodSeconds ?? 0) * 1_000).toBeGreaterThan(drainMs);
   });
+});
+
+const DOCS = ['kubernetes', 'temporal-cloud']
+  .map((name) => readFileSync(join(FOLDER, `../../docs/${name}.md`), 'utf8').replaceAll('\\\n', ''))
+  .join('\n');
+const reader = z.looseObject({
+  containers: z.tuple([
+    z.looseObject({ volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })) }),
+  ]),
+  volumes: z.array(
+    z.looseObject({ name: z.string(), secret: z.object({ secretName: z.string() }).optional() }),
+  ),
+});
+const tls = z.object({ tls: z.array(z.object({ secretName: z.string() })) });
+
+test.each(OVERLAYS)('a command creates each secret that the overlay %s reads', async (overlay) => {
+  const { text, resources } = await rendered(`overlays/${overlay}`);
+  const commands = DOCS.split('\n').filter((line) => line.includes('create'));
+  const ingresses = resources.filter(({ kind }) => kind === 'Ingress').map(({ spec }) => tls.parse(spec));
+  for (const { secretName } of ingresses.flatMap((one) => one.tls))
+    expect(commands).toContainEqual(expect.stringContaining(`secret tls ${secretName} --cert=`));
+  const pods = resources.filter(({ kind }) => kind === 'Deployment').map((one) => one.spec?.template?.spec);
+  for (const pod of pods.map((one) => reader.parse(one)))
+    for (const { name, secret } of pod.volumes) {
+      if (secret === undefined) continue;
+      const path = pod.containers[0].volumeMounts.find((mount) => mount.name === name)?.mountPath;
+      // The settings of Temporal are in a ConfigMap that all programs share.
+      const settings = name === 'temporal' ? text : JSON.stringify(pod);
+      const files = [...settings.matchAll(new RegExp(`${path}/([\\w.-]+)`, 'g'))].map(([, file]) => file);
+      expect(files.length).toBeGreaterThan(0);
+      const own = commands.filter((command) => command.includes(secret.secretName)).join();
+      for (const file of files)
+        expect([secret.secretName, own]).toEqual([
+          secret.secretName,
+          expect.stringMatching(`--from-file=${file}\\b`),
+        ]);
+    }
+});
+
+const monitor = z.object({
+  selector: z.strictObject({ matchLabels: z.record(z.string(), z.string()) }),
+  endpoints: z.tuple([
+    z.strictObject({
+      port: z.string(),
+      scrapeTimeout: z.string().optional(),
+      authorization: z
+        .strictObject({ credentials: z.strictObject({ name: z.string(), key: z.string() }) })
+        .optional(),
+    }),
+  ]),
+});
+const serviceSpec = z.looseObject({ ports: z.array(z.looseObject({ name: z.string() })) });
+
+test('Prometheus scrapes services that exist, under the names that the alerts know', async () => {
+  const { resources } = await rendered('overlays/production');
+  const monitors = resources.filter(({ kind }) => kind === 'ServiceMonitor');
+  expect(monitors.map(({ metadata }) => metadata.name).sort()).toEqual(['payouts-api', 'payouts-worker']);
+  for (const { metadata, spec } of monitors) {
+    const { selector, endpoints } = monitor.parse(spec);
+    const services = resources.filter(
+      ({ kind, metadata: { labels } }) =>
+        kind === 'Service' &&
+        labels?.['app.kubernetes.io/name'] === selector.matchLabels['app.kubernetes.io/name'],
+    );
+    expect(services.map((one) => one.metadata.name)).toEqual([metadata.name]);
+    const ports = serviceSpec.parse(services[0]?.spec).ports.map(({ name }) => name);
+    expect(ports).toContain(endpoints[0].port);
+    const key = endpoints[0].authorization?.credentials;
+    if (key) expect(DOCS).toContain(`create secret generic ${key.name} --from-file=${key.key}\n`);
+  }
+});
+
+test('the alerts of the Prometheus Operator are those of Prometheus', async () => {
+  expect(readFileSync(PROMETHEUS_RULE, 'utf8')).toBe(prometheusRule());
+  const source: unknown = parse(readFileSync(join(FOLDER, '../prometheus/alerts.yml'), 'utf8'));
+  const { resources } = await rendered('overlays/production');
+  expect(resources.find(({ kind }) => kind === 'PrometheusRule')?.spec).toEqual(source);
 });
 
 const rule = z.object({
@@ -156,7 +234,7 @@ test.skipIf(unavailable !== undefined)('a misspelled field is not valid', async 
 
 test('the cloud overlay connects with an API key, and the pods scale by its namespace', async () => {
   const { text } = await rendered('overlays/cloud');
-  expect(text).toContain('TEMPORAL_API_KEY: file:/run/secrets/temporal/api-key');
+  expect(text).toContain('TEMPORAL_API_KEY: file:/run/secrets/temporal/temporal-api-key');
   expect(text).not.toContain('svc.cluster.local');
   expect(text).not.toContain('TEMPORAL_TLS_CLIENT');
 });

@@ -19,8 +19,8 @@ export interface ApiKeyFront {
 
 export async function startApiKeyFront(temporalAddress: string, folder: string): Promise<ApiKeyFront> {
   makeKeys(folder);
-  const [key, cert] = ['node.key', 'node.pem'].map((file) => readFileSync(join(folder, 'temporal', file)));
-  const certificateFile = join(folder, 'temporal', 'ca.pem');
+  const [key, cert] = ['node.key', 'node.crt'].map((file) => readFileSync(join(folder, 'temporal', file)));
+  const certificateFile = join(folder, 'temporal', 'ca.crt');
   const accepted = new Set<string>();
   let requests: { key: string; path: string }[] = [];
   const server = createSecureServer({ key, cert });
