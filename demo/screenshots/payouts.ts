@@ -9,6 +9,7 @@ import { changeDetector } from '../../src/temporal/queries.ts';
 interface Shown {
   number: string;
   cny: string;
+  to?: Beneficiary;
   scenario: string;
   over?: Partial<PayoutRequest>;
   /** The phase to wait for. */
@@ -18,10 +19,24 @@ interface Shown {
 const POLL_INTERVAL_MS = 250;
 const TOMORROW_MS = 86_400_000;
 
+type Beneficiary = readonly [name: string, accountEnd: string];
+const SELLER: Beneficiary = ['Invented Seller', '0001'];
+const TOYS: Beneficiary = ['Lotus Toys Ltd', '4417'];
+const TEXTILES: Beneficiary = ['Harbor Textiles', '9052'];
+const LIGHTS: Beneficiary = ['Bright Lights Co', '2230'];
+
+const APPROVED_FIRST = { approval: 'required' } as const;
+
 const SHOWN: readonly Shown[] = [
-  { number: 'invoice-2041', cny: '1250.00', scenario: 'success', rests: 'DONE' },
-  { number: 'invoice-2042', cny: '90000.00', scenario: 'partial splits=3 failed=1', rests: 'DONE' },
-  { number: 'invoice-2043', cny: '380.00', scenario: 'failure', rests: 'DONE' },
+  { number: 'invoice-2041', cny: '1250.00', to: TOYS, scenario: 'success', rests: 'DONE' },
+  {
+    number: 'invoice-2042',
+    cny: '90000.00',
+    to: TEXTILES,
+    scenario: 'partial splits=3 failed=1',
+    rests: 'DONE',
+  },
+  { number: 'invoice-2043', cny: '380.00', to: LIGHTS, scenario: 'failure', rests: 'DONE' },
   {
     number: 'invoice-2044',
     cny: '7300.00',
@@ -29,15 +44,26 @@ const SHOWN: readonly Shown[] = [
     over: { limits: { maxPay: { currency: 'USD', amount: '900.00' } } },
     rests: 'DONE',
   },
-  { number: 'invoice-2045', cny: '5200.00', scenario: 'slow final=1h', rests: 'PROCESSING' },
-  {
-    number: 'invoice-2046',
-    cny: '64000.00',
-    scenario: 'success',
-    over: { approval: 'required' },
-    rests: 'AWAITING_APPROVAL',
-  },
-  { number: 'invoice-2047', cny: '2900.00', scenario: 'returned', rests: 'PROCESSING' },
+  { number: 'invoice-2045', cny: '5200.00', to: LIGHTS, scenario: 'slow final=1h', rests: 'PROCESSING' },
+  ...(
+    [
+      ['invoice-2046', '64000.00', SELLER],
+      ['invoice-2050', '12480.50', TOYS],
+      ['invoice-2051', '7300.00', TEXTILES],
+      ['invoice-2052', '182600.00', LIGHTS],
+    ] as const
+  ).map(
+    ([number, cny, to]) =>
+      ({
+        number,
+        cny,
+        to,
+        scenario: 'success',
+        over: APPROVED_FIRST,
+        rests: 'AWAITING_APPROVAL',
+      }) as const,
+  ),
+  { number: 'invoice-2047', cny: '2900.00', to: TOYS, scenario: 'returned', rests: 'PROCESSING' },
   { number: 'invoice-2048', cny: '4800.00', scenario: 'success', rests: 'NEEDS_REVIEW' },
   {
     number: 'invoice-2049',
@@ -84,7 +110,13 @@ async function untilAtRest(payouts: Payouts, ref: StartedPayout, rests: PayoutPh
 }
 
 /** An invented payout whose order follows `scenario`. */
-export function payoutRequest({ number, cny, scenario, over }: Omit<Shown, 'rests'>): PayoutRequest {
+export function payoutRequest({
+  number,
+  cny,
+  to = SELLER,
+  scenario,
+  over,
+}: Omit<Shown, 'rests'>): PayoutRequest {
   return {
     clientId: 'client-1001',
     payerId: 'payer-1001',
@@ -99,8 +131,8 @@ export function payoutRequest({ number, cny, scenario, over }: Omit<Shown, 'rest
       bankCountry: 'CN',
       bankName: 'Bank of Example',
       bankAccountCurrency: 'CNY',
-      bankAccountNumber: '6222020000000001',
-      bankAccountName: 'Invented Seller',
+      bankAccountNumber: `622202000000${to[1]}`,
+      bankAccountName: to[0],
       idCardNumber: '110101199003070001',
       cardHoldType: 'Personal',
     },

@@ -1,7 +1,7 @@
 /** Warnings before a valid batch starts: likely repetitions, and the daily limits. */
 import type { Caller } from '../config/callers.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
-import { addMoney, compareMoney, formatMoney, totalsByCurrency } from '../contract/money.ts';
+import { addMoney, compareMoney, totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { AllowanceState } from '../contract/workflows.ts';
 import { hasDailyLimits, MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
@@ -107,7 +107,7 @@ async function dailyUse(desk: Desk, caller: Caller, rows: Rows): Promise<Html | 
   return html`${isExceeded && html`<p class="warning" role="alert">The batch exceeds a daily limit: it would not start, unless some of its payouts are reserved already.</p>`}
 ${table({
   caption: `Daily limits, ${reserved.day} (UTC)`,
-  head: ['Limit', 'Reserved', 'This batch adds at most'],
+  head: ['Limit', 'Reserved#', 'This batch adds at most#'],
   rows: uses.map(({ cells }) => cells),
 })}`;
 }
@@ -133,7 +133,7 @@ function usesOf({ dailyCount, dailyAmount }: Caller, { count, sums }: AllowanceS
     const most = { currency, amount: dailyAmount[currency] ?? '0.00' };
     const reserved = sums.find((sum) => sum.currency === currency) ?? { currency, amount: '0.00' };
     return {
-      cells: [most, reserved, added].map(formatMoney),
+      cells: [most, reserved, added].map(money),
       isExceeded: compareMoney(addMoney(reserved, added), most) > 0,
     };
   });

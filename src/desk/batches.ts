@@ -6,7 +6,6 @@ import { BatchFile } from '../batch-file/batch-file.ts';
 import { BatchFileError } from '../batch-file/rows.ts';
 import { InvalidPayoutRequestError } from '../client/errors.ts';
 import type { BatchState } from '../contract/batch.ts';
-import { totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { mayList } from '../domain/permissions.ts';
 import { may, requireApplication, requireVerb } from '../service/permissions.ts';
@@ -35,6 +34,7 @@ import {
   money,
   table,
   time,
+  totals,
 } from './html.ts';
 import { AUTOMATIC, type Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
@@ -102,7 +102,7 @@ async function listOf(desk: Desk, { caller }: Visit, cursor: string | undefined)
 }
 
 function progress({ sentence, nextStep, done, count }: BatchState): Html {
-  return html`<p class="amount" role="status">${sentence}</p><p class="faint">Next step: ${nextStep}</p>
+  return html`<p class="headline" role="status">${sentence}</p><p class="faint">Next step: ${nextStep}</p>
 <p><label for="progress">${done} of ${count} rows have finished</label><progress id="progress" value="${done}" max="${count}">${done} of ${count}</progress></p>`;
 }
 
@@ -126,7 +126,7 @@ function counts(state: BatchState): Html {
     ['Started', state.started],
     ['Joined an existing payout', state.joined],
     ['Need attention', state.needingAttention],
-  ])}${counted.length > 0 && table({ caption: 'Rows by state', head: ['State', 'Rows'], rows: counted })}${
+  ])}${counted.length > 0 && table({ caption: 'Rows by state', head: ['State', 'Rows#'], rows: counted })}${
     listed.length > 0 &&
     facts(listed.map(([outcome, at]) => [`Rows, counted from 0: ${label(outcome)}`, at.join(', ')]))
   }`;
@@ -213,7 +213,7 @@ function uploadIn(fields: unknown) {
 function uploadForm({ formToken }: Visit): Html {
   return html`<h2 id="upload">Upload a batch</h2>
 <form method="post" action="/desk/batches/preview" enctype="multipart/form-data" aria-labelledby="upload">${hidden({ formToken })}
-<div class="filters"><div><label for="batchId">Batch id</label><input id="batchId" name="batchId" maxlength="64" required></div>
+<div class="fields"><div><label for="batchId">Batch id</label><input id="batchId" name="batchId" maxlength="64" required></div>
 <div><label for="app">Application</label><input id="app" name="app" maxlength="32" value="default"></div>
 <div><label for="file">File: CSV, NDJSON or a JSON array, up to 4 MiB</label><input id="file" name="file" type="file" accept=".csv,.txt,.ndjson,.jsonl,.json,text/csv,application/x-ndjson" required></div>
 <div><button>Preview</button></div></div>
@@ -248,8 +248,7 @@ async function preview(desk: Desk, visit: Visit, upload: Upload, seal: string): 
   try {
     const { rows } = await desk.service.previewBatch(visit.caller, { app, batchId, payouts, lines });
     const count = rows.length === 1 ? '1 payout' : `${rows.length} payouts`;
-    const totals = totalsByCurrency(rows.map(({ instructedAmount }) => instructedAmount)).map(money);
-    return html`${about}<p class="amount">${count}, ${totals.join(', ')}</p><p>Every row is valid. Nothing has started yet.</p>
+    return html`${about}<p class="headline">${count}, ${totals(rows.map(({ instructedAmount }) => instructedAmount))}</p><p>Every row is valid. Nothing has started yet.</p>
 ${await batchNotes(desk, visit.caller, rows, lines)}
 <form method="post" action="/desk/batches/start">${hidden({ formToken: visit.formToken, ...upload, seal })}
 <div class="buttons"><button>Start ${count}</button> <a href="/desk/batches">Discard</a></div></form>
@@ -267,7 +266,7 @@ ${rowTable(rows.slice(0, SHOWN_ROWS), lines)}${
 function rowTable(rows: readonly CheckedPayoutRequest[], lines: readonly number[]): Html {
   return table({
     caption: 'Rows',
-    head: ['Line', 'Payout', 'Amount', 'Beneficiary', 'Account', 'Bank', 'Approval'],
+    head: ['Line', 'Payout', 'Amount#', 'Beneficiary', 'Account', 'Bank', 'Approval'],
     rows: rows.map(({ partnerOrderId, instructedAmount, receiver, approval }, at) => [
       lines[at],
       partnerOrderId,

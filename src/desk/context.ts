@@ -15,6 +15,7 @@ import { requireVerb } from '../service/permissions.ts';
 import { Problem } from '../service/problem.ts';
 import { valid } from '../service/requests.ts';
 import type { Service } from '../service/service.ts';
+import type { Counts } from './counts.ts';
 import { admittedVisit, type Identity, requireOwnOrigin, type Visit } from './identity.ts';
 import { type Notice, type Page, sendPage } from './layout.ts';
 
@@ -40,6 +41,8 @@ export interface Desk extends DeskOptions {
   findings: () => Promise<Finding[]>;
   /** Which applications are paused, as of some seconds ago. */
   pauses: () => Promise<Pausable[]>;
+  /** What waits in the inbox of the caller, as of some seconds ago. */
+  counts: (caller: Caller) => Promise<Counts | undefined>;
 }
 
 /** Each payout of a list costs three calls to Temporal and a query to a worker. */
@@ -92,18 +95,16 @@ export function formHooks(scope: FastifyInstance, desk: Desk, path: string, verb
   };
 }
 
-/** The visit of a page, which shows pauses. Without them if Temporal does not respond. */
-export async function pageVisit({ pauses }: Desk, request: FastifyRequest): Promise<Visit> {
+/** The visit of a page, which shows pauses and counts. Without them if Temporal does not respond. */
+export async function pageVisit({ pauses, counts }: Desk, request: FastifyRequest): Promise<Visit> {
   const visit = admittedVisit(request);
-  const { applications } = visit.caller;
-  try {
-    const visible = (await pauses()).filter(
-      ({ app }) => applications === 'any' || applications.includes(app),
-    );
-    return { ...visit, pauses: visible };
-  } catch {
-    return visit;
-  }
+  const { caller } = visit;
+  const known = async <T>(read: Promise<T>) => read.catch(() => undefined);
+  const [all, counted] = await Promise.all([known(pauses()), known(counts(caller))]);
+  const visible = all?.filter(
+    ({ app }) => caller.applications === 'any' || caller.applications.includes(app),
+  );
+  return { ...visit, pauses: visible, counts: counted };
 }
 
 /** Reads the ids in the fields or the query. Throws a 400. */

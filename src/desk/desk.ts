@@ -4,14 +4,16 @@ import { cached } from '../client/shared-reads.ts';
 import { PROBLEMS } from '../contract/problems.ts';
 import { Problem } from '../service/problem.ts';
 import { accountRoutes } from './accounts.ts';
+import { ICON, SCRIPT, STYLES } from './assets.ts';
 import { findingsOf } from './attention.ts';
 import { batchRoutes } from './batches.ts';
 import { acceptForms, type Desk, type DeskOptions } from './context.ts';
+import { sharedCounts } from './counts.ts';
 import { decisionRoutes } from './decisions.ts';
 import { html, link, prose } from './html.ts';
 import { Identity, visitOf } from './identity.ts';
 import { inboxRoutes } from './inbox.ts';
-import { protectPages, STYLES, sendPage } from './layout.ts';
+import { protectPages, sendPage } from './layout.ts';
 import { payoutRoutes } from './payouts.ts';
 import { signInRoutes } from './sign-in.ts';
 import { storyRoutes } from './story.ts';
@@ -20,6 +22,12 @@ import { todayRoutes } from './today.ts';
 /** They describe workflows one by one. */
 const FINDINGS_FRESH_MS = 15_000;
 const PAUSES_FRESH_MS = 1_000;
+
+const ASSETS = [
+  ['/desk.css', 'text/css', STYLES],
+  ['/desk.js', 'text/javascript', SCRIPT],
+  ['/icon.svg', 'image/svg+xml', ICON],
+] as const;
 
 export function deskRoutes(server: FastifyInstance, options: DeskOptions): void {
   const { client, service, callers, config, runtime, toProblem } = options;
@@ -32,6 +40,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
       FINDINGS_FRESH_MS,
       runtime.clock,
     ),
+    counts: sharedCounts(options),
     pauses: cached(() => service.withTemporalDeadline(() => service.pauses.list()), PAUSES_FRESH_MS),
   };
   const plugin = async (scope: FastifyInstance) => {
@@ -44,9 +53,10 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     scope.setNotFoundHandler((request, reply) =>
       sendProblem(request, reply, new Problem('route-not-found', 'the desk has no such page'), identity),
     );
-    scope.get('/desk.css', async (_request, reply) =>
-      reply.header('cache-control', 'max-age=300').type('text/css; charset=utf-8').send(STYLES),
-    );
+    for (const [path, type, content] of ASSETS)
+      scope.get(path, async (_request, reply) =>
+        reply.header('cache-control', 'max-age=300').type(`${type}; charset=utf-8`).send(content),
+      );
     signInRoutes(scope, desk);
     inboxRoutes(scope, desk);
     decisionRoutes(scope, desk);

@@ -4,7 +4,8 @@
  */
 import { html } from 'hono/html';
 import { ATTENTION, type AttentionKind, type Explained } from '../contract/attention-codes.ts';
-import { formatMoney, type Money } from '../contract/money.ts';
+import type { PayoutMemo } from '../contract/lists.ts';
+import { type Money, totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { accountEnd } from '../domain/listed-payout.ts';
 import type { PayoutId } from '../service/requests.ts';
@@ -23,7 +24,40 @@ export function prose(text: string): Html {
   return html`${text.split('`').map((part, at) => (at % 2 === 0 ? part : html`<code>${part}</code>`))}`;
 }
 
-/** `iso` is ISO 8601. Shown in UTC, to the second. */
+type Tone = 'good' | 'warn' | 'bad' | 'busy' | 'calm';
+
+/** Of phases, outcomes and statuses. All others are calm. */
+const TONES: Readonly<Record<string, Tone>> = {
+  ...{ SUCCESS: 'good', COMPLETED: 'good', APPROVED: 'good', OPENED: 'good', DELIVERING: 'good' },
+  ...{
+    PARTIAL_SUCCESS: 'warn',
+    NEEDS_REVIEW: 'warn',
+    AWAITING_APPROVAL: 'warn',
+    PAUSED: 'warn',
+    RETURNED: 'warn',
+  },
+  ...{ FAILED: 'bad', conflict: 'bad', invalid: 'bad', stopped: 'bad', REJECTED: 'bad', TERMINATED: 'bad' },
+  ...{ CREATING: 'busy', RECONCILING: 'busy', PROCESSING: 'busy', FETCHING_DETAIL: 'busy', RUNNING: 'busy' },
+};
+
+/** A code as colored words. */
+export function pill(code: string | undefined, tone = TONES[code ?? '']): Html | undefined {
+  if (code === undefined || code === '') return undefined;
+  return html`<span class="pill ${tone ?? 'calm'}">${label(code)}</span>`;
+}
+
+/** The outcome of a payout that has finished, else its phase. */
+export function status({
+  phase,
+  outcome,
+}: {
+  phase: string;
+  outcome?: string | undefined;
+}): Html | undefined {
+  return pill(outcome === undefined || outcome === '' ? phase : outcome);
+}
+
+/** `iso` is ISO 8601. Shown in UTC, to the second. The script makes it local. */
 export function time(iso: string | undefined): Html | undefined {
   if (iso === undefined) return undefined;
   const at = new Date(iso);
@@ -32,8 +66,37 @@ export function time(iso: string | undefined): Html | undefined {
   return html`<time datetime="${utc}">${utc.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }
 
-export function money(amount: Money | undefined): string | undefined {
-  return amount && formatMoney(amount);
+/** Formats decimal text as it is, however long: it never becomes a number. */
+const GROUPED = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 20 });
+const isDecimal = (text: string): text is `${number}` => /^\d+(\.\d+)?$/.test(text);
+
+function groupedAmount(text: string): string {
+  return isDecimal(text) ? GROUPED.format(text) : text;
+}
+
+export function money(amount: Money | undefined): Html | undefined {
+  if (!amount) return undefined;
+  return html`<span class="amount">${groupedAmount(amount.amount)} <small>${amount.currency}</small></span>`;
+}
+
+/** Text of our own with its amounts as `money` shows them: `Paid 60,000.00 CNY.` */
+export function sentence(text: string): string {
+  return text.replace(/\b(\d+\.\d+)(?= [A-Z]{3}\b)/g, groupedAmount);
+}
+
+/** One total per currency. */
+export function totals(amounts: readonly Money[]): Html {
+  return html`${totalsByCurrency(amounts).map((total, at) => html`${at > 0 && ', '}${money(total)}`)}`;
+}
+
+/** An id that the script makes copyable. */
+export function copyable(id: string | undefined): Html | undefined {
+  return id === undefined || id === '' ? undefined : html`<code data-copy>${id}</code>`;
+}
+
+/** Instead of a list without entries: what is not there, and what to do. */
+export function empty(what: string, todo: unknown = ''): Html {
+  return html`<div class="empty"><strong>${what}</strong>${todo}</div>`;
 }
 
 /** `4 min 10 s`. Not negative. */
@@ -64,20 +127,28 @@ ${known.map(
 }
 
 interface Table {
-  caption: string;
+  caption: unknown;
+  /** The name of a column of amounts or counts ends with `#`. */
   head: readonly string[];
   /** The first cell of a row is its header. */
   rows: readonly (readonly unknown[])[];
 }
 
-/** A table that scrolls inside its frame, by keyboard too. */
+/** A table that scrolls inside its frame, by keyboard too. On a phone, each row is a card. */
 export function table({ caption, head, rows }: Table): Html {
-  return html`<div class="scrolls" role="region" aria-label="${caption}" tabindex="0"><table>
+  const columns = head.map((name) => ({
+    name: name.replace(/#$/, ''),
+    kind: name.endsWith('#') && 'number',
+  }));
+  return html`<div class="scrolls" role="group" aria-label="${columns[0]?.name}" tabindex="0"><table>
 <caption>${caption}</caption>
-<thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
+<thead><tr>${columns.map(({ name, kind }) => html`<th scope="col" class="${kind}">${name}</th>`)}</tr></thead>
 <tbody>${rows.map(
     ([first, ...rest]) => html`
-<tr><th scope="row">${isolated(first)}</th>${rest.map((cell) => html`<td>${isolated(cell)}</td>`)}</tr>`,
+<tr><th scope="row">${isolated(first)}</th>${rest.map(
+      (cell, at) =>
+        html`<td class="${columns[at + 1]?.kind}" data-label="${columns[at + 1]?.name}">${isolated(cell)}</td>`,
+    )}</tr>`,
   )}
 </tbody></table></div>`;
 }
@@ -137,6 +208,12 @@ export function beneficiaryFacts(receiver: Receiver): (readonly [string, string]
     ['Bank', receiver.bankName],
     ['Country of the bank', receiver.bankCountry],
   ];
+}
+
+/** The name and the end of the account. Undefined if a list does not know them. */
+export function beneficiary({ beneficiary: name, accountEnd: end }: PayoutMemo): Html | undefined {
+  if (name === undefined) return undefined;
+  return html`<bdi>${name}</bdi>${end !== undefined && html` <span class="faint">··<bdi>${end}</bdi></span>`}`;
 }
 
 export function maskedAccount(receiver: Receiver): string {

@@ -23,6 +23,7 @@ import { isJsonObject } from '../payments/exact-json.ts';
 import { membersOf } from '../runtime/addresses.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { Problem, tooManyRequests } from '../service/problem.ts';
+import type { Counts } from './counts.ts';
 import { OpenIdProvider } from './openid.ts';
 
 /** A signed-in user, with the permissions of a caller. */
@@ -33,6 +34,8 @@ export interface Visit {
   canSignOut: boolean;
   /** The pauses of the caller's applications; undefined if they could not be read. Only on pages. */
   pauses?: readonly Pausable[] | undefined;
+  /** What waits in the inbox; undefined if it could not be read, or the caller cannot list. Only on pages. */
+  counts?: Counts | undefined;
 }
 
 declare module '@fastify/secure-session' {

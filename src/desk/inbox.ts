@@ -78,7 +78,7 @@ function approvalCard(visit: Visit, payout: ReadPayout, nowMs: number): Html {
   const { quote, lockExpiresAt, approvalExpiresAt } = state;
   const { receiver } = request;
   return html`<h3><a href="${payoutLink(payout)}">${payout.partnerOrderId}</a></h3>
-<p class="amount">${money(quote?.target ?? request.instructedAmount)} to ${isolated(receiver.bankAccountName)}</p>
+<p class="headline">${money(quote?.target ?? request.instructedAmount)} to ${isolated(receiver.bankAccountName)}</p>
 ${facts([
   ...beneficiaryFacts(receiver),
   ['Payer pays', money(quote?.pay)],
@@ -100,7 +100,7 @@ function timeLeft(until: string | undefined, nowMs: number): Html | undefined {
 
 function reviewCard({ request, state, ...id }: ReadPayout): Html {
   return html`<h3><a href="${payoutLink(id)}">${id.partnerOrderId}</a></h3>
-<p class="amount">${money(request.instructedAmount)} to ${isolated(request.receiver.bankAccountName)}</p>
+<p class="headline">${money(request.instructedAmount)} to ${isolated(request.receiver.bankAccountName)}</p>
 <p>${state.sentence}</p>
 <p><a class="button" href="${payoutLink(id)}#review">Review the evidence <span class="visually-hidden">of ${id.partnerOrderId}</span></a></p>`;
 }

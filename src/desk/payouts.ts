@@ -1,13 +1,35 @@
 /** `/desk/payouts`: search by id, and the list with its filters. */
 import type { FastifyInstance } from 'fastify';
 import { OUTCOMES, PHASES } from '../contract/codes.ts';
-import type { PayoutPage } from '../contract/lists.ts';
+import type { ListedPayout, PayoutPage } from '../contract/lists.ts';
 import { mayList } from '../domain/permissions.ts';
 import { payoutQuery, valid } from '../service/requests.ts';
 import { type Desk, filledIn, getPage } from './context.ts';
-import { type Html, html, label, link, money, payoutLink, table, time } from './html.ts';
+import {
+  beneficiary,
+  empty,
+  type Html,
+  html,
+  label,
+  link,
+  money,
+  payoutLink,
+  pill,
+  status,
+  table,
+  time,
+} from './html.ts';
 
-const FILTERS = ['app', 'phase', 'outcome', 'attention', 'createdFrom', 'createdTo', 'limit'] as const;
+const FILTERS = [
+  'app',
+  'clientId',
+  'phase',
+  'outcome',
+  'attention',
+  'createdFrom',
+  'createdTo',
+  'limit',
+] as const;
 const LIMITS = ['10', '25', '50', '100'];
 const DEFAULT_LIMIT = '50';
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
@@ -30,12 +52,34 @@ export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
     const page = await desk.service.listPayouts(visit.caller, asked);
     return {
       ...frame,
-      content: html`${idForm()}${filterForm(filters)}${listOf(page)}${
+      content: html`${tabs(filters)}${filterForm(filters)}${listOf(page)}${
         page.nextCursor !== undefined &&
-        html`<p><a href="${link('/desk/payouts', { ...filters, cursor: page.nextCursor })}">Next page</a></p>`
+        html`<p><a class="button plain" href="${link('/desk/payouts', { ...filters, cursor: page.nextCursor })}">Next page</a></p>`
       }<p class="faint">The list may lag by a few seconds.</p>`,
     };
   });
+}
+
+const TABS: readonly (readonly [name: string, filters: Filters])[] = [
+  ['All', {}],
+  ['Awaiting approval', { phase: 'AWAITING_APPROVAL' }],
+  ['In review', { phase: 'NEEDS_REVIEW' }],
+  ['Processing', { phase: 'PROCESSING' }],
+  ['Paid', { outcome: 'SUCCESS' }],
+  ['Partly paid', { outcome: 'PARTIAL_SUCCESS' }],
+  ['Failed', { outcome: 'FAILED' }],
+  ['Flagged', { attention: 'true' }],
+];
+
+/** They keep the other filters. */
+function tabs({ phase, outcome, attention, ...others }: Filters): Html {
+  const chosen = link('', { phase, outcome, attention });
+  return html`<ul class="tabs">${TABS.map(([name, filters]) => {
+    const href = link('/desk/payouts', { ...filters, ...others });
+    return link('', filters) === chosen
+      ? html`<li><a href="${href}" aria-current="true">${name}</a></li>`
+      : html`<li><a href="${href}">${name}</a></li>`;
+  })}</ul>`;
 }
 
 /** Browsers send the time of a form without an offset. */
@@ -44,23 +88,25 @@ function inUtc(local: string | undefined): string | undefined {
 }
 
 function idForm(): Html {
-  return html`<form action="/desk/payouts" role="search" aria-label="Find a payout by its id"><div class="filters">
+  return html`<form action="/desk/payouts" role="search" aria-label="Find a payout by its id"><div class="fields">
 <div><label for="partnerOrderId">Payout id</label><input id="partnerOrderId" name="partnerOrderId" maxlength="64" required></div>
 <div><label for="idApp">Its application</label><input id="idApp" name="idApp" value="default" maxlength="32"></div>
 <div><button>Open</button></div></div></form>`;
 }
 
 function filterForm(filters: Filters): Html {
-  const isOn = filters.attention === 'true';
-  return html`<h2>List</h2><form action="/desk/payouts" aria-label="Filter the list"><div class="filters">
-<div><label for="app">Application</label><input id="app" name="app" maxlength="32" value="${filters.app ?? ''}"></div>
+  const count = Object.keys(filters).length;
+  return html`<details><summary>Find by id, or filter${count > 0 && ` (${count})`}</summary><div class="card">${idForm()}
+<h2>Filter the list</h2><form action="/desk/payouts" aria-label="Filter the list"><div class="fields">
 <div><label for="phase">Phase</label>${choice('phase', PHASES, filters.phase)}</div>
 <div><label for="outcome">Outcome</label>${choice('outcome', OUTCOMES, filters.outcome)}</div>
+<div><label for="clientId">Client</label><input id="clientId" name="clientId" maxlength="64" value="${filters.clientId ?? ''}"></div>
+<div><label for="app">Application</label><input id="app" name="app" maxlength="32" value="${filters.app ?? ''}"></div>
 <div><label for="createdFrom">Created from (UTC)</label><input id="createdFrom" name="createdFrom" type="datetime-local" value="${filters.createdFrom ?? ''}"></div>
 <div><label for="createdTo">Created before (UTC)</label><input id="createdTo" name="createdTo" type="datetime-local" value="${filters.createdTo ?? ''}"></div>
-<div><label class="choice"><input type="checkbox" name="attention" value="true"${isOn && html` checked`}> Needs attention</label></div>
 <div><label for="limit">Rows on a page</label>${choice('limit', LIMITS, filters.limit ?? DEFAULT_LIMIT)}</div>
-<div><button>Filter</button></div></div></form>`;
+<div><label class="choice"><input type="checkbox" name="attention" value="true"${filters.attention === 'true' && html` checked`}> Flagged only</label></div>
+<div><button>Filter</button></div></div></form></div></details>`;
 }
 
 function choice(name: string, codes: readonly string[], chosen: string | undefined): Html {
@@ -72,19 +118,26 @@ function choice(name: string, codes: readonly string[], chosen: string | undefin
 }
 
 function listOf({ payouts }: PayoutPage): Html {
-  if (payouts.length === 0) return html`<p>No payout matches.</p>`;
+  if (payouts.length === 0)
+    return empty(
+      'No payout matches',
+      html`Remove a filter, or <a href="/desk/payouts">show all payouts</a>.`,
+    );
+  return payoutTable(payouts, 'Open payouts first, newest first');
+}
+
+/** Payouts as lists know them. */
+export function payoutTable(payouts: readonly ListedPayout[], caption: unknown): Html {
   return table({
-    caption: 'Payouts: open ones first, the newest first',
-    head: ['Payout', 'Amount', 'Client', 'Application', 'Phase', 'Outcome', 'Attention', 'Order', 'Started'],
+    caption,
+    head: ['Payout', 'Beneficiary', 'Amount#', 'Status', 'Client', 'Started by', 'Started'],
     rows: payouts.map((one) => [
-      html`<a href="${payoutLink(one)}">${one.partnerOrderId}</a>`,
-      one.instructedAmount && money(one.instructedAmount),
+      html`<a href="${payoutLink(one)}">${one.partnerOrderId}</a>${one.app !== 'default' && html`<small>${one.app}</small>`}`,
+      beneficiary(one),
+      money(one.instructedAmount),
+      html`${status(one)} ${one.needsAttention && pill('FLAGGED', 'bad')}`,
       one.clientId,
-      one.app,
-      label(one.phase),
-      label(one.outcome),
-      one.needsAttention && 'Needs attention',
-      one.orderId,
+      one.startedBy,
       time(one.startedAt),
     ]),
   });

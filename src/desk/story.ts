@@ -20,6 +20,7 @@ import {
   isolated,
   label,
   money,
+  pill,
   table,
   time,
 } from './html.ts';
@@ -81,7 +82,7 @@ function overview(visit: Visit, story: Story, desk: Desk): Html {
   const { reason, quote, acknowledged, decisions } = state;
   const covers = decisions?.findLast(({ action }) => action === 'approve')?.covers;
   const { receiver } = request;
-  return html`<p class="amount">${money(request.instructedAmount)} to ${isolated(receiver.bankAccountName)}</p>
+  return html`<p class="headline">${money(request.instructedAmount)} to ${isolated(receiver.bankAccountName)}</p>
 <p>${state.sentence}</p><p class="faint">Next step: ${state.nextStep}</p>
 ${reason && html`<p>${explained(reason, REASON_MEANINGS)}</p>`}
 ${flags(visit, story)}
@@ -161,11 +162,11 @@ function amounts({ state }: Story): Html {
     splits.length > 0 &&
     table({
       caption: 'Splits',
-      head: ['Payment', 'Amount', 'Status', 'Finished', 'Notes'],
+      head: ['Payment', 'Amount#', 'Status', 'Finished', 'Notes'],
       rows: splits.map((split) => [
         split.distributeId,
         money(split.target),
-        label(split.status),
+        pill(split.status),
         time(split.finishedAt),
         [split.error, split.refunded && `Returned: ${split.refundReason ?? 'no reason given'}`]
           .filter((part) => typeof part === 'string')
@@ -176,7 +177,7 @@ function amounts({ state }: Story): Html {
     debits.length > 0 &&
     table({
       caption: 'Debits',
-      head: ['Account', 'Type', 'Amount', 'Fee', 'Without the fee'],
+      head: ['Account', 'Type', 'Amount#', 'Fee#', 'Without the fee#'],
       rows: debits.map(({ accountId, accountType, pay, fee, actual }) => [
         accountId,
         accountType,

@@ -8,7 +8,6 @@ import { Leases } from '../client/leases.ts';
 import { SharedReads, unlimitedReads } from '../client/shared-reads.ts';
 import { OUTCOMES } from '../contract/codes.ts';
 import { apiTaskQueue, leaseWorkflowId, tokenWorkflowId } from '../contract/ids.ts';
-import { totalsByCurrency } from '../contract/money.ts';
 import { storedResultSchema } from '../contract/payout.ts';
 import { tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';
@@ -18,7 +17,7 @@ import { inParallel } from '../runtime/runtime.ts';
 import { applicationsWithin } from '../service/permissions.ts';
 import { countRuns, type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
 import { type Desk, getPage } from './context.ts';
-import { type Html, html, label, money, table, time } from './html.ts';
+import { type Html, html, label, table, time, totals } from './html.ts';
 
 /** All reloads in this time share one reading. */
 const FRESH_MS = 15_000;
@@ -77,10 +76,7 @@ function volumes(figures: Figures): Html {
     head: ['Currency', 'Outcome', 'Payouts', 'Received', 'Failed'],
     rows: shown.map(({ currency, outcome, ended }) => {
       const moved = ended.flatMap(({ result }) => (result ? [movedMoney(result)] : []));
-      const sum = (kind: 'received' | 'failed') =>
-        totalsByCurrency(moved.flatMap((one) => one[kind]))
-          .map(money)
-          .join(', ') || '–';
+      const sum = (kind: 'received' | 'failed') => totals(moved.flatMap((one) => one[kind]));
       return [currency, label(outcome), bar(ended.length, counts), sum('received'), sum('failed')];
     }),
   })}<p class="faint">Amounts cover the last ${MAX_RESULTS} payouts. For all of them, see the daily report.</p>`;

@@ -120,7 +120,7 @@ describe('a preview', () => {
     });
     const { html } = await sent(encoded(`\ufeff${text}`, 'utf-16le'));
     expect(html).toContain('Every row is valid');
-    expect(html).toMatch(/10\.00 CNY.*张伟.*ending in 0000.*示例银行/);
+    expect(wordsOf(html)).toMatch(/10\.00 CNY.*张伟.*ending in 0000.*示例银行/);
   });
 
   test('H195 of damaged numbers names the lines and the fields', async () => {
@@ -149,8 +149,8 @@ describe('a preview', () => {
 
   test('H196 of names from right to left isolates each value', async () => {
     const { html } = await sent(sheetOf([body('rtl-1', { bankAccountName: 'דוד לוי', bankName: 'בנק 40' })]));
-    const cells = ['דוד לוי', 'ending in 0000', 'בנק 40'].map((text) => `<td><bdi>${text}</bdi></td>`);
-    expect(html).toContain(cells.join(''));
+    const cells = ['דוד לוי', 'ending in 0000', 'בנק 40'].map((text) => `><bdi>${text}</bdi></td>`);
+    for (const cell of cells) expect(html).toContain(cell);
   });
 
   test('H198 shows rows that look like each other, and ids that exist already', async () => {
@@ -165,10 +165,10 @@ describe('a preview', () => {
     // Visibility lags.
     const cells = await eventually(async () => {
       const { html } = await sent(sheetOf(rows));
-      return html.includes('exists already') ? html.replaceAll(/<[^>]*>/g, ' ') : undefined;
+      return html.includes('exists already') ? wordsOf(html) : undefined;
     });
-    expect(cells).toMatch(/Lines 2, 3: 10\.00 CNY to\s+Zhang San\s*, account ending in 0000/);
-    expect(cells).toMatch(new RegExp(`1 id exists already.*Line 3:\\s+${two}`));
+    expect(cells).toMatch(/Lines 2, 3: 10\.00 CNY to Zhang San, account ending in 0000/);
+    expect(cells).toMatch(new RegExp(`1 id exists already.*Line 3: ${two}`));
     expect(cells).not.toContain(`Line 2: ${one}`);
     expect((await sent(sheetOf([rows[0] ?? {}, rows[2] ?? {}]))).html).not.toContain('look like each other');
   });
@@ -185,9 +185,11 @@ describe('a preview', () => {
       ['Bank', 'בנק 40'],
     ])
       expect(html).toContain(`<dt>${name}</dt><dd><bdi>${value}</bdi></dd>`);
-    expect(html).toContain('10.00 CNY to <bdi>דוד לוי</bdi>');
+    expect(html).toContain('to <bdi>דוד לוי</bdi>');
   });
 });
+
+const wordsOf = (html: string) => html.replaceAll(/<[^>]*>/g, '');
 
 /** The response to the upload. */
 async function sent(content: string | Buffer): Promise<DeskResponse> {

@@ -60,12 +60,14 @@ describe('the desk', () => {
     expect((await new DeskBrowser(await desk({ PAYOUTS_DESK: '' })).get('/desk')).status).toBe(404);
   });
 
-  test('sends pages that load nothing but its stylesheet and run no script', async () => {
+  test('sends pages that load nothing but its own files, and run no other script', async () => {
     const browser = await signedIn(await desk());
-    for (const path of ['/desk/sign-in', PAGE, '/desk/no-such-page', '/desk/desk.css']) {
+    for (const path of ['/desk/sign-in', PAGE, '/desk/no-such-page', '/desk/desk.css', '/desk/desk.js']) {
       const { headers } = await browser.get(path);
       const policy = String(headers['content-security-policy']).replaceAll(/;(?=\S)/g, '; ');
-      expect(policy).toContain("default-src 'none'; style-src 'self'; form-action 'self'");
+      expect(policy).toMatch(
+        /^default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; form-action 'self'/,
+      );
       expect(policy).not.toContain('unsafe');
       expect(headers).toMatchObject({
         'x-content-type-options': 'nosniff',
@@ -76,7 +78,8 @@ describe('the desk', () => {
     }
     const { html, headers } = await browser.get(PAGE);
     expect(headers['cache-control']).toBe('no-store');
-    expect(html).not.toMatch(/<script|<style|\sstyle=|\son\w+=/i);
+    expect(html.match(/<script[^>]*>/g)).toEqual(['<script src="/desk/desk.js" defer>']);
+    expect(html).not.toMatch(/<style|\sstyle=|\son\w+=/i);
   });
 });
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { facts, html, link, table } from '../../src/desk/html.ts';
+import { facts, html, link, money, sentence, table } from '../../src/desk/html.ts';
 
 const FOLDER = join(import.meta.dirname, '../../src/desk');
 const sources = readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name), 'utf8')] as const);
@@ -20,8 +20,10 @@ describe('the templates of the desk', () => {
     expect(unescaped).toEqual([]);
   });
 
-  test('have no scripts, styles or handlers', () => {
-    const active = sources.filter(([, text]) => /<script|<style[ >]|\sstyle="|\son[a-z]+="/.test(text));
+  test('have no inline scripts, styles or handlers', () => {
+    const active = sources.filter(([, text]) =>
+      /<script(?! src="\/desk\/desk\.js" defer><\/script>)|<style[ >]|\sstyle="|\son[a-z]+="/.test(text),
+    );
     expect(active.map(([name]) => name)).toEqual([]);
   });
 
@@ -35,6 +37,18 @@ describe('the templates of the desk', () => {
       expect(written.toString()).toContain(ESCAPED);
       expect(written.toString()).not.toContain('<b ');
     }
+  });
+
+  test('H309 show amounts with thousands separators, exactly', () => {
+    const shown = (amount: string) => String(money({ currency: 'CNY', amount })).replace(/<[^>]+>/g, '');
+    // As a number, it is 10,000,000,000,000,000.
+    expect(shown('9999999999999999.99')).toBe('9,999,999,999,999,999.99 CNY');
+    expect(shown('123456789012345678901.05')).toBe('123,456,789,012,345,678,901.05 CNY');
+    expect(shown('10.005')).toBe('10.005 CNY');
+    expect(shown('<b>')).toBe('&lt;b&gt; CNY');
+    expect(sentence('Paid 60000.10 CNY; 1.00 CNY failed at 7.12345.')).toBe(
+      'Paid 60,000.10 CNY; 1.00 CNY failed at 7.12345.',
+    );
   });
 
   test('encode the parts of a link', () => {

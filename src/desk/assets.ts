@@ -1,0 +1,171 @@
+/** What the pages load: the stylesheet, the icon, and a script without which every page works too. */
+
+/** The pages have no inline styles, which their policy forbids. */
+export const STYLES = `:root {
+  color-scheme: light dark;
+  --ground: #ffffff; --panel: #f7f8fa; --raised: #ffffff; --ink: #1b2130; --faint: #5a6478; --line: #e2e6ed; --field: #8a94a6;
+  --accent: #4338ca; --on-accent: #ffffff; --accent-ground: #eef0ff;
+  --good: #116b3c; --good-ground: #dcf5e6; --warn: #855000; --warn-ground: #ffefcf; --bad: #a6202b; --bad-ground: #fde5e6;
+  --busy: #1d4fb8; --busy-ground: #e3edff; --calm: #4b5568; --calm-ground: #eaedf2;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ground: #11141b; --panel: #171b24; --raised: #1b202b; --ink: #e8ebf2; --faint: #a2abbd; --line: #2c3340; --field: #6c768a;
+    --accent: #a9b4ff; --on-accent: #10142a; --accent-ground: #262c4d;
+    --good: #86dfac; --good-ground: #143322; --warn: #ffd08a; --warn-ground: #3a2b10; --bad: #ffa6aa; --bad-ground: #401c20;
+    --busy: #a5c4ff; --busy-ground: #1b2d52; --calm: #bdc5d3; --calm-ground: #2a303c;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--ink); font: 14px/1.5 system-ui, sans-serif; }
+a { color: var(--accent); }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+main:focus { outline: none; }
+.skip { position: absolute; left: -100vw; }
+.skip:focus { left: 1rem; top: .5rem; background: var(--ground); padding: .5rem; z-index: 1; }
+header { display: flex; flex-wrap: wrap; gap: .4rem 1.5rem; align-items: center; padding: .6rem 1rem; background: var(--panel); border-bottom: 1px solid var(--line); }
+.brand { display: flex; gap: .5rem; align-items: center; margin: 0; font-weight: 700; }
+.brand img { width: 1.4rem; height: 1.4rem; }
+nav { order: 1; flex: 1 0 100%; }
+nav ul { display: flex; flex-wrap: wrap; gap: .1rem; margin: 0; padding: 0; list-style: none; }
+nav a { display: flex; gap: .5rem; padding: .35rem .7rem; border-radius: 6px; color: var(--faint); text-decoration: none; }
+nav a:hover { background: var(--calm-ground); color: var(--ink); }
+nav [aria-current] { background: var(--accent-ground); color: var(--ink); font-weight: 600; }
+nav ul ul { display: none; }
+.count { margin-left: auto; min-width: 1.6em; padding: 0 .45em; border-radius: 1em; background: var(--calm-ground); color: var(--calm); font-size: 12px; font-weight: 600; line-height: 1.6; text-align: center; }
+.who { margin-left: auto; display: flex; gap: .8rem; align-items: center; color: var(--faint); }
+main { min-width: 0; max-width: 84rem; padding: 1rem; }
+@media (min-width: 60rem) {
+  body { display: grid; grid-template-columns: 14rem minmax(0, 1fr); min-height: 100vh; }
+  header { flex-direction: column; flex-wrap: nowrap; align-items: stretch; gap: 1rem; padding: 1.2rem .8rem; border: 0; border-right: 1px solid var(--line); position: sticky; top: 0; height: 100vh; overflow-y: auto; }
+  .brand { padding: 0 .7rem; }
+  nav { order: 0; flex: 1; }
+  nav ul, nav ul ul { display: block; }
+  nav ul ul a { padding-left: 1.5rem; font-size: 13px; }
+  .who { margin: 0; padding: .8rem .7rem 0; border-top: 1px solid var(--line); justify-content: space-between; }
+  main { padding: 1.6rem 2rem 4rem; }
+}
+h1 { font-size: 22px; line-height: 1.25; letter-spacing: -.01em; margin: 0 0 1rem; overflow-wrap: anywhere; }
+h2 { font-size: 16px; margin: 2rem 0 .6rem; }
+h3 { font-size: 14px; margin: 1.2rem 0 .4rem; overflow-wrap: anywhere; }
+h2 .count { margin-left: .3rem; vertical-align: .1em; }
+p { margin: .5rem 0; }
+.visually-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.faint { color: var(--faint); }
+.pill { display: inline-block; padding: 0 .6em; border-radius: 1em; font-size: 12px; font-weight: 600; line-height: 1.7; white-space: nowrap; background: var(--calm-ground); color: var(--calm); }
+.pill.good { background: var(--good-ground); color: var(--good); }
+.pill.warn { background: var(--warn-ground); color: var(--warn); }
+.pill.bad { background: var(--bad-ground); color: var(--bad); }
+.pill.busy { background: var(--busy-ground); color: var(--busy); }
+.notice, .warning { margin: 0 0 1rem; padding: .6rem .9rem; border-radius: 6px; border-left: 3px solid; }
+.notice { background: var(--good-ground); color: var(--good); }
+.warning { background: var(--warn-ground); color: var(--warn); }
+.notice a, .warning a { color: inherit; }
+.warning > :first-child { margin-top: 0; } .warning > :last-child { margin-bottom: 0; }
+.card, .empty { background: var(--raised); border: 1px solid var(--line); border-radius: 8px; padding: 1rem; }
+.card > :first-child { margin-top: 0; } .card > :last-child { margin-bottom: 0; }
+.empty { padding: 2rem 1rem; text-align: center; color: var(--faint); }
+.empty strong { display: block; color: var(--ink); }
+.amount { font-variant-numeric: tabular-nums; white-space: nowrap; }
+.amount small { color: var(--faint); font-size: 12px; font-weight: 400; }
+.headline { margin: 0 0 .3rem; font-size: 26px; font-weight: 600; letter-spacing: -.02em; line-height: 1.3; }
+.headline small { font-size: 16px; }
+.sides { display: grid; gap: 1.5rem; }
+.sides > * { min-width: 0; }
+@media (min-width: 75rem) { .sides { grid-template-columns: minmax(0, 1fr) 23rem; align-items: start; } .sides > .card { position: sticky; top: 1rem; } }
+.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(13rem, 100%), 1fr)); gap: .7rem 1.5rem; margin: .8rem 0; }
+.facts div { min-width: 0; }
+dt { color: var(--faint); font-size: 12px; }
+dd { margin: 0; overflow-wrap: anywhere; }
+.reasons { padding: 0; margin: 0; list-style: none; }
+.reasons li + li { margin-top: .6rem; }
+.reasons p { margin: .2rem 0; }
+code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
+.scrolls { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; margin-bottom: 1rem; }
+table { border-collapse: collapse; width: 100%; }
+caption { text-align: left; padding: .6rem .9rem; color: var(--faint); border-bottom: 1px solid var(--line); }
+th, td { text-align: left; vertical-align: top; padding: .5rem .9rem; border-bottom: 1px solid var(--line); }
+tr:last-child > * { border-bottom: 0; }
+thead th { color: var(--faint); font-size: 12px; font-weight: 600; background: var(--panel); white-space: nowrap; border-bottom: 1px solid var(--line); }
+tbody th { font-weight: 500; }
+tbody tr:hover, tbody tr:focus-within { background: var(--panel); }
+tbody a { text-decoration: none; } tbody a:hover { text-decoration: underline; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+td small, th small { display: block; color: var(--faint); font-size: 12px; font-weight: 400; }
+.amount small { display: inline; }
+@media (max-width: 45rem) {
+  .scrolls { border: 0; overflow: visible; }
+  table, tbody, tr, caption { display: block; }
+  caption { padding: 0 0 .5rem; border: 0; }
+  thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  tbody tr { border: 1px solid var(--line); border-radius: 8px; padding: .5rem .8rem; margin-bottom: .7rem; }
+  tbody th, tbody td { display: flex; justify-content: space-between; gap: 1rem; padding: .15rem 0; border: 0; text-align: right; overflow-wrap: anywhere; }
+  tbody th { text-align: left; }
+  tbody td:empty { display: none; }
+  tbody td::before { content: attr(data-label); color: var(--faint); text-align: left; flex: none; }
+}
+label, legend { display: block; font-weight: 600; margin-bottom: .15rem; }
+fieldset { border: 1px solid var(--line); border-radius: 6px; margin: 0 0 1rem; padding: .8rem; min-width: 0; }
+.choice { display: flex; gap: .5rem; align-items: baseline; font-weight: 400; margin: .4rem 0; }
+input, select, button, .button, summary { font: inherit; color: inherit; }
+input:not([type=radio], [type=checkbox], [type=hidden]), select { width: 100%; padding: .35rem .6rem; background: var(--ground); border: 1px solid var(--field); border-radius: 6px; }
+input[type=checkbox], input[type=radio] { accent-color: var(--accent); width: 1rem; height: 1rem; margin: 0; flex: none; align-self: center; }
+button, .button { display: inline-block; padding: .35rem .9rem; border: 1px solid var(--accent); border-radius: 6px; background: var(--accent); color: var(--on-accent); font-weight: 600; text-decoration: none; cursor: pointer; }
+button.danger { background: none; border-color: var(--bad); color: var(--bad); }
+button.plain, .button.plain { background: none; border-color: var(--field); color: inherit; font-weight: 400; }
+button.copy { padding: 0 .35rem; margin-left: .3rem; border: 0; background: none; color: var(--faint); font-size: 12px; font-weight: 400; }
+button.copy:hover { color: var(--accent); }
+.buttons { display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; margin-top: .8rem; }
+.fields { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(13rem, 100%), 1fr)); gap: .8rem 1rem; align-items: end; }
+.tabs { display: flex; flex-wrap: wrap; gap: .3rem; margin: 0 0 .8rem; padding: 0; list-style: none; }
+.tabs a { display: block; padding: .2rem .8rem; border: 1px solid var(--line); border-radius: 1em; color: var(--faint); text-decoration: none; }
+.tabs [aria-current] { border-color: var(--accent); background: var(--accent-ground); color: var(--ink); }
+details { margin: 0 0 1rem; }
+summary { cursor: pointer; color: var(--accent); width: max-content; max-width: 100%; }
+details[open] > summary { margin-bottom: .6rem; }
+.timeline { list-style: none; margin: 0; padding: 0 0 0 1.6rem; }
+.timeline li { position: relative; padding-bottom: .9rem; }
+.timeline li::before { content: "•"; position: absolute; left: -1.6rem; top: .1rem; width: 1.15rem; height: 1.15rem; border-radius: 50%; background: var(--calm-ground); color: var(--calm); font-size: 11px; font-weight: 700; line-height: 1.15rem; text-align: center; }
+.timeline li.good::before { content: "✓"; background: var(--good-ground); color: var(--good); }
+.timeline li.warn::before { content: "!"; background: var(--warn-ground); color: var(--warn); }
+.timeline li.bad::before { content: "✕"; background: var(--bad-ground); color: var(--bad); }
+.timeline li:not(:last-child)::after { content: ""; position: absolute; left: -1.05rem; top: 1.4rem; bottom: 0; border-left: 1px solid var(--line); }
+.timeline p { margin: 0; overflow-wrap: anywhere; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; }
+.bar { display: block; width: 100%; height: .5rem; border-radius: 1em; background: var(--calm-ground); fill: var(--accent); margin-top: .2rem; }
+progress { width: 100%; height: .6rem; accent-color: var(--accent); }
+`;
+
+/** An arrow on a coin. */
+export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#4338ca"/><path d="M8 16h14m-6-7 7 7-7 7" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
+
+/** Makes times local, ids copyable, and tables usable with single keys while they have the focus. */
+export const SCRIPT = `'use strict';
+const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+for (const one of document.querySelectorAll('time')) {
+  one.title = one.textContent;
+  one.textContent = local.format(new Date(one.dateTime));
+}
+for (const one of document.querySelectorAll('[data-copy]')) {
+  const button = Object.assign(document.createElement('button'), { type: 'button', className: 'copy', textContent: 'Copy' });
+  button.setAttribute('aria-label', 'Copy ' + one.textContent);
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(one.textContent);
+    button.textContent = 'Copied';
+  });
+  one.after(button);
+}
+for (const table of document.querySelectorAll('.scrolls')) {
+  const links = [...table.querySelectorAll('tbody th a')];
+  table.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const row = event.target.closest('tr');
+    const at = links.findIndex((link) => link.closest('tr') === row);
+    if (event.key === 'j') links[Math.min(at + 1, links.length - 1)]?.focus();
+    if (event.key === 'k') links[Math.max(at - 1, 0)]?.focus();
+    if (event.key === 'x') row?.querySelector('input[type=checkbox]')?.click();
+    if (event.key === 'a' || event.key === 'r')
+      table.closest('form')?.querySelector('button[data-key=' + event.key + ']')?.focus();
+  });
+}
+`;
