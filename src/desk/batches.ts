@@ -8,6 +8,7 @@ import { InvalidPayoutRequestError } from '../client/errors.ts';
 import type { BatchState } from '../contract/batch.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { mayList } from '../domain/permissions.ts';
+import { goneSignal } from '../http/connections.ts';
 import { may, requireApplication, requireVerb } from '../service/permissions.ts';
 import { invalidFields, Problem } from '../service/problem.ts';
 import { batchRef } from '../service/requests.ts';
@@ -148,6 +149,7 @@ function uploadRoutes(scope: FastifyInstance, desk: Desk): void {
     await uploading.register(multipart, { limits: LIMITS });
     const hooks = formHooks(uploading, desk, '/batches/preview', 'batch');
     uploading.post('/batches/preview', {
+      bodyLimit: MAX_START_BYTES,
       ...hooks,
       preHandler: [readUpload, hooks.preHandler],
       handler: async (request, reply) => {
@@ -160,7 +162,7 @@ function uploadRoutes(scope: FastifyInstance, desk: Desk): void {
           title: `Preview of batch ${upload.batchId}`,
           visit,
           section: 'Batches',
-          content: await preview(desk, visit, upload, sealOf(scope, upload)),
+          content: await preview(desk, visit, { ...upload, seal: sealOf(scope, upload) }, goneSignal(reply)),
         });
       },
     });
@@ -180,7 +182,11 @@ function uploadRoutes(scope: FastifyInstance, desk: Desk): void {
           'the file is not the one that was previewed: preview it again',
         );
       const payouts = new BatchFile(Buffer.from(upload.file, 'base64url'));
-      await desk.service.startBatch(caller, { ...id, payouts, lines: payouts.lines });
+      await desk.service.startBatch(
+        caller,
+        () => ({ ...id, payouts, lines: payouts.lines }),
+        goneSignal(reply),
+      );
       return reply.redirect(link('/desk/batch', id), 303);
     },
   );
@@ -240,17 +246,22 @@ async function readUpload(request: FastifyRequest): Promise<void> {
   request.body = fields;
 }
 
-async function preview(desk: Desk, visit: Visit, upload: Upload, seal: string): Promise<Html> {
+async function preview(
+  desk: Desk,
+  visit: Visit,
+  upload: Upload & { seal: string },
+  gone: AbortSignal,
+): Promise<Html> {
   const { app, batchId, fileName, file } = upload;
   const about = html`<p>File ${isolated(fileName)}, application ${app}.</p>`;
   const payouts = new BatchFile(Buffer.from(file, 'base64url'));
   const { lines } = payouts;
   try {
-    const { rows } = await desk.service.previewBatch(visit.caller, { app, batchId, payouts, lines });
+    const { rows } = await desk.service.previewBatch(visit.caller, { app, batchId, payouts, lines }, gone);
     const count = rows.length === 1 ? '1 payout' : `${rows.length} payouts`;
     return html`${about}<p class="headline">${count}, ${totals(rows.map(({ instructedAmount }) => instructedAmount))}</p><p>Every row is valid. Nothing has started yet.</p>
 ${await batchNotes(desk, visit.caller, rows, lines)}
-<form method="post" action="/desk/batches/start">${hidden({ formToken: visit.formToken, ...upload, seal })}
+<form method="post" action="/desk/batches/start">${hidden({ formToken: visit.formToken, ...upload })}
 <div class="buttons"><button>Start ${count}</button> <a href="/desk/batches">Discard</a></div></form>
 ${rowTable(rows.slice(0, SHOWN_ROWS), lines)}${
   rows.length > SHOWN_ROWS && html`<p class="faint">The first ${SHOWN_ROWS} of ${rows.length} rows.</p>`

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { cached } from '../client/shared-reads.ts';
 import { PROBLEMS } from '../contract/problems.ts';
 import { Problem } from '../service/problem.ts';
+import { CallerGoneError } from '../service/waits.ts';
 import { accountRoutes } from './accounts.ts';
 import { ICON, SCRIPT, STYLES } from './assets.ts';
 import { findingsOf } from './attention.ts';
@@ -47,9 +48,11 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     await protectPages(scope);
     acceptForms(scope);
     await identity.serve(scope);
-    scope.setErrorHandler((error, request, reply) =>
-      sendProblem(request, reply, toProblem(ofForm(error), request), identity),
-    );
+    scope.setErrorHandler((error, request, reply) => {
+      // The server sends nothing to a caller who is gone.
+      if (error instanceof CallerGoneError) throw error;
+      return sendProblem(request, reply, toProblem(ofForm(error), request), identity);
+    });
     scope.setNotFoundHandler((request, reply) =>
       sendProblem(request, reply, new Problem('route-not-found', 'the desk has no such page'), identity),
     );

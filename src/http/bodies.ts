@@ -11,6 +11,7 @@ import { Problem } from '../service/problem.ts';
 import { Shares } from '../service/shares.ts';
 import { CallerGoneError } from '../service/waits.ts';
 import { authenticatedCaller } from './authentication.ts';
+import { goneSignal } from './connections.ts';
 
 const MIB = 1024 * 1024;
 /** Of all bodies that are in memory. */
@@ -47,18 +48,12 @@ export function limitBodies(server: FastifyInstance): void {
         ? [files, MAX_FILE_BYTES]
         : [bodies, request.routeOptions.bodyLimit ?? 0];
     const sender = authenticatedCaller(request)?.name ?? networkOf(request.ip);
-    const { socket } = request.raw;
+    goneSignal(reply).throwIfAborted();
     const giveBack = shares.take(sender, Math.min(limit, Number(length ?? limit)));
-    const end = () => {
-      reply.raw.off('close', end);
-      socket.off('close', end);
+    reply.raw.once('close', () => {
       giveBack();
       void received.get(request)?.close();
-    };
-    reply.raw.once('close', end);
-    // A response that waits for an earlier one of its connection never closes if the client disconnects.
-    socket.once('close', end);
-    if (socket.destroyed) end();
+    });
   });
 }
 

@@ -1,8 +1,9 @@
 /** Bounds what a network can hold open, so that one without a key takes no connections from the others. */
 import type { Socket } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { membersOf, networkOf } from '../runtime/addresses.ts';
 import type { Clock } from '../runtime/runtime.ts';
+import { CallerGoneError } from '../service/waits.ts';
 import { authenticatedCaller } from './authentication.ts';
 
 /** Each costs a file descriptor and some memory. */
@@ -40,8 +41,16 @@ export function limitConnections(server: FastifyInstance, options: ConnectionsOp
       else open.set(network, left);
     });
   });
+  const answering = new WeakSet<Socket>();
   server.addHook('onRequest', async (request, { raw: response }) => {
     const { raw } = request;
+    // Otherwise the responses to a client that reads none would wait in memory.
+    if (answering.has(raw.socket)) {
+      raw.socket.destroy();
+      throw new CallerGoneError('the caller has not waited for the response before');
+    }
+    answering.add(raw.socket);
+    response.once('close', () => answering.delete(raw.socket));
     const cancel = clock.after(bodyTimeoutMs, () => {
       if (raw.complete || authenticatedCaller(request)) return;
       const error = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
@@ -55,4 +64,13 @@ export function limitConnections(server: FastifyInstance, options: ConnectionsOp
     if (!authenticatedCaller(request) && !isProxy(socket.remoteAddress ?? ''))
       socket.setTimeout(KEYLESS_IDLE_MS);
   });
+}
+
+/** Aborted with `CallerGoneError` when the caller disconnects. */
+export function goneSignal({ raw }: Pick<FastifyReply, 'raw'>): AbortSignal {
+  const gone = new AbortController();
+  const abort = () => gone.abort(new CallerGoneError('the caller has disconnected'));
+  if (raw.destroyed) abort();
+  else raw.once('close', abort);
+  return gone.signal;
 }

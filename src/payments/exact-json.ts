@@ -7,6 +7,8 @@ const STEPS: Readonly<Record<string, number>> = { '{': 1, '[': 1, '}': -1, ']': 
 interface ExactJsonLimits {
   /** The maximum nesting depth. Default 64. */
   maxDepth?: number;
+  /** The maximum number of values, which may take many times the memory of their text. Default: any. */
+  maxValues?: number;
   /** Rejects a repeated key even if both values are equal. Different values are always rejected. */
   uniqueKeys?: boolean;
   /** Reads bytes that are not UTF-8 as U+FFFD, instead of rejecting all of them. */
@@ -33,6 +35,8 @@ export function readExactJson(bytes: Uint8Array, limits: ExactJsonLimits = {}): 
   const text = decode(bytes, limits.replaceBadBytes);
   const shape = shapeOf(text);
   if (shape.depth > (limits.maxDepth ?? MAX_DEPTH)) throw new NotJsonError('nested too deeply');
+  if (shape.commas >= (limits.maxValues ?? Number.POSITIVE_INFINITY))
+    throw new NotJsonError('too many values');
   const value = parseText(text);
   if (limits.uniqueKeys && countKeys(value) !== shape.keys) throw new NotJsonError('a key is repeated');
   return value;
@@ -105,20 +109,21 @@ function rejectDuplicateKey(): never {
   throw new NotJsonError('a key is repeated');
 }
 
-/** Scans the text before parsing: its nesting depth, and the number of keys. */
-function shapeOf(text: string): { depth: number; keys: number } {
-  let [open, depth, keys, inString] = [0, 0, 0, false];
+/** Scans the text before parsing: its nesting depth, and the numbers of keys and of commas between values. */
+function shapeOf(text: string): { depth: number; keys: number; commas: number } {
+  let [open, depth, keys, commas, inString] = [0, 0, 0, 0, false];
   for (let at = 0; at < text.length; at++) {
     const char = text.charAt(at);
     if (char === '"') inString = !inString;
     else if (inString) at += char === '\\' ? 1 : 0;
+    else if (char === ':') keys += 1;
+    else if (char === ',') commas += 1;
     else {
       open += STEPS[char] ?? 0;
       depth = Math.max(depth, open);
-      keys += char === ':' ? 1 : 0;
     }
   }
-  return { depth, keys };
+  return { depth, keys, commas };
 }
 
 function countKeys(value: unknown): number {

@@ -23,8 +23,9 @@ export class CallerTurns {
     this.clock = clock;
   }
 
-  async run<T>(caller: string, call: () => Promise<T>): Promise<T> {
-    await this.turnOf(caller);
+  /** Rejects with the reason of `gone` if that is aborted before the call's turn. */
+  async run<T>(caller: string, call: () => Promise<T>, gone?: AbortSignal): Promise<T> {
+    await this.turnOf(caller, gone);
     try {
       return await call();
     } finally {
@@ -33,19 +34,27 @@ export class CallerTurns {
     }
   }
 
-  private async turnOf(caller: string): Promise<void> {
+  private async turnOf(caller: string, gone?: AbortSignal): Promise<void> {
+    gone?.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
-      const go = () => {
+      const stopWaiting = () => {
         cancel();
+        gone?.removeEventListener('abort', leave);
+      };
+      const go = () => {
+        stopWaiting();
         resolve();
       };
-      const cancel = this.clock.after(this.options.waitMs, () => {
+      const leave = () => {
+        stopWaiting();
         this.keep(
           caller,
           this.queueOf(caller).filter((one) => one !== go),
         );
-        reject(unavailable('too-many-waiting', this.options.refusal));
-      });
+        reject(gone?.aborted ? gone.reason : unavailable('too-many-waiting', this.options.refusal));
+      };
+      const cancel = this.clock.after(this.options.waitMs, leave);
+      gone?.addEventListener('abort', leave);
       this.queues.set(caller, [...this.queueOf(caller), go]);
       this.grant();
     });

@@ -179,22 +179,27 @@ export class Service {
     return this.withProviderDeadline(() => DECIDE[verb](this.payouts, id, caller.name, body));
   }
 
-  /** Starts a batch, or continues it. Every row is checked before any is started. */
-  async startBatch(caller: Caller, batch: NewBatch) {
-    require(caller, 'batch', batch.app ?? 'default');
+  /**
+   * Starts a batch, or continues it. Every row is checked before any is started. Reads the batch when it's its turn. Rejects with
+   * the reason of `gone` if that is aborted before.
+   */
+  async startBatch(caller: Caller, read: () => NewBatch, gone: AbortSignal) {
     const startedBy = starterName(caller);
-    return this.batchTurns.run(caller.name, async () => {
+    const start = async () => {
+      const batch = read();
+      require(caller, 'batch', batch.app ?? 'default');
       const checked = await this.checked(caller, batch);
       return this.withinDailyLimits(caller, checked.rows, {
         find: () => this.batches.findComplete(checked, startedBy),
         start: () => this.batches.startChecked(checked, startedBy),
       });
-    });
+    };
+    return this.batchTurns.run(caller.name, start, gone);
   }
 
   /** Checks everything that `startBatch` checks, and starts nothing. */
-  async previewBatch(caller: Caller, batch: NewBatch): Promise<CheckedBatch> {
-    return this.batchTurns.run(caller.name, () => this.checked(caller, batch));
+  async previewBatch(caller: Caller, batch: NewBatch, gone: AbortSignal): Promise<CheckedBatch> {
+    return this.batchTurns.run(caller.name, () => this.checked(caller, batch), gone);
   }
 
   private async checked(caller: Caller, batch: NewBatch): Promise<CheckedBatch> {

@@ -1,20 +1,20 @@
 /** Uploads of batches that must not disturb the other work of the API server. Nothing here reaches Temporal. */
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { manyRows } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { encoded } from '../support/encodings.ts';
-import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, post, postOnce, startApiServer, type TestApiServer } from '../support/http.ts';
 import { sheetOf } from '../support/spreadsheets.ts';
 
 let service: TestApiServer;
 let at: string;
 
 beforeAll(async () => {
-  service = await startApiServer(new Client({ connection: nowhere }));
+  service = await startApiServer(new Client({ connection: nowhere }), { PAYOUTS_DESK: 'on' });
   at = `${service.url}/v1/payout-batches?batchId=upload`;
 });
 
@@ -198,20 +198,66 @@ test('an upload with a key may take longer than a request without one', async ()
   await impatient.close();
 });
 
-test('H286 uploads that wait behind another response give their share back when the client disconnects', async () => {
-  const port = Number(new URL(service.url).port);
-  const socket = connect({ host: '127.0.0.1', port });
-  const head = 'Host: x\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n';
-  const file = `POST /v1/payout-batches?batchId=behind HTTP/1.1\r\n${head}3\r\n{}\n\r\n0\r\n\r\n`;
+const closed = (socket: Socket) =>
+  new Promise<void>(
+    (resolve) =>
+      void socket
+        .resume()
+        .on('error', () => undefined)
+        .once('close', resolve),
+  );
+
+test('H293 a client that sends a request before the last response is disconnected', async () => {
+  const socket = connect({ host: '127.0.0.1', port: Number(new URL(service.url).port) });
   // Temporal does not respond, so the first response comes late.
-  socket.write(`GET /v1/payouts/late HTTP/1.1\r\nHost: x\r\n\r\n${file.repeat(8)}`);
-  await sleep(300);
-  socket.resetAndDestroy();
-  await once(socket, 'close');
-  let status: number | undefined;
-  for (let left = 50; left > 0 && status !== 400; left -= 1) {
-    await sleep(50);
-    status = (await upload('{}\n')).status;
-  }
-  expect(status).toBe(400);
+  socket.write('GET /v1/payouts/late HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2));
+  await closed(socket);
+});
+
+describe('H294 uploads of 4 MiB count in full: one caller has at most half of the memory for bodies', () => {
+  test.each([
+    ['/v1/payout-batches', 'application/json'],
+    ['/desk/batches/preview', 'multipart/form-data; boundary=x'],
+  ])('to %s', async (path, type) => {
+    const sockets: Socket[] = [];
+    const statusOf = async () => {
+      const socket = connect({ host: '127.0.0.1', port: Number(new URL(service.url).port) });
+      sockets.push(socket);
+      const host = new URL(service.url).host;
+      const head = [`Host: ${host}`, `Origin: http://${host}`, `Content-Type: ${type}`];
+      socket.write(
+        `POST ${path} HTTP/1.1\r\n${head.join('\r\n')}\r\nContent-Length: ${4 * MIB}\r\nExpect: 100-continue\r\n\r\n`,
+      );
+      // The server continues before it looks at the request.
+      const [first] = await once(socket, 'data');
+      return String(first).includes('HTTP/1.1 503') ? 503 : undefined;
+    };
+    const taken = [];
+    for (let nth = 0; nth < 8; nth += 1) taken.push(await statusOf());
+    expect(taken).toEqual(Array.from({ length: 8 }, () => undefined));
+    const ninth = await statusOf();
+    if (ninth === undefined)
+      expect(String(await once(sockets[8] ?? new Socket(), 'data'))).toContain('HTTP/1.1 503');
+    await Promise.all(sockets.map((socket) => closed(socket.destroy())));
+  });
+});
+
+test('H295 a batch in JSON with more values than rows could have is rejected unread', async () => {
+  const answer = await post(
+    `${service.url}/v1/payout-batches`,
+    `{"payouts":[${'1,'.repeat(2 * MIB - 100)}1]}`,
+  );
+  expect(answer).toMatchObject({ status: 400, body: { detail: 'the body is invalid: too many values' } });
+});
+
+test('H295 a batch in JSON is not parsed before its turn', async () => {
+  const answered: number[] = [];
+  const send = async (body: string) => {
+    answered.push((await postOnce(`${service.url}/v1/payout-batches`, body)).status);
+  };
+  // Temporal does not respond, so the turn of the first takes long.
+  const first = send(JSON.stringify({ batchId: 'first', payouts: manyRows(1) }));
+  for (let turn = 0; turn < 20; turn += 1) await get(`${service.url}/healthz`);
+  await Promise.all([first, send('{"no JSON')]);
+  expect(answered).toEqual([503, 400]);
 });

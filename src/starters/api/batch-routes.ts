@@ -4,11 +4,18 @@ import { BatchFile } from '../../batch-file/batch-file.ts';
 import { batchId, batchStateSchema } from '../../contract/batch.ts';
 import { batchPageSchema } from '../../contract/lists.ts';
 import { admittedCaller } from '../../http/authentication.ts';
-import { batchQuery, batchRef } from '../../service/requests.ts';
+import { acceptFiles } from '../../http/bodies.ts';
+import { goneSignal } from '../../http/connections.ts';
+import { batchQuery, batchRef, valid } from '../../service/requests.ts';
 import type { Service } from '../../service/service.ts';
-import { type Api, acceptBatches, appQuery, noBody, wait, waitingFor } from './routes.ts';
+import { type Api, acceptJson, appQuery, noBody, parseJson, wait, waitingFor } from './routes.ts';
 
+/** Of JSON. Lower than for files, because the document is parsed as a whole. */
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const stateBody = z.strictObject({ state: batchStateSchema });
+const batchBody = batchRef.extend({
+  payouts: z.array(z.unknown()).min(1).describe('Objects of the schema PayoutRequest; app is optional'),
+});
 const BATCH = '/v1/payout-batches/:batchId';
 const params = z.strictObject({ batchId });
 
@@ -24,28 +31,29 @@ export function batchRoutes(api: Api, service: Service): void {
   });
 
   api.register(async (scope: Api) => {
-    acceptBatches(scope);
+    acceptJson(scope, async (bytes) => () => parseJson(bytes));
+    acceptFiles(scope);
     scope.post('/v1/payout-batches', {
       config: { verb: 'batch', takesFiles: true },
+      bodyLimit: MAX_BATCH_BYTES,
       schema: {
         summary: 'Start a batch, or continue it by sending the same rows again',
-        body: batchRef.extend({
-          payouts: z
-            .array(z.unknown())
-            .min(1)
-            .describe('Objects of the schema PayoutRequest; app is optional'),
-        }),
+        body: batchBody,
         fileQuery: batchRef,
         responses: { 202: { description: 'All rows were added', schema: stateBody } },
         problems: { 409: 'the batch was started with other rows or by another caller' },
       },
-      handler: async (request) => {
-        const file: unknown = request.body;
-        const batch =
-          file instanceof BatchFile
-            ? { ...batchRef.parse(request.query), payouts: file, lines: file.lines }
-            : request.body;
-        return { state: await service.startBatch(admittedCaller(request), batch) };
+      handler: async (request, reply) => {
+        const body: unknown = request.body;
+        // When it's its turn, because JSON takes much more memory once it's parsed.
+        const read = () => {
+          if (body instanceof BatchFile)
+            return { ...batchRef.parse(request.query), payouts: body, lines: body.lines };
+          // The audit trail names its batch.
+          request.body = valid(batchBody, typeof body === 'function' ? body() : body);
+          return request.body;
+        };
+        return { state: await service.startBatch(admittedCaller(request), read, goneSignal(reply)) };
       },
     });
   });

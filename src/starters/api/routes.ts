@@ -15,11 +15,11 @@ import type { Caller, Verb } from '../../config/callers.ts';
 import { appName, checkBody } from '../../contract/fields.ts';
 import type { AuditLog } from '../../http/audit.ts';
 import { callerOf, type ReloadedCallers, requireOneHeader } from '../../http/authentication.ts';
-import { acceptFiles } from '../../http/bodies.ts';
+import { goneSignal } from '../../http/connections.ts';
 import { NotJsonError, readExactJson } from '../../payments/exact-json.ts';
 import { requireVerb } from '../../service/permissions.ts';
 import { invalidFields, Problem } from '../../service/problem.ts';
-import { CallerGoneError, type Waiting } from '../../service/waits.ts';
+import type { Waiting } from '../../service/waits.ts';
 
 export interface Response {
   description: string;
@@ -101,9 +101,8 @@ export function decided(name: string, state: z.ZodType) {
 }
 
 export const empty = z.strictObject({});
-const LIMITS = { maxDepth: 16, uniqueKeys: true };
-/** Lower, because the document is parsed as a whole. */
-const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+/** The rows of a batch have fewer values in 4 MiB. */
+const LIMITS = { maxDepth: 16, maxValues: 500_000, uniqueKeys: true };
 
 /** Registers `operations`, each with a `verb`, in a scope of their own. */
 export function serveOperations(
@@ -113,7 +112,8 @@ export function serveOperations(
   operations: (api: Api) => void,
 ): void {
   server.register(async (scope) => {
-    acceptJson(scope);
+    scope.removeAllContentTypeParsers();
+    acceptJson(scope, async (bytes) => parseJson(bytes));
     // The hook validates all parts, so that one response names every bad field.
     scope.setValidatorCompiler(() => () => true);
     scope.setSerializerCompiler(() => (response) => JSON.stringify(response));
@@ -154,10 +154,12 @@ function requireOwnVerb({ routeOptions: { config } }: FastifyRequest, caller: Ca
 /** A 400 names every invalid field of the path, the query and the body. */
 function validate(request: FastifyRequest): void {
   const { schema = {} } = request.routeOptions;
-  const file = request.body instanceof BatchFile ? request.body : undefined;
+  const isFile = request.body instanceof BatchFile;
+  // What its handler reads, the handler validates.
+  const isUnread = isFile || typeof request.body === 'function';
   const params = checkBody(zodOr(schema.params, empty), request.params);
-  const query = checkBody(zodOr(file ? schema.fileQuery : schema.querystring, empty), request.query);
-  const body = checkBody(file ? z.unknown() : zodOr(schema.body, noBody), request.body ?? undefined);
+  const query = checkBody(zodOr(isFile ? schema.fileQuery : schema.querystring, empty), request.query);
+  const body = checkBody(isUnread ? z.unknown() : zodOr(schema.body, noBody), request.body ?? undefined);
   if (!params.ok || !query.ok || !body.ok)
     throw invalidFields([params, query, body].flatMap((part) => (part.ok ? [] : part.errors)));
   request.params = params.value;
@@ -171,28 +173,21 @@ export function zodOr(schema: unknown, other: z.ZodType): z.ZodType {
 }
 
 /** For a read that may wait until the end of its workflow. */
-export function waitingFor(forMs: number | undefined, { raw }: FastifyReply): Waiting {
-  const gone = new AbortController();
-  raw.once('close', () => gone.abort(new CallerGoneError('the caller has disconnected')));
-  return { forMs, gone: gone.signal };
+export function waitingFor(forMs: number | undefined, reply: FastifyReply): Waiting {
+  return { forMs, gone: goneSignal(reply) };
 }
 
 /**
  * Accepts JSON only, and rejects what other parsers may read differently: duplicate keys, deep nesting, repeated headers.
  */
-function acceptJson(scope: FastifyInstance, bodyLimit?: number): void {
-  scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer', ...(bodyLimit !== undefined && { bodyLimit }) },
-    async (_request: unknown, body: unknown) => parseJson(bytesOf(body)),
+export function acceptJson(
+  scope: Pick<Api, 'removeContentTypeParser' | 'addContentTypeParser'>,
+  read: (bytes: unknown) => Promise<unknown>,
+): void {
+  scope.removeContentTypeParser('application/json');
+  scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request: unknown, body: unknown) =>
+    read(body),
   );
-}
-
-/** Accepts a batch as JSON, or as a file of payouts, which becomes a `BatchFile`. */
-export function acceptBatches(scope: Api): void {
-  acceptJson(scope, MAX_BATCH_BYTES);
-  acceptFiles(scope);
 }
 
 /** Throws a 400 for what Fastify would ignore: the body of a GET, and a second content type. */
@@ -203,8 +198,8 @@ function requireReadableBody(request: FastifyRequest): void {
   requireOneHeader(request, 'content-type');
 }
 
-function parseJson(bytes: Buffer): unknown {
-  if (bytes.length === 0) return undefined;
+export function parseJson(bytes: unknown): unknown {
+  if (!Buffer.isBuffer(bytes) || bytes.length === 0) return undefined;
   try {
     return readExactJson(bytes, LIMITS);
   } catch (error) {
@@ -212,8 +207,4 @@ function parseJson(bytes: Buffer): unknown {
       throw new Problem('malformed-request', `the body is invalid: ${error.message}`);
     throw error;
   }
-}
-
-function bytesOf(body: unknown): Buffer {
-  return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 }
