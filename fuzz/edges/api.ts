@@ -225,8 +225,8 @@ function judged(input: Input, answer: Answer, did: Done): Verdict {
   demand(did.starts.length === 0, `answered ${answer.status} and started a ${did.starts[0]?.type}`);
   demand(did.updates.length === 0, `answered ${answer.status} and sent an update`);
   if (request.method === 'HEAD' || answer.type.startsWith('text/html')) return 'refused';
-  const { detail, errors = [] } = refusalOf(answer);
-  demand(detail !== 'these fields are invalid' || errors.length > 0, 'names no bad field');
+  const { type, errors = [] } = refusalOf(answer);
+  demand(type !== '/problems/invalid-request' || errors.length > 0, 'names no bad field');
   const operation = operations.find(({ method, path }) => `${method} ${path}` === input.route);
   const takesFields = operation?.requestBody?.required === true;
   // The name of an unknown field may be empty.

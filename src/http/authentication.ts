@@ -39,7 +39,8 @@ export function authenticate(request: FastifyRequest, caller: Caller): Caller {
 function byKey(callers: ReloadedCallers, request: FastifyRequest): Caller {
   requireOneHeader(request, 'authorization');
   const key = bearerKey(request.headers.authorization);
-  if (key === undefined) throw new Problem('key-missing', 'a bearer key is required');
+  if (key === undefined)
+    throw new Problem('key-missing', 'a key is required: send the header authorization: Bearer KEY');
   return withKey(callers, request, key).caller;
 }
 
@@ -55,7 +56,11 @@ export function withKey(
   const found = findKey(keys, key);
   const known = found && isAcceptedFrom(found.caller, ip) ? found : undefined;
   limits.checkKey(ip, known);
-  if (!known) throw new Problem('key-unknown', 'the bearer key is unknown');
+  if (!known)
+    throw new Problem(
+      'key-unknown',
+      'the key is unknown: check that it is complete, or ask the operator for one',
+    );
   return requireUnexpired(known);
 }
 

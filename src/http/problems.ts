@@ -80,7 +80,8 @@ function rejection(error: unknown): Problem {
   const status = statusOf(error);
   if (status >= 500) return new Problem('unexpected-error', 'unexpected error');
   const kind = REJECTED[status] ?? 'malformed-request';
-  return new Problem(kind, PROBLEMS[kind].title);
+  const { title, action } = PROBLEMS[kind];
+  return new Problem(kind, status === 415 ? `${title}. ${action}` : title);
 }
 
 /** By the status of an error that Fastify raised. All others below 500 are malformed requests. */

@@ -21,12 +21,19 @@ export function may({ verbs }: Caller, verb: Verb): boolean {
 }
 
 export function requireVerb(caller: Caller, verb: Verb): void {
-  if (!may(caller, verb)) throw new Problem('verb-not-allowed', `this key lacks the permission ${verb}`);
+  if (!may(caller, verb))
+    throw new Problem(
+      'verb-not-allowed',
+      `this key lacks the permission ${verb}: use another key, or add it to verbs in PAYOUTS_API_KEYS_FILE`,
+    );
 }
 
 export function requireApplication({ applications }: Caller, app: string): void {
   if (applications !== 'any' && !applications.includes(app))
-    throw new Problem('application-not-allowed', 'this key does not include that application');
+    throw new Problem(
+      'application-not-allowed',
+      'this key does not include that application: use another key, or correct app',
+    );
 }
 
 /** Undefined: every application. */

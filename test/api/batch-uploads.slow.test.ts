@@ -38,7 +38,7 @@ describe('a batch is read no further than necessary', () => {
     const answer = await upload(Buffer.alloc(40 * MIB - 1, '{}\n'));
     expect(answer).toMatchObject({
       status: 400,
-      body: { detail: 'these fields are invalid; later rows were not checked' },
+      body: { detail: expect.stringMatching(/; later rows were not checked$/) },
     });
     expect(errorsOf(answer.body)).toHaveLength(100);
     expect(errorsOf(answer.body)[0]).toMatchObject({ path: '0.clientId' });

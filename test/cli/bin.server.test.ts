@@ -46,6 +46,8 @@ test('installed from a tarball: the bin runs, and connects to Temporal', async (
   const help = await ended(bin, ['--help'], {}, '', elsewhere);
   expect(help).toMatchObject({ code: 0, stderr: '' });
   expect(help.stdout).toContain('Usage: payouts');
+  const version = await ended(bin, ['--version'], {}, '', elsewhere);
+  expect(version).toMatchObject({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' });
   const listed = await ended(bin, ['list', '--json'], world.workerEnvironment, '', elsewhere);
   expect(listed).toMatchObject({ code: 0, stderr: '' });
   expect(listed.json()).toEqual([]);

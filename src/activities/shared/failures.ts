@@ -65,7 +65,10 @@ export function failure(type: keyof typeof ACTIVITY_FAILURES, message: string): 
   return ApplicationFailure.create({ type, message });
 }
 
-export const NOT_CONFIGURED: FieldError = { path: 'app', message: 'is not configured' };
+export const NOT_CONFIGURED: FieldError = {
+  path: 'app',
+  message: 'is not an application of the workers: correct it, or add it to PAYOUTS_APPS_FILE',
+};
 const USER_MISSING = { path: 'openId', message: 'is required: calls use the token of a user' };
 
 /** Bad input: the only cause for which our workflows fail. Every check returns the bad fields. */

@@ -1,6 +1,7 @@
 /** The OpenAPI document, generated from the schemas that validate requests. */
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { z } from 'zod';
+import { VERSION } from '../../config/version.ts';
 import { codesOf, PAYOUT_ATTENTION, RECEIVING_ACCOUNT_ATTENTION } from '../../contract/attention-codes.ts';
 import {
   EVENT_TYPES,
@@ -18,7 +19,7 @@ import {
   receivingAccountResultSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
-import { empty, type Response, zodOr } from './routes.ts';
+import { empty, IDEMPOTENCY_KEY, type Response, zodOr } from './routes.ts';
 
 const NAMED = {
   PayoutRequest: payoutRequestSchema,
@@ -94,7 +95,7 @@ export function openApiDocument({ documented }: FastifyInstance) {
     openapi: '3.1.0',
     info: {
       title: 'durable-payouts',
-      version: '1.0.0',
+      version: VERSION,
       description:
         'Cross-border payouts. Every request can be repeated. Errors are RFC 9457 problem documents.',
     },
@@ -158,12 +159,13 @@ function commonProblems(method: string): Record<number, string> {
 }
 
 function operation({ method, url, schema = {}, config }: RouteOptions) {
-  const { summary = '', params, querystring, body, fileQuery, responses = {}, problems } = schema;
+  const { summary = '', params, querystring, body, fileQuery, responses = {}, problems, ownId } = schema;
   const verb = config?.verb;
   const common = verb !== undefined && url.startsWith('/v1/') ? commonProblems(String(method)) : {};
   const parameters = [
     ...parametersOf('query', fileQuery ?? zodOr(querystring, empty), fileQuery && FILE_ONLY),
     ...parametersOf('path', zodOr(params, pathOf(url))),
+    ...(ownId === undefined ? [] : [idempotencyKey(ownId)]),
   ];
   return {
     operationId: operationId(String(method), url),
@@ -207,6 +209,16 @@ function parametersOf(place: 'path' | 'query', schemas: z.ZodType, only?: string
       schema,
     };
   });
+}
+
+function idempotencyKey(ownId: string) {
+  return {
+    name: IDEMPOTENCY_KEY,
+    in: 'header',
+    required: false,
+    description: `Unnecessary: \`${ownId}\` makes the request safe to repeat. If it is sent, it must equal \`${ownId}\`.`,
+    schema: { type: 'string' },
+  };
 }
 
 function pathOf(url: string): z.ZodObject {

@@ -31,6 +31,7 @@ export function payoutRoutes(api: Api, service: Service): void {
     schema: {
       summary: 'Start a payout. Sending the same body again is safe and returns the same response',
       body: payoutRequestSchema,
+      ownId: 'partnerOrderId',
       responses: {
         202: { description: 'The payout is started, or was already', schema: started('partnerOrderId') },
       },

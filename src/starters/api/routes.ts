@@ -16,7 +16,7 @@ import { appName, checkBody } from '../../contract/fields.ts';
 import type { AuditLog } from '../../http/audit.ts';
 import { callerOf, type ReloadedCallers, requireOneHeader } from '../../http/authentication.ts';
 import { goneSignal } from '../../http/connections.ts';
-import { NotJsonError, readExactJson } from '../../payments/exact-json.ts';
+import { isJsonObject, NotJsonError, readExactJson } from '../../payments/exact-json.ts';
 import { requireVerb } from '../../service/permissions.ts';
 import { invalidFields, Problem } from '../../service/problem.ts';
 import type { Waiting } from '../../service/waits.ts';
@@ -41,6 +41,8 @@ declare module 'fastify' {
     responses?: Readonly<Record<number, Response>>;
     /** Error responses by status, beside those that every operation has. */
     problems?: Readonly<Record<number, string>>;
+    /** The field that makes the request safe to repeat, which an `Idempotency-Key` must equal. */
+    ownId?: string;
     /** The query of a request whose body is a file of payouts; it has the other fields of the body. */
     fileQuery?: z.ZodType;
   }
@@ -160,11 +162,24 @@ function validate(request: FastifyRequest): void {
   const params = checkBody(zodOr(schema.params, empty), request.params);
   const query = checkBody(zodOr(isFile ? schema.fileQuery : schema.querystring, empty), request.query);
   const body = checkBody(isUnread ? z.unknown() : zodOr(schema.body, noBody), request.body ?? undefined);
+  if (!body.ok && (request.body ?? undefined) === undefined)
+    throw invalidFields([{ path: '', message: 'the body is empty: send a JSON object' }]);
   if (!params.ok || !query.ok || !body.ok)
     throw invalidFields([params, query, body].flatMap((part) => (part.ok ? [] : part.errors)));
+  if (schema.ownId !== undefined) requireSameKey(request, schema.ownId, [query.value, body.value]);
   request.params = params.value;
   request.query = query.value;
   request.body = body.value;
+}
+
+export const IDEMPOTENCY_KEY = 'Idempotency-Key';
+
+/** A caller that sends another key expects that two payouts with it are one, or that two with one id are two. */
+function requireSameKey({ headers }: FastifyRequest, ownId: string, parts: readonly unknown[]): void {
+  const key = headers['idempotency-key'];
+  if (key === undefined || parts.some((part) => isJsonObject(part) && part[ownId] === key)) return;
+  const message = `must equal ${ownId}, which makes the request safe to repeat: send the same value in both, or leave the header out`;
+  throw invalidFields([{ path: IDEMPOTENCY_KEY, message }]);
 }
 
 /** Fastify does not know of what type a schema is. */

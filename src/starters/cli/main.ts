@@ -1,5 +1,6 @@
 /** `npm run payouts -- <command>`: the command line. Connects to Temporal only. */
 import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { VERSION } from '../../config/version.ts';
 import { EXIT } from '../../contract/errors.ts';
 import { accountCommands } from './accounts.ts';
 import { applicationCommands, doctorCommand } from './applications.ts';
@@ -27,6 +28,7 @@ Examples:
 
 const program = new Command('payouts')
   .description('start, steer and read cross-border payouts')
+  .version(VERSION, '--version', 'print the version')
   .addHelpText('after', HELP_TAIL)
   .exitOverride()
   // Options after a command belong to that command or to its subcommand.
