@@ -137,7 +137,7 @@ async function keep(stage: Stage, { starter, approver }: ReturnType<typeof newKe
   const { apiUrl, temporal, simulatorUrl, folder, environment } = stage;
   const all = { ...environment, PAYOUTS_URL: apiUrl, KEY: starter, APPROVER_KEY: approver };
   const variables = Object.entries(all).map(([name, value]) => `${name}='${value}'\n`);
-  mkdirSync(dirname(SETTINGS), { recursive: true });
+  mkdirSync(dirname(SETTINGS), { recursive: true, mode: 0o700 });
   writeFileSync(SETTINGS, variables.join(''), { mode: 0o600 });
   console.log(`
 Everything keeps running until Ctrl-C; logs are in ${folder}.
