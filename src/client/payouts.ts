@@ -34,8 +34,10 @@ import { endedState } from '../domain/payout-state.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/namespace.ts';
+import { NoWorkerError } from '../temporal/worker-watch.ts';
 import { ConflictError, EndedError, PayoutsError, requireValid } from './errors.ts';
 import { acknowledge, withoutAcknowledged } from './follow-ups.ts';
+import { lastKnownState } from './last-known.ts';
 import { allRows, payoutPage } from './lists.ts';
 import {
   findJoinable,
@@ -149,21 +151,29 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
 
   /**
    * The state of a payout and, after its end, its result. Ended payouts without the attention flag are read from Temporal
-   * alone; all others need a query to a worker. Throws what `state` throws.
+   * alone; all others need a query to a worker. Without a worker, the state is the last known one, with `stale`. Throws what
+   * `state` throws.
    */
   look(ref: PayoutRef): Promise<PayoutSnapshot> {
     return this.read(ref);
   }
 
   protected async fetch(handle: WorkflowHandle<Payout>): Promise<PayoutSnapshot> {
-    const { status, runId, typedSearchAttributes } = await handle.describe();
+    const description = await handle.describe();
+    const { status, runId, typedSearchAttributes } = description;
     const run = this.client.workflow.getHandle<Payout>(handle.workflowId, runId);
     if (status.name === 'FAILED') await run.result();
     if (status.name === 'COMPLETED' && !typedSearchAttributes.get(NEEDS_ATTENTION)) {
       const result = await run.result();
       return { state: endedState(result), result };
     }
-    const state = await this.slots.run(() => handle.query(stateQuery));
+    let state: PayoutState;
+    try {
+      state = await this.slots.run(() => handle.query(stateQuery));
+    } catch (error) {
+      if (!(error instanceof NoWorkerError)) throw error;
+      return withResult(run, status, await lastKnownState(this.client, description, error.message));
+    }
     const ref = payoutOf(handle.workflowId);
     const isFlagged = status.name === 'COMPLETED' && state.needsAttention;
     const shown = isFlagged && ref ? await withoutAcknowledged(this.client, ref, runId, state) : state;
@@ -221,6 +231,7 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
     if (by.trim() === '') throw new PayoutsError('NOT_ACCEPTED_NOW', 'by: must name who acknowledges');
     const handle = this.handle(ref);
     this.seen.forget(handle.workflowId);
+    await this.requireWorker(ref);
     const { state } = await this.look(ref);
     const { status, runId } = await handle.describe();
     if (status.name !== 'COMPLETED')
@@ -259,7 +270,9 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
 }
 
 function conflict(partnerOrderId: string): ConflictError {
-  return new ConflictError(`partnerOrderId ${partnerOrderId} belongs to a payout with another body`);
+  return new ConflictError(
+    `partnerOrderId ${partnerOrderId} belongs to a payout with another body: send that body again, or use a new partnerOrderId for another payment`,
+  );
 }
 
 function startedPayout(

@@ -7,6 +7,8 @@ import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../contract/provider-records.ts';
 import type { DailyReport } from '../contract/reconciliation.ts';
 import type { ProbeResult, ProbeTarget, QuotedPayout, WorkflowSignatures } from '../contract/workflows.ts';
+import { PROCESS_RUNTIME } from '../runtime/process.ts';
+import { whileWorkerRuns } from '../temporal/worker-watch.ts';
 import { memoOf } from './start-once.ts';
 
 type ReadType =
@@ -21,7 +23,8 @@ const GIVE_UP_AFTER = '2 minutes';
 const CALLER_GIVES_UP_AFTER = '40 seconds';
 
 /**
- * `openId` is the user for whom the application acts, if user tokens are used. Every method throws Temporal's
+ * `openId` is the user for whom the application acts, if user tokens are used. Every method throws `NoWorkerError`, and
+ * Temporal's
  * `WorkflowFailedError` if the provider could not be queried within two minutes, or within 40 seconds on behalf of a caller.
  */
 export class ProviderReads {
@@ -72,13 +75,15 @@ export class ProviderReads {
     idPrefix: string,
     question: Parameters<WorkflowSignatures[Type]>[0],
   ): Promise<WorkflowResultType<WorkflowSignatures[Type]>> {
-    return this.client.workflow.execute<Workflow>(type, {
-      taskQueue: PAYOUTS_TASK_QUEUE,
-      workflowId: `${idPrefix}:${question.app}:${randomUUID()}`,
-      workflowExecutionTimeout: this.startedBy === undefined ? GIVE_UP_AFTER : CALLER_GIVES_UP_AFTER,
-      memo: memoOf({ startedBy: this.startedBy }),
-      args: [question],
-    });
+    return whileWorkerRuns(this.client, PROCESS_RUNTIME.clock, () =>
+      this.client.workflow.execute<Workflow>(type, {
+        taskQueue: PAYOUTS_TASK_QUEUE,
+        workflowId: `${idPrefix}:${question.app}:${randomUUID()}`,
+        workflowExecutionTimeout: this.startedBy === undefined ? GIVE_UP_AFTER : CALLER_GIVES_UP_AFTER,
+        memo: memoOf({ startedBy: this.startedBy }),
+        args: [question],
+      }),
+    );
   }
 }
 

@@ -7,6 +7,7 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, type Workflow, type WorkflowResultType } from '@temporalio/common';
 import { grpcStatusOf, isOfEndedRun, serverMessageOf } from '../temporal/client-errors.ts';
+import { NoWorkerError } from '../temporal/worker-watch.ts';
 import { type ReadSharing, SharedReads, unlimitedReads } from './shared-reads.ts';
 
 export interface StarterOptions {
@@ -86,6 +87,16 @@ export abstract class Steered<Type extends Workflow, Ref, State> {
   protected read(ref: Ref): Promise<Snapshot<State, WorkflowResultType<Type>>> {
     const handle = this.handle(ref);
     return this.seen.read(handle.workflowId, () => this.fetch(handle));
+  }
+
+  /** Throws `NoWorkerError` if an update would wait for a worker. Then none was sent, and nothing happens later. */
+  async requireWorker(ref: Ref): Promise<void> {
+    const handle = this.handle(ref);
+    const { status } = await handle.describe();
+    if (status.name !== 'RUNNING') return;
+    await handle.query('state').catch((error: unknown) => {
+      if (error instanceof NoWorkerError) throw error;
+    });
   }
 
   /** Discards shared reads afterwards, so that later reads see the effect. */

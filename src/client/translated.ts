@@ -20,6 +20,7 @@ import {
   WorkflowStuckError,
 } from '../temporal/client-errors.ts';
 import { TemporalSetupError } from '../temporal/connection.ts';
+import { NoWorkerError } from '../temporal/worker-watch.ts';
 import { PayoutsError } from './errors.ts';
 
 /** `target`, whose methods throw translated errors. */
@@ -63,6 +64,7 @@ export function translatedError(error: unknown): unknown {
 type Meaning = [code: PayoutsErrorCode, message: string, fields?: FieldError[] | undefined];
 
 function meaningOf(error: unknown): Meaning | undefined {
+  if (error instanceof NoWorkerError) return ['NO_WORKER', `${error.message}. ${START_WORKER}`];
   if (isUndecryptable(error)) return ['CANNOT_DECRYPT', OTHER_KEYS];
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return meaningOfFailure(error, applicationFailure(error.cause));
@@ -78,6 +80,7 @@ function meaningOf(error: unknown): Meaning | undefined {
   return undefined;
 }
 
+const START_WORKER = 'Start one: npm run worker. If one runs, read its log: it may be overloaded';
 const OTHER_KEYS =
   'this machine cannot decrypt what the workers encrypt: set PAYOUTS_ENCRYPTION_KEYS to their keys';
 const UNKNOWN = 'whether the change was made is unknown';

@@ -99,6 +99,11 @@ export type Acknowledgement = z.output<typeof acknowledgement>;
 export const payoutStateSchema = z.strictObject({
   phase: z.enum(PHASES),
   ...flagged(flag).shape,
+  stale: z
+    .literal(true)
+    .exactOptional()
+    .describe('No worker is running: the last known state, without what only a worker knows'),
+  asOf: time.exactOptional().describe('With stale: when a worker last recorded the state'),
   lastAskedAt: time.exactOptional().describe('When the provider was last asked about this payout. ISO 8601'),
   lastConfirmedAt: time.exactOptional().describe('When the last query with a trustworthy response was sent'),
   acknowledged: acknowledgement.exactOptional().describe('The flags at the end, and who acknowledged them'),

@@ -186,6 +186,11 @@ const ROWS = {
     meaning: "Temporal or a worker didn't respond in time. The request may have been executed.",
     action: SEND_LATER,
   },
+  'no-worker': {
+    status: 503,
+    meaning: 'No worker is running. `detail` says when one was last seen. Nothing was changed.',
+    action: `Start a worker: \`npm run worker\`. If one runs, read its log: it may be overloaded. ${SEND_LATER}`,
+  },
   'identity-provider-unavailable': {
     status: 503,
     meaning: "The identity provider of the desk didn't respond in time. Nobody was signed in.",

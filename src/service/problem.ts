@@ -4,7 +4,7 @@ import { AuthorizationError } from '../client/authorizations.ts';
 import { EndedError, InvalidPayoutRequestError, PayoutsError } from '../client/errors.ts';
 import { translatedError } from '../client/translated.ts';
 import { ERRORS } from '../contract/errors.ts';
-import type { FieldError } from '../contract/failures.ts';
+import { type FieldError, fieldName } from '../contract/failures.ts';
 import { PROBLEMS, type ProblemKind } from '../contract/problems.ts';
 import { isInvalidArgument } from '../temporal/client-errors.ts';
 
@@ -34,11 +34,20 @@ export class Problem extends Error {
   }
 }
 
+/** In `detail`. All of them are in `errors`. */
+const NAMED_FIELDS = 3;
+
 /** `stopped`: there may be more. */
 export function invalidFields(fields: readonly FieldError[], { stopped = false } = {}): Problem {
-  const detail = stopped
-    ? 'these fields are invalid; later rows were not checked'
-    : 'these fields are invalid';
+  const named = fields
+    .slice(0, NAMED_FIELDS)
+    .map((field) => `${fieldName(field)} ${field.message}`.trimStart());
+  const more = fields.length - named.length;
+  const detail = [
+    named.join('; '),
+    ...(more > 0 ? [`${more} more are in errors`] : []),
+    ...(stopped ? ['later rows were not checked'] : []),
+  ].join('; ');
   return new Problem('invalid-request', detail, { fields });
 }
 
@@ -55,7 +64,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 /** A 503. Every request can be repeated. */
 export function unavailable(
-  kind: 'temporal-unavailable' | 'too-many-waiting' | 'notification-not-delivered',
+  kind: 'temporal-unavailable' | 'no-worker' | 'too-many-waiting' | 'notification-not-delivered',
   detail: string,
   cause?: unknown,
 ): Problem {
@@ -87,7 +96,7 @@ function problemOfKnown(error: PayoutsError): Problem | undefined {
   if (error instanceof EndedError) return new Problem('already-ended', error.message);
   if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields, error);
   if (error.fields.length > 0) return invalidFields(error.fields);
-  if (problem === 'too-many-waiting') return unavailable(problem, error.message);
+  if (problem === 'too-many-waiting' || problem === 'no-worker') return unavailable(problem, error.message);
   if (problem === 'temporal-unavailable')
     return unavailable(
       problem,

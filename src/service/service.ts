@@ -176,7 +176,10 @@ export class Service {
     await this.withTemporalDeadline(async () =>
       requireAuthority(caller, verb, await this.payouts.startDetails(id)),
     );
-    return this.withProviderDeadline(() => DECIDE[verb](this.payouts, id, caller.name, body));
+    return this.withProviderDeadline(async () => {
+      await this.payouts.requireWorker(id);
+      return DECIDE[verb](this.payouts, id, caller.name, body);
+    });
   }
 
   /**
@@ -300,7 +303,10 @@ export class Service {
     if (isScoped(caller)) await this.requireOwnOpening(caller, id);
     else await this.withTemporalDeadline(() => this.receivingAccounts.handle(id).describe());
     const by = caller.name;
-    return this.withProviderDeadline(() => this.receivingAccounts.resolve(id, { ...resolution, by }));
+    return this.withProviderDeadline(async () => {
+      await this.receivingAccounts.requireWorker(id);
+      return this.receivingAccounts.resolve(id, { ...resolution, by });
+    });
   }
 
   private async requireOwnOpening(caller: Caller, id: OpeningId): Promise<void> {

@@ -69,11 +69,11 @@ export async function connectClient(
   const address = options.address ?? DEFAULT_ADDRESS;
   const connection = await explained(address, () => Connection.connect(options));
   const namespace = overrides.namespace ?? configured;
-  const client = new Client({
+  const client: Client = new Client({
     connection,
     namespace,
     dataConverter,
-    interceptors: clientInterceptors(clock),
+    interceptors: clientInterceptors(clock, () => client),
   });
   return { connection, client, namespace, address };
 }

@@ -2,14 +2,25 @@
  * Retries queries. A query that would run its workflow on a stale clock fails (`src/workflows/shared/stale-clock.ts`,
  * H52). A retry succeeds, because Temporal serves it with the workflow task that the first query overtook.
  */
-import type { ClientInterceptors, WorkflowClientInterceptor, WorkflowHandle } from '@temporalio/client';
+import type {
+  Client,
+  ClientInterceptors,
+  WorkflowClientInterceptor,
+  WorkflowHandle,
+} from '@temporalio/client';
 import { clientSpans } from '../observability/tracing.ts';
 import { type Clock, sleep } from '../runtime/runtime.ts';
 import { isStaleClock, queryError } from './client-errors.ts';
+import { whileWorkerRuns } from './worker-watch.ts';
 
 /** Another retry is needed only if another event arrives during the query. */
 const MAX_RETRIES = 4;
 const RETRY_PAUSE_MS = 250;
+
+/** A query then doesn't wait for a worker that is gone. */
+const watchWorkers = (clock: Clock, client: () => Client): WorkflowClientInterceptor => ({
+  query: (input, next) => whileWorkerRuns(client(), clock, () => next(input)),
+});
 
 const retryStaleQueries = (clock: Clock): WorkflowClientInterceptor => ({
   async query(input, next) {
@@ -25,8 +36,10 @@ const retryStaleQueries = (clock: Clock): WorkflowClientInterceptor => ({
   },
 });
 
-export function clientInterceptors(clock: Clock): ClientInterceptors {
-  return { workflow: [retryStaleQueries(clock), clientSpans] };
+/** With `client`, its queries throw `NoWorkerError` if no worker runs. */
+export function clientInterceptors(clock: Clock, client?: () => Client): ClientInterceptors {
+  const watch = client ? [watchWorkers(clock, client)] : [];
+  return { workflow: [...watch, retryStaleQueries(clock), clientSpans] };
 }
 
 /**

@@ -81,10 +81,10 @@ function decide<Options extends { app: string }, Rest extends unknown[]>(
   }));
 }
 
-/** Sends an update. Reads the memo first: a message that the workers cannot decrypt would leave the payout stuck. */
+/** Sends an update. Describes the payout first: a message that the workers cannot decrypt would leave it stuck. */
 function steer(payout: PayoutRef, send: (payouts: Payouts, payout: PayoutRef) => Promise<PayoutState>): Work {
   return async ({ payouts }) => {
-    await payouts.handle(payout).describe();
+    await payouts.requireWorker(payout);
     const state = await send(payouts, payout);
     return { json: state, text: stateText(state) };
   };

@@ -5,12 +5,11 @@
 import { ConfigError } from '../../config/environment.ts';
 import { encryptionKeys } from '../../config/keys.ts';
 import { EXIT } from '../../contract/errors.ts';
-import { apiTaskQueue, PAYOUTS_TASK_QUEUE, reconciliationId } from '../../contract/ids.ts';
+import { reconciliationId } from '../../contract/ids.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../contract/open-points.ts';
 import type { ProbeResult } from '../../contract/workflows.ts';
 import { messageOf } from '../../temporal/client-errors.ts';
 import {
-  ACTIVITY_TASKS,
   AGAIN,
   CannotGoOn,
   Checks,
@@ -20,7 +19,6 @@ import {
   TEMPORAL,
   unknown,
   type Verdict,
-  WORKFLOW_TASKS,
 } from './doctor/checks.ts';
 import { checkKeyAge } from './doctor/key-age.ts';
 import { checkKeys } from './doctor/keys.ts';
@@ -34,12 +32,12 @@ import {
   checkWorkflowTasks,
 } from './doctor/temporal.ts';
 import {
+  checkCallQueue,
   checkLease,
   checkPause,
   checkSharedSettings,
-  checkTaskQueue,
   checkVersions,
-  HANDOVER_MS,
+  checkWorker,
 } from './doctor/workers.ts';
 import type { Output } from './output.ts';
 import { type Session, sessionOf } from './session.ts';
@@ -127,17 +125,12 @@ async function examine(environment: string, app: string, checks: Checks): Promis
 }
 
 async function examineWorkers(environment: string, app: string, checks: Checks): Promise<void> {
-  const workflows = await checks.run('worker for workflows', MANY_CALLS, (session) =>
-    checkTaskQueue(session, PAYOUTS_TASK_QUEUE, WORKFLOW_TASKS),
-  );
-  // Only the lease owner polls it, so right after the start of a worker nothing polls it yet.
-  const withinMs = workflows.verdict === 'ok' ? HANDOVER_MS : 0;
-  const calls = await checks.run(`worker for provider calls of ${app}`, MANY_CALLS, (session) =>
-    checkTaskQueue(session, apiTaskQueue(environment, app), ACTIVITY_TASKS, withinMs),
-  );
   const versions = { ...MANY_CALLS, advice: 'temporal worker deployment list' };
   await checks.run('worker versions', versions, checkVersions);
-  if (workflows.verdict !== 'ok' || calls.verdict !== 'ok') throw new CannotGoOn('no worker can call it');
+  await checks.run('worker for workflows', MANY_CALLS, checkWorker);
+  await checks.run(`worker for provider calls of ${app}`, MANY_CALLS, (session) =>
+    checkCallQueue(session, environment, app),
+  );
   await checks.run('encryption keys', KEYS, checkKeys);
   const key = encryptionKeys(process.env).payloads?.current;
   if (key !== undefined && environment !== 'test')

@@ -144,6 +144,7 @@ async function resultsOf(
   if (single && more.length === 0 && !isFailed(single))
     return [await untilEndOf(session, single, session.payouts.result(single))];
   return untilEnds(
+    session,
     rows.map(async (one, row) =>
       isFailed(one) ? one : session.payouts.result(one).catch((error: unknown) => failedRow(row, one, error)),
     ),

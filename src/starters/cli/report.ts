@@ -39,6 +39,7 @@ function checkedDay(day: string): string {
 async function report(session: Session, day: string): Promise<Output> {
   const { client, environment = 'test' } = session;
   const { dailyReport, reportWorkflowId } = await import('../../client/reads.ts');
+  await session.requireWorker();
   const ended = new AbortController();
   const isStuck = untilStuck(session, reportWorkflowId(environment, day), ended.signal);
   try {

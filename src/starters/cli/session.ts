@@ -14,6 +14,7 @@ import { Tokens } from '../../client/tokens.ts';
 import { clientConfig } from '../../config/client-config.ts';
 import { PROCESS_RUNTIME } from '../../runtime/process.ts';
 import { connectClient } from '../../temporal/connection.ts';
+import { requireWorker } from '../../temporal/worker-watch.ts';
 import { type Output, print, printFailure, UsageError } from './output.ts';
 
 /** Long enough for a worker that has to call the provider. */
@@ -42,6 +43,8 @@ export function sessionOf(target: Target) {
   return {
     ...target,
     withDeadline,
+    /** Throws `NoWorkerError`. */
+    requireWorker: () => requireWorker(client, clock),
     payouts: new Payouts(target),
     batches: new Batches({ ...target, withDeadline }),
     receivingAccounts: new ReceivingAccounts(target),

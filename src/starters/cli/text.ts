@@ -56,6 +56,7 @@ export function stateText(state: PayoutState): string {
     payout: state.partnerOrderId,
     phase: state.phase,
     state: state.sentence,
+    'as of': state.asOf,
     'next step': state.nextStep,
     order: state.orderId,
     outcome: state.outcome,

@@ -1,42 +1,41 @@
 /** The workers: whether they poll the task queues, their versions, the rate-limit lease, the pause and the shared settings. */
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { ListedSettings } from '../../../client/shared-settings.ts';
-import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
+import { apiTaskQueue, leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
 import { isUnserved, messageOf, WorkflowStuckError } from '../../../temporal/client-errors.ts';
 import { type WorkerVersion, workerVersions } from '../../../temporal/worker-versions.ts';
+import { lastSeen, NoWorkerError } from '../../../temporal/worker-watch.ts';
 import type { Session } from '../session.ts';
 import { FAILED_OVER, MISSING } from '../settings.ts';
 import { pausedText } from '../text.ts';
-import {
-  type ACTIVITY_TASKS,
-  type Finding,
-  ok,
-  problem,
-  unknown,
-  until,
-  type WORKFLOW_TASKS,
-} from './checks.ts';
+import { ACTIVITY_TASKS, type Finding, ok, problem, unknown, until } from './checks.ts';
 
 const START_WORKER = 'start a worker: npm run worker (with the same PAYMENTS_ENVIRONMENT and application)';
 /** The lease may be moving to another worker. */
-export const HANDOVER_MS = 5_000;
+const HANDOVER_MS = 5_000;
 const POLL_INTERVAL_MS = 500;
 
-/** Waits at most `withinMs` for a worker. */
-export async function checkTaskQueue(
-  { client, namespace }: Session,
-  queue: string,
-  taskQueueType: typeof WORKFLOW_TASKS | typeof ACTIVITY_TASKS,
-  withinMs = 0,
+export async function checkWorker(session: Session): Promise<Finding> {
+  try {
+    await session.requireWorker();
+    return ok(`polls the task queue ${PAYOUTS_TASK_QUEUE}`);
+  } catch (error) {
+    if (!(error instanceof NoWorkerError)) throw error;
+    return problem(error.message, START_WORKER, error.message);
+  }
+}
+
+/** Only the lease owner polls it, so right after the start of a worker nothing polls it yet. */
+export async function checkCallQueue(
+  { client }: Session,
+  environment: string,
+  app: string,
 ): Promise<Finding> {
-  const request = { namespace, taskQueue: { name: queue }, taskQueueType };
-  const isPolled = async () => {
-    const { pollers } = await client.workflowService.describeTaskQueue(request);
-    return (pollers ?? []).length > 0 || undefined;
-  };
-  return (await until(isPolled, POLL_INTERVAL_MS, withinMs))
+  const queue = apiTaskQueue(environment, app);
+  const polled = () => lastSeen(client, queue, ACTIVITY_TASKS);
+  return (await until(polled, POLL_INTERVAL_MS, HANDOVER_MS))
     ? ok(`polls the task queue ${queue}`)
-    : problem(`no worker polls the task queue ${queue}`, START_WORKER);
+    : problem(`no worker polls the task queue ${queue}`, START_WORKER, 'no worker can call it');
 }
 
 /** Without a lease owner, calls to the provider wait. */
@@ -85,6 +84,7 @@ export async function checkVersions({ client }: Session): Promise<Finding> {
     return problem(
       `${detail}; no version is current, so nothing starts on the task queue ${PAYOUTS_TASK_QUEUE}`,
       setCurrent(versions.at(-1)),
+      'no version is current',
     );
   return ok(detail);
 }
