@@ -82,7 +82,7 @@ export async function startStage(
       ...(keys && { PAYOUTS_API_KEYS_FILE: await callersFile(folder, keys) }),
     });
     await run('codec server', 'src/codec-server/main.ts', {
-      ...{ PAYOUTS_TOKEN_KEYS: '', PAYOUTS_AUTHORIZATION_KEYS: '' },
+      ...{ PAYOUTS_TOKEN_KEYS: '', PAYOUTS_AUTHORIZATION_KEYS: '', PAYOUTS_SEARCH_KEYS: '' },
       PAYOUTS_CODEC_LISTEN: `127.0.0.1:${codecPort}`,
       PAYOUTS_CODEC_ORIGINS: temporal.uiUrl,
     });
@@ -127,6 +127,7 @@ function demoEnvironment(temporal: DevServer, simulatorUrl: string, apiUrl: stri
     PAYOUTS_ENCRYPTION_KEYS: newKey('demo'),
     PAYOUTS_TOKEN_KEYS: newKey('demo-tokens'),
     PAYOUTS_AUTHORIZATION_KEYS: newKey('demo-authorizations'),
+    PAYOUTS_SEARCH_KEYS: newKey('demo-search'),
   };
 }
 

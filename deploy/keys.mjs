@@ -28,17 +28,31 @@ const CLIENT = ['ca.crt', 'tls.crt', 'tls.key'];
 export const FILES = {
   temporal: ['ca.crt', 'node.crt', 'node.key'],
   'temporal-client': CLIENT,
-  worker: [...CLIENT, 'payouts-encryption-keys', 'payouts-token-keys', 'payouts-authorization-keys'],
+  worker: [
+    ...CLIENT,
+    'payouts-encryption-keys',
+    'payouts-token-keys',
+    'payouts-authorization-keys',
+    'payouts-search-keys',
+  ],
   api: [
     ...CLIENT,
     'payouts-encryption-keys',
     'payouts-authorization-keys',
+    'payouts-search-keys',
     'payouts-desk-session-keys',
     'callers.json',
   ],
   'codec-server': ['payouts-encryption-keys', 'payouts-codec-keys'],
   prometheus: ['metrics-key'],
-  operator: [...CLIENT, 'payouts-encryption-keys', 'starter-key', 'approver-key', 'codec-key'],
+  operator: [
+    ...CLIENT,
+    'payouts-encryption-keys',
+    'payouts-search-keys',
+    'starter-key',
+    'approver-key',
+    'codec-key',
+  ],
 };
 
 /** The last file that is written: with it, the folder is complete. */
@@ -127,6 +141,7 @@ function makeSecrets(folder) {
     'payouts-encryption-keys': encryptionKey('k1'),
     'payouts-token-keys': encryptionKey('k1'),
     'payouts-authorization-keys': encryptionKey('k1'),
+    'payouts-search-keys': encryptionKey('k1'),
     'payouts-desk-session-keys': encryptionKey('s1'),
     'payouts-codec-keys': `operator:${codecKey}`,
     'callers.json': JSON.stringify(callers, null, 2),

@@ -38,6 +38,7 @@ resource "temporalcloud_namespace_search_attribute" "payouts" {
     PayoutPair           = "keyword"
     PayoutNeedsAttention = "bool"
     PayoutReasons        = "keyword_list"
+    PayoutKeys           = "keyword_list"
   }
   namespace_id = temporalcloud_namespace.payouts.id
   name         = each.key

@@ -25,7 +25,7 @@ fi
 patiently temporal operator search-attribute list --namespace "$TEMPORAL_NAMESPACE"
 known=$(temporal operator search-attribute list --namespace "$TEMPORAL_NAMESPACE")
 for attribute in PayoutPhase=Keyword PayoutOutcome=Keyword PayoutApp=Keyword PayoutOrderId=Keyword \
-  PayoutAuditStatus=Keyword PayoutPair=Keyword PayoutNeedsAttention=Bool PayoutReasons=KeywordList; do
+  PayoutAuditStatus=Keyword PayoutPair=Keyword PayoutNeedsAttention=Bool PayoutReasons=KeywordList PayoutKeys=KeywordList; do
   name=${attribute%=*}
   case "$known" in
     *"$name"*) continue ;;

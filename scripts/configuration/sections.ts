@@ -20,7 +20,8 @@ export interface Section {
 }
 
 const { PAYOUTS_TOKEN_KEYS: _onlyForWorkers, ...apiKeyShape } = keyShape;
-const payloadKeyShape: Shape = { PAYOUTS_ENCRYPTION_KEYS: keyShape.PAYOUTS_ENCRYPTION_KEYS };
+const { PAYOUTS_ENCRYPTION_KEYS, PAYOUTS_SEARCH_KEYS } = keyShape;
+const clientKeyShape: Shape = { PAYOUTS_ENCRYPTION_KEYS, PAYOUTS_SEARCH_KEYS };
 
 const {
   PAYMENTS_ENVIRONMENT,
@@ -50,9 +51,9 @@ const CALLS: readonly string[] = Object.keys(wholeWorkerShape).filter(
 export const PROCESSES = {
   worker: { ...temporalShape, ...keyShape, ...wholeWorkerShape },
   'API server': { ...temporalShape, ...apiKeyShape, ...apiShape },
-  'codec server': { ...payloadKeyShape, ...codecShape },
-  CLI: { ...temporalShape, ...payloadKeyShape, ...clientShape, ...cliShape },
-  'client library': { ...temporalShape, ...payloadKeyShape, ...clientShape },
+  'codec server': { PAYOUTS_ENCRYPTION_KEYS, ...codecShape },
+  CLI: { ...temporalShape, ...clientKeyShape, ...clientShape, ...cliShape },
+  'client library': { ...temporalShape, ...clientKeyShape, ...clientShape },
   simulator: simulatorShape,
 } satisfies Record<string, Shape>;
 
@@ -138,12 +139,12 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'API server',
-    text: '`npm run api`. It also reads [Temporal](#temporal), `PAYOUTS_ENCRYPTION_KEYS` and `PAYOUTS_AUTHORIZATION_KEYS`.',
+    text: '`npm run api`. It also reads [Temporal](#temporal), `PAYOUTS_ENCRYPTION_KEYS`, `PAYOUTS_AUTHORIZATION_KEYS` and `PAYOUTS_SEARCH_KEYS`.',
     tables: [{ shape: apiShape }],
   },
   {
     title: 'CLI and client library',
-    text: '`npm run payouts`, the `payouts` bin, and `connectPayouts()`, whose [options](client.md#where-it-connects) override the variables. Both also read [Temporal](#temporal) and `PAYOUTS_ENCRYPTION_KEYS`.',
+    text: '`npm run payouts`, the `payouts` bin, and `connectPayouts()`, whose [options](client.md#where-it-connects) override the variables. Both also read [Temporal](#temporal), `PAYOUTS_ENCRYPTION_KEYS` and `PAYOUTS_SEARCH_KEYS`.',
     tables: [{ shape: clientShape }, { title: 'Only the CLI', shape: cliShape }],
   },
   {

@@ -88,6 +88,8 @@ export const SEARCH_ATTRIBUTE_MEANINGS: Readonly<Record<keyof typeof SEARCH_ATTR
   PayoutNeedsAttention:
     'Whether it needs an operator. Also on follow-ups, receiving accounts, token renewals, event endpoints and reconciliations. Absent means no.',
   PayoutReasons: 'The [attention codes](#attention-codes) of a flagged workflow. Absent means none.',
+  PayoutKeys:
+    'Keyed hashes of what [lists search](http.md#lists). Also on follow-ups. Absent without `PAYOUTS_SEARCH_KEYS`.',
 };
 
 /** A test compares them with what the code reads and writes. */

@@ -69,6 +69,7 @@ export function workerSettings(keysFolder: string) {
     PAYOUTS_ENCRYPTION_KEYS: `file:${keysFolder}/payouts-encryption-keys`,
     PAYOUTS_TOKEN_KEYS: `file:${keysFolder}/payouts-token-keys`,
     PAYOUTS_AUTHORIZATION_KEYS: `file:${keysFolder}/payouts-authorization-keys`,
+    PAYOUTS_SEARCH_KEYS: `file:${keysFolder}/payouts-search-keys`,
   };
 }
 
@@ -79,6 +80,7 @@ export function apiSettings(keysFolder: string) {
     PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256',
     PAYOUTS_ENCRYPTION_KEYS: `file:${keysFolder}/payouts-encryption-keys`,
     PAYOUTS_AUTHORIZATION_KEYS: `file:${keysFolder}/payouts-authorization-keys`,
+    PAYOUTS_SEARCH_KEYS: `file:${keysFolder}/payouts-search-keys`,
     PAYOUTS_API_KEYS_FILE: `${keysFolder}/callers.json`,
     PAYOUTS_DESK: 'on',
     PAYOUTS_DESK_SESSION_KEYS: `file:${keysFolder}/payouts-desk-session-keys`,

@@ -18,6 +18,8 @@ export interface PayoutsOptions {
   namespace?: string | undefined;
   /** `keyId:base64(32 bytes)[,keyId:…]` or `file:PATH`. The first key encrypts. Default `PAYOUTS_ENCRYPTION_KEYS`. */
   encryptionKeys?: string | undefined;
+  /** In the same form: payouts are found by hashes under these keys. Default `PAYOUTS_SEARCH_KEYS`. */
+  searchKeys?: string | undefined;
   /** Recorded with each start. A worker of another environment refuses the start. Default `PAYMENTS_ENVIRONMENT`. */
   environment?: 'test' | 'sandbox' | 'production' | undefined;
 }
@@ -48,14 +50,15 @@ const PROGRAMS = 'programs';
  * `PayoutsError` if Temporal cannot be reached, and `ConfigError` if a variable is invalid or a required key is missing.
  */
 export async function connectPayouts(options: PayoutsOptions = {}): Promise<PayoutsConnection> {
-  const { encryptionKeys: keys } = options;
+  const { encryptionKeys, searchKeys } = options;
   const variables = {
     ...process.env,
-    ...(keys !== undefined && { PAYOUTS_ENCRYPTION_KEYS: keys }),
+    ...(encryptionKeys !== undefined && { PAYOUTS_ENCRYPTION_KEYS: encryptionKeys }),
+    ...(searchKeys !== undefined && { PAYOUTS_SEARCH_KEYS: searchKeys }),
     ...(options.environment !== undefined && { PAYMENTS_ENVIRONMENT: options.environment }),
   };
   const config = clientConfig(variables);
-  const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = config;
+  const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies, keys } = config;
   const { client, connection } = await connectClient({
     connection: options.connection,
     namespace: options.namespace,
@@ -64,7 +67,7 @@ export async function connectPayouts(options: PayoutsOptions = {}): Promise<Payo
     throw translatedError(error);
   });
   const starter = { client, environment, targetCurrencies };
-  const payouts = translated(new Payouts(starter));
+  const payouts = translated(new Payouts({ ...starter, searchKeys: keys.search }));
   return {
     payouts,
     batches: translated(new Batches(starter)),

@@ -13,6 +13,7 @@ import {
   payoutOf,
   payoutOfFollowUp,
 } from '../contract/ids.ts';
+import { type PayoutMemo, payoutMemoSchema } from '../contract/lists.ts';
 import { type PayoutState, storedResultSchema } from '../contract/payout.ts';
 import { readStoredRequest } from '../contract/payout-request.ts';
 import { type FollowUpRequest, type FollowUpResult, followUpChanges } from '../contract/reconciliation.ts';
@@ -22,28 +23,37 @@ import {
   notificationSignal,
   type WorkflowSignatures,
 } from '../contract/workflows.ts';
+import { memoOfRequest } from '../domain/listed-payout.ts';
 import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { environmentOf, readStartEvent } from '../temporal/histories.ts';
 import { APP } from '../temporal/namespace.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
+import { hashesAttribute } from './search.ts';
 
 interface Ref {
   app: string;
   partnerOrderId: string;
 }
 
+/** What its follow-up is asked, and what lists show and find of it. */
+export interface EndedPayout {
+  request: FollowUpRequest;
+  memo: PayoutMemo;
+  hashes: string[] | undefined;
+}
+
 /** Undefined if the payout has not ended with an outcome. Throws Temporal's `WorkflowNotFoundError`, and `ZodError`. */
-export async function endedPayout(client: Client, workflowId: string): Promise<FollowUpRequest | undefined> {
+export async function endedPayout(client: Client, workflowId: string): Promise<EndedPayout | undefined> {
   const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
   if (status.name !== 'COMPLETED' || !closeTime) return undefined;
   const result: unknown = await client.workflow.getHandle(workflowId, runId).result();
   const { outcome, splits, orderId } = storedResultSchema.parse(result);
-  const { argument, memo } = await readStartEvent(client, workflowId, runId);
+  const { argument, memo, hashes } = await readStartEvent(client, workflowId, runId);
   const request = readStoredRequest(argument);
   if (!request.ok) return undefined;
   const { app, openId, clientId, payerId, partnerOrderId, metadata } = request.value;
-  return {
+  const followed = {
     environment: await environmentOf(client, { workflowId, runId }, memo),
     app,
     openId,
@@ -56,10 +66,12 @@ export async function endedPayout(client: Client, workflowId: string): Promise<F
     ...(orderId !== undefined && { orderId }),
     ...(metadata && { metadata }),
   };
+  const shown = { ...payoutMemoSchema.safeParse(memo).data, ...memoOfRequest(request.value) };
+  return { request: followed, memo: shown, hashes };
 }
 
 /** Returns false if there already is a follow-up. With `again`, a stopped follow-up does not count. */
-export async function startFollowUp(client: Client, ended: FollowUpRequest, again = false): Promise<boolean> {
+export async function startFollowUp(client: Client, ended: EndedPayout, again = false): Promise<boolean> {
   try {
     await client.workflow.start<WorkflowSignatures['payoutFollowUp']>('payoutFollowUp', {
       ...followUpOptions(ended),
@@ -78,7 +90,7 @@ export async function startFollowUp(client: Client, ended: FollowUpRequest, agai
  */
 export async function notifyFollowUp(
   client: Client,
-  ended: FollowUpRequest,
+  ended: EndedPayout,
   notification: Notification,
 ): Promise<void> {
   const message = { signal: notificationSignal, signalArgs: [notification] as [Notification] };
@@ -88,14 +100,14 @@ export async function notifyFollowUp(
   );
 }
 
-function followUpOptions(ended: FollowUpRequest) {
-  const { app, partnerOrderId, environment, clientId, payerId } = ended;
+function followUpOptions({ request, memo, hashes }: EndedPayout) {
+  const { app, partnerOrderId, environment } = request;
   return {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: payoutFollowUpWorkflowId(app, partnerOrderId),
-    args: [ended] as [FollowUpRequest],
-    memo: { ...(environment !== undefined && { environment }), clientId, payerId },
-    typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
+    args: [request] as [FollowUpRequest],
+    memo: { ...memo, ...(environment !== undefined && { environment }) },
+    typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }, ...hashesAttribute(hashes)]),
     staticSummary: 'checks again after the end',
   };
 }

@@ -1,7 +1,6 @@
 /** Lists payouts and batches from Temporal's visibility store, which lags by up to a few seconds. */
 import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { z } from 'zod';
 import { checkBody } from '../contract/fields.ts';
 import {
   ownIdOf,
@@ -23,64 +22,42 @@ import {
   payoutFilterSchema,
   payoutMemoSchema,
 } from '../contract/lists.ts';
+import type { SearchKeys } from '../encryption/search-keys.ts';
 import { inParallel } from '../runtime/runtime.ts';
-import { isInvalidArgument, unlessGone } from '../temporal/client-errors.ts';
-import { readStartEvent } from '../temporal/histories.ts';
+import { isInvalidArgument } from '../temporal/client-errors.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
 import { InvalidPayoutRequestError, requireValid } from './errors.ts';
 import { acknowledgedRuns } from './follow-ups.ts';
+import { searchConditions } from './search.ts';
 
 /** As in `pageRequestSchema`. */
 const MAX_PAGE_SIZE = 100;
 
 /**
- * One call to Temporal, another one if ended payouts or follow-ups are flagged, and with `clientId` one for each payout of
- * the page whose memo does not name its client. Flags that were acknowledged no longer need attention. Throws `InvalidPayoutRequestError` for an invalid filter,
- * limit or cursor.
+ * One call to Temporal, and another one if ended payouts or follow-ups are flagged. Flags that were acknowledged no longer
+ * need attention. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor, and if the filter needs keys.
  */
 export async function payoutPage(
   client: Client,
+  keys: SearchKeys | undefined,
   filter: PayoutFilter,
   page: PageRequest,
 ): Promise<PayoutPage> {
-  const { clientId, attention } = filter;
-  const { runs, ...rest } = await runPage(client, payoutQuery(filter), page, clientId);
-  const memos = new Map(await inParallel(runs, async (run) => [run, await memoIn(run)] as const));
-  const own = await ofClient(client, memos, clientId);
-  const acknowledged = await acknowledgedRuns(client, own);
-  const payouts = own
-    .map((run) => ({
-      ...listedPayout(run, memos.get(run)),
+  const { runs, ...rest } = await runPage(client, payoutQuery(filter, keys), page);
+  const [acknowledged, memos] = await Promise.all([acknowledgedRuns(client, runs), inParallel(runs, memoOf)]);
+  const payouts = runs
+    .map((run, at) => ({
+      ...listedPayout(run, memos[at]),
       ...(acknowledged.has(run) && { needsAttention: false }),
     }))
-    .filter(({ needsAttention }) => needsAttention || !attention);
+    .filter(({ needsAttention }) => needsAttention || !filter.attention);
   return { payouts, ...rest };
 }
 
-const startOfClient = z.object({ clientId: z.string() });
-
 /** Empty if it has another form, or its key is unknown. */
-async function memoIn(run: ListedRun): Promise<PayoutMemo> {
+async function memoOf(run: ListedRun): Promise<PayoutMemo> {
   const memo = await run.memo().catch(() => undefined);
   return payoutMemoSchema.safeParse(memo).data ?? {};
-}
-
-/** Keeps the runs that started with this `clientId`, follow-ups included. Leaves out a run that is being deleted. */
-async function ofClient(
-  client: Client,
-  memos: ReadonlyMap<ListedRun, PayoutMemo>,
-  clientId: string | undefined,
-): Promise<ListedRun[]> {
-  const runs = [...memos.keys()];
-  if (clientId === undefined) return runs;
-  const own = await inParallel(runs, async (run) => {
-    const named = memos.get(run)?.clientId;
-    if (named !== undefined) return named === clientId;
-    const { workflowId, runId } = run;
-    const start = await unlessGone(() => readStartEvent(client, workflowId, runId));
-    return startOfClient.safeParse(start?.argument).data?.clientId === clientId;
-  });
-  return runs.filter((_, at) => own[at]);
 }
 
 /** One call to Temporal. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */
@@ -102,19 +79,16 @@ export async function* allRows<Name extends string, Row>(
   } while (cursor !== undefined);
 }
 
-/** `more`: what the cursor belongs to, besides the query. */
 async function runPage(
   client: Client,
   query: string,
   page: PageRequest,
-  more = '',
 ): Promise<{ runs: ListedRun[]; nextCursor?: string }> {
   const { limit, cursor } = requireValid(checkBody(pageRequestSchema, page));
-  const key = `${query}\n${more}`;
-  const after = cursor === undefined ? undefined : tokenOf(cursor, key);
+  const after = cursor === undefined ? undefined : tokenOf(cursor, query);
   try {
     const { runs, next } = await listRunPage(client, query, limit, after);
-    return { runs, ...(next && { nextCursor: cursorOf(next, key) }) };
+    return { runs, ...(next && { nextCursor: cursorOf(next, query) }) };
   } catch (error) {
     // The query is valid, so Temporal rejects the token: it may be of another visibility store.
     if (after && isInvalidArgument(error)) throw invalidCursor();
@@ -149,7 +123,7 @@ function invalidCursor(): InvalidPayoutRequestError {
 }
 
 /** The query contains only validated values, so nothing needs escaping. */
-function payoutQuery(filter: PayoutFilter): string {
+function payoutQuery(filter: PayoutFilter, keys: SearchKeys | undefined): string {
   const { phase, outcome, attention, ...rest } = requireValid(checkBody(payoutFilterSchema, filter));
   return all([
     // After the end of a payout, its follow-up has the attention flag.
@@ -158,6 +132,7 @@ function payoutQuery(filter: PayoutFilter): string {
     phase !== undefined && `PayoutPhase = '${phase}'`,
     outcome !== undefined && `PayoutOutcome = '${outcome}'`,
     attention && 'PayoutNeedsAttention = true',
+    ...searchConditions(keys, rest),
   ]);
 }
 

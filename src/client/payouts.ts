@@ -31,6 +31,7 @@ import {
 import { memoOfRequest } from '../domain/listed-payout.ts';
 import { repeatsLast } from '../domain/payout-record.ts';
 import { endedState } from '../domain/payout-state.ts';
+import type { SearchKeys } from '../encryption/search-keys.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/namespace.ts';
@@ -39,6 +40,7 @@ import { ConflictError, EndedError, PayoutsError, requireValid } from './errors.
 import { acknowledge, withoutAcknowledged } from './follow-ups.ts';
 import { lastKnownState } from './last-known.ts';
 import { allRows, payoutPage } from './lists.ts';
+import { hashesAttribute, hashesOf } from './search.ts';
 import {
   findJoinable,
   findStarted,
@@ -81,14 +83,18 @@ export type PayoutSnapshot = Snapshot<PayoutState, PayoutResult>;
 export interface PayoutsOptions extends StarterOptions {
   /** The clock for waits on Temporal's visibility. Default: that of this process. */
   clock?: Clock | undefined;
+  /** Payouts are found by their hashes. Without it, starts write none, and a search throws. */
+  searchKeys?: SearchKeys | undefined;
 }
 
 export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
   private readonly clock: Clock;
+  private readonly searchKeys: SearchKeys | undefined;
 
-  constructor({ clock = PROCESS_RUNTIME.clock, ...options }: PayoutsOptions) {
+  constructor({ clock = PROCESS_RUNTIME.clock, searchKeys, ...options }: PayoutsOptions) {
     super(options);
     this.clock = clock;
+    this.searchKeys = searchKeys;
   }
 
   /**
@@ -132,6 +138,7 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
       attributes: [
         { key: APP, value: app },
         { key: PHASE, value: 'CHECKING' },
+        ...hashesAttribute(hashesOf(this.searchKeys, request, batch)),
       ],
       read: (argument) => checkBody(payoutRequestSchema, argument),
       readStored: readStoredRequest,
@@ -190,7 +197,7 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
 
   /** One page of `list`. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */
   listPage(filter: PayoutFilter = {}, page: PageRequest = {}): Promise<PayoutPage> {
-    return payoutPage(this.client, filter, page);
+    return payoutPage(this.client, this.searchKeys, filter, page);
   }
 
   /**

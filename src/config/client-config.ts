@@ -1,6 +1,7 @@
 /** Variables of the programs that start and steer payouts: the client library and the CLI. */
 import { z } from 'zod';
 import { type Environment, Parts, readVariables, withoutEmpty } from './environment.ts';
+import { encryptionKeys } from './keys.ts';
 import {
   addressProblems,
   allowedHostsShape,
@@ -35,11 +36,13 @@ export const cliShape = {
 const schema = z.object(clientShape);
 
 /** Throws `ConfigError`. */
-export function clientConfig(environment: Environment): z.output<typeof schema> {
+export function clientConfig(environment: Environment) {
   const parts = new Parts();
   const own = parts.read(() => readVariables(schema, environment));
   parts.report(addressProblems(environment));
-  return parts.complete({ own }).own;
+  const keys = parts.read(() => encryptionKeys(environment));
+  const read = parts.complete({ own, keys });
+  return { ...read.own, keys: read.keys };
 }
 
 /** Milliseconds after the end of a payout. Undefined if no worker would start with this list. */

@@ -90,7 +90,7 @@ export function codecConfig(environment: Environment): CodecConfig {
   const parts = new Parts();
   const secrets = new Secrets(environment);
   const own = parts.read(() => readVariables(schema, environment));
-  const foreign = ['PAYOUTS_TOKEN_KEYS', 'PAYOUTS_AUTHORIZATION_KEYS'] as const;
+  const foreign = ['PAYOUTS_TOKEN_KEYS', 'PAYOUTS_AUTHORIZATION_KEYS', 'PAYOUTS_SEARCH_KEYS'] as const;
   const encryption = parts.read(() =>
     encryptionKeys(environment, { foreign, what: 'the codec server', secrets }),
   );

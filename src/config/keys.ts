@@ -3,6 +3,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { KeyRing } from '../encryption/key-ring.ts';
+import { SearchKeys } from '../encryption/search-keys.ts';
 import { type Environment, isLoopback, isTest, Parts, readVariables } from './environment.ts';
 import { Secrets } from './secrets.ts';
 import { secret } from './values.ts';
@@ -47,6 +48,10 @@ export const keyShape = {
         "Encrypts links and codes of [user authorizations](http.md#authorize-a-user), in the same form. Give workers and API servers the same keys, other than `PAYOUTS_TOKEN_KEYS`. Without it, an API server authorizes no users. The codec server doesn't start with it.",
       requiredWhen: `for workers with \`PAYMENTS_REDIRECT_URI\`, ${UNLESS_TEST}`,
     }),
+  PAYOUTS_SEARCH_KEYS: secret.pipe(keyMap).optional().meta({
+    description:
+      "Payouts are [found](http.md#lists) by hashes under these keys, in the same form: new payouts get hashes under the first key, and searches ask for hashes under all. Give every program that starts or lists payouts the same keys. Without it, `clientId` and the like are no filters. The codec server doesn't start with it.",
+  }),
 };
 
 const schema = z.object(keyShape);
@@ -65,12 +70,14 @@ export interface Keys {
   tokens: KeyRing | undefined;
   /** Encrypts the links and codes of user authorizations. */
   authorizations: KeyRing | undefined;
+  /** Make the hashes by which payouts are found. */
+  search: SearchKeys | undefined;
 }
 
-type KeyName = keyof typeof MISSING;
+type KeyName = keyof typeof keyShape;
 
 interface KeyRules {
-  needed?: readonly KeyName[];
+  needed?: readonly (keyof typeof MISSING)[];
   foreign?: readonly KeyName[];
   what?: string;
   /** Of the process, so far. */
@@ -104,6 +111,7 @@ export function encryptionKeys(
     payloads: ringOf(rings.PAYOUTS_ENCRYPTION_KEYS),
     tokens: ringOf(rings.PAYOUTS_TOKEN_KEYS),
     authorizations: ringOf(rings.PAYOUTS_AUTHORIZATION_KEYS),
+    search: rings.PAYOUTS_SEARCH_KEYS && new SearchKeys(rings.PAYOUTS_SEARCH_KEYS),
   };
 }
 

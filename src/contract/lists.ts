@@ -1,7 +1,18 @@
 /** The filters and the pages of lists of payouts and batches. */
 import { z } from 'zod';
+import { batchId } from './batch.ts';
 import { OUTCOMES, PHASES } from './codes.ts';
-import { appName, identifier, metadataSchema, moneySchema, timeWithOffset } from './fields.ts';
+import {
+  appName,
+  identifier,
+  looseText,
+  metadataSchema,
+  moneySchema,
+  text,
+  timeWithOffset,
+} from './fields.ts';
+import { normalizeAmount } from './money.ts';
+import { MAX_METADATA_PAIRS } from './payout-request.ts';
 
 const time = (description: string) => timeWithOffset().optional().describe(description);
 
@@ -18,14 +29,36 @@ const filter = z.strictObject({
   createdTo: time('Created before this time. ISO 8601 with an offset'),
 });
 
+/** By hashes of these, because Temporal must not know them. */
+const searched = z.strictObject({
+  clientId: identifier().optional().describe('Only payouts of this client'),
+  payerId: identifier().optional().describe('Only payouts of this payer'),
+  batch: batchId.optional().describe('Only payouts that this batch started'),
+  amount: z
+    .string()
+    .regex(/^\d{1,16}(\.\d{1,2})? [A-Z]{3}$/, {
+      error: 'must be an amount and its currency, such as "100.00 CNY"',
+      abort: true,
+    })
+    .transform((text) => `${normalizeAmount(text.slice(0, -4))}${text.slice(-4)}`)
+    .optional()
+    .describe('The exact instructedAmount and its currency, such as `100.00 CNY`'),
+  beneficiary: text().optional().describe("The whole name on the beneficiary's account; case doesn't matter"),
+  account: text().optional().describe("The whole number of the beneficiary's account"),
+  metadata: z
+    .array(looseText(1_000).regex(/^[^=]+=/, 'must be KEY=VALUE'))
+    .max(MAX_METADATA_PAIRS)
+    .optional()
+    .describe('Pairs of the metadata, each as `KEY=VALUE`'),
+});
+export type Searched = z.output<typeof searched>;
+export const SEARCHED = searched.keyof().options;
+
 export const payoutFilterSchema = filter.extend({
   phase: z.enum(PHASES).optional(),
   outcome: z.enum(OUTCOMES).optional(),
   attention: z.boolean().optional().describe('Only payouts with the attention flag, and flagged follow-ups'),
-  // In the memo, which Temporal can't search.
-  clientId: identifier()
-    .optional()
-    .describe('Only payouts of this client. A page may be empty before the last'),
+  ...searched.shape,
 });
 export type PayoutFilter = z.input<typeof payoutFilterSchema>;
 

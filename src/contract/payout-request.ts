@@ -45,7 +45,7 @@ const receiver = z.strictObject({
 /** The beneficiary's bank account: `receiver` in the spec's "Payout creation request". */
 export type Receiver = z.output<typeof receiver>;
 
-const MAX_METADATA_PAIRS = 20;
+export const MAX_METADATA_PAIRS = 20;
 const MAX_METADATA_VALUE_LENGTH = 500;
 
 const metadataPairs = z

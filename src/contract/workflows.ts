@@ -68,6 +68,8 @@ export interface PayoutOperation {
   request: CheckedPayoutRequest;
   /** The caller, as recorded with the payout. */
   startedBy: string;
+  /** By which the payout is found: a workflow has no keys to make them. */
+  hashes?: string[] | undefined;
 }
 
 export interface AuthorizationAttempt extends TokenOwner {

@@ -11,6 +11,7 @@ import { Allowances, DailyLimitError } from '../client/allowances.ts';
 import { ConflictError } from '../client/errors.ts';
 import { payoutsService } from '../client/nexus.ts';
 import { Payouts } from '../client/payouts.ts';
+import { hashesOf } from '../client/search.ts';
 import { type FieldError, INVALID_PAYOUT_REQUEST, PAYOUT_NOT_ALLOWED } from '../contract/failures.ts';
 import type { CheckResult } from '../contract/fields.ts';
 import {
@@ -21,9 +22,10 @@ import {
 } from '../contract/ids.ts';
 import type { PayoutResult } from '../contract/payout.ts';
 import { type CheckedPayoutRequest, checkPayoutRequest } from '../contract/payout-request.ts';
-import type { WorkflowSignatures } from '../contract/workflows.ts';
+import type { PayoutOperation, WorkflowSignatures } from '../contract/workflows.ts';
 import { hasDailyLimits } from '../domain/daily-limits.ts';
 import { amountRefusal, type Permissions, scopeRefusal } from '../domain/permissions.ts';
+import type { SearchKeys } from '../encryption/search-keys.ts';
 import { isJsonObject } from '../payments/exact-json.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { APP } from '../temporal/namespace.ts';
@@ -33,11 +35,12 @@ interface Runtime {
   targetCurrencies: readonly string[];
   client: Client;
   clock: Clock;
+  searchKeys: SearchKeys | undefined;
 }
 
 /** Like all starters, the handler records `environment` and the caller with each start. */
 export function payoutsServiceHandler(
-  { environment, targetCurrencies, client, clock }: Runtime,
+  { environment, targetCurrencies, client, clock, searchKeys }: Runtime,
   app: string,
   permissions: Permissions,
 ) {
@@ -53,7 +56,9 @@ export function payoutsServiceHandler(
         );
         if (hasDailyLimits(permissions) && !(await exists(payouts, request)))
           await reserve(allowances, permissions, request);
-        return payOperation(environment, context, request).start(context, undefined);
+        const hashes = hashesOf(searchKeys, request);
+        const operation = { environment, request, startedBy: nexusCaller(app), hashes };
+        return payOperation(context, operation).start(context, undefined);
       },
       // The workflow of the operation passes the cancellation on to the payout.
       cancel: async (context, token) => {
@@ -68,11 +73,8 @@ export function payoutsServiceHandler(
  * Each call has its own workflow instead of the payout's run: Temporal reports to the caller how the run ended, and the
  * termination of a run does not end the payout.
  */
-function payOperation(
-  environment: string,
-  context: nexus.StartOperationContext,
-  request: CheckedPayoutRequest,
-) {
+function payOperation(context: nexus.StartOperationContext, operation: PayoutOperation) {
+  const { environment, request } = operation;
   const { app, partnerOrderId, instructedAmount } = request;
   return new WorkflowRunOperationHandler<void, PayoutResult>(() =>
     startWorkflow<WorkflowSignatures['payoutOperation']>(context, 'payoutOperation', {
@@ -80,7 +82,7 @@ function payOperation(
       workflowId: payoutOperationWorkflowId(app, partnerOrderId, context.requestId),
       // The caller's Temporal server may retry the same operation.
       workflowIdConflictPolicy: 'USE_EXISTING',
-      args: [{ environment, request, startedBy: nexusCaller(app) }],
+      args: [operation],
       memo: { environment },
       typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
       staticSummary: `Nexus operation for a payout of ${instructedAmount.amount} ${instructedAmount.currency}`,

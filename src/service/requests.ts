@@ -105,6 +105,9 @@ const listQuery = {
 
 export const payoutQuery = payoutFilterSchema.omit({ apps: true, idPrefix: true }).extend({
   ...listQuery,
+  metadata: z
+    .preprocess((given) => (typeof given === 'string' ? [given] : given), payoutFilterSchema.shape.metadata)
+    .describe('a pair of the metadata as `KEY=VALUE`; several: each of them'),
   attention: flag('true').describe('only payouts with the attention flag, and flagged follow-ups'),
 });
 export const batchQuery = batchFilterSchema.omit({ apps: true, idPrefix: true }).extend({

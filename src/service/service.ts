@@ -119,7 +119,7 @@ export class Service {
     this.client = client;
     this.readTurns = new CallerTurns(PROVIDER_READS, clock);
     this.batchTurns = new CallerTurns(BATCHES, clock);
-    this.payouts = new Payouts({ client, environment, targetCurrencies, reads });
+    this.payouts = new Payouts({ client, environment, targetCurrencies, reads, searchKeys: keys.search });
     this.batches = new Batches({
       client,
       environment,

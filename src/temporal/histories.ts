@@ -5,9 +5,11 @@ import {
   decodeMapFromPayloads,
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { temporal } from '@temporalio/proto';
+import { z } from 'zod';
 import { environmentOfQueue } from '../contract/ids.ts';
 import { keyIdOf } from '../encryption/payload-codec.ts';
 import { unlessGone } from './client-errors.ts';
+import { plainAttribute } from './visibility.ts';
 
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
@@ -48,18 +50,26 @@ export async function firstEvents(
   return history?.events ?? [];
 }
 
-export async function readStartEvent(
-  client: Client,
-  workflowId: string,
-  runId: string,
-): Promise<{ argument: unknown; isEncrypted: boolean; memo: Record<string, unknown>; firstRunId: string }> {
+interface StartEvent {
+  argument: unknown;
+  isEncrypted: boolean;
+  memo: Record<string, unknown>;
+  /** By which the payout is found. Undefined if the program that started it has no keys. */
+  hashes: string[] | undefined;
+  firstRunId: string;
+}
+
+const startHashes = z.array(z.string());
+
+export async function readStartEvent(client: Client, workflowId: string, runId: string): Promise<StartEvent> {
   const [first] = await firstEvents(client, { workflowId, runId }, 1);
   const start = first?.workflowExecutionStartedEventAttributes;
   const converter = client.options.loadedDataConverter;
   const [argument] = await decodeArrayFromPayloads(converter, start?.input?.payloads);
   const memo = await decodeMapFromPayloads(converter, start?.memo?.fields);
   const isEncrypted = (start?.input?.payloads ?? []).every((payload) => keyIdOf(payload) !== undefined);
-  return { argument, isEncrypted, memo: memo ?? {}, firstRunId: start?.firstExecutionRunId || runId };
+  const hashes = startHashes.safeParse(plainAttribute(start?.searchAttributes, 'PayoutKeys')).data;
+  return { argument, isEncrypted, memo: memo ?? {}, hashes, firstRunId: start?.firstExecutionRunId || runId };
 }
 
 /** These include a payout's first call, if it has made any. */

@@ -15,6 +15,7 @@ export const SEARCH_ATTRIBUTES = {
   PayoutPair: 'Keyword',
   PayoutNeedsAttention: 'Bool',
   PayoutReasons: 'KeywordList',
+  PayoutKeys: 'KeywordList',
 } as const;
 
 /** Temporal's numeric codes of the types. */
@@ -72,6 +73,8 @@ export async function registerSearchAttributes(connection: Operator, namespace: 
 /** The search attributes that starters set or read. Workflows set the others. */
 export const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
 export const PHASE = defineSearchAttributeKey('PayoutPhase', SearchAttributeType.KEYWORD);
+/** Keyed hashes. Absent if the program that started it has no search keys. */
+export const SEARCH_KEYS = defineSearchAttributeKey('PayoutKeys', SearchAttributeType.KEYWORD_LIST);
 /** Set by the workflow; absent if the attention flag has never been set. */
 export const NEEDS_ATTENTION = defineSearchAttributeKey('PayoutNeedsAttention', SearchAttributeType.BOOL);
 

@@ -5,7 +5,7 @@
 import type { Client } from '@temporalio/client';
 import { decodeMapFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
-import proto from '@temporalio/proto';
+import proto, { type temporal } from '@temporalio/proto';
 import { type Clock, Pace } from '../runtime/runtime.ts';
 
 const { WorkflowExecutionStatus } = proto.temporal.api.enums.v1;
@@ -57,7 +57,7 @@ export async function listRunPage(
       isCompleted: status === WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_COMPLETED,
       type: type?.name ?? '',
       status: statusName(status),
-      attribute: (name: string) => plain(searchAttributes?.indexedFields?.[name]?.data),
+      attribute: (name: string) => plainAttribute(searchAttributes, name),
       memo: async () => (await decodeMapFromPayloads(converter, memo?.fields)) ?? {},
     }),
   );
@@ -71,7 +71,11 @@ function statusName(status: number | null | undefined): string {
 }
 
 /** Search attributes are plain JSON, because Temporal must read them. */
-function plain(data: Uint8Array | null | undefined): unknown {
+export function plainAttribute(
+  attributes: temporal.api.common.v1.ISearchAttributes | null | undefined,
+  name: string,
+): unknown {
+  const data = attributes?.indexedFields?.[name]?.data;
   return data ? JSON.parse(Buffer.from(data).toString()) : undefined;
 }
 

@@ -60,7 +60,7 @@ export function payoutsQueue({ config, client, runtime }: ApplicationParts) {
 
 export function nexusQueues({ config, client, runtime: { clock } }: ApplicationParts) {
   const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = config.env;
-  const own = { environment, targetCurrencies, client, clock };
+  const own = { environment, targetCurrencies, client, clock, searchKeys: config.keys.search };
   return [...config.nexus].map(([app, permissions]) => ({
     taskQueue: nexusTaskQueue(environment, app),
     nexusServices: [payoutsServiceHandler(own, app, permissions)],

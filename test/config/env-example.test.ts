@@ -21,6 +21,7 @@ const FILES: Readonly<Record<string, string>> = {
   'file:/run/secrets/payouts-encryption-keys': `file:${secretFile(newKey('k1'))}`,
   'file:/run/secrets/payouts-token-keys': `file:${secretFile(newKey('t1'))}`,
   'file:/run/secrets/payouts-authorization-keys': `file:${secretFile(newKey('a1'))}`,
+  'file:/run/secrets/payouts-search-keys': `file:${secretFile(newKey('h1'))}`,
   'file:/run/secrets/payouts-desk-session-keys': `file:${secretFile(newKey('s1'))}`,
   'file:/run/secrets/payouts-desk-oidc-client-secret': `file:${secretFile(newSecret())}`,
   'file:/run/secrets/temporal-api-key': `file:${secretFile(newSecret())}`,

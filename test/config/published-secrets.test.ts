@@ -115,6 +115,7 @@ describe('H280 outside a test, a secret is long and random', () => {
   test.each<[program: string, change: Environment, said: string]>([
     ...keysOf('PAYOUTS_ENCRYPTION_KEYS', 'is not random'),
     ...keysOf('PAYOUTS_AUTHORIZATION_KEYS', 'is not random'),
+    ...keysOf('PAYOUTS_SEARCH_KEYS', 'is not random'),
     [API, { PAYOUTS_DESK_SESSION_KEYS: ZEROS }, 'PAYOUTS_DESK_SESSION_KEYS: is not random'],
     [WORKER, { PAYMENTS_APP_SECRET: 'aiGh7eep8eeG4oo' }, 'PAYMENTS_APP_SECRET: has fewer than 16 characters'],
     [WORKER, { PAYMENTS_APP_SECRET: 'ababababbabaabab' }, 'PAYMENTS_APP_SECRET: is not random'],

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { PROCESSES } from '../../scripts/configuration/sections.ts';
 import { variablesOf } from '../../scripts/configuration/variables.ts';
 import { apiConfig } from '../../src/config/api-config.ts';
+import { clientConfig } from '../../src/config/client-config.ts';
 import { codecConfig } from '../../src/config/codec-config.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
@@ -53,6 +54,10 @@ const CASES: Readonly<Record<string, Case>> = {
   PAYOUTS_AUTHORIZATION_KEYS: {
     secret: AUTHORIZATION_KEYS,
     read: (own) => apiConfig({ ...TEST, ...own }).keys.authorizations?.ids,
+  },
+  PAYOUTS_SEARCH_KEYS: {
+    secret: newKey('h1'),
+    read: (own) => clientConfig({ ...TEST, ...own }).keys.search?.asked('Zhang San'),
   },
   PAYOUTS_DESK_SESSION_KEYS: {
     secret: SESSION_KEYS,
@@ -172,6 +177,7 @@ describe('a secret in a file', () => {
   test.each([
     ['the codec server', codecConfig, 'PAYOUTS_TOKEN_KEYS'],
     ['the codec server', codecConfig, 'PAYOUTS_AUTHORIZATION_KEYS'],
+    ['the codec server', codecConfig, 'PAYOUTS_SEARCH_KEYS'],
     ['the API server', apiConfig, 'PAYOUTS_TOKEN_KEYS'],
   ])('H160 %s does not start with keys that it does not need', (process, read, name) => {
     const environment = { ...TEST, PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS };

@@ -42,6 +42,7 @@ beforeAll(async () => {
   world = await PayoutWorld.start({
     env: {
       PAYOUTS_ENCRYPTION_KEYS: newKey('k1'),
+      PAYOUTS_SEARCH_KEYS: newKey('s1'),
       PAYMENTS_TARGET_CURRENCIES: 'CNY,EUR',
       PAYOUTS_NEXUS_FILE: keysFile({ default: { largestAmount: { CNY: '500.00' }, payerIds: PAYERS } }),
     },
@@ -119,6 +120,14 @@ test('a workflow of another team requests a payout and receives the result', asy
     ...{ clientId, payerId, instructedAmount },
     ...{ beneficiary: receiver.bankAccountName, accountEnd: receiver.bankAccountNumber.slice(-4) },
   });
+  const isFound = async () => {
+    const { payouts } = await world.payouts.listPage({
+      beneficiary: receiver.bankAccountName,
+      amount: '100 CNY',
+    });
+    return payouts.some(({ partnerOrderId }) => partnerOrderId === request.partnerOrderId) || undefined;
+  };
+  await eventually(isFound);
 });
 
 test('two callers of one payout cause one payment, also when one calls after its end', async () => {

@@ -229,7 +229,7 @@ describe('H22 money that is returned after the end', () => {
     const { partnerOrderId } = request;
     const fault = { kind: 'envelope', code: 900_002 } as const;
     world.simulator.control.addFault({ operation: 'queryPayDetail', partnerOrderId, fault });
-    expect(await startFollowUp(world.client, request)).toBe(true);
+    expect(await startFollowUp(world.client, { request, memo: {}, hashes: undefined })).toBe(true);
     expect(await followUp(request).result()).toMatchObject({
       checks: 0,
       notChecked: { code: 'COULD_NOT_CHECK' },

@@ -71,7 +71,8 @@ export class PayoutWorld extends TestWorld {
     this.native = parts.native;
     this.env = parts.env;
     this.approvals = parts.approvals;
-    this.payouts = new Payouts({ client: parts.client, environment: 'test' });
+    const searchKeys = encryptionKeys(parts.env).search;
+    this.payouts = new Payouts({ client: parts.client, environment: 'test', searchKeys });
   }
 
   static async start(options: WorldOptions = {}): Promise<PayoutWorld> {

@@ -39,7 +39,13 @@ import { notHere, otherId, refuse, userMissing, valid, waitByRetry } from '../sh
 export function batchActivities(config: WorkerConfig, client: Client, clock: Clock) {
   const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = config.env;
   const here = onlyHere(environment, clock);
-  const payouts = new Payouts({ client, environment, targetCurrencies, clock });
+  const payouts = new Payouts({
+    client,
+    environment,
+    targetCurrencies,
+    clock,
+    searchKeys: config.keys.search,
+  });
   return {
     ...batchChecks(config),
     startPayouts: (rows: StartPayouts) => here(rows, () => startPayouts(payouts, rows, cancellationSignal())),

@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { z } from 'zod';
-import { endedPayout, notifyFollowUp, startFollowUp } from '../../client/follow-ups.ts';
+import { type EndedPayout, endedPayout, notifyFollowUp, startFollowUp } from '../../client/follow-ups.ts';
 import { OUTCOMES } from '../../contract/codes.ts';
 import {
   payoutFollowUpWorkflowId,
@@ -60,7 +60,7 @@ async function follow(search: Search, { workflowId, closedMs = 0 }: ListedRun): 
   const ended = await endedHere(search, workflowId);
   if (!ended) return 'nothing';
   if (await startFollowUp(client, ended)) return 'done';
-  if (await hasFollowUp(client, ended)) return 'nothing';
+  if (await hasFollowUp(client, ended.request)) return 'nothing';
   // Makes an open follow-up check, which finds the new end. A closed one is started.
   await notifyFollowUp(client, ended, { receivedAt: isoTime(nowMs) });
   return 'done';
@@ -76,10 +76,10 @@ async function followAgain(search: Search, { workflowId }: ListedRun): Promise<V
 async function endedHere(
   { client, environment, pace }: Search,
   workflowId: string,
-): Promise<FollowUpRequest | undefined> {
+): Promise<EndedPayout | undefined> {
   await pace.turn();
   const ended = await endedPayout(client, workflowId);
-  return ended && (ended.environment ?? environment) === environment ? ended : undefined;
+  return ended && (ended.request.environment ?? environment) === environment ? ended : undefined;
 }
 
 /**
@@ -133,7 +133,7 @@ export async function payoutEnd(client: Client, { app, partnerOrderId }: EndedWh
     const { status } = await client.workflow.getHandle(workflowId).describe();
     if (status.name === 'RUNNING' || status.name === 'PAUSED') return { kind: 'open' };
     const ended = await endedPayout(client, workflowId);
-    return ended ? { kind: 'ended', ended } : { kind: 'unknown' };
+    return ended ? { kind: 'ended', ended: ended.request } : { kind: 'unknown' };
   } catch (error) {
     if (isGone(error) || !isRetryableTemporalError(error)) return { kind: 'unknown' };
     throw error;

@@ -4,6 +4,7 @@
  */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
+import { hashesAttribute } from '../../client/search.ts';
 import { failedAsBadInput } from '../../client/start-once.ts';
 import type { EventEndpoints } from '../../config/events.ts';
 import { PAYOUTS_TASK_QUEUE, payoutOf } from '../../contract/ids.ts';
@@ -88,7 +89,7 @@ async function restartOne(
   if (decisive === undefined || decisive.saidNotCreated) return 'nothing';
   const origin = await originOf(reconciler, workflowId, decisive);
   if ('verdict' in origin) return origin.verdict;
-  const { argument, memo } = origin;
+  const { argument, memo, hashes } = origin;
   const meant = await environmentOf(client, { workflowId, runId: origin.runId }, memo);
   if (meant !== undefined && meant !== environment) return 'nothing';
   const stops = await countRuns(client, `WorkflowId = '${workflowId}' AND ${STOPPED}`);
@@ -96,13 +97,18 @@ async function restartOne(
   if (nowMs < closedMs + restartDelayMs(stops, reconcileEveryMs))
     return isBadInput && decisive.sent ? { reason: REFUSED_AFTER_SEND } : 'waiting';
   await pace.turn();
-  return restart(client, workflowId, argument, {
-    ...memo,
-    ...(meant !== undefined && { environment: meant }),
-    ...(decisive.sent && { createSent: true }),
-    rejectDuplicate: false,
-    stops,
-  });
+  return restart(
+    client,
+    workflowId,
+    { argument, hashes },
+    {
+      ...memo,
+      ...(meant !== undefined && { environment: meant }),
+      ...(decisive.sent && { createSent: true }),
+      rejectDuplicate: false,
+      stops,
+    },
+  );
 }
 
 function unknownWhileLagging(error: unknown): 'unknown' {
@@ -113,7 +119,7 @@ function unknownWhileLagging(error: unknown): 'unknown' {
 async function restart(
   client: Client,
   workflowId: string,
-  argument: unknown,
+  { argument, hashes }: { argument: unknown; hashes: string[] | undefined },
   memo: Record<string, unknown>,
 ): Promise<Verdict> {
   const { app = '' } = payoutOf(workflowId) ?? {};
@@ -128,6 +134,7 @@ async function restart(
       typedSearchAttributes: new TypedSearchAttributes([
         { key: APP, value: app },
         { key: PHASE, value: 'CHECKING' },
+        ...hashesAttribute(hashes),
       ]),
       staticSummary: 'restarted by the reconciliation after its workflow was stopped',
     });
@@ -161,10 +168,11 @@ async function knownStart(client: Client, workflowId: string, decisive: Decisive
 
 /** Includes the memo of the first run, because a run that was continued as new or reset may have lost entries. */
 async function startOf(client: Client, workflowId: string, runId: string) {
-  const { argument, isEncrypted, memo, firstRunId } = await readStartEvent(client, workflowId, runId);
-  if (firstRunId === runId) return { runId, argument, isEncrypted, memo };
+  const start = { runId, ...(await readStartEvent(client, workflowId, runId)) };
+  const { firstRunId, memo } = start;
+  if (firstRunId === runId) return start;
   const first = await unlessGone(() => readStartEvent(client, workflowId, firstRunId));
-  return { runId, argument, isEncrypted, memo: { ...first?.memo, ...memo } };
+  return { ...start, memo: { ...first?.memo, ...memo } };
 }
 
 /** `waiting`: a later look may do it. `reason`: an operator must look at the workflow. */

@@ -47,6 +47,12 @@ export function listCommand(program: Command): void {
     .addOption(new Option('--outcome <outcome>', 'such as FAILED').choices(OUTCOMES))
     .option('--attention', 'only payouts with the attention flag')
     .option('--client-id <id>', 'only payouts of this client')
+    .option('--payer-id <id>', 'only payouts of this payer')
+    .option('--batch <id>', 'only payouts that this batch started')
+    .option('--amount <amount>', 'only payouts of exactly this amount, such as "100.00 CNY"')
+    .option('--beneficiary <name>', "only payouts to this name; case doesn't matter")
+    .option('--account <number>', 'only payouts to this account, by its whole number')
+    .option('--metadata <pair...>', 'only payouts with these pairs, each as KEY=VALUE')
     .action(
       long(
         ({ limit, cursor, ...filter }) =>
@@ -151,15 +157,16 @@ function reasonsText({ reasons }: FlaggedRow): string {
 }
 
 /**
- * Adds reasons to `rows` and, on the first page, stuck workflows unless the filter selects a phase, an outcome or a client.
+ * Adds reasons to `rows` and, on the first page, stuck workflows unless the filter selects a phase or an outcome, or searches.
  */
 async function flaggedRows(
   session: Session,
   rows: readonly ListedPayout[],
-  { phase, outcome, clientId, app }: PayoutFilter,
+  filter: PayoutFilter,
   isFirstPage: boolean,
 ): Promise<FlaggedRow[]> {
-  const isAnyStuck = phase === undefined && outcome === undefined && clientId === undefined;
+  const { app, attention: _attention, createdFrom: _from, createdTo: _to, ...selection } = filter;
+  const isAnyStuck = Object.values(selection).every((one) => one === undefined);
   const stuck = isAnyStuck ? await stuckRows(session, app) : [];
   const flagged = await inParallel(
     rows,

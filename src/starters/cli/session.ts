@@ -12,6 +12,7 @@ import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { SharedSettingsOf } from '../../client/shared-settings.ts';
 import { Tokens } from '../../client/tokens.ts';
 import { clientConfig } from '../../config/client-config.ts';
+import type { SearchKeys } from '../../encryption/search-keys.ts';
 import { PROCESS_RUNTIME } from '../../runtime/process.ts';
 import { connectClient } from '../../temporal/connection.ts';
 import { requireWorker } from '../../temporal/worker-watch.ts';
@@ -29,6 +30,7 @@ interface Target {
   address: string;
   environment?: string | undefined;
   targetCurrencies?: readonly string[] | undefined;
+  searchKeys?: SearchKeys | undefined;
   /** The output is JSON. */
   json: boolean;
 }
@@ -86,12 +88,14 @@ export async function inSession(
 ): Promise<void> {
   let close: (() => Promise<void>) | undefined;
   try {
-    const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = clientConfig(
-      process.env,
-    );
+    const {
+      PAYMENTS_ENVIRONMENT: environment,
+      PAYMENTS_TARGET_CURRENCIES: targetCurrencies,
+      keys,
+    } = clientConfig(process.env);
     const { connection, ...connected } = await connectClient();
     close = () => connection.close();
-    const session = sessionOf({ ...connected, environment, targetCurrencies, json });
+    const session = sessionOf({ ...connected, environment, targetCurrencies, searchKeys: keys.search, json });
     const { change, work } = typeof step === 'function' ? { work: step } : step;
     if (change !== undefined) await confirm(session, change);
     print(await (isQuick ? session.withDeadline(() => work(session)) : work(session)), json);

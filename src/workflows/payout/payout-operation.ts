@@ -56,7 +56,7 @@ type Child = ChildWorkflowHandle<typeof payout>;
 
 /** Undefined if the payout existed already, with the same body. */
 async function begin(operation: PayoutOperation): Promise<Child | undefined> {
-  const { environment, request, startedBy } = operation;
+  const { environment, request, startedBy, hashes } = operation;
   const { app, partnerOrderId, instructedAmount } = request;
   try {
     return await startChild<typeof payout>('payout', {
@@ -65,7 +65,11 @@ async function begin(operation: PayoutOperation): Promise<Child | undefined> {
       parentClosePolicy: ParentClosePolicy.ABANDON,
       args: [request],
       memo: { rejectDuplicate: true, environment, startedBy, ...memoOfRequest(request) },
-      typedSearchAttributes: [keyword('PayoutApp', app), keyword('PayoutPhase', 'CHECKING')],
+      typedSearchAttributes: [
+        keyword('PayoutApp', app),
+        keyword('PayoutPhase', 'CHECKING'),
+        ...(hashes ? [{ key: KEYS, value: hashes }] : []),
+      ],
       staticSummary: `payout of ${formatMoney(instructedAmount)}`,
     });
   } catch (error) {
@@ -74,6 +78,8 @@ async function begin(operation: PayoutOperation): Promise<Child | undefined> {
     return undefined;
   }
 }
+
+const KEYS = defineSearchAttributeKey('PayoutKeys', SearchAttributeType.KEYWORD_LIST);
 
 function keyword(name: string, value: string): SearchAttributePair {
   return { key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD), value };

@@ -1,0 +1,64 @@
+/** The search attribute `PayoutKeys`: the hashes that a start writes into it, and the conditions that find them. */
+import type { SearchAttributePair } from '@temporalio/common';
+import { SEARCHED, type Searched } from '../contract/lists.ts';
+import { formatMoney } from '../contract/money.ts';
+import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import type { SearchKeys } from '../encryption/search-keys.ts';
+import { SEARCH_KEYS } from '../temporal/namespace.ts';
+import { quoteIds } from '../temporal/visibility.ts';
+import { InvalidPayoutRequestError } from './errors.ts';
+
+const same = (text: string) => text;
+/** A name in capitals or full-width letters, or with two spaces, is the same name. */
+const folded = (text: string) => text.normalize('NFKC').toLowerCase().trim().replace(/\s+/g, ' ');
+const unseparated = (text: string) => text.replace(/[\s-]/g, '').toUpperCase();
+
+/** Texts that are the same in this form find each other. */
+const NORMAL: Readonly<Record<keyof Searched, (text: string) => string>> = {
+  clientId: same,
+  payerId: same,
+  batch: same,
+  amount: same,
+  beneficiary: folded,
+  account: unseparated,
+  metadata: folded,
+};
+
+/** Undefined without keys: then no search finds the payout. */
+export function hashesOf(
+  keys: SearchKeys | undefined,
+  { clientId, payerId, instructedAmount, receiver, metadata }: CheckedPayoutRequest,
+  batch?: string,
+): string[] | undefined {
+  const searched = {
+    clientId,
+    payerId,
+    batch,
+    amount: formatMoney(instructedAmount),
+    beneficiary: receiver.bankAccountName,
+    account: receiver.bankAccountNumber,
+    metadata: Object.entries(metadata ?? {}).map(([key, value]) => `${key}=${value}`),
+  };
+  return keys?.written(textsOf(searched));
+}
+
+export function hashesAttribute(hashes: string[] | undefined): SearchAttributePair[] {
+  return hashes ? [{ key: SEARCH_KEYS, value: hashes }] : [];
+}
+
+/** Throws `InvalidPayoutRequestError` if the filter needs keys, and there are none. */
+export function searchConditions(keys: SearchKeys | undefined, searched: Searched): string[] {
+  const texts = textsOf(searched);
+  if (keys) return texts.map((text) => `PayoutKeys IN (${quoteIds(keys.asked(text))})`);
+  if (texts.length === 0) return [];
+  const message = 'needs PAYOUTS_SEARCH_KEYS, which is not set';
+  const fields = SEARCHED.filter((field) => searched[field] !== undefined);
+  throw new InvalidPayoutRequestError(fields.map((path) => ({ path, message })));
+}
+
+/** With the name of the field, so that equal values of two fields have different hashes. */
+function textsOf(searched: Searched): string[] {
+  return SEARCHED.flatMap((field) =>
+    [searched[field] ?? []].flat().map((value) => `${field}:${NORMAL[field](value)}`),
+  );
+}
