@@ -230,8 +230,8 @@ export class Pauses {
   }
 
   /**
-   * Stops the create calls of an application, in every process. When it resolves, a call that has its turn may still be
-   * written for 1.3 s. Needs a running worker. Pausing again changes nothing.
+   * Stops the create calls of an application, in every process. For 1.3 s after it resolves, a call may still be written.
+   * Needs a running worker. Pausing again changes nothing.
    */
   pause(app: string, { by, reason }: PauseRequest): Promise<Pausable> {
     return this.change(app, (lease) => lease.executeUpdate(pauseUpdate, { args: [{ by, reason }] }));

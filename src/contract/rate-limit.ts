@@ -9,6 +9,9 @@ export interface LeaseKey {
   appId: string;
 }
 
+/** `idle`: calls are rare, so a dead owner may be noticed later, and the lease costs fewer heartbeats. */
+export type LeaseMode = 'busy' | 'idle';
+
 /** The report of an owner at the end of its term. It sends nothing afterwards. */
 export interface LeaseHandover {
   /** For each call that arrived in the last window: the minimum time between its arrival and the end of the term. */
@@ -22,6 +25,9 @@ export interface LeaseHandover {
   marginMs: number;
   /** How many owners in a row, including this one, gave the lease up because none of their calls reached the provider. */
   unreachedTerms: number;
+  nextMode: LeaseMode;
+  /** How long no call may be sent yet: an earlier owner may still send, or the provider has responded 429. */
+  silentMs: number;
 }
 
 /** A handover, and the run in which it is valid. */

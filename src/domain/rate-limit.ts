@@ -1,12 +1,12 @@
 /** The rate-limit lease of one `app_id`: how long it is valid, and which changes of its settings are valid. */
 import { recordOf } from '../contract/compact.ts';
-import type { LeaseSettings } from '../contract/rate-limit.ts';
+import type { LeaseMode, LeaseSettings, PreviousOwner } from '../contract/rate-limit.ts';
 
 /** The provider counts calls in a sliding window of one second. */
 export const WINDOW_MS = 1_000;
 
-/** An owner that doesn't heartbeat for this long loses the lease. */
-export const LEASE_TIMEOUT_MS = 1_500;
+/** An owner that doesn't heartbeat for this long loses the lease. An idle owner heartbeats only before its next call. */
+export const LEASE_TIMEOUT_MS: Record<LeaseMode, number> = { busy: 1_500, idle: 28_000 };
 
 /** How long an acknowledged renewal is valid after it was sent. It ends before Temporal reassigns the lease. */
 export const RENEWAL_VALID_MS = 1_300;
@@ -15,6 +15,11 @@ export const RENEWAL_INTERVAL_MS = 450;
 /** A term ends long before its activity would time out, so that Temporal never reassigns the lease during a term. */
 export const MAX_TERM_MS = 24 * 3_600_000;
 export const TERM_TIMEOUT_MS = 2 * MAX_TERM_MS;
+
+/** After a term of unknown end, a dead owner must be noticed soon. */
+export function modeAfter(previousOwner: PreviousOwner): LeaseMode {
+  return typeof previousOwner === 'object' ? previousOwner.nextMode : 'busy';
+}
 
 /** The heartbeat details of an owner, for its successor if it crashes. */
 export interface LeaseHeartbeat {

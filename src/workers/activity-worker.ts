@@ -8,9 +8,6 @@ import type { PaymentsClientOptions } from '../payments/index.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { EventTransport } from '../webhooks/event-transport.ts';
 
-/** The SDK's own default is too slow for the lease. */
-const MAX_HEARTBEAT_THROTTLE = '1s';
-
 export interface ApplicationParts extends Pick<PaymentsClientOptions, 'transport'> {
   config: WorkerConfig;
   client: Client;
@@ -58,7 +55,6 @@ export function activityWorker(
       nexusTaskSlotSupplier: UNUSED,
     },
     maxConcurrentActivityTaskPolls: polls,
-    maxHeartbeatThrottleInterval: MAX_HEARTBEAT_THROTTLE,
     ...(buildId && { buildId }),
   });
 }

@@ -21,6 +21,8 @@ const { TASK_QUEUE_TYPE_ACTIVITY } = proto.temporal.api.enums.v1.TaskQueueType;
 const OWN_EVERY_MS = 5_000;
 /** Between two rounds of requests. */
 const ROUND_EVERY_MS = 30_000;
+/** While the application makes no calls. */
+const IDLE_ROUND_EVERY_MS = 120_000;
 const OPEN_PHASES = PHASES.filter((phase) => phase !== 'DONE');
 const CODES = [...new Set(Object.values(ATTENTION).flatMap((table) => Object.keys(table)))];
 
@@ -36,7 +38,7 @@ export interface Collection {
 
 interface Collected {
   app: string;
-  limiter: Pick<RateLimiter, 'callsPerSecond' | 'isPaused' | 'unreachedMs'>;
+  limiter: Pick<RateLimiter, 'callsPerSecond' | 'isPaused' | 'unreachedMs' | 'unusedMs'>;
   tokens: Pick<TokenCache, 'ageMs'>;
 }
 
@@ -84,7 +86,8 @@ export function collectorOf(collection: Collection, { app, limiter, tokens }: Co
         // Temporal does not respond, or not to this request. The next round tries again.
         count(meter, 'payouts_collector_failures', { app });
       }
-      await sleep(clock, ROUND_EVERY_MS, ended);
+      const isIdle = limiter.unusedMs > ROUND_EVERY_MS;
+      await sleep(clock, isIdle ? IDLE_ROUND_EVERY_MS : ROUND_EVERY_MS, ended);
     }
   };
 
@@ -121,8 +124,9 @@ async function countsOf(collection: Collection, app: string, startedMs: number):
     for (const value of values) counted.set(value, await countOpen(queryOf(value)));
     return counted;
   };
+  const isAnyOpen = (await countOpen(`WorkflowType = 'payout'`)) > 0;
   const phases = await countEach(
-    OPEN_PHASES,
+    isAnyOpen ? OPEN_PHASES : [],
     (phase) => `WorkflowType = 'payout' AND PayoutPhase = '${phase}'`,
   );
   const isAnyFlagged = (await countOpen('PayoutNeedsAttention = true')) > 0;

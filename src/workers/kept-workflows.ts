@@ -149,7 +149,8 @@ export function keepDeliveries(
   return inBackground(clock, log, 'cannot start the deliveries of events yet', every);
 }
 
-const LEASE_CHECK_EVERY_MS = 5_000;
+/** An owner notices by itself that the workflow has ended, and then checks immediately. */
+const LEASE_CHECK_EVERY_MS = 120_000;
 const LEASE_RETRY_MS = 1_000;
 
 /**

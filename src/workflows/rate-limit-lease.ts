@@ -38,7 +38,13 @@ import {
   resumeUpdate,
   setCallsPerSecondUpdate,
 } from '../contract/workflows.ts';
-import { changeProblem, LEASE_TIMEOUT_MS, pauseProblem, TERM_TIMEOUT_MS } from '../domain/rate-limit.ts';
+import {
+  changeProblem,
+  LEASE_TIMEOUT_MS,
+  modeAfter,
+  pauseProblem,
+  TERM_TIMEOUT_MS,
+} from '../domain/rate-limit.ts';
 import { logEvent } from '../domain/telemetry.ts';
 import { onUpdate } from './shared/messages.ts';
 
@@ -86,7 +92,7 @@ export async function rateLimitLease(key: LeaseKey, carried: LeaseTerm): Promise
     term = new CancellationScope();
     setCurrentDetails(detailsOf(record));
     try {
-      record.previousOwner = await term.run(() => leaseCalls(key, record.app).holdLease({ ...record }));
+      record.previousOwner = await term.run(() => leaseCalls(key, record).holdLease({ ...record }));
     } catch (error) {
       record.previousOwner = 'unknown';
       if (!isCancellation(error)) await sleep(FAILURE_PAUSE_MS);
@@ -98,12 +104,12 @@ export async function rateLimitLease(key: LeaseKey, carried: LeaseTerm): Promise
   await next(key, record);
 }
 
-function leaseCalls({ environment, appId }: LeaseKey, app: string) {
+function leaseCalls({ environment, appId }: LeaseKey, { app, previousOwner }: LeaseTerm) {
   return proxyActivities<LeaseActivities>({
     taskQueue: leaseTaskQueue(environment, appId),
     summary: `holds the rate-limit lease of ${app} in ${environment}`,
     startToCloseTimeout: TERM_TIMEOUT_MS,
-    heartbeatTimeout: LEASE_TIMEOUT_MS,
+    heartbeatTimeout: LEASE_TIMEOUT_MS[modeAfter(previousOwner)],
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: RETRY_INTERVAL_MS, maximumInterval: RETRY_INTERVAL_MS, backoffCoefficient: 1 },
   });

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
+import type { LeaseHandover } from '../../src/contract/rate-limit.ts';
 import type { Clock } from '../../src/runtime/runtime.ts';
 import { Fence, type LeaseOwner, leaseActivities, predecessor } from '../../src/workers/rate-limit/lease.ts';
 import { patienceMs } from '../../src/workers/rate-limit/ownership.ts';
@@ -41,6 +42,14 @@ describe('H37 the fence', () => {
   });
 });
 
+const NOTHING: LeaseHandover = {
+  sendAgesMs: [],
+  unprovenForMs: [],
+  marginMs: 15,
+  unreachedTerms: 0,
+  nextMode: 'busy',
+  silentMs: 0,
+};
 const SCHEDULED = { activityTaskScheduledEventAttributes: { activityId: 'term' } };
 const RESET = { workflowTaskFailedEventAttributes: { newRunId: 'run' } };
 
@@ -84,7 +93,8 @@ describe('H37 a term that cannot begin', () => {
       app: 'default',
       begin: () => Promise.reject(new Error('no connection')),
       drain: () => Promise.resolve(),
-      end: () => ({ sendAgesMs: [], unprovenForMs: [], marginMs: 15, unreachedTerms: 0 }),
+      isInUse: false,
+      end: () => NOTHING,
       heartbeat: () => ({ marginMs: 15, alone: false }),
       shouldRelease: (signal) =>
         new Promise((_, reject) => {
@@ -109,13 +119,19 @@ describe('H37 a term that cannot begin', () => {
 });
 
 describe('H37 what a new owner knows about the previous one', () => {
-  const released = { runId: 'run-1', sendAgesMs: [1, 2], unprovenForMs: [], marginMs: 30, unreachedTerms: 0 };
+  const released = { ...NOTHING, runId: 'run-1', sendAgesMs: [1, 2], marginMs: 30 };
   const start = { before: released, runId: 'run-1', attempt: 1, afterFirstMs: 0, details: undefined };
   const WINDOW = 1_200;
   const FENCE_AND_WINDOW = 2_500;
 
   test('trusts an owner that ended cleanly, in the run in which it did', () => {
-    expect(predecessor(start)).toEqual({ silentMs: 0, ...released });
+    expect(predecessor(start)).toEqual(released);
+  });
+
+  test('H317 stays silent as long as an owner that ended in its own silence', () => {
+    const silent = { ...released, silentMs: 900 };
+    expect(predecessor({ ...start, before: silent })).toEqual(silent);
+    expect(predecessor({ ...start, before: silent, attempt: 2 }).silentMs).toBe(FENCE_AND_WINDOW);
   });
 
   test('H37 ignores its handover in another run: a reset repeats it while a later owner still sends', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { GatePausedError, GateTooLateError } from '../../src/payments/index.ts';
 import type { GatedCall } from '../../src/payments/options.ts';
 import { sleep } from '../../src/runtime/runtime.ts';
-import { CALL_TIMEOUT_MS, mostInOneSecond, openLimiter, send } from '../support/rate-limit.ts';
+import { CALL_TIMEOUT_MS, mostInOneSecond, openLimiter, send, TERM } from '../support/rate-limit.ts';
 
 const call = (over: Partial<GatedCall> = {}): GatedCall => ({ operation: 'createPayout', ...over });
 
@@ -59,7 +59,7 @@ describe('H37 turns', () => {
   test('the rate of a new term counts from its start', async () => {
     const { limiter, clock } = openLimiter(2);
     limiter.close();
-    limiter.open({ callsPerSecond: 100, isValid: () => true, isPaused: false, silentMs: 0 });
+    limiter.open({ ...TERM, callsPerSecond: 100 });
     const ten = Promise.all(Array.from({ length: 10 }, () => send(limiter)));
     expect(await clock.until(ten)).toBeLessThan(150);
     expect(limiter.callsPerSecond).toBe(100);
@@ -94,7 +94,7 @@ describe('H37 the lease counts at the time of writing', () => {
     const create = call();
     await clock.until(limiter.pass(create));
     limiter.close();
-    limiter.open({ callsPerSecond: 20, isValid: () => true, isPaused: false, silentMs: 0 });
+    limiter.open(TERM);
     expect(limiter.mayWrite(create)).toBe(false);
   });
 
@@ -192,7 +192,7 @@ describe('H37 the start of a term', () => {
       limiter.mayWrite(one);
     }
     const before = limiter.close();
-    limiter.open({ callsPerSecond: 20, isValid: () => true, isPaused: false, silentMs: 0, ...before });
+    limiter.open({ ...TERM, ...before });
     // Twelve of twenty places are taken.
     const waiting = Array.from({ length: 8 }, () => clock.until(limiter.pass(call())));
     for (const sentAfterMs of await Promise.all(waiting)) expect(sentAfterMs).toBeLessThan(500);
@@ -270,7 +270,7 @@ describe('H210 a paused term', () => {
     const create = call();
     await clock.until(limiter.pass(create));
     limiter.close();
-    limiter.open({ callsPerSecond: 20, isValid: () => true, isPaused: true, silentMs: 0 });
+    limiter.open({ ...TERM, isPaused: true });
     expect(limiter.mayWrite(create)).toBe(false);
   });
 });
@@ -312,7 +312,7 @@ describe('whether calls reach the provider', () => {
     const parts = openLimiter(20);
     for (let count = 0; count < 3; count += 1) await endsAs(parts, 'unreachable', 4_000);
     parts.limiter.close();
-    parts.limiter.open({ callsPerSecond: 20, isValid: () => true, isPaused: false, silentMs: 0 });
+    parts.limiter.open(TERM);
     expect([parts.limiter.unreachedMs, parts.limiter.reached]).toEqual([0, false]);
   });
 });

@@ -5,7 +5,7 @@ import { sleep } from '../../src/runtime/runtime.ts';
 import { RateLimiter } from '../../src/workers/rate-limit/limiter.ts';
 import { AdaptiveMargin, RoundTrips, SendWindow } from '../../src/workers/rate-limit/window.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { CALL_TIMEOUT_MS, mostInOneSecond } from '../support/rate-limit.ts';
+import { CALL_TIMEOUT_MS, mostInOneSecond, TERM } from '../support/rate-limit.ts';
 
 const LIMIT = 20;
 
@@ -27,7 +27,7 @@ interface Provider {
 async function arrivalsAt(provider: Provider, calls: number, random: () => number) {
   const clock = new FakeClock();
   const limiters = [1, 2].map(() => new RateLimiter(clock, { callTimeoutMs: CALL_TIMEOUT_MS }));
-  const ofLease = { callsPerSecond: LIMIT, isValid: () => true, isPaused: false, silentMs: 0 };
+  const ofLease = { ...TERM, callsPerSecond: LIMIT };
   let owner = limiters[0];
   owner?.open(ofLease);
   let isOver = false;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { clientFor, failureOf } from '../payments/support/client.ts';
 import { callOf, successBody } from '../payments/support/samples.ts';
 import { answers, startServer } from '../payments/support/server.ts';
-import { realLimiter } from '../support/rate-limit.ts';
+import { realLimiter, TERM } from '../support/rate-limit.ts';
 
 /** The work between a call's turn and its first byte takes time, in which conditions may change. */
 describe('H37 H60 between the turn of a call and its first byte', () => {
@@ -38,7 +38,7 @@ describe('H37 H60 between the turn of a call and its first byte', () => {
     const server = await startServer(answers(200, successBody('createPayout')));
     const beforeSend = async () => {
       limiter.close();
-      limiter.open({ callsPerSecond: 20, isValid: () => true, isPaused: false, silentMs: 0 });
+      limiter.open(TERM);
     };
     const order = callOf(clientFor(server.origin, { gate: limiter }), 'createPayout', { beforeSend });
     expect(await failureOf(order)).toMatchObject({ code: 'NOT_SENT', reason: 'gate' });

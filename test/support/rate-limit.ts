@@ -35,17 +35,27 @@ export function strictWorld(limit: number): WorldOptions {
   };
 }
 
+/** A busy lease that stays valid. */
+export const TERM: Term = {
+  callsPerSecond: 20,
+  mode: 'busy',
+  isPaused: false,
+  silentMs: 0,
+  isValid: () => true,
+  renew: () => undefined,
+};
+
 /** For a client that talks to a real server. */
 export function realLimiter(callsPerSecond: number, over: Partial<Term> = {}): RateLimiter {
   const limiter = new RateLimiter(PROCESS_RUNTIME.clock, { callTimeoutMs: CALL_TIMEOUT_MS });
-  limiter.open({ callsPerSecond, isValid: () => true, isPaused: false, silentMs: 0, ...over });
+  limiter.open({ ...TERM, callsPerSecond, ...over });
   return limiter;
 }
 
 export function openLimiter(callsPerSecond: number, over: Partial<Term> = {}) {
   const clock = new FakeClock();
   const limiter = new RateLimiter(clock, { callTimeoutMs: CALL_TIMEOUT_MS });
-  limiter.open({ callsPerSecond, isValid: () => true, isPaused: false, silentMs: 0, ...over });
+  limiter.open({ ...TERM, callsPerSecond, ...over });
   return { limiter, clock };
 }
 

@@ -24,6 +24,7 @@ import {
   inForce,
   LEASE_TIMEOUT_MS,
   MAX_TERM_MS,
+  modeAfter,
   RENEWAL_INTERVAL_MS,
   RENEWAL_VALID_MS,
   WINDOW_MS,
@@ -33,11 +34,14 @@ import { type Clock, repeat } from '../../runtime/runtime.ts';
 import { wholeHistory } from '../../temporal/histories.ts';
 import { failoverVersionOf } from '../../temporal/namespace.ts';
 import type { LeaseActivities } from '../../workflows/rate-limit-lease.ts';
-import type { Predecessor } from './limiter.ts';
+import type { Predecessor, Tenure } from './limiter.ts';
 import type { OwnedQueues } from './ownership.ts';
 
-/** The SDK abandons an activity without heartbeats through the SDK, which the renewals bypass. */
-const SDK_HEARTBEAT_EVERY_MS = 2_000;
+/**
+ * The SDK abandons an activity without heartbeats through the SDK, which the renewals bypass. It sends one in four fifths
+ * of the heartbeat timeout. Without calls, an idle owner sends no others.
+ */
+const SDK_HEARTBEAT_EVERY_MS = 4_000;
 const CHECK_FAILOVER_EVERY_MS = 10_000;
 
 /** A time on both clocks, because the monotonic clock may stop while the machine is suspended. */
@@ -83,7 +87,10 @@ export class Fence {
 /** Why a term ends. `lost`: another process may own the lease already. `released`: this process gives it back. */
 type Ending = 'lost' | 'released';
 
-export type LeaseOwner = Pick<OwnedQueues, 'app' | 'begin' | 'drain' | 'end' | 'heartbeat' | 'shouldRelease'>;
+export type LeaseOwner = Pick<
+  OwnedQueues,
+  'app' | 'begin' | 'drain' | 'end' | 'heartbeat' | 'isInUse' | 'shouldRelease'
+>;
 
 export interface LeaseParts {
   owner: LeaseOwner;
@@ -101,11 +108,14 @@ async function holdLease({ owner, client, clock }: LeaseParts, term: LeaseTerm):
   const runId = workflowExecution?.runId ?? '';
   const { app } = owner;
   const fence = new Fence(clock);
+  const mode = modeAfter(term.previousOwner);
+  let renewedMs = clock.nowMs();
   /** Resolves when Temporal has acknowledged the lease: only then is a renewal valid. Otherwise rejects. */
   const renew = async () => {
     const sentAt = fence.now();
+    renewedMs = sentAt.monotonicMs;
     const details = owner.heartbeat();
-    const deadline = clock.wallMs() + LEASE_TIMEOUT_MS;
+    const deadline = clock.wallMs() + LEASE_TIMEOUT_MS.busy;
     await client.withDeadline(deadline, () => client.activity.heartbeat(taskToken, details));
     fence.renewed(sentAt);
   };
@@ -122,16 +132,22 @@ async function holdLease({ owner, client, clock }: LeaseParts, term: LeaseTerm):
   const context = Context.current();
   const stopping = new AbortController();
   let stops: (() => void)[] = [];
+  let renewNow: () => void = () => undefined;
   let released: LeaseHandover;
   let ending: Ending;
   try {
     const ended = new Promise<Ending>((end) => {
       const release = () => end('released');
+      renewNow = () => {
+        renew().catch((error: unknown) => endingOf(error, end));
+      };
+      const isNeeded = () => mode === 'busy' || owner.isInUse;
       stops = [
         repeat(clock, RENEWAL_INTERVAL_MS, () => {
-          renew().catch((error: unknown) => endingOf(error, end));
+          if (isNeeded()) renewNow();
         }),
         repeat(clock, CHECK_FAILOVER_EVERY_MS, () => {
+          if (!isNeeded()) return;
           // A term ends soon after a failover. Each send looks for itself.
           const isOver = async () => (await failoverVersionOf(client)) !== failoverVersion && release();
           isOver().catch(() => undefined);
@@ -143,7 +159,14 @@ async function holdLease({ owner, client, clock }: LeaseParts, term: LeaseTerm):
       owner.shouldRelease(stopping.signal).then(release, () => undefined);
     });
     logEvent(log, 'lease.taken', { app, silentMs: before.silentMs });
-    await owner.begin(() => fence.isValid(), before, settings);
+    const tenure: Tenure = {
+      mode,
+      isValid: () => fence.isValid(),
+      renew: () => {
+        if (clock.nowMs() - renewedMs >= RENEWAL_INTERVAL_MS) renewNow();
+      },
+    };
+    await owner.begin(tenure, before, settings);
     ending = await ended;
     stopping.abort();
     // Meanwhile the lease is renewed.
@@ -225,11 +248,11 @@ export function predecessor(start: TermStart): Predecessor {
   const released = isCurrent(before, start) ? before : undefined;
   if (attempt === 1) {
     if (before === 'none') return { silentMs: ONE_WINDOW_MS };
-    return released ? { silentMs: 0, ...released } : { silentMs: FENCE_AND_WINDOW_MS };
+    return released ?? { silentMs: FENCE_AND_WINDOW_MS };
   }
   // The previous owner is an earlier attempt. It timed out after its lease had expired, or ended.
   const heartbeat = heartbeatSchema.safeParse(start.details).data;
-  const wasAlone = heartbeat?.alone || before === 'none' || released;
+  const wasAlone = heartbeat?.alone || before === 'none' || released?.silentMs === 0;
   const unprovenForMs = released?.unprovenForMs
     .map((closesInMs) => closesInMs - afterFirstMs)
     .filter((closesInMs) => closesInMs > 0);

@@ -3,7 +3,7 @@
  * arrive within a second, and lets a call be written only while the lease is valid.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { LeaseHandover } from '../../contract/rate-limit.ts';
+import type { LeaseHandover, LeaseMode } from '../../contract/rate-limit.ts';
 import { type LeaseHeartbeat, WINDOW_MS } from '../../domain/rate-limit.ts';
 import {
   type CallEnd,
@@ -23,11 +23,18 @@ export interface Predecessor extends Partial<LeaseHandover> {
   silentMs: number;
 }
 
-export interface Term extends Predecessor {
+/** The lease of this process, until it ends. */
+export interface Tenure {
+  readonly mode: LeaseMode;
+  /** Whether a call may be written now. While an idle lease isn't in use, nothing renews it. */
+  isValid(): boolean;
+  renew(): void;
+}
+
+export interface Term extends Predecessor, Tenure {
   callsPerSecond: number;
   /** Calls that create something are refused. A term is paused or not from its beginning to its end. */
   isPaused: boolean;
-  isValid(): boolean;
 }
 
 type LastSends = Pick<LeaseHandover, 'sendAgesMs' | 'unprovenForMs' | 'marginMs'>;
@@ -51,6 +58,8 @@ const MAX_WAIT_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 /** Fewer calls that do not reach the provider may be a coincidence. */
 const MIN_FAILURES = 3;
+/** A longer pause between two calls separates two times of use. */
+const USE_GAP_MS = 5_000;
 const NO_CALLS = { calls: 0, sinceMs: Number.POSITIVE_INFINITY };
 
 /** Its name is in the failures that callers and operators see. */
@@ -78,6 +87,8 @@ export class RateLimiter implements CallGate {
   private silentUntilMs = Number.NEGATIVE_INFINITY;
   private pausedUntilMs = Number.NEGATIVE_INFINITY;
   private widenedAtMs = Number.NEGATIVE_INFINITY;
+  private usedSinceMs = Number.NEGATIVE_INFINITY;
+  private usedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, bounds: CallBounds) {
     this.clock = clock;
@@ -90,6 +101,7 @@ export class RateLimiter implements CallGate {
     const now = this.clock.nowMs();
     this.term = term;
     this.turnMs = now;
+    if (term.mode === 'busy') this.noteUse();
     this.silentUntilMs = now + term.silentMs;
     const { sendAgesMs = [], unprovenForMs = [], marginMs } = term;
     // The window already has the calls of an own report, and recognizes their responses.
@@ -158,8 +170,24 @@ export class RateLimiter implements CallGate {
     return calls < MIN_FAILURES ? 0 : this.clock.nowMs() - sinceMs;
   }
 
-  get isValid(): boolean {
-    return this.term?.isValid() ?? false;
+  /** Whether this process may fetch calls. An idle lease is renewed when one waits. */
+  get isServing(): boolean {
+    return this.term?.mode === 'idle' || (this.term?.isValid() ?? false);
+  }
+
+  /** Whether a call waits for its turn, or got it. */
+  get isInUse(): boolean {
+    return this.turns.size > 0 || this.active.size > 0;
+  }
+
+  /** How long there has been no call. */
+  get unusedMs(): number {
+    return this.isInUse ? 0 : this.clock.nowMs() - this.usedAtMs;
+  }
+
+  /** How long calls have followed each other, up to the last one. */
+  get usedForMs(): number {
+    return this.usedAtMs - this.usedSinceMs;
   }
 
   /** How long no call is sent: the initial silence of a new owner, or a pause after a 429. */
@@ -179,6 +207,7 @@ export class RateLimiter implements CallGate {
     // A call that passes gets its turn in this term or not at all, so it is never written in a later, paused one.
     if (this.term.isPaused && creates(call.operation)) throw new GatePausedError('the application is paused');
     signal?.throwIfAborted();
+    this.noteUse();
     if (deadline !== undefined && deadline <= this.closedUntilMs) throw tooLate();
     let cancelTimer: () => void = () => undefined;
     let onAbort: () => void = () => undefined;
@@ -242,6 +271,12 @@ export class RateLimiter implements CallGate {
     else this.failed = { calls: calls + 1, sinceMs: Math.min(sinceMs, startMs) };
   }
 
+  private noteUse(): void {
+    const now = this.clock.nowMs();
+    if (now - this.usedAtMs > USE_GAP_MS) this.usedSinceMs = now;
+    this.usedAtMs = now;
+  }
+
   private stop(): void {
     this.term = undefined;
     for (const turn of this.turns.takeAll()) turn.refuse(new NotOwnerError('the lease has moved'));
@@ -277,7 +312,10 @@ export class RateLimiter implements CallGate {
   }
 
   private msUntilTurn(term: Term): number {
-    if (!term.isValid()) return RECHECK_MS;
+    if (!term.isValid()) {
+      term.renew();
+      return RECHECK_MS;
+    }
     const now = this.clock.nowMs();
     const room = this.window.msUntilRoom(now, term.callsPerSecond, this.margin.valueMs(now));
     const evenly = this.turnMs + this.spacingMs(term, now) - now;

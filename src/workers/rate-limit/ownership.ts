@@ -4,12 +4,18 @@ import { log } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { leaseTaskQueue, leaseWorkflowId } from '../../contract/ids.ts';
-import type { LeaseHandover, LeaseKey, LeaseSettings, SharedSettings } from '../../contract/rate-limit.ts';
+import type {
+  LeaseHandover,
+  LeaseKey,
+  LeaseMode,
+  LeaseSettings,
+  SharedSettings,
+} from '../../contract/rate-limit.ts';
 import { holdOf, type LeaseHeartbeat } from '../../domain/rate-limit.ts';
 import { logEvent } from '../../domain/telemetry.ts';
 import { type Clock, type Runtime, sleep } from '../../runtime/runtime.ts';
 import { type Runnable, shutDown } from '../activity-worker.ts';
-import type { Predecessor, RateLimiter } from './limiter.ts';
+import type { Predecessor, RateLimiter, Tenure } from './limiter.ts';
 
 const { TASK_QUEUE_TYPE_ACTIVITY } = proto.temporal.api.enums.v1.TaskQueueType;
 
@@ -154,7 +160,7 @@ export interface OwnedTerm {
   /** Of this process. */
   number: number;
   callsPerSecond: number;
-  /** Whether this process owns the lease. */
+  /** Whether this process may write a call. */
   isValid(): boolean;
   /** Undefined: no call is sent that creates something. */
   shared: SharedSettings | undefined;
@@ -180,6 +186,10 @@ const MIN_PATIENCE_MS = 10_000;
 const MAX_PATIENCE_MS = 300_000;
 const REACH_CHECK_EVERY_MS = 1_000;
 
+/** Each change of the mode is a handover. */
+const IDLE_AFTER_MS = 60_000;
+const BUSY_AFTER_MS = 10_000;
+
 /** Doubles with each owner that reached nothing, so that the lease does not move all the time. */
 export function patienceMs(unreachedTerms: number): number {
   return Math.min(MAX_PATIENCE_MS, MIN_PATIENCE_MS * 2 ** unreachedTerms);
@@ -194,6 +204,7 @@ export class OwnedQueues {
   private readonly runs: Promise<void>[] = [];
   private workers: Runnable[] = [];
   private term = 0;
+  private mode: LeaseMode = 'busy';
   /** As the previous owner reported. */
   private unreachedBefore = 0;
   private gaveUp = false;
@@ -204,8 +215,7 @@ export class OwnedQueues {
     this.app = parts.app;
   }
 
-  /** `isValid`: whether the process owns the lease. */
-  async begin(isValid: () => boolean, before: Predecessor, settings: LeaseSettings): Promise<void> {
+  async begin(tenure: Tenure, before: Predecessor, settings: LeaseSettings): Promise<void> {
     const { key, limiter, ownership, onBegin, onFailure, createWorkers } = this.parts;
     const callsPerSecond = settings.callsPerSecond ?? this.parts.callsPerSecond;
     const { shared } = settings;
@@ -216,7 +226,9 @@ export class OwnedQueues {
     ownership.note(key.appId, true);
     onBegin();
     const isPaused = holdOf(settings) !== undefined;
-    limiter.open({ ...before, callsPerSecond, isPaused, isValid });
+    this.mode = tenure.mode;
+    limiter.open({ ...before, ...tenure, callsPerSecond, isPaused });
+    const { isValid } = tenure;
     this.workers = await createWorkers({ number: this.term, callsPerSecond, isValid, shared });
     for (const worker of this.workers) {
       const run = worker.run();
@@ -234,11 +246,13 @@ export class OwnedQueues {
   /** Ends the term. Nothing is sent after the call. */
   end(): LeaseHandover {
     const { key, limiter, ownership, onEnd } = this.parts;
+    const { closedForMs: silentMs } = limiter;
     const lastSends = limiter.close();
     this.stopWorkers();
     ownership.note(key.appId, false);
     onEnd();
-    return { ...lastSends, unreachedTerms: this.unreachedTerms + (this.gaveUp ? 1 : 0) };
+    const unreachedTerms = this.unreachedTerms + (this.gaveUp ? 1 : 0);
+    return { ...lastSends, unreachedTerms, nextMode: this.nextMode, silentMs };
   }
 
   heartbeat(): LeaseHeartbeat {
@@ -246,10 +260,18 @@ export class OwnedQueues {
     return { ...this.parts.limiter.heartbeat(), ...(settingsVersion !== undefined && { settingsVersion }) };
   }
 
-  /** Resolves when this process should release the lease to another one. */
+  get isInUse(): boolean {
+    return this.parts.limiter.isInUse;
+  }
+
+  /** Resolves when this process should release the lease, to another one or for another mode. */
   async shouldRelease(signal: AbortSignal): Promise<void> {
     const { key, ownership } = this.parts;
-    await Promise.race([ownership.untilSurplus(key, signal), this.untilUnreachable(signal)]);
+    await Promise.race([
+      ownership.untilSurplus(key, signal),
+      this.untilUnreachable(signal),
+      this.untilModeChanges(signal),
+    ]);
   }
 
   /** Resolves when the Workers of all terms have ended. Rejects if one of them failed. */
@@ -259,6 +281,16 @@ export class OwnedQueues {
 
   private get unreachedTerms(): number {
     return this.parts.limiter.reached ? 0 : this.unreachedBefore;
+  }
+
+  private get nextMode(): LeaseMode {
+    const { unusedMs, usedForMs } = this.parts.limiter;
+    if (this.mode === 'busy') return unusedMs < IDLE_AFTER_MS ? 'busy' : 'idle';
+    return usedForMs < BUSY_AFTER_MS || unusedMs > BUSY_AFTER_MS ? 'idle' : 'busy';
+  }
+
+  private async untilModeChanges(signal: AbortSignal): Promise<void> {
+    while (this.nextMode === this.mode) await sleep(this.parts.clock, CHECK_EVERY_MS, signal);
   }
 
   /** Resolves when no call has reached the provider for long enough, and another process waits for the lease. */

@@ -39,7 +39,7 @@ export function callSlots(
 
   const hasRoom = () => {
     const fetched = polling.size + Math.max(underway.length, limiter.waiting);
-    const isOpen = limiter.isValid && limiter.closedForMs <= PREFETCH_MS;
+    const isOpen = limiter.isServing && limiter.closedForMs <= PREFETCH_MS;
     return isOpen && fetched < prefetchedCalls(limiter.callsPerSecond) && used.size < maxInFlight;
   };
   const arrived = (permit: SlotPermit) => {

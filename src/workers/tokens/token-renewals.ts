@@ -34,7 +34,8 @@ const WORKFLOW_TASK_TIMEOUT = '4s';
 const NO_TOKEN_PAUSE_MS = 500;
 const MIN_HANDOVER_PAUSE_MS = 500;
 const MAX_HANDOVER_PAUSE_MS = 10_000;
-const CHECK_EVERY_MS = 30_000;
+/** A call also restarts the renewal that it needs. */
+const CHECK_EVERY_MS = 300_000;
 
 /** Ensures that all tokens of this process have running renewals, until the returned function is called. */
 export function keepRenewals(
