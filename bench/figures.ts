@@ -132,6 +132,19 @@ const parts = {
     /** By status. */
     junkAnswers: z.record(z.string(), count),
   }),
+  connections: z.object({
+    /** Accepted requests of another address. */
+    perSecond: z.number(),
+    perSecondStalled: z.number(),
+    /** The median of the rounds. */
+    ratio: z.number(),
+    /** Stalled connections that were open at the end of the measurement. */
+    held: count,
+    /** Highest resident memory of the API server, MiB. */
+    rss: z.number(),
+    rssStalled: z.number(),
+    failed: count,
+  }),
   events: z.object({
     /** Without an endpoint, with one that answers at once, and with one that never answers. */
     none: eventsRun,
@@ -169,6 +182,7 @@ export const figuresSchema = z
     engine: parts.engine.extend({ settings, ...about.shape }),
     waiting: parts.waiting.extend({ settings, ...about.shape }),
     api: parts.api.extend({ settings, ...about.shape }),
+    connections: parts.connections.extend({ settings, ...about.shape }),
     events: parts.events.extend({ settings, ...about.shape }),
     startup: parts.startup.extend({ settings, ...about.shape }),
   })

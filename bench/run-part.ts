@@ -4,6 +4,7 @@ import type { About, PartFigures, PartName } from './figures.ts';
 import { api } from './parts/api.ts';
 import { apps } from './parts/apps.ts';
 import { backlog } from './parts/backlog.ts';
+import { connections } from './parts/connections.ts';
 import { engine } from './parts/engine.ts';
 import { events } from './parts/events.ts';
 import { handover } from './parts/handover.ts';
@@ -24,6 +25,7 @@ const PARTS: { [Name in PartName]: (scale: number, say: Say) => Promise<PartFigu
   engine: (scale, say) => engine(scaled(300, scale), say),
   waiting: (scale, say) => waiting(scaled(10_000, scale), say),
   api: (scale, say) => api({ payouts: scaled(1_000, scale), ...scaledRounds(scale) }, say),
+  connections: (scale, say) => connections(scaled(5_000, scale), scaledRounds(scale).rounds, say),
   events: (scale, say) => events(scaled(300, scale), say),
   startup: (_scale, say) => startup(9, say),
 };

@@ -1,5 +1,5 @@
 /**
- * Part 9: what outgoing events cost. Three applications in one process pay at the same pace, one after another: without an
+ * Part 10: what outgoing events cost. Three applications in one process pay at the same pace, one after another: without an
  * endpoint, with one that answers at once, and with one that never answers.
  */
 import { randomBytes } from 'node:crypto';

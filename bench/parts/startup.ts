@@ -1,5 +1,5 @@
 /**
- * Part 10: the image's worker starts while a payout waits. How soon does it hold the rate limit, shown by the first call of the
+ * Part 11: the image's worker starts while a payout waits. How soon does it hold the rate limit, shown by the first call of the
  * payout that reaches the provider?
  */
 import { execFile } from 'node:child_process';

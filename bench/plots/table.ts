@@ -35,6 +35,7 @@ const ROWS: { [Name in PartName]: (part: Part<Name>) => string[] } = {
   engine: engineTable,
   waiting: waitingTable,
   api: apiTable,
+  connections: connectionsTable,
   events: eventsTable,
   startup: startupTable,
 };
@@ -197,6 +198,19 @@ function eventsTable(events: Part<'events'>): string[] {
     '',
     `A delivery adds ${eventsPerDelivery.payout} history events to the payout, ${eventsPerDelivery.delivery} to the delivery workflow, and ${requestsPerDelivery} requests.`,
   ];
+}
+
+function connectionsTable({ settings, ...measured }: Part<'connections'>): string[] {
+  const { perSecond, perSecondStalled, ratio, held, rss, rssStalled, failed } = measured;
+  return table(
+    ['requests of another address', 'alone', `${settings['opened']} stalled connections`],
+    [
+      ['per second', `${perSecond}`, `${perSecondStalled} (${percent(ratio)})`],
+      ['stalled connections that are held', NOT_MEASURED, `${held}`],
+      ['memory', `${rss} MiB`, `${rssStalled} MiB`],
+      ['failed, in both', `${failed}`, NOT_MEASURED],
+    ],
+  );
 }
 
 function apiTable(api: Part<'api'>): string[] {

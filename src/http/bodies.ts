@@ -16,6 +16,8 @@ import { goneSignal } from './connections.ts';
 const MIB = 1024 * 1024;
 /** Of all bodies that are in memory. */
 const MAX_BODIES_BYTES = 64 * MIB;
+/** Of those without a key, so that many addresses take nothing from callers. */
+const MAX_KEYLESS_BYTES = 16 * MIB;
 /** About 50,000 rows of ordinary size. */
 const MAX_FILE_BYTES = 40 * MIB;
 /** Of all files that are on disk. */
@@ -38,16 +40,18 @@ const received = new WeakMap<FastifyRequest, Received>();
 /** Responds with a 503 before a body is read, if its sender has its share. A sender is a caller, or a network without a key. */
 export function limitBodies(server: FastifyInstance): void {
   const bodies = new Shares(MAX_BODIES_BYTES, 'too many bodies arrive at once');
+  const keyless = new Shares(MAX_KEYLESS_BYTES, 'too many bodies arrive at once');
   const files = new Shares(MAX_FILES_BYTES, 'too many files arrive at once');
   server.addHook('preParsing', async (request, reply) => {
     const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type } = request.headers;
     if (length === undefined && encoding === undefined) return;
     const { takesFiles } = request.routeOptions.config;
+    const caller = authenticatedCaller(request);
     const [shares, limit] =
       takesFiles && FILES.some(([file]) => type?.startsWith(file))
         ? [files, MAX_FILE_BYTES]
-        : [bodies, request.routeOptions.bodyLimit ?? 0];
-    const sender = authenticatedCaller(request)?.name ?? networkOf(request.ip);
+        : [caller ? bodies : keyless, request.routeOptions.bodyLimit ?? 0];
+    const sender = caller?.name ?? networkOf(request.ip);
     goneSignal(reply).throwIfAborted();
     const giveBack = shares.take(sender, Math.min(limit, Number(length ?? limit)));
     reply.raw.once('close', () => {

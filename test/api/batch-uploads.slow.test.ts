@@ -4,6 +4,7 @@ import { connect, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openMany } from '../../bench/stalled.ts';
 import { manyRows } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { encoded } from '../support/encodings.ts';
@@ -240,6 +241,19 @@ describe('H294 uploads of 4 MiB count in full: one caller has at most half of th
       expect(String(await once(sockets[8] ?? new Socket(), 'data'))).toContain('HTTP/1.1 503');
     await Promise.all(sockets.map((socket) => closed(socket.destroy())));
   });
+});
+
+test('H296 bodies without a key, from many addresses, take nothing from callers', async () => {
+  const port = Number(new URL(service.url).port);
+  const head = 'POST /v1/notifications/default HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
+  const open: Socket[] = [];
+  for (let nth = 2; nth < 10; nth += 1) {
+    const to = { host: '127.0.0.1', port, localAddress: `127.0.0.${nth}` };
+    open.push(...(await openMany(to, 500, `${head}Content-Length: 65536\r\n\r\n`)));
+  }
+  const batch = `{"payouts":[],"note":"${'x'.repeat(4 * MIB - 100)}"}`;
+  expect((await postOnce(`${service.url}/v1/payout-batches`, batch)).status).toBe(400);
+  for (const socket of open) socket.destroy();
 });
 
 test('H295 a batch in JSON with more values than rows could have is rejected unread', async () => {

@@ -1,10 +1,10 @@
 /** One address without a key, and one caller with many files, against an API server in a process of its own. */
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pidOf, rssMiB } from '../../bench/process-use.ts';
+import { openMany, STALLED } from '../../bench/stalled.ts';
 import { freePorts, loopback } from '../../scripts/dev-server/ports.ts';
 import { manyRows } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
@@ -17,17 +17,6 @@ const MIB = 1024 * 1024;
 const FLOOD = 5_000;
 const FILES = 4;
 const PER_NETWORK = 500;
-/** Nearly complete: the headers and the body of each stay in memory. */
-const STALLED = [
-  'POST /v1/notifications/default HTTP/1.1',
-  'Host: x',
-  'Content-Type: application/json',
-  `X-Pad: ${'p'.repeat(15_000)}`,
-  'Content-Length: 65536',
-  '',
-  ' '.repeat(65_000),
-].join('\r\n');
-
 let world: VirtualWorld;
 let server: OwnProcess;
 let port: number;
@@ -68,17 +57,7 @@ async function until(holds: () => boolean): Promise<void> {
 
 /** Resolves when the server has refused or kept each connection. */
 async function flood(count: number, sent: string): Promise<Set<Socket>> {
-  const open = new Set<Socket>();
-  for (let left = count; left > 0; left -= 1) {
-    const socket = connect({ host: '127.0.0.1', port });
-    open.add(socket);
-    socket
-      .resume()
-      .on('error', () => undefined)
-      .once('close', () => open.delete(socket));
-    socket.once('connect', () => socket.write(sent));
-    if (left % 100 === 0) await once(socket, 'connect').catch(() => undefined);
-  }
+  const open = await openMany({ host: '127.0.0.1', port }, count, sent);
   await until(() => open.size <= PER_NETWORK);
   return open;
 }
