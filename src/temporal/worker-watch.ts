@@ -80,8 +80,16 @@ async function takesTasks({ workflow }: Client, clock: Clock): Promise<boolean> 
   return false;
 }
 
-/** The result of `call`, which needs a worker. Throws `NoWorkerError` if `call` waits and no worker runs. */
-export async function whileWorkerRuns<T>(client: Client, clock: Clock, call: () => Promise<T>): Promise<T> {
+/**
+ * The result of `call`, which needs a worker. Throws `NoWorkerError` if `call` waits and no worker runs. `signal` ends the
+ * call.
+ */
+export async function whileWorkerRuns<T>(
+  client: Client,
+  clock: Clock,
+  call: () => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
   if (missed.has(client)) await requireWorker(client, clock);
   const ended = new AbortController();
   const quiet = async (): Promise<never> => {
@@ -90,7 +98,8 @@ export async function whileWorkerRuns<T>(client: Client, clock: Clock, call: () 
     return new Promise<never>(() => undefined);
   };
   // A call that nobody waits for would keep the process running.
-  const called = client.withAbortSignal(ended.signal, call);
+  const unneeded = signal ? AbortSignal.any([ended.signal, signal]) : ended.signal;
+  const called = client.withAbortSignal(unneeded, call);
   // If Temporal doesn't respond, the call says so itself.
   const missing = quiet().catch((error: unknown) => {
     if (error instanceof NoWorkerError) throw error;

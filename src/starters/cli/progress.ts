@@ -1,10 +1,9 @@
 /** What a command shows while it waits: one line on standard error, if that is a terminal. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client, WorkflowHandle } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
 import type { PayoutRef } from '../../client/payouts.ts';
-import { PROCESS_RUNTIME } from '../../runtime/process.ts';
 import { changeDetector } from '../../temporal/queries.ts';
-import { NoWorkerError, whileWorkerRuns } from '../../temporal/worker-watch.ts';
+import { NoWorkerError } from '../../temporal/worker-watch.ts';
 import type { Session } from './session.ts';
 
 const ERASE_LINE = '\r\u001b[2K';
@@ -29,11 +28,11 @@ export function showProgress<T>(
 
 /** Waits for `end`, and meanwhile shows what the payout does. */
 export async function untilEndOf<T>(
-  { client, payouts, withDeadline }: Session,
+  { payouts, withDeadline, whileWorkerRuns }: Session,
   ref: PayoutRef,
   end: Promise<T>,
 ): Promise<T> {
-  sayIfNoWorker(client, end);
+  sayIfNoWorker(whileWorkerRuns(() => end));
   const stopped = new AbortController();
   let seen = '';
   const follow = async () => {
@@ -46,16 +45,16 @@ export async function untilEndOf<T>(
 }
 
 /** Waits for all of `ends`, and meanwhile shows how many have come. */
-export async function untilEnds<T>({ client }: Session, ends: readonly Promise<T>[]): Promise<T[]> {
+export async function untilEnds<T>({ whileWorkerRuns }: Session, ends: readonly Promise<T>[]): Promise<T[]> {
   let ended = 0;
   const all = Promise.all(ends.map((end) => end.finally(() => (ended += 1))));
-  sayIfNoWorker(client, all);
+  sayIfNoWorker(whileWorkerRuns(() => all));
   return showWhile(() => `${ended} of ${ends.length} payouts finished`, all);
 }
 
 /** The wait goes on: a worker may start again. */
-function sayIfNoWorker(client: Client, end: Promise<unknown>): void {
-  whileWorkerRuns(client, PROCESS_RUNTIME.clock, () => end).catch((error: unknown) => {
+function sayIfNoWorker(end: Promise<unknown>): void {
+  end.catch((error: unknown) => {
     if (error instanceof NoWorkerError) process.stderr.write(`${error.message}: waiting for one\n`);
   });
 }

@@ -39,11 +39,10 @@ function checkedDay(day: string): string {
 async function report(session: Session, day: string): Promise<Output> {
   const { client, environment = 'test' } = session;
   const { dailyReport, reportWorkflowId } = await import('../../client/reads.ts');
-  await session.requireWorker();
   const ended = new AbortController();
   const isStuck = untilStuck(session, reportWorkflowId(environment, day), ended.signal);
   try {
-    const making = client.withAbortSignal(ended.signal, () => dailyReport(client, environment, day));
+    const making = session.whileWorkerRuns(() => dailyReport(client, environment, day), ended.signal);
     const made = await Promise.race([making, isStuck]);
     return { json: made, text: textOf(made) };
   } finally {

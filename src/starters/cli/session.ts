@@ -15,7 +15,7 @@ import { clientConfig } from '../../config/client-config.ts';
 import type { SearchKeys } from '../../encryption/search-keys.ts';
 import { PROCESS_RUNTIME } from '../../runtime/process.ts';
 import { connectClient } from '../../temporal/connection.ts';
-import { requireWorker } from '../../temporal/worker-watch.ts';
+import { requireWorker, whileWorkerRuns } from '../../temporal/worker-watch.ts';
 import { type Output, print, printFailure, UsageError } from './output.ts';
 
 /** Long enough for a worker that has to call the provider. */
@@ -47,6 +47,9 @@ export function sessionOf(target: Target) {
     withDeadline,
     /** Throws `NoWorkerError`. */
     requireWorker: () => requireWorker(client, clock),
+    /** The result of `call`. Throws `NoWorkerError`. `signal` ends the call. */
+    whileWorkerRuns: <T>(call: () => Promise<T>, signal?: AbortSignal) =>
+      whileWorkerRuns(client, clock, call, signal),
     payouts: new Payouts(target),
     batches: new Batches({ ...target, withDeadline }),
     receivingAccounts: new ReceivingAccounts(target),
