@@ -15,6 +15,8 @@ import { setFirstSettings } from '../scripts/first-settings.ts';
 import { bundledWorkflows, compilePrograms } from '../scripts/programs.ts';
 import { type SimulatorControlClient, simulatorControl } from '../simulator/control/client.ts';
 import { Payouts } from '../src/client/payouts.ts';
+import { encryptionKeys } from '../src/config/keys.ts';
+import { dataConverter } from '../src/encryption/payload-codec.ts';
 import { PROCESS_RUNTIME } from '../src/runtime/process.ts';
 import { clientInterceptors } from '../src/temporal/queries.ts';
 
@@ -48,6 +50,7 @@ export interface BenchStage {
 }
 
 const SECRET = 'bench-secret';
+const KEY = `bench:${Buffer.alloc(32, 'bench').toString('base64')}`;
 
 let version = '(unknown version)';
 
@@ -143,18 +146,26 @@ async function startStage(options: StageOptions, folder: string): Promise<BenchS
     PAYOUTS_WORKFLOW_BUNDLE: await bundledWorkflows(),
     // A rate-limited create is confirmed over this window before it is sent again.
     PAYOUTS_CONFIRMATION_WINDOW: '5s',
+    // As users have them. The programs to compare with encrypt nothing.
+    ...(options.program === undefined && { PAYOUTS_ENCRYPTION_KEYS: KEY }),
     ...machineJitter(),
     ...applications(apps, folder),
     ...options.env,
   };
   const connection = await Connection.connect({ address: temporal.address });
   cleanups.push(() => connection.close());
-  const client = new Client({ connection, interceptors: clientInterceptors(PROCESS_RUNTIME.clock) });
+  const { clock, random } = PROCESS_RUNTIME;
+  const client = new Client({
+    connection,
+    dataConverter: dataConverter(encryptionKeys(environment).payloads, random),
+    interceptors: clientInterceptors(clock),
+  });
   const startWorker = async (
     program: string | Elsewhere = options.program ?? 'src/workers/main.ts',
     env: Record<string, string> = {},
   ) => {
-    const worker = await runProgram(folder, program, { ...environment, ...env });
+    const keys = options.program === undefined ? { PAYOUTS_TOKEN_KEYS: KEY } : {};
+    const worker = await runProgram(folder, program, { ...environment, ...keys, ...env });
     // The plain worker has no lease.
     if (options.program === undefined) await setFirstSettings(client, environment);
     return worker;
