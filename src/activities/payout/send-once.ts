@@ -107,9 +107,8 @@ export async function whileClaimed<T>(
     await claimSend(claim);
     // The deadline passed before the acknowledgment, so nothing will be sent.
     if (isOver) return;
-    // The SDK abandons an activity that does not heartbeat through the SDK.
-    context.heartbeat(MAY_SEND);
     stop = repeat(clock, RECLAIM_EVERY_MS, () => {
+      // The SDK abandons an activity that does not heartbeat through the SDK.
       context.heartbeat(MAY_SEND);
       claimSend(claim).catch(() => undefined);
     });
