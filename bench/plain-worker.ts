@@ -62,14 +62,7 @@ const workers = await Promise.all([
     ...common,
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowBundle: await bundleWorkflows(),
-    activities: {
-      ...prepared,
-      // Temporal's limit counts activities. With two calls in one activity, it would let more calls through.
-      preparePayout: async (...start: Parameters<typeof prepared.preparePayout>) => {
-        const { request, settings } = await prepared.preparePayout(...start);
-        return { request, settings: { ...settings, detailWithResult: undefined } };
-      },
-    },
+    activities: prepared,
   }),
   Worker.create({
     ...common,
@@ -79,6 +72,7 @@ const workers = await Promise.all([
         ...shared,
         histories: temporalHistories(client),
         pairs: temporalClientPairs(client),
+        prepare: prepared.preparePayout,
       }),
     },
     maxTaskQueueActivitiesPerSecond: limit,

@@ -11,13 +11,18 @@ import {
 } from '../contract/money.ts';
 import type { AgreedQuote, Reason, Terms } from '../contract/payout.ts';
 import type { CheckedPayoutRequest, QuoteLimits } from '../contract/payout-request.ts';
-import type { ClientAccounts, Quote, UnreadableAccount } from '../contract/provider-records.ts';
+import type { ClientAccounts, Quote, QuoteRequest, UnreadableAccount } from '../contract/provider-records.ts';
 
 /** Undefined if `quote` is acceptable for `request`, otherwise the reason why not. */
 export function quoteProblem(request: CheckedPayoutRequest, quote: Quote): Reason | undefined {
   const message = requestMismatch(request, quote) ?? limitViolation(request.limits ?? {}, quote);
   if (message !== undefined) return { code: 'QUOTE_OUT_OF_LIMITS', message };
   return balanceProblem(quote);
+}
+
+export function quoteRequestOf(request: CheckedPayoutRequest): QuoteRequest {
+  const { payerId, type, instructedAmount, originCurrency, targetCurrency } = request;
+  return { payerId, type, instructedAmount, originCurrency, targetCurrency };
 }
 
 /** The terms of a quote that the payout keeps. */

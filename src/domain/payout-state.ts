@@ -83,8 +83,8 @@ const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {
     nextStep: 'Starts at notBefore. You can cancel.',
   }),
   CHECKING: () => ({
-    sentence: 'Checking the request.',
-    nextStep: 'A quote is requested next. You can cancel.',
+    sentence: 'Checking the request, and requesting a first quote.',
+    nextStep: 'The order is created once the quote is accepted. You can cancel.',
   }),
   QUOTING: ({ unknownSend }) => ({
     sentence: 'Getting a quote, or pausing before the next attempt to get one.',

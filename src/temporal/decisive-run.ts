@@ -33,8 +33,8 @@ export class VisibilityLagsError extends ServiceError {
 }
 
 const SENDING_ACTIVITIES: readonly string[] = ['createPayout', 'openReceivingAccount'];
-/** The first activity of a run. It fails on bad input. */
-const CHECKING_ACTIVITIES: readonly string[] = ['preparePayout', 'prepareReceivingAccount'];
+/** The first activities of a run. They fail on bad input. */
+const CHECKING_ACTIVITIES: readonly string[] = ['beginPayout', 'preparePayout', 'prepareReceivingAccount'];
 const VISIBILITY_TRIES = 20;
 const VISIBILITY_PAUSE_MS = 250;
 

@@ -2,6 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { temporalClientPairs, temporalHistories } from '../activities/payout/earlier-runs.ts';
 import type { Claim } from '../activities/payout/send-once.ts';
+import { payoutCheck } from '../activities/shared/preparation.ts';
 import { providerActivities } from '../activities/shared/provider-activities.ts';
 import { tokenActivities } from '../activities/tokens/token-activities.ts';
 import { tokenHistories } from '../activities/tokens/token-histories.ts';
@@ -146,6 +147,7 @@ async function providerCalls(
         quoteCodes: env.PAYMENTS_QUOTE_CODES,
         histories: temporalHistories(client),
         pairs,
+        prepare: payoutCheck(config, async () => term.shared),
       }),
     }),
   };

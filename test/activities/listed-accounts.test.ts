@@ -44,6 +44,7 @@ function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<strin
     claim: async () => undefined,
     runtime: PROCESS_RUNTIME,
     quoteCodes: new Map(),
+    prepare: () => Promise.reject(new Error('no payout begins')),
     policy: { ...SEND_POLICY, recoveredAtMs },
   });
   const info = { workflowExecution: OWN, ...(maximumAttempts && { retryPolicy: { maximumAttempts } }) };

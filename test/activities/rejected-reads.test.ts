@@ -35,6 +35,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     claim: async () => undefined,
     runtime: PROCESS_RUNTIME,
     quoteCodes: new Map(),
+    prepare: () => Promise.reject(new Error('no payout begins')),
     policy: SEND_POLICY,
   });
   await expect(new MockActivityEnvironment().run(() => fetchOrder(CALLER, 'an order'))).rejects.toMatchObject(

@@ -35,6 +35,7 @@ function workerWith(provider: InProcessOptions) {
     },
     claim: async () => void claims.push(clock.nowMs() - beganMs),
     quoteCodes: new Map(),
+    prepare: () => Promise.reject(new Error('no payout begins')),
     pairs: { isKnown: async () => false },
     policy: SEND_POLICY,
   });

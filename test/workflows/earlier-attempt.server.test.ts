@@ -22,12 +22,18 @@ describe('H6 a create that an earlier attempt of its activity may have sent', ()
     world = await PayoutWorld.start({ idle: true, env: NO_WINDOW });
     const config = workerConfig(world.workerEnvironment);
     const money = (currency: string, amount: string) => ({ currency, amount });
+    const prepared = preparation(config, FIXED_LOOKS, PROCESS_RUNTIME);
     const provider: Partial<ProviderActivities> = {
-      quoteForClient: async (_caller, _clientId, { originCurrency, targetCurrency, instructedAmount }) => {
+      beginPayout: async (...start) => {
+        const begun = await prepared.preparePayout(...start);
+        const { originCurrency, targetCurrency, instructedAmount } = begun.request;
         const [pay, fee] = [money(originCurrency, '14.00'), money(originCurrency, '0.10')];
         const terms = { lockRateId: 'lock', exchangeRate: '7.14', pay, fee, target: instructedAmount };
         const quote = { ...terms, originCurrency, targetCurrency, available: pay };
-        return { kind: 'quote', quote, sentAtMs: Date.now(), answeredWithinMs: 1 };
+        return {
+          prepared: begun,
+          quote: { kind: 'quote', quote, sentAtMs: Date.now(), answeredWithinMs: 1 },
+        };
       },
       createPayout: async () => ({ kind: 'not-sent', cause: 'may-have-been-sent' }),
       confirmOrder: async () => ({
@@ -43,7 +49,7 @@ describe('H6 a create that an earlier attempt of its activity may have sent', ()
       await Worker.create({
         ...{ ...common, taskQueue: PAYOUTS_TASK_QUEUE },
         workflowBundle: { codePath: inject('workflowBundle') },
-        activities: { ...preparation(config, FIXED_LOOKS, PROCESS_RUNTIME) },
+        activities: prepared,
       }),
       await Worker.create({ ...common, taskQueue: apiTaskQueue('test', 'default'), activities: provider }),
     ];

@@ -19,15 +19,15 @@ beforeAll(async () => {
   workflows = await loadWorkflows(inject('workflowBundle'));
 });
 
-/** A world in which the activity `held` waits for a worker until `release`. */
-function worldOf(env: Environment = {}, held?: string) {
+/** A world in which the activities `held` wait for a worker until `release`. */
+function worldOf(env: Environment = {}, ...held: string[]) {
   const system = new PayoutWorld({ workflows, seed: 1, env: { PAYOUTS_POLL_FIRST: '2s', ...env } });
   const { server, world } = system;
   const waiting: PendingActivity[] = [];
   const offer = server.offerActivity.bind(server);
-  let isHeld = held !== undefined;
+  let isHeld = held.length > 0;
   server.offerActivity = (activity) => {
-    if (isHeld && activity.attributes.activityType === held) waiting.push(activity);
+    if (isHeld && held.includes(activity.attributes.activityType ?? '')) waiting.push(activity);
     else offer(activity);
   };
   return {
@@ -35,7 +35,7 @@ function worldOf(env: Environment = {}, held?: string) {
     untilHeld: () => world.run({ done: () => waiting.length > 0, withinMs: HOUR }),
     release: () => {
       isHeld = false;
-      for (const activity of waiting.splice(0)) offer(activity);
+      for (const activity of waiting.splice(0)) if (!activity.isClosed) offer(activity);
     },
     debits: () => system.provider.control.ledgerOf(partnerOrderId).debits,
   };
@@ -145,18 +145,70 @@ describe('an approval that has expired', () => {
   );
 });
 
-test('a payout whose check waits shows its id, and can be canceled', async () => {
-  const { system, world, untilHeld, release } = worldOf({}, 'preparePayout');
+test('a payout whose first call waits shows its id, and can be canceled', async () => {
+  const { system, world, untilHeld } = worldOf({}, 'beginPayout');
   const { payouts } = system;
   await world.finish(system.start(1));
   await untilHeld();
   await world.run({ withinMs: 1_000 });
   expect(await world.finish(payouts.state(ref))).toMatchObject({ partnerOrderId });
   const canceled = payouts.cancel(ref, { by: 'olga' });
-  await world.run({ withinMs: 1_000 });
-  release();
-  expect(await world.finish(canceled, HOUR)).toMatchObject({ phase: 'DONE', outcome: 'NOT_CREATED' });
+  expect(await world.finish(canceled, 10_000)).toMatchObject({ phase: 'DONE', outcome: 'NOT_CREATED' });
   await system.end();
+});
+
+describe('H313 a payout whose first call waits', () => {
+  test('fails for bad input after a minute at most, without a worker for its calls', async () => {
+    const { system, world } = worldOf();
+    await world.finish(system.start(1, { app: 'nobody' }));
+    const result = errorOf(system.payouts.result({ ...ref, app: 'nobody' }));
+    expect(await world.finish(result, 60_000)).toMatchObject({
+      cause: { type: 'InvalidPayoutRequest', details: [[{ path: 'app' }]] },
+    });
+    await system.end();
+  });
+
+  test('shows its request after a minute at most, is flagged, and pays when calls are served', async () => {
+    const { system, world, untilHeld, release, debits } = worldOf({}, 'beginPayout', 'quoteForClient');
+    await world.finish(system.start(1, { metadata: { team: 'a' } }));
+    await untilHeld();
+    await world.run({ withinMs: 60_000 });
+    const state = () => world.finish(system.payouts.state(ref));
+    expect(await state()).toMatchObject({ phase: 'QUOTING', metadata: { team: 'a' }, reasons: [] });
+    await world.run({ withinMs: 5 * 60_000 });
+    expect(await state()).toMatchObject({ reasons: [{ code: 'CALL_WAITS' }] });
+    release();
+    expect(await world.finish(system.payouts.result(ref), HOUR)).toMatchObject({ outcome: 'SUCCESS' });
+    expect([debits(), world.violations]).toEqual([1, []]);
+    await system.end();
+  });
+
+  test('usually waits for nothing else: its first activity checks the request and gets the quote', async () => {
+    const { system, world, server } = worldOf();
+    await world.finish(system.start(1));
+    await world.finish(system.payouts.result(ref), HOUR);
+    const types = server
+      .find(payoutId(1))
+      .entries.flatMap(({ event }) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? []);
+    expect(types.slice(0, 2)).toEqual(['beginPayout', 'createPayout']);
+    await system.end();
+  });
+});
+
+describe('H312 a request for a receiving account that waits', () => {
+  test('is replaced, and flagged, if no worker has picked it up: it is sent once', async () => {
+    const { system, world, untilHeld, release } = worldOf({}, 'openReceivingAccount');
+    const accounts = new ReceivingAccounts({ client: system.client, environment: 'test' });
+    const request = { requestId: 'ra-1', payerId: 'payer-1', currency: 'USD' };
+    await world.finish(accounts.open(request));
+    await untilHeld();
+    await world.run({ withinMs: 6 * 60_000 });
+    expect(await world.finish(accounts.state(request))).toMatchObject({ reasons: [{ code: 'CALL_WAITS' }] });
+    release();
+    expect(await world.finish(accounts.result(request), HOUR)).toMatchObject({ outcome: 'OPENED' });
+    expect(system.provider.control.ledger().receivingAccounts).toHaveLength(1);
+    await system.end();
+  });
 });
 
 test('a batch that is canceled while it checks rows refuses them', async () => {

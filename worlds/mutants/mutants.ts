@@ -308,6 +308,30 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "void ('CALL_WAITS'",
   },
 
+  {
+    name: 'begun-send-replaced',
+    what: 'A request for a receiving account that failed is sent again: a second account.',
+    file: 'src/workflows/receiving-account/send.ts',
+    find: 'run.call(sendWith, sendWith, neverStarted)',
+    replace: 'run.call(sendWith, sendWith, () => !isCancellation(neverStarted))',
+  },
+  {
+    name: 'late-call-not-replaced',
+    what: 'A call that has waited too long fails instead of being made again: its payout fails.',
+    file: 'src/workflows/shared/request-run.ts',
+    find: 'return await late(this.calls);',
+    replace: 'throw error;',
+    needs: ({ operationOutage }) => operationOutage !== undefined,
+  },
+  {
+    name: 'first-call-never-ends',
+    what: 'The check of a request waits for the application forever: bad input does not fail, and nothing shows the payout.',
+    file: 'src/workflows/payout/prepare.ts',
+    find: '      withinMs: BEGIN_WITHIN_MS,\n',
+    replace: '',
+    needs: ({ operationOutage }) => operationOutage !== undefined,
+  },
+
   // ---- secrets and keys
   {
     name: 'token-not-sealed',

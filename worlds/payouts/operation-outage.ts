@@ -8,9 +8,9 @@ import type { Feature, Scene } from './scene.ts';
 
 /** The phases that need each operation to make progress. */
 const DEPENDENT_PHASES = {
-  token: ['QUOTING', 'CREATING', 'RECONCILING', 'PROCESSING'],
-  accountQuery: ['QUOTING'],
-  fee: ['QUOTING'],
+  token: ['CHECKING', 'QUOTING', 'CREATING', 'RECONCILING', 'PROCESSING'],
+  accountQuery: ['CHECKING', 'QUOTING'],
+  fee: ['CHECKING', 'QUOTING'],
   queryResult: ['RECONCILING', 'PROCESSING'],
 } as const satisfies Record<PlannedOperationOutage['operation'], readonly PayoutPhase[]>;
 const OPERATIONS = ['token', 'accountQuery', 'fee', 'queryResult'] as const;

@@ -7,8 +7,8 @@ import type { Feature, Scene } from './scene.ts';
 
 /** As urgent as a create: it is unknown whether money moved. */
 const MOST_URGENT: ReadonlySet<string> = new Set(['createPayout', 'confirmOrder', 'fetchOrder']);
-/** The first call of a payout, in which clients take turns. */
-const BEGINNING = 'quoteForClient';
+/** The first calls of a payout, in which clients take turns. */
+const BEGINNINGS: ReadonlySet<string> = new Set(['beginPayout', 'quoteForClient']);
 const FOLLOW_UP = 'payoutFollowUp';
 
 export class QueueOrder implements Feature {
@@ -89,5 +89,5 @@ function typeOf({ attributes }: PendingActivity): string {
 }
 
 function isBeginning(activity: PendingActivity): boolean {
-  return typeOf(activity) === BEGINNING;
+  return BEGINNINGS.has(typeOf(activity));
 }

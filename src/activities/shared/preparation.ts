@@ -7,6 +7,7 @@ import type { EventType } from '../../contract/codes.ts';
 import { appName, checkBody } from '../../contract/fields.ts';
 import { apiTaskQueue, payoutWorkflowId, receivingAccountWorkflowId } from '../../contract/ids.ts';
 import { type CheckedPayoutRequest, checkPayoutRequest } from '../../contract/payout-request.ts';
+import type { SharedSettings } from '../../contract/rate-limit.ts';
 import { checkReceivingAccount } from '../../contract/receiving-account.ts';
 import { followUpRequestSchema } from '../../contract/reconciliation.ts';
 import type { WorkerDescription } from '../../contract/workflows.ts';
@@ -59,29 +60,8 @@ export interface TokenPlan {
 export function preparation(config: WorkerConfig, looks: LeaseLooks, { clock, random }: Runtime) {
   const { env, applications, keys } = config;
   const here = onlyHere(env.PAYMENTS_ENVIRONMENT, clock);
-  const settingsOf = (app: string) => payoutSettings(env, apiTaskQueue(env.PAYMENTS_ENVIRONMENT, app));
   return {
-    preparePayout: async (
-      body: unknown,
-      { workflowId, environment, startedBy }: StartFacts,
-    ): Promise<Prepared<CheckedPayoutRequest>> => {
-      const request = valid(checkPayoutRequest(body, env.PAYMENTS_TARGET_CURRENCIES));
-      const { app, openId, partnerOrderId } = request;
-      refuse([
-        ...notHere(config, app, environment),
-        ...userMissing(config, openId),
-        ...otherId('partnerOrderId', workflowId, payoutWorkflowId(app, partnerOrderId)),
-      ]);
-      const application = applications.get(app);
-      const { shared } = application ? await looks.recent(application.appId) : {};
-      // Without settings, or with later ones, the lease owner asks for the approval when it should send.
-      const mustBeApproved =
-        shared && requiresApproval(shared.approvals, request.instructedAmount, startedBy);
-      return {
-        request: { ...request, ...(mustBeApproved && { approval: 'required' }) },
-        settings: { ...settingsOf(app), ...eventTypesOf(config, app) },
-      };
-    },
+    preparePayout: payoutCheck(config, async ({ appId }) => (await looks.recent(appId)).shared),
     prepareReceivingAccount: async (body: unknown, { workflowId, environment }: StartFacts) => {
       const what = 'receiving account request';
       const request = valid(checkReceivingAccount(body), what);
@@ -92,7 +72,7 @@ export function preparation(config: WorkerConfig, looks: LeaseLooks, { clock, ra
         ...otherId('requestId', workflowId, receivingAccountWorkflowId(app, requestId)),
       ];
       refuse(problems, what);
-      return { request, settings: settingsOf(app) };
+      return { request, settings: settingsOf(env, app) };
     },
     prepareFollowUp: async (request: unknown) => followUpPlan(config, request),
     /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent the create call. */
@@ -146,6 +126,38 @@ export function preparation(config: WorkerConfig, looks: LeaseLooks, { clock, ra
       return { ...readPlan(config, request.app, request.openId), request };
     },
   };
+}
+
+/** Checks a payout's request, and fixes its settings. */
+export function payoutCheck(
+  config: WorkerConfig,
+  sharedOf: (application: Application) => Promise<SharedSettings | undefined>,
+) {
+  const { env, applications } = config;
+  return async (
+    body: unknown,
+    { workflowId, environment, startedBy }: StartFacts,
+  ): Promise<Prepared<CheckedPayoutRequest>> => {
+    const request = valid(checkPayoutRequest(body, env.PAYMENTS_TARGET_CURRENCIES));
+    const { app, openId, partnerOrderId } = request;
+    refuse([
+      ...notHere(config, app, environment),
+      ...userMissing(config, openId),
+      ...otherId('partnerOrderId', workflowId, payoutWorkflowId(app, partnerOrderId)),
+    ]);
+    const application = applications.get(app);
+    const shared = application && (await sharedOf(application));
+    // Without settings, or with later ones, the lease owner asks for the approval when it should send.
+    const mustBeApproved = shared && requiresApproval(shared.approvals, request.instructedAmount, startedBy);
+    return {
+      request: { ...request, ...(mustBeApproved && { approval: 'required' }) },
+      settings: { ...settingsOf(env, app), ...eventTypesOf(config, app) },
+    };
+  };
+}
+
+function settingsOf(env: WorkerConfig['env'], app: string): PayoutSettings {
+  return payoutSettings(env, apiTaskQueue(env.PAYMENTS_ENVIRONMENT, app));
 }
 
 function readPlan({ env, applications }: WorkerConfig, app: unknown, openId: unknown): ReadPlan {

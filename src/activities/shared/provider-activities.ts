@@ -11,7 +11,7 @@ import type {
   TradeResult,
 } from '../../contract/provider-records.ts';
 import type { ProbeTarget } from '../../contract/workflows.ts';
-import { accountProblem } from '../../domain/payout-quote.ts';
+import { accountProblem, quoteRequestOf } from '../../domain/payout-quote.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';
 import { finalStatus } from '../../domain/payout-trade.ts';
 import type { QuoteSent } from '../../domain/time.ts';
@@ -32,10 +32,12 @@ import {
   ownRun,
   type Principal,
   requireHere,
+  type StartFacts,
   withHeartbeats,
 } from './execution.ts';
 import { asFailure, nullOn } from './failures.ts';
 import { settingsMissing } from './lease-looks.ts';
+import type { Prepared } from './preparation.ts';
 import { probeProvider } from './probe-provider.ts';
 
 interface ProviderDependencies extends CreateDependencies {
@@ -45,6 +47,14 @@ interface ProviderDependencies extends CreateDependencies {
   pairs: ClientPairs;
   /** `PAYMENTS_QUOTE_CODES`. */
   quoteCodes: ReadonlyMap<string, QuoteMeaning>;
+  /** Refuses bad input. */
+  prepare(body: unknown, start: StartFacts): Promise<Prepared<CheckedPayoutRequest>>;
+}
+
+/** A checked request, and the first response to its quote. */
+export interface Begun {
+  prepared: Prepared<CheckedPayoutRequest>;
+  quote: QuoteResult;
 }
 
 /** The result of an order, and its detail if the result is final. */
@@ -103,7 +113,28 @@ export function providerActivities(dependencies: ProviderDependencies) {
   const detail = (key: TradeKey, options: Options) =>
     nullOn(['ORDER_NOT_EXIST'], client.tradeDetail(key, options));
 
+  /** One call, or two if the account was not checked in the last five minutes. */
+  const quoteForClient = (principal: Principal, clientId: string, request: QuoteRequest) =>
+    call(principal, async (options): Promise<QuoteResult> => {
+      const { originCurrency } = request;
+      try {
+        const problem = accountProblem(await accounts(clientId, originCurrency, options), originCurrency);
+        if (problem) return { kind: 'account-problem', problem };
+        return { kind: 'quote', ...(await quoteAndTime(dependencies, request, options)) };
+      } catch (error) {
+        return refusedQuote(error, quoteCodes);
+      }
+    });
+
   return {
+    /** The check of a payout's request, then its first quote. */
+    beginPayout: async (body: unknown, start: StartFacts): Promise<Begun> => {
+      const prepared = await dependencies.prepare(body, start);
+      const { request } = prepared;
+      const principal = { environment, app: request.app, openId: request.openId };
+      return { prepared, quote: await quoteForClient(principal, request.clientId, quoteRequestOf(request)) };
+    },
+    quoteForClient,
     /** With `currency`, may return a response from the last five minutes that shows a usable account in it. */
     checkAccount: (principal: Principal, clientId: string, currency?: string) =>
       currency === undefined
@@ -111,18 +142,6 @@ export function providerActivities(dependencies: ProviderDependencies) {
         : call(principal, (options) => accounts(clientId, currency, options)),
     quotePayout: (principal: Principal, request: QuoteRequest) =>
       read(principal, (options) => client.quote(request, options)),
-    /** One call, or two if the account was not checked in the last five minutes. */
-    quoteForClient: (principal: Principal, clientId: string, request: QuoteRequest) =>
-      call(principal, async (options): Promise<QuoteResult> => {
-        const { originCurrency } = request;
-        try {
-          const problem = accountProblem(await accounts(clientId, originCurrency, options), originCurrency);
-          if (problem) return { kind: 'account-problem', problem };
-          return { kind: 'quote', ...(await quoteAndTime(dependencies, request, options)) };
-        } catch (error) {
-          return refusedQuote(error, quoteCodes);
-        }
-      }),
     // Without `call`: the only heartbeat of this activity means that it may send.
     createPayout: (principal: Principal, create: CreateOrder) => {
       requireHere({ environment, app }, principal);

@@ -85,8 +85,11 @@ export function noteFound({ record }: PayoutRun, orderId: string): void {
 
 /** Undefined if there was no usable response, or one about another order. */
 async function readOrder(run: PayoutRun, orderId: string): Promise<PayoutOrder | undefined> {
-  const calls = polled(run.calls, 'create', 'queries the order to compare it');
-  const order = await run.call(() => calls.fetchOrder(run.principal, orderId)).catch(() => undefined);
+  const order = await run
+    .call((calls) =>
+      polled(calls, 'create', 'queries the order to compare it').fetchOrder(run.principal, orderId),
+    )
+    .catch(() => undefined);
   if (order?.orderId !== orderId) return undefined;
   for (const found of run.record.foundOrders)
     if (found.orderId === orderId)

@@ -8,7 +8,7 @@ import {
   type PayoutRecord,
   undisprovedOrders,
 } from '../../domain/payout-record.ts';
-import { asked, causeOf, polled, untilAnswered } from '../shared/calls.ts';
+import { asked, type CallSettings, causeOf, polled, untilAnswered } from '../shared/calls.ts';
 import { isDoubtfulStart, windowAfterOthers } from '../shared/uncertain-send.ts';
 import { adoptFound, readOwnOrder } from './adopt-order.ts';
 import { NotCreated, type PayoutRun, spread } from './run.ts';
@@ -51,7 +51,7 @@ export async function confirm(run: PayoutRun): Promise<void> {
   if (mayContinueAsNew(run, creation)) await run.continueAsNewWhenDue();
   const queriedAtMs = Date.now();
   // As urgent as a create call, because a send of unknown outcome waits for the response.
-  const answer = await confirmOrder(run, untilAnswered(run.calls, 'create', SUMMARY));
+  const answer = await confirmOrder(run, (calls) => untilAnswered(calls, 'create', SUMMARY));
   if (answer?.earlierSend && creation.cause === 'earlier-run') run.noteUnknownSend(creation.cause);
   // After a Workflow Reset, the window may be one that an earlier run began before it sent again.
   if (answer) creation.untilMs = Math.max(creation.untilMs, windowAfterOthers(answer, run.settings));
@@ -181,8 +181,12 @@ async function queryInReview(run: PayoutRun, resolution: PayoutRun['resolution']
   const queriedAtMs = Date.now();
   // Without a decision, one call at a time, so that a decision does not wait for a provider that never responds.
   const answer = await (resolution
-    ? confirmOrder(run, asked(run.calls, 'beginning', SUMMARY))
-    : confirmOrder(run, polled(run.calls, 'poll', SUMMARY), polled(run.calls, 'latePoll', SUMMARY)));
+    ? confirmOrder(run, (calls) => asked(calls, 'beginning', SUMMARY))
+    : confirmOrder(
+        run,
+        (calls) => polled(calls, 'poll', SUMMARY),
+        (calls) => polled(calls, 'latePoll', SUMMARY),
+      ));
   if (answer?.exists && (await adoptFound(run, answer))) return;
   if (!resolution || record.creation.stage !== 'review') return;
   // An order that the person did not know of may be this payout's, so it voids the decision.
@@ -262,15 +266,19 @@ function sendAgain(run: PayoutRun, clearance: Clearance): void {
   else run.record.creation = { stage: 'quoting' };
 }
 
-type Calls = Pick<ReturnType<typeof polled>, 'confirmOrder'>;
+type Asking = (calls: CallSettings) => Pick<ReturnType<typeof polled>, 'confirmOrder'>;
 
 /** Undefined if there was no usable response: the payout is flagged and queries again. `late` replaces a call that waits too long. */
-async function confirmOrder(run: PayoutRun, calls: Calls, late?: Calls): Promise<Confirmation | undefined> {
+async function confirmOrder(
+  run: PayoutRun,
+  asking: Asking,
+  late = asking,
+): Promise<Confirmation | undefined> {
   const question = { key: run.tradeKey, request: run.request };
-  const confirmBy = (by: Calls) => () => by.confirmOrder(run.principal, question);
+  const confirmBy = (by: Asking) => (calls: CallSettings) => by(calls).confirmOrder(run.principal, question);
   const queriedAtMs = Date.now();
   try {
-    const answer = await run.query(confirmBy(calls), late && confirmBy(late));
+    const answer = await run.query(confirmBy(asking), confirmBy(late));
     run.record.lastConfirmedAtMs = queriedAtMs;
     run.unflag('PROVIDER_NOT_ANSWERING');
     return answer;

@@ -94,18 +94,19 @@ async function sendOnce(
   budget: LockBudget,
 ): Promise<CreateResult | { kind: 'unanswered' }> {
   const summary = `create: pay ${formatMoney(quote.pay)} for ${formatMoney(quote.target)}`;
+  run.record.lastAskedAtMs = Date.now();
+  // A send is never replaced. One that waits as long as a call that is flagged gets a new quote, which is flagged if it waits.
+  const withinMs = Math.min(budget.scheduleToStartMs, run.settings.callWaitsMs);
   try {
-    return await run.call(() =>
-      once(run.calls, 'create', summary, budget.scheduleToStartMs).createPayout(run.principal, {
-        order: orderBody(run, quote),
-        clientId: run.request.clientId,
-        isApproved: run.request.approval !== 'none',
-        startedBy: startFacts().startedBy,
-        ...runFacts(run.record.startedAtMs, run.cleared),
-        sendWithinMs: budget.sendWithinMs,
-        scheduleByMs: Date.now() + budget.scheduleWithinMs,
-      }),
-    );
+    return await once({ ...run.calls, withinMs }, 'create', summary).createPayout(run.principal, {
+      order: orderBody(run, quote),
+      clientId: run.request.clientId,
+      isApproved: run.request.approval !== 'none',
+      startedBy: startFacts().startedBy,
+      ...runFacts(run.record.startedAtMs, run.cleared),
+      sendWithinMs: budget.sendWithinMs,
+      scheduleByMs: Date.now() + budget.scheduleWithinMs,
+    });
   } catch (error) {
     if (provesNothingSent(error)) return { kind: 'not-sent', cause: 'unreachable' };
     // The create may have been sent: a failed activity never means "not created".

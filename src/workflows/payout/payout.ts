@@ -9,12 +9,12 @@ import { WHILE_OPEN } from '../../contract/attention-codes.ts';
 import type { PayoutResult } from '../../contract/payout.ts';
 import type { PayoutRequest } from '../../contract/payout-request.ts';
 import type { CarriedOver } from '../../domain/payout-record.ts';
-import { checks, orBadInput } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';
-import { carriedOver, pinnedIfVersioned, startFacts } from '../shared/run-facts.ts';
+import { carriedOver, pinnedIfVersioned } from '../shared/run-facts.ts';
 import { findEarlierOrder } from './confirm.ts';
 import { createOrder, sendCreate } from './create.ts';
 import { installHandlers } from './handlers.ts';
+import { prepare } from './prepare.ts';
 import { approveIfRequired, lockQuote, waitUntilDue } from './quote.ts';
 import { NotCreated, PayoutRun } from './run.ts';
 import { noteEnded, noteStarted } from './show-state.ts';
@@ -28,8 +28,7 @@ export async function payout(request: PayoutRequest, given?: CarriedOver): Promi
   return runShielded(
     () => cancelFromTemporal(run),
     async () => {
-      // The first activity refuses bad input, without a call to the provider.
-      run.prepared ??= await orBadInput(checks.preparePayout(request, startFacts()));
+      run.prepared ??= await prepare(run, request);
       run.assertKnown();
       if (!carried) noteStarted(run);
       run.show();

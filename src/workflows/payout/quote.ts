@@ -6,10 +6,10 @@ import type { QuoteResult } from '../../activities/payout/quote-payout.ts';
 import { formatMoney } from '../../contract/money.ts';
 import type { AgreedQuote } from '../../contract/payout.ts';
 import type { Quote } from '../../contract/provider-records.ts';
-import { agreedQuote, quoteProblem, withinApproval } from '../../domain/payout-quote.ts';
+import { agreedQuote, quoteProblem, quoteRequestOf, withinApproval } from '../../domain/payout-quote.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
 import { lockBeganAtMs, lockExpiresAtMs, type QuoteSent } from '../../domain/time.ts';
-import { untilAnswered } from '../shared/calls.ts';
+import { type CallSettings, untilAnswered } from '../shared/calls.ts';
 import { NotCreated, type PayoutRun, spread } from './run.ts';
 import { noteQuoted } from './show-state.ts';
 
@@ -49,7 +49,9 @@ async function untilQuoted(run: PayoutRun): Promise<{ quote: Quote } & QuoteSent
   const { record } = run;
   for (;;) {
     run.pollRequested = false;
-    const answer = await run.cancellable(() => run.call(() => requestQuote(run)));
+    const answer =
+      run.firstQuote ?? (await run.cancellable(() => run.call((calls) => requestQuote(run, calls))));
+    run.firstQuote = undefined;
     // Answers a `poll`.
     record.queries += 1;
     if (answer.kind === 'refused' && answer.meaning === undefined) {
@@ -79,14 +81,13 @@ async function pauseAfterRefusal(run: PayoutRun, message: string): Promise<void>
 }
 
 /** The activity checks the account too, which rarely takes a call. */
-function requestQuote({ request, principal, calls, record }: PayoutRun): Promise<QuoteResult> {
-  const { clientId, instructedAmount, originCurrency, targetCurrency, payerId, type } = request;
+function requestQuote({ request, principal, record }: PayoutRun, calls: CallSettings): Promise<QuoteResult> {
+  const { clientId, instructedAmount, originCurrency, targetCurrency } = request;
   const summary = `checks the account and quotes ${formatMoney(instructedAmount)}, ${originCurrency} to ${targetCurrency}`;
-  const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };
   // For a worker whose clock is behind, a lock begins when its quote is scheduled. If a new quote waited its turn again, its
   // lock would seem to be over, too.
   const urgency = record.creationRestarts > 0 ? 'ending' : 'beginning';
-  return untilAnswered(calls, urgency, summary).quoteForClient(principal, clientId, wanted);
+  return untilAnswered(calls, urgency, summary).quoteForClient(principal, clientId, quoteRequestOf(request));
 }
 
 /**

@@ -8,9 +8,11 @@ import {
   condition,
   isCancellation,
   makeContinueAsNewFunc,
+  sleep,
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { QuoteResult } from '../../activities/payout/quote-payout.ts';
 import type { PayoutPhase } from '../../contract/codes.ts';
 import type { Attention, MadeDecision, Reason } from '../../contract/payout.ts';
 import type { CheckedPayoutRequest, PayoutRequest } from '../../contract/payout-request.ts';
@@ -25,7 +27,7 @@ import {
 } from '../../domain/payout-record.ts';
 import type { CallSettings } from '../shared/calls.ts';
 import { Publisher } from '../shared/publish-events.ts';
-import { RequestRun } from '../shared/request-run.ts';
+import { RequestRun, type Work } from '../shared/request-run.ts';
 import { RunHistory, targetVersionChanged } from '../shared/run-facts.ts';
 import { windowEndMs } from '../shared/uncertain-send.ts';
 import { showState } from './show-state.ts';
@@ -65,6 +67,8 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
   /** A decision in NEEDS_REVIEW and the orders that it knew, until the review carries it out, and keeps it, or not. */
   resolution: { decision: NotCreatedResolution; made: MadeDecision; knownOrderIds: string[] } | undefined;
   pollRequested = false;
+  /** From the first activity, until it is used. */
+  firstQuote: QuoteResult | undefined;
   /** This run has confirmed that no order exists. It proves nothing to another run. */
   cleared: Clearance | undefined;
 
@@ -72,6 +76,8 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
   private readonly started: PayoutRequest;
   private readonly history = new RunHistory();
   private cancellableWork: CancellationScope | undefined;
+  /** Of the last wait. A wait that ended early leaves it to the next one: to cancel it costs a history event. */
+  private timer: CancellationScope | undefined;
 
   constructor(started: PayoutRequest, carried: CarriedOver | undefined) {
     super();
@@ -117,8 +123,18 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
   /** Waits until `wake` holds or `ms` have passed. The search attributes show the state meanwhile. */
   async rest(ms: number, summary: string, wake: () => boolean = () => false): Promise<void> {
     this.show();
-    this.cancelTimerFor(ms);
-    await condition(wake, Math.max(1, ms), { summary });
+    this.timer?.cancel();
+    if (wake()) return;
+    const timer = new CancellationScope();
+    this.timer = timer;
+    let isOver = false;
+    void timer
+      .run(() => sleep(Math.max(1, ms), { summary }))
+      .then(() => {
+        isOver = true;
+      })
+      .catch(() => undefined);
+    await condition(() => isOver || wake());
   }
 
   /**
@@ -267,10 +283,10 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
   }
 
   /**
-   * One query about the order. It answers every earlier notification; a notification during it leads to another query. If
-   * given, `urgently` replaces a query that waits too long, so that payouts of a busy application keep polling.
+   * One query about the order. It answers every earlier notification; a notification during it leads to another query.
+   * `late` replaces a query that waits too long, so that payouts of a busy application keep polling.
    */
-  async query<T>(work: () => Promise<T>, urgently?: () => Promise<T>): Promise<T> {
+  async query<T>(work: Work<T>, late = work): Promise<T> {
     const { record, settings } = this;
     if (record.hinted) {
       const waitMs = Math.min(settings.pollFirstMs, FIRST_HINT_WAIT_MS * 2 ** record.hintedQueries);
@@ -280,7 +296,7 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     record.hinted = false;
     this.pollRequested = false;
     try {
-      return await this.call(work, urgently);
+      return await this.call(work, late);
     } finally {
       record.queries += 1;
     }

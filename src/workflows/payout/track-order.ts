@@ -16,7 +16,7 @@ import {
   tradeAttention,
   verifiedResult,
 } from '../../domain/payout-trade.ts';
-import { causeOf, polled, refusalIn, type Urgency } from '../shared/calls.ts';
+import { type CallSettings, causeOf, polled, refusalIn, type Urgency } from '../shared/calls.ts';
 import { noteFound, readOwnOrder } from './adopt-order.ts';
 import { type LearnedBy, type PayoutRun, spread } from './run.ts';
 import { notePoll } from './show-state.ts';
@@ -73,10 +73,9 @@ async function queryTrade(
   order: KnownOrder,
   because: LearnedBy,
 ): Promise<KnownTrade | undefined> {
-  const queryWith = (urgency: Urgency) => () => {
-    const calls = polled(run.calls, urgency, `queries the trade and its detail (${because})`);
-    return calls.fetchTradeWithDetail(run.principal, run.tradeKey);
-  };
+  const summary = `queries the trade and its detail (${because})`;
+  const queryWith = (urgency: Urgency) => (calls: CallSettings) =>
+    polled(calls, urgency, summary).fetchTradeWithDetail(run.principal, run.tradeKey);
   notePoll(run, because);
   let answer: TradeLookup;
   // The response may reach the workflow late, so it counts from the time of its query.
@@ -195,8 +194,8 @@ export async function verifyResult(run: PayoutRun, final: FinalTrade): Promise<P
   const { request, record } = run;
   const { order, trade, status, learnedBy } = final;
   run.enter('FETCHING_DETAIL');
-  const calls = polled(run.calls, 'ending', 'fetches the detail');
-  const fetchDetail = () => calls.fetchTradeDetail(run.principal, run.tradeKey);
+  const fetchDetail = (calls: CallSettings) =>
+    polled(calls, 'ending', 'fetches the detail').fetchTradeDetail(run.principal, run.tradeKey);
   const detail = final.detail === undefined ? await run.call(fetchDetail).catch(() => null) : final.detail;
   const expected = { targetCurrency: request.targetCurrency, target: order.target };
   const why = detail ? disagreement(trade, detail, expected) : 'the detail could not be fetched';

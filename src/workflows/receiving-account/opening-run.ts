@@ -50,15 +50,6 @@ export class OpeningRun extends RequestRun<CheckedReceivingAccountRequest, Recei
     this.show();
   }
 
-  /** Between two calls, the opening may wait for a person without a timer. */
-  override async call<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await super.call(work);
-    } finally {
-      this.cancelTimerFor(Number.POSITIVE_INFINITY);
-    }
-  }
-
   show(): void {
     const { phase, sentence, nextStep, reasons } = this.state;
     const lines = [`**${phase}**: ${sentence}`, `Next: ${nextStep}`, ...flagLines(reasons)];

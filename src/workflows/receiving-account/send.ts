@@ -19,7 +19,14 @@ import type {
 import type { ReceivingAccountResult } from '../../contract/receiving-account.ts';
 import { candidateAccounts, noteListed, unsentBackoff } from '../../domain/receiving-account.ts';
 import { sendWithinMs } from '../../domain/time.ts';
-import { activityCause, asked, once, untilAnswered } from '../shared/calls.ts';
+import {
+  activityCause,
+  asked,
+  type CallSettings,
+  neverStarted,
+  once,
+  untilAnswered,
+} from '../shared/calls.ts';
 import { runFacts, windowAfterOthers, windowEndMs } from '../shared/uncertain-send.ts';
 import type { OpeningRun } from './opening-run.ts';
 
@@ -43,9 +50,13 @@ type UnknownCause =
  */
 export async function listBefore(run: OpeningRun): Promise<void> {
   run.enter('CHECKING');
-  const calls = untilAnswered(run.calls, 'account', 'lists the accounts');
   const listed = await run
-    .call(() => calls.listReceivingAccounts(run.principal, run.accountKey))
+    .call((calls) =>
+      untilAnswered(calls, 'account', 'lists the accounts').listReceivingAccounts(
+        run.principal,
+        run.accountKey,
+      ),
+    )
     .catch(unknownList);
   run.record.before = listed ?? undefined;
   run.record.listed = run.record.before;
@@ -83,9 +94,12 @@ async function sendOnce(run: OpeningRun): Promise<OpenResult | { kind: 'failed';
   const { app: _app, openId: _openId, requestId: _requestId, ...request } = run.request;
   const withinMs = sendWithinMs(run.settings.callTimeoutMs);
   const open = { request, ...runFacts(run.record.startedAtMs, run.cleared), sendWithinMs: withinMs };
-  const calls = once(run.calls, 'account', `requests a receiving account in ${request.currency}`);
+  const summary = `requests a receiving account in ${request.currency}`;
+  const sendWith = (calls: CallSettings) =>
+    once(calls, 'account', summary).openReceivingAccount(run.principal, open);
   try {
-    return await run.call(() => calls.openReceivingAccount(run.principal, open));
+    // Only a send that no worker has picked up is replaced.
+    return await run.call(sendWith, sendWith, neverStarted);
   } catch (error) {
     // The request may have been sent: a failure never proves that no account was opened.
     const cause = activityCause(error);
@@ -133,7 +147,7 @@ async function confirmOpening(run: OpeningRun, cause: UnknownCause, why: string)
   run.enter('RECONCILING');
   for (let wait = 1_000; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
     const queriedAtMs = Date.now();
-    const answer = await confirmAccount(run, untilAnswered(run.calls, 'account', CONFIRM_SUMMARY));
+    const answer = await confirmAccount(run, (calls) => untilAnswered(calls, 'account', CONFIRM_SUMMARY));
     // After a Workflow Reset, the window may be one that an earlier run began before it sent again.
     record.confirmUntilMs = Math.max(record.confirmUntilMs, windowAfterOthers(answer, settings));
     // The response may have waited for this workflow, so the time of the question counts.
@@ -204,7 +218,7 @@ async function review(run: OpeningRun, why: string): Promise<End> {
 async function retryProblem(run: OpeningRun): Promise<string | undefined> {
   const shown = candidateAccounts(run.record);
   const queriedAtMs = Date.now();
-  const answer = await confirmAccount(run, asked(run.calls, 'beginning', CONFIRM_SUMMARY));
+  const answer = await confirmAccount(run, (calls) => asked(calls, 'beginning', CONFIRM_SUMMARY));
   if (answer.runId === NO_RUN) return 'the provider did not respond: resolve again later';
   // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
   if (queriedAtMs < windowAfterOthers(answer, run.settings))
@@ -224,11 +238,11 @@ const NO_RUN = '';
 
 async function confirmAccount(
   run: OpeningRun,
-  calls: ReturnType<typeof asked>,
+  asking: (calls: CallSettings) => ReturnType<typeof asked>,
 ): Promise<AccountConfirmation> {
   const { startedAtMs } = run.record;
   const answer = await run
-    .call(() => calls.confirmAccount(run.principal, { ...run.accountKey, startedAtMs }))
+    .call((calls) => asking(calls).confirmAccount(run.principal, { ...run.accountKey, startedAtMs }))
     .catch(unclearedAnswer);
   noteListed(run.record, answer.listed);
   return answer;

@@ -3,6 +3,8 @@
  * types are the codes of the payments client. A call that waits for the rate limit has not failed, so only create calls,
  * follow-ups and reads for a caller limit that wait.
  */
+
+import type { TimeoutType } from '@temporalio/common';
 import {
   ActivityFailure,
   ApplicationFailure,
@@ -81,6 +83,8 @@ const CODE_LIFETIME = '30 minutes';
 export type CallSettings = Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'> & {
   /** They take turns within one priority if the Temporal server supports fairness. */
   onBehalfOf?: string | undefined;
+  /** A read must have its response within this time, and a send must have begun. Default: no limit. */
+  withinMs?: number | undefined;
 };
 
 /** They make no call to the provider, but are not local activities: see docs/decisions/0028-no-local-activities.md. */
@@ -126,7 +130,11 @@ export const asked = readsWith({
 /** The Temporal UI shows `summary` on the event. */
 function readsWith(retry: RetryPolicy) {
   return (settings: CallSettings, urgency: Urgency, summary: string) =>
-    proxyActivities<ProviderActivities>({ ...activityOptions(settings, urgency, summary), retry });
+    proxyActivities<ProviderActivities>({
+      ...activityOptions(settings, urgency, summary),
+      ...(settings.withinMs !== undefined && { scheduleToCloseTimeout: settings.withinMs }),
+      retry,
+    });
 }
 
 /** Reads after the end of a payout: they have days, so the retries are slow. A read without a response within `timeoutMs` fails, which flags the follow-up. */
@@ -143,11 +151,11 @@ export function followUpCalls(settings: CallSettings, summary: string, timeoutMs
   });
 }
 
-/** A send: one attempt. It times out if no worker picks it up within `scheduleToStartMs`. */
-export function once(settings: CallSettings, urgency: Urgency, summary: string, scheduleToStartMs?: number) {
+/** A send: one attempt. */
+export function once(settings: CallSettings, urgency: Urgency, summary: string) {
   return proxyActivities<Pick<ProviderActivities, 'createPayout' | 'openReceivingAccount'>>({
     ...activityOptions(settings, urgency, summary),
-    ...(scheduleToStartMs !== undefined && { scheduleToStartTimeout: scheduleToStartMs }),
+    ...(settings.withinMs !== undefined && { scheduleToStartTimeout: settings.withinMs }),
     retry: NO_RETRY,
   });
 }
@@ -266,6 +274,22 @@ export function refusalIn(error: unknown): string | undefined {
 export function causeOf(error: unknown): string {
   const cause = activityCause(error);
   return cause instanceof ApplicationFailure ? `${cause.type}: ${cause.message}` : 'no response in time';
+}
+
+/** A read had no response within its time, or its next attempt would begin after it. */
+export function ranOut(error: unknown): boolean {
+  if (!(error instanceof ActivityFailure)) return false;
+  return error.retryState === 'TIMEOUT' || neverStarted(error) || timedOut(error, 'SCHEDULE_TO_CLOSE');
+}
+
+/** No worker has picked the activity up, and none will: Temporal refuses to start it after its time. */
+export function neverStarted(error: unknown): boolean {
+  return timedOut(error, 'SCHEDULE_TO_START');
+}
+
+function timedOut(error: unknown, type: TimeoutType): boolean {
+  const cause = activityCause(error);
+  return cause instanceof TimeoutFailure && cause.timeoutType === type;
 }
 
 /**

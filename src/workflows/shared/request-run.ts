@@ -1,14 +1,17 @@
 /** A run that was started with a request, which its first activity checks: its attention flags and its calls. */
-import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import type { Principal } from '../../activities/shared/execution.ts';
 import type { Prepared } from '../../activities/shared/preparation.ts';
 import type { PayoutSettings } from '../../domain/payout-record.ts';
 import { flagged, unflagged } from './attention.ts';
+import { type CallSettings, ranOut } from './calls.ts';
 
 /** Fails the workflow task, so that the workflow waits for workers of the version that wrote this. */
 export function newerVersion(what: string): Error {
   return new Error(`only a newer version knows ${what}`);
 }
+
+/** Makes a call with these settings. */
+export type Work<T> = (calls: CallSettings) => Promise<T>;
 
 export abstract class RequestRun<
   Request extends { app: string; openId?: string | undefined },
@@ -23,10 +26,7 @@ export abstract class RequestRun<
   /** A `resolve` update is checking what a person named. */
   isResolving = false;
 
-  private timer: CancellationScope | undefined;
-  private timerEndsMs = 0;
-  private callSinceMs: number | undefined;
-  private replaceCall: (() => void) | undefined;
+  abstract get calls(): CallSettings;
 
   /** Shows the state in the Temporal UI. */
   abstract show(): void;
@@ -58,72 +58,27 @@ export abstract class RequestRun<
   }
 
   /**
-   * One call to the provider. If it waits too long for its turn or its response, it is flagged, and `urgently` replaces it if
-   * given.
+   * One call to the provider. If it waits too long for its turn or its response, it is flagged, and `late` replaces it,
+   * without a limit. Temporal ends the first call, so no timer of the workflow is needed.
    */
-  async call<T>(work: () => Promise<T>, urgently?: () => Promise<T>): Promise<T> {
-    this.record.lastAskedAtMs = Date.now();
-    this.callSinceMs = Date.now();
-    this.startTimer();
+  async call<T>(work: Work<T>, late = work, isOver = ranOut): Promise<T> {
+    const sinceMs = Date.now();
+    this.record.lastAskedAtMs = sinceMs;
     try {
-      return await (urgently ? this.replaceable(work, urgently) : work());
+      return await work({ ...this.calls, withinMs: this.settings.callWaitsMs });
+    } catch (error) {
+      if (!isOver(error)) throw error;
+      const since = new Date(sinceMs).toISOString();
+      this.flag('CALL_WAITS', `a call has waited for its turn or its response since ${since}`);
+      this.show();
+      return await late(this.calls);
     } finally {
-      this.callSinceMs = undefined;
       this.unflag('CALL_WAITS');
     }
-  }
-
-  /** Cancels the timer of the calls before a wait of `ms` that would outlast it. */
-  protected cancelTimerFor(ms: number): void {
-    if (ms < this.timerEndsMs - Date.now()) return;
-    this.timer?.cancel();
-    this.timer = undefined;
   }
 
   private get checked(): Prepared<Request> {
     if (!this.prepared) throw new Error('the request has not been checked yet');
     return this.prepared;
-  }
-
-  private async replaceable<T>(work: () => Promise<T>, urgently: () => Promise<T>): Promise<T> {
-    const scope = new CancellationScope();
-    this.replaceCall = () => scope.cancel();
-    try {
-      return await scope.run(work);
-    } catch (error) {
-      if (isCancellation(error)) return await urgently();
-      throw error;
-    } finally {
-      this.replaceCall = undefined;
-    }
-  }
-
-  private startTimer(): void {
-    if (this.timer) return;
-    const scope = new CancellationScope();
-    this.timer = scope;
-    this.timerEndsMs = Date.now() + this.settings.callWaitsMs;
-    void scope
-      .run(() => this.watchCalls())
-      .catch(() => undefined)
-      .finally(() => {
-        if (this.timer === scope) this.timer = undefined;
-      });
-  }
-
-  /** One timer covers one call after another: when it fires, it waits for what is left of the current call's limit. */
-  private async watchCalls(): Promise<void> {
-    const limitMs = this.settings.callWaitsMs;
-    let wait = limitMs;
-    while (wait > 0) {
-      await sleep(wait, { summary: 'flags a call that waits too long' });
-      if (this.callSinceMs === undefined) return;
-      wait = this.callSinceMs + limitMs - Date.now();
-      this.timerEndsMs = Date.now() + wait;
-    }
-    const since = new Date(this.callSinceMs ?? Date.now()).toISOString();
-    this.flag('CALL_WAITS', `a call has waited for its turn or its response since ${since}`);
-    this.show();
-    this.replaceCall?.();
   }
 }
