@@ -34,7 +34,7 @@ describe('H107 a paid payout is never reported as not created', () => {
 
   test('H6 a Workflow Reset to before its quote, when the account is empty', async () => {
     const body = await paidWithTheLastMoney();
-    await resetBefore(world, world.payouts.handle(body), 'quoteForClient');
+    await resetBefore(world, world.payouts.handle(body), 'beginPayout');
     expect(await world.payouts.result(body)).toMatchObject({ outcome: 'SUCCESS' });
     expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
   });
@@ -43,7 +43,7 @@ describe('H107 a paid payout is never reported as not created', () => {
     const body = payoutRequest(newPartnerOrderId(), { limits: { minRate: '99' } });
     await world.payouts.start(body);
     await world.payouts.result(body);
-    await resetBefore(world, world.payouts.handle(body), 'quoteForClient');
+    await resetBefore(world, world.payouts.handle(body), 'beginPayout');
     expect(await world.payouts.result(body)).toMatchObject({ outcome: 'NOT_CREATED' });
     expect(createsOf(world, body)).toEqual([]);
   });

@@ -71,7 +71,7 @@ test('H267 after a reset, an approval names the quote that its approver has read
   const ref = await world.pay('success', { approval: 'required' });
   const seen = await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
   world.simulator.control.changeSettings({ feeRate: '0.5' });
-  await resetBefore(world, world.payouts.handle(ref), 'quoteForClient');
+  await resetBefore(world, world.payouts.handle(ref), 'beginPayout');
   const { quote } = await world.until(
     ref,
     (state) => state.phase === 'AWAITING_APPROVAL' && state.quote?.lockRateId !== seen.quote?.lockRateId,

@@ -260,7 +260,7 @@ describe('H6 a Workflow Reset never pays again', () => {
   const reset = (partnerOrderId: string, beforeActivity: string) =>
     resetBefore(world, world.payouts.handle({ partnerOrderId }), beforeActivity);
 
-  test.each(['quoteForClient', 'createPayout', 'fetchTradeWithDetail'])(
+  test.each(['beginPayout', 'createPayout', 'fetchTradeWithDetail'])(
     'after its end, to before %s: the order is found',
     async (activity) => {
       const body = bodyOf(newPartnerOrderId());
@@ -295,7 +295,7 @@ describe('H6 a Workflow Reset never pays again', () => {
     await world.payouts.start(body);
     await world.payouts.result(body);
     const held = world.hold({ operation: 'fee' }, 'before');
-    await reset(body.partnerOrderId, 'quoteForClient');
+    await reset(body.partnerOrderId, 'beginPayout');
     await eventually(held.arrived);
     await expect(world.payouts.cancel(body, { by: 'olga' })).rejects.toMatchObject({
       cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/had no effect/) },
@@ -331,7 +331,7 @@ describe('H6 a Workflow Reset never pays again', () => {
     const body = { ...bodyOf(newPartnerOrderId()), approval: 'required' as const };
     await world.payouts.start(body);
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
-    await reset(body.partnerOrderId, 'quoteForClient');
+    await reset(body.partnerOrderId, 'beginPayout');
     const { quote } = await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await world.payouts.approve(body, { by: 'olga', lockRateId: quote?.lockRateId });
     expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');

@@ -62,7 +62,7 @@ describe('a lock', () => {
     const scene = worldOf();
     const { system, world, control, delayAnswer, result } = scene;
     await world.finish(system.start(1));
-    await delayAnswer(payoutId(1), 'quoteForClient', 1, 0.95 * LOCK_MS);
+    await delayAnswer(payoutId(1), 'beginPayout', 1, 0.95 * LOCK_MS);
     expect((await result()).outcome).toBe('SUCCESS');
     const ages = control.ledgerOf(partnerOrderId).creates.map(({ lockAgeMs }) => lockAgeMs ?? LOCK_MS);
     expect(ages.map((age) => age < LOCK_MS / 2)).toEqual([true]);
