@@ -3,7 +3,8 @@ import { SharedReads } from '../client/shared-reads.ts';
 import type { Caller } from '../config/callers.ts';
 import type { ListedPayout, PayoutFilter } from '../contract/lists.ts';
 import { mayList } from '../domain/permissions.ts';
-import type { DeskOptions } from './context.ts';
+import type { Clock } from '../runtime/runtime.ts';
+import type { Service } from '../service/service.ts';
 
 /** The sections of the inbox: what they list, and how they are called. */
 export const INBOX = {
@@ -32,7 +33,7 @@ export function isIn(
 }
 
 /** Undefined for a caller who cannot list, who would learn about others' payouts. */
-export function sharedCounts({ service, runtime: { clock } }: DeskOptions) {
+export function sharedCounts(service: Service, clock: Clock) {
   const reads = new SharedReads<Counts>({ freshMs: FRESH_MS, clock });
   const count = async (caller: Caller, section: InboxSection) => {
     const { payouts, nextCursor } = await service.listPayouts(caller, {

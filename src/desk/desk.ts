@@ -41,7 +41,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
       FINDINGS_FRESH_MS,
       runtime.clock,
     ),
-    counts: sharedCounts(options),
+    counts: sharedCounts(service, runtime.clock),
     pauses: cached(() => service.withTemporalDeadline(() => service.pauses.list()), PAUSES_FRESH_MS),
   };
   const plugin = async (scope: FastifyInstance) => {
