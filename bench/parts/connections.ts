@@ -50,7 +50,7 @@ async function roundOf({ apiUrl, apiServer }: BenchStage, count: number): Promis
   const run = () =>
     load({
       ...{ url: apiUrl, connections: CONNECTIONS, seconds: SECONDS },
-      next: () => ({ method: 'GET', path: '/healthz' }),
+      next: () => ({ method: 'GET', path: '/healthz', headers: {} }),
       sample: () => rssMiB(pidOf(apiServer)),
     });
   const alone = await run();
