@@ -36,8 +36,17 @@ function agoText(ms: number): string {
 /** The clients that found no worker, with the last poll then. Until the next poll, no call waits. */
 const missed = new WeakMap<Client, { seenMs: number | undefined }>();
 
+/** Of each client, so that many slow calls start one workflow. */
+const running = new WeakMap<Client, Promise<void>>();
+
 /** Throws `NoWorkerError`. */
-export async function requireWorker(client: Client, clock: Clock): Promise<void> {
+export function requireWorker(client: Client, clock: Clock): Promise<void> {
+  const check = running.get(client) ?? checkWorker(client, clock).finally(() => running.delete(client));
+  running.set(client, check);
+  return check;
+}
+
+async function checkWorker(client: Client, clock: Clock): Promise<void> {
   const seenMs = await lastSeen(client, PAYOUTS_TASK_QUEUE, WORKFLOW_TASKS);
   const known = missed.get(client);
   const isSame = known !== undefined && known.seenMs === seenMs;
