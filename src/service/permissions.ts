@@ -4,7 +4,6 @@ import { type CheckedBatch, inSlices } from '../client/checked-batch.ts';
 import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller, Verb } from '../config/callers.ts';
 import { rowName } from '../contract/failures.ts';
-import type { ListedPayout } from '../contract/lists.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import {
   amountRefusal,
@@ -57,8 +56,9 @@ export function requirePayoutScope(
   requireScope(caller, { clientId, payerId, openId, partnerOrderId }, prefix);
 }
 
-export function isWithinScope(caller: Caller, { clientId, payerId }: ListedPayout): boolean {
-  return scopeRefusal(caller, { clientId, payerId }) === undefined;
+/** Of a row of a list, too: Temporal's visibility may not tell upper from lower case. */
+export function isWithinScope(caller: Caller, named: ScopedIds): boolean {
+  return scopeRefusal(caller, named) === undefined;
 }
 
 /** A receiving account belongs to a payer, not to a client. */

@@ -16,7 +16,7 @@ import { ReceivingAccounts } from '../client/receiving-accounts.ts';
 import { ReadSlots } from '../client/shared-reads.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import type { Caller, Verb } from '../config/callers.ts';
-import type { BatchFilter, PageRequest, PayoutFilter } from '../contract/lists.ts';
+import type { BatchFilter, ListedPayout, PageRequest, PayoutFilter } from '../contract/lists.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { CheckedReceivingAccountRequest } from '../contract/receiving-account.ts';
@@ -167,7 +167,9 @@ export class Service {
     const page = await this.withTemporalDeadline(() =>
       this.payouts.listPage({ ...filter, ...within }, { limit, cursor }),
     );
-    return { ...page, payouts: page.payouts.filter((row) => isWithinScope(caller, row)) };
+    const isOwn = ({ clientId, payerId, partnerOrderId }: ListedPayout) =>
+      isWithinScope(caller, { clientId, payerId, partnerOrderId });
+    return { ...page, payouts: page.payouts.filter(isOwn) };
   }
 
   /** `body`: by `decisionBodies`. A decision is recorded under the name of the caller. */
@@ -222,9 +224,10 @@ export class Service {
   /** Without `app`, those of every application of the caller. */
   async listBatches(caller: Caller, { limit, cursor, ...filter }: BatchFilter & PageRequest) {
     const within = listedWithin(caller, filter.app);
-    return this.withTemporalDeadline(() =>
+    const page = await this.withTemporalDeadline(() =>
       this.batches.listPage({ ...filter, ...within }, { limit, cursor }),
     );
+    return { ...page, batches: page.batches.filter(({ batchId }) => isWithinScope(caller, { batchId })) };
   }
 
   /** Stops starting rows; canceling again returns the state again. Throws `EndedError`. */

@@ -7,6 +7,7 @@ import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, type HttpResponse, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { PATIENT } from '../support/patience.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
@@ -155,7 +156,9 @@ describe('GET /v1/payouts', () => {
     const [id = ''] = open;
     const idPrefix = id.slice(0, 30);
     const own = await startApiServer(world.client, {
-      PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('own', { idPrefix, payerIds: ['payer-1'] })]),
+      PAYOUTS_API_KEYS_FILE: keysFile([
+        callerEntry('own', { idPrefix, clientIds: ['client-1'], payerIds: ['payer-1'] }),
+      ]),
     });
     try {
       const read = (query: string) => get(`${own.url}/v1/${query}`, as('own'));
@@ -320,4 +323,30 @@ describe('batches', () => {
     expect(late.json()).toMatchObject({ error: { code: 'NOT_ACCEPTED_NOW' } });
     expect((await run('batch', 'cancel', 'nothing')).code).toBe(3);
   });
+});
+
+// Last: the others list everything that there is.
+test('H287 tells the prefix of a key from the same one in other letters, as this visibility store does not', async () => {
+  const prefix = `${newPartnerOrderId().slice(0, 30).toLowerCase()}-`;
+  const id = `${prefix}1`;
+  const body = { ...request('success'), partnerOrderId: id };
+  await world.payouts.start(body);
+  await batches.start({ batchId: id, payouts: [body] });
+  const names = { lower: prefix, upper: prefix.toUpperCase() };
+  const tenants = await startApiServer(world.client, {
+    PAYOUTS_API_KEYS_FILE: keysFile(
+      Object.entries(names).map(([name, idPrefix]) => callerEntry(name, { verbs: ['read'], idPrefix })),
+    ),
+  });
+  try {
+    const read = async (name: string) => [
+      (await get(`${tenants.url}/v1/payouts`, as(name))).body,
+      (await get(`${tenants.url}/v1/payout-batches`, as(name))).body,
+    ];
+    const own = [{ payouts: [{ partnerOrderId: id }] }, { batches: [{ batchId: id }] }];
+    await vi.waitFor(async () => expect(await read('lower')).toMatchObject(own), PATIENT);
+    expect(await read('upper')).toMatchObject([{ payouts: [] }, { batches: [] }]);
+  } finally {
+    await tenants.close();
+  }
 });
