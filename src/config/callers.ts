@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/fields.ts';
 import { MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
-import { debitsAnyPayer, type Permissions } from '../domain/permissions.ts';
+import { type Permissions, usesAny } from '../domain/permissions.ts';
 import { ConfigError, type Environment } from './environment.ts';
 import { jsonFile } from './json-file.ts';
 import type { HashedKey } from './keys.ts';
@@ -101,10 +101,13 @@ export const permissionShape = {
       description: `The largest number of payouts per UTC day, up to ${MAX_PAYOUTS_PER_DAY}. Default: no limit; with \`dailyAmount\`, ${MAX_PAYOUTS_PER_DAY}.`,
       valueType: 'integer',
     }),
-  clientIds: scope(identifier(), 'The clients whose payouts and accounts the caller may use. Default: all.'),
+  clientIds: scope(
+    identifier(),
+    'The clients whose payouts and accounts the caller may use. Required for a caller that may `quote` or `account` and has another of these limits. Default: all.',
+  ),
   payerIds: scope(
     identifier(),
-    'The payers whose payouts and receiving accounts the caller may use. Required for a caller that may start payouts and has `clientIds`, `openIds` or `idPrefix`. Default: all.',
+    'The payers whose payouts and receiving accounts the caller may use. Required for a caller that may `start`, `batch`, `open` or `account` and has another of these limits. Default: all.',
   ),
   openIds: scope(
     text(128),
@@ -124,9 +127,20 @@ export const permissionShape = {
     }),
 };
 
-/** A caller that someone limited must not debit whom it likes. */
-const NAMES_PAYERS =
-  'is missing: whoever may start payouts and has clientIds, openIds or idPrefix must name the payers';
+/** A caller that someone limited must not debit whom it likes, and sees no accounts of others. */
+const NAMED = {
+  clientIds: ['quote', 'account'],
+  payerIds: ['start', 'batch', 'open', 'account'],
+} as const satisfies Record<string, readonly Verb[]>;
+
+function unnamed(verbs: readonly Verb[], limits: Permissions): (keyof typeof NAMED)[] {
+  const lists = ['clientIds', 'payerIds'] as const;
+  return lists.filter((list) => NAMED[list].some((verb) => verbs.includes(verb)) && usesAny(list, limits));
+}
+
+function missing(list: keyof typeof NAMED): string {
+  return `is missing: whoever may ${NAMED[list].join(' or ')} and is limited otherwise must name it`;
+}
 
 export const callerSchema = z.strictObject({
   name: z
@@ -205,8 +219,8 @@ export const callersFile = z
     // A user who has the name of a caller could approve what that caller started, or the other way round.
     const everyone = [...names, ...callers.flatMap(({ users = [] }) => users)];
     for (const [at, { name, keySha256, users = [], roles = [], verbs, ...limits }] of callers.entries()) {
-      if ((verbs.includes('start') || verbs.includes('batch')) && debitsAnyPayer(limits))
-        context.addIssue({ code: 'custom', path: [at, 'payerIds'], message: `of ${name} ${NAMES_PAYERS}` });
+      for (const list of unnamed(verbs, limits))
+        context.addIssue({ code: 'custom', path: [at, list], message: `of ${name} ${missing(list)}` });
       if (keySha256 === undefined && users.length + roles.length === 0)
         context.addIssue({
           code: 'custom',
@@ -282,7 +296,10 @@ export const nexusShape = {
 export const nexusEntry = z.strictObject(permissionShape);
 const nexusFile = z.record(
   appName,
-  nexusEntry.refine((entry) => !debitsAnyPayer(entry), { path: ['payerIds'], message: NAMES_PAYERS }),
+  nexusEntry.refine((entry) => !usesAny('payerIds', entry), {
+    path: ['payerIds'],
+    message: missing('payerIds'),
+  }),
 );
 
 /** By application. Refuses names that no application of this worker has: they are typing errors. Throws `ConfigError`. */

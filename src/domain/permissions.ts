@@ -46,8 +46,8 @@ export function scopeRefusal(permissions: Permissions, named: ScopedIds): Refusa
 }
 
 /** Whether the caller is limited to clients, payers, users or a prefix. */
-export function isScoped(permissions: Permissions): boolean {
-  return isNarrowed(permissions) || permissions.payerIds !== undefined;
+export function isScoped({ clientIds, payerIds, openIds, idPrefix }: Permissions): boolean {
+  return [clientIds, payerIds, openIds, idPrefix].some((limit) => limit !== undefined);
 }
 
 /** A list finds what begins with the prefix, and knows the client and the payer of a payout, but not the user. */
@@ -56,13 +56,9 @@ export function mayList(permissions: Permissions): boolean {
   return idPrefix !== undefined ? openIds === undefined : !isScoped(permissions);
 }
 
-/** Whether a caller who is limited otherwise may debit any payer. */
-export function debitsAnyPayer(permissions: Permissions): boolean {
-  return permissions.payerIds === undefined && isNarrowed(permissions);
-}
-
-function isNarrowed({ clientIds, openIds, idPrefix }: Permissions): boolean {
-  return [clientIds, openIds, idPrefix].some((limit) => limit !== undefined);
+/** Whether a caller who is limited otherwise may use any client, or any payer. */
+export function usesAny(list: 'clientIds' | 'payerIds', permissions: Permissions): boolean {
+  return permissions[list] === undefined && isScoped(permissions);
 }
 
 export function amountRefusal({ largestAmount }: Permissions, amount: Money): Refusal | undefined {

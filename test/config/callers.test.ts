@@ -58,7 +58,7 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
       (limits): [string, unknown, RegExp] => [
         `any payer and ${Object.keys(limits)}`,
         [callerEntry('shop', limits)],
-        /0\.payerIds of shop is missing: whoever may start payouts/,
+        /0\.payerIds of shop is missing: whoever may start or batch/,
       ],
     ),
     ['a limit', [callerEntry('shop', { requestsPerSecond: 0 })], /0\.requestsPerSecond/],
@@ -97,6 +97,22 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
     expect(withFile(content)).toMatch(said);
     expect(withFile(content)).not.toContain('key-of-shop');
   });
+
+  const NAMED = [
+    ['open', 'payerIds'],
+    ['account', 'payerIds'],
+    ['account', 'clientIds'],
+    ['quote', 'clientIds'],
+  ];
+  test.each(NAMED)(
+    'H288 refuses a limited key that may %s and does not name its %s',
+    (verb = '', list = '') => {
+      const limits = { clientIds: ['c'], payerIds: ['p'], idPrefix: 'shop-', verbs: [verb] };
+      expect(withFile([callerEntry('shop', limits)])).toBe('');
+      const without = [callerEntry('shop', { ...limits, [list]: undefined })];
+      expect(withFile(without)).toContain(`0.${list} of shop is missing: whoever may`);
+    },
+  );
 
   test('lets a key that starts nothing name no payers', () => {
     expect(withFile([callerEntry('shop', { clientIds: ['c'], verbs: ['read', 'approve'] })])).toBe('');

@@ -135,7 +135,7 @@ describe('POST /v1/authorizations', () => {
         callerEntry('shop'),
         callerEntry('reader', { verbs: ['read'] }),
         callerEntry('other', { applications: ['other'] }),
-        callerEntry('scoped', { openIds: ['user-1'], payerIds: ['payer-1'] }),
+        callerEntry('scoped', { clientIds: ['client-1'], openIds: ['user-1'], payerIds: ['payer-1'] }),
       ]),
     });
     const issue = async (headers: Record<string, string>) => {
