@@ -1,14 +1,32 @@
 /** Workers that refuse what is not encrypted, on a real server: the simulated one has no other senders. */
-import { Client, WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/client';
-import { ApplicationFailure, type DataConverter, type Payload } from '@temporalio/common';
+import {
+  Client,
+  WorkflowFailedError,
+  type WorkflowStartOptions,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
+import {
+  ApplicationFailure,
+  type DataConverter,
+  defaultPayloadConverter,
+  type Payload,
+  RawValue,
+} from '@temporalio/common';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
+import { payoutSettings, workerConfig } from '../../src/config/config.ts';
 import { encryptionKeys } from '../../src/config/keys.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../src/contract/codes.ts';
-import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId, payoutWorkflowId } from '../../src/contract/ids.ts';
+import {
+  apiTaskQueue,
+  PAYOUTS_TASK_QUEUE,
+  payoutBatchWorkflowId,
+  payoutWorkflowId,
+} from '../../src/contract/ids.ts';
 import { addedRowsQuery } from '../../src/contract/workflows.ts';
 import { isPartReport } from '../../src/domain/batch.ts';
+import { PayoutRecord } from '../../src/domain/payout-record.ts';
 import { dataConverter, type PlainPayloads, workerConverter } from '../../src/encryption/payload-codec.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { eventually } from '../support/eventually.ts';
@@ -117,6 +135,52 @@ describe('H277 a start that is not encrypted', () => {
       cause: REFUSED,
     });
     await schedule.delete();
+  });
+});
+
+describe('H289 a run that follows another one by a cron schedule', () => {
+  /** Resolves when the second run has ended. */
+  async function runTwice(client: Client, workflowId: string, options: Partial<WorkflowStartOptions>) {
+    const { firstExecutionRunId: first } = await client.workflow.start('payout', {
+      taskQueue: PAYOUTS_TASK_QUEUE,
+      workflowId,
+      args: [],
+      cronSchedule: '@every 1s',
+      ...options,
+    });
+    const second = await eventually(async () => {
+      const { runId } = await client.workflow.getHandle(workflowId).describe();
+      return runId === first ? undefined : runId;
+    });
+    await eventually(async () => {
+      const { status } = await client.workflow.getHandle(workflowId, second).describe();
+      return status.name === 'RUNNING' ? undefined : true;
+    });
+    await client.workflow.getHandle(workflowId).terminate();
+  }
+
+  test('carries no state of its start', async () => {
+    const body = request({ approval: 'required' });
+    const most = { currency: 'USD', amount: '9999999.00' };
+    const covers = { pay: most, fee: most, target: { currency: 'CNY', amount: '0.00' } };
+    const record = Object.assign(new PayoutRecord(Date.now()), { approved: { by: 'nobody', covers } });
+    const { env } = workerConfig(world.workerEnvironment);
+    const settings = payoutSettings(env, apiTaskQueue('test', 'default'));
+    const carried = { request: { ...body, app: 'default' }, settings, record };
+    // The first activity refuses the id, unless the state says that it has accepted it.
+    const id = payoutWorkflowId('default', newPartnerOrderId());
+    await runTwice(world.client, id, { args: [body, carried] });
+    expect(createsOf(world, body)).toEqual([]);
+  });
+
+  test('accepts no plain memo', async () => {
+    const body = request();
+    const { payloadCodecs: [codec] = [] } = converter('refuse');
+    const [encrypted = {}] = (await codec?.encode([defaultPayloadConverter.toPayload(body)])) ?? [];
+    const id = payoutWorkflowId('default', body.partnerOrderId);
+    const memo = { environment: 'test', startedBy: 'nobody' };
+    await runTwice(plain, id, { args: [RawValue.fromPayload(encrypted)], memo });
+    expect(createsOf(world, body)).toEqual([]);
   });
 });
 

@@ -20,6 +20,7 @@ import { type FieldError, INVALID_PAYOUT_REQUEST } from '../../contract/failures
 import { notificationSignal, pollUpdate, refuseUpdate } from '../../contract/workflows.ts';
 import { isEncrypted, isRefused } from '../../domain/payload-origin.ts';
 import { notAccepted } from './messages.ts';
+import { hasContinuedAsNew } from './run-facts.ts';
 
 const REFUSED_START = 'plain-start-refused';
 const NOT_ENCRYPTED = 'must be encrypted under a key of the workers (PAYOUTS_ENCRYPTION_KEYS)';
@@ -56,7 +57,7 @@ class Gate implements WorkflowInternalsInterceptor {
   private begin(start: Start): void {
     const given = start.arguments ?? [];
     // Temporal carries the memo of a run that continues as new. It may be older than the setting.
-    const memo = workflowInfo().continuedFromExecutionRunId ? {} : (start.memo?.fields ?? {});
+    const memo = hasContinuedAsNew() ? {} : (start.memo?.fields ?? {});
     this.isEncrypted = given.length > 0 && given.every(isEncrypted);
     this.refusesStart = [...given, ...Object.values(memo)].some(isRefused);
     // What cannot be decoded would fail the workflow task, again and again.

@@ -22,11 +22,20 @@ export function startFacts(): StartFacts {
 }
 
 /**
- * The state of the previous run of a workflow that continued as new. Anyone who can start workflows can give one to a first
+ * Whether this run continues another one. A start can have a cron schedule or a retry policy: then Temporal names a run
+ * before this one too, and gives this one the arguments and the memo of the start.
+ */
+export function hasContinuedAsNew(): boolean {
+  const { continuedFromExecutionRunId, cronSchedule, attempt } = workflowInfo();
+  return continuedFromExecutionRunId !== undefined && !cronSchedule && attempt === 1;
+}
+
+/**
+ * The state of the previous run of a workflow that continued as new. Anyone who can start workflows can give one to another
  * run, which would skip its checks.
  */
 export function carriedOver<T>(given: T | undefined): T | undefined {
-  return workflowInfo().continuedFromExecutionRunId === undefined ? undefined : given;
+  return hasContinuedAsNew() ? given : undefined;
 }
 
 /**
