@@ -52,6 +52,7 @@ export async function firstEvents(
 
 interface StartEvent {
   argument: unknown;
+  /** The argument and the memo. */
   isEncrypted: boolean;
   memo: Record<string, unknown>;
   /** By which the payout is found. Undefined if the program that started it has no keys. */
@@ -67,7 +68,8 @@ export async function readStartEvent(client: Client, workflowId: string, runId: 
   const converter = client.options.loadedDataConverter;
   const [argument] = await decodeArrayFromPayloads(converter, start?.input?.payloads);
   const memo = await decodeMapFromPayloads(converter, start?.memo?.fields);
-  const isEncrypted = (start?.input?.payloads ?? []).every((payload) => keyIdOf(payload) !== undefined);
+  const payloads = [...(start?.input?.payloads ?? []), ...Object.values(start?.memo?.fields ?? {})];
+  const isEncrypted = payloads.every((payload) => keyIdOf(payload) !== undefined);
   const hashes = startHashes.safeParse(plainAttribute(start?.searchAttributes, 'PayoutKeys')).data;
   return { argument, isEncrypted, memo: memo ?? {}, hashes, firstRunId: start?.firstExecutionRunId || runId };
 }

@@ -34,6 +34,7 @@ import { replays } from '../support/histories.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf } from '../support/ledger.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
+import { terminate, untilStartedAgain } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
@@ -85,6 +86,12 @@ function converter(plainPayloads: PlainPayloads): DataConverter {
     PROCESS_RUNTIME.random,
     plainPayloads,
   );
+}
+
+async function encrypted(body: object): Promise<RawValue> {
+  const { payloadCodecs: [codec] = [] } = converter('refuse');
+  const [payload = {}] = (await codec?.encode([defaultPayloadConverter.toPayload(body)])) ?? [];
+  return RawValue.fromPayload(payload);
 }
 
 async function replaysAnywhere(history: History): Promise<void> {
@@ -175,13 +182,29 @@ describe('H289 a run that follows another one by a cron schedule', () => {
 
   test('accepts no plain memo', async () => {
     const body = request();
-    const { payloadCodecs: [codec] = [] } = converter('refuse');
-    const [encrypted = {}] = (await codec?.encode([defaultPayloadConverter.toPayload(body)])) ?? [];
     const id = payoutWorkflowId('default', body.partnerOrderId);
     const memo = { environment: 'test', startedBy: 'nobody' };
-    await runTwice(plain, id, { args: [RawValue.fromPayload(encrypted)], memo });
+    await runTwice(plain, id, { args: [await encrypted(body)], memo });
     expect(createsOf(world, body)).toEqual([]);
   });
+});
+
+test('H290 the reconciliation restarts no payout with a plain memo, which the restart would encrypt', async () => {
+  const body = request();
+  const handle = await plain.workflow.start('payout', {
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowId: payoutWorkflowId('default', body.partnerOrderId),
+    args: [await encrypted(body)],
+    memo: { environment: 'test', startedBy: 'nobody' },
+    // No worker sees it before it is terminated.
+    startDelay: '1h',
+  });
+  await handle.terminate();
+  const control = request();
+  const ref = await world.payouts.start({ ...control, platform: 'sim:slow final=1h' });
+  await untilStartedAgain(world, ref, await terminate(world, ref));
+  expect((await handle.describe()).status.name).toBe('TERMINATED');
+  expect(createsOf(world, body)).toEqual([]);
 });
 
 describe('H278 a decision that is not encrypted', () => {

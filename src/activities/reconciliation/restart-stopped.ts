@@ -172,7 +172,8 @@ async function startOf(client: Client, workflowId: string, runId: string) {
   const { firstRunId, memo } = start;
   if (firstRunId === runId) return start;
   const first = await unlessGone(() => readStartEvent(client, workflowId, firstRunId));
-  return { ...start, memo: { ...first?.memo, ...memo } };
+  const isEncrypted = start.isEncrypted && first?.isEncrypted !== false;
+  return { ...start, isEncrypted, memo: { ...first?.memo, ...memo } };
 }
 
 /** `waiting`: a later look may do it. `reason`: an operator must look at the workflow. */
