@@ -28,6 +28,7 @@ import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { environmentOf, readStartEvent } from '../temporal/histories.ts';
 import { APP } from '../temporal/namespace.ts';
+import { ownMemo } from '../temporal/own-memo.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
 import { hashesAttribute } from './search.ts';
 
@@ -141,8 +142,9 @@ async function acknowledgementOf(
   const handle = client.workflow.getHandle(payoutAcknowledgementWorkflowId(app, partnerOrderId));
   const known = await unlessGone(() => handle.describe());
   if (!known) return undefined;
-  const memo = memoSchema.parse(known.memo?.['acknowledgement']);
-  return memo.payoutRunId === payoutRunId ? { ...memo, at: known.startTime.toISOString() } : undefined;
+  const memo = await ownMemo(client, known.raw.workflowExecutionInfo?.memo);
+  const given = memoSchema.safeParse(memo['acknowledgement']).data;
+  return given?.payoutRunId === payoutRunId ? { ...given, at: known.startTime.toISOString() } : undefined;
 }
 
 /** The state of a payout that has ended, without the flags that were acknowledged. */
@@ -229,7 +231,7 @@ async function memosOf(client: Client, ids: readonly string[]): Promise<Map<stri
   for await (const page of listRunPages(client, query, PAGE_SIZE))
     for (const run of page) {
       // A memo of a key that this process does not have acknowledges nothing.
-      const read = await run.memo().catch(() => undefined);
+      const read = await run.ownMemo().catch(() => undefined);
       const memo = memoSchema.safeParse(read?.['acknowledgement']).data;
       if (memo) memos.set(run.workflowId, [...(memos.get(run.workflowId) ?? []), memo]);
     }

@@ -26,6 +26,7 @@ import {
 } from '../contract/workflows.ts';
 import { inForce } from '../domain/rate-limit.ts';
 import { APP, failoverVersionOf } from '../temporal/namespace.ts';
+import { ownMemo } from '../temporal/own-memo.ts';
 import { type ListedRun, listRunPages } from '../temporal/visibility.ts';
 import { requireEnvironment } from './errors.ts';
 import { retryDroppedUpdate } from './steering.ts';
@@ -93,7 +94,7 @@ export class Leases {
   }
 
   async describe(app: string, workflowId: string): Promise<Lease> {
-    const { raw, memo, startTime } = await this.handle(workflowId).describe();
+    const { raw, startTime } = await this.handle(workflowId).describe();
     const [held] = raw.pendingActivities ?? [];
     const owner = (held?.state === STARTED && held.lastWorkerIdentity) || null;
     const heartbeat = (owner !== null && held?.heartbeatDetails?.payloads) || [];
@@ -103,7 +104,7 @@ export class Leases {
       workflowId,
       owner,
       reported,
-      settings: settingsIn(memo),
+      settings: settingsIn(await ownMemo(this.client, raw.workflowExecutionInfo?.memo)),
       startedAt: startTime.toISOString(),
     };
   }

@@ -7,6 +7,7 @@ import { decodeMapFromPayloads } from '@temporalio/common/lib/internal-non-workf
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto, { type temporal } from '@temporalio/proto';
 import { type Clock, Pace } from '../runtime/runtime.ts';
+import { ownMemo } from './own-memo.ts';
 
 const { WorkflowExecutionStatus } = proto.temporal.api.enums.v1;
 const PAGE_SIZE = 100;
@@ -26,6 +27,8 @@ export interface ListedRun {
   attribute(name: string): unknown;
   /** Rejects if the memo cannot be decoded. */
   memo(): Promise<Record<string, unknown>>;
+  /** Of a workflow that only our own processes start. Rejects like `memo`. */
+  ownMemo(): Promise<Record<string, unknown>>;
 }
 
 export interface RunPage {
@@ -59,6 +62,7 @@ export async function listRunPage(
       status: statusName(status),
       attribute: (name: string) => plainAttribute(searchAttributes, name),
       memo: async () => (await decodeMapFromPayloads(converter, memo?.fields)) ?? {},
+      ownMemo: () => ownMemo(client, memo),
     }),
   );
   return { runs, next: nextPageToken?.length ? nextPageToken : undefined };

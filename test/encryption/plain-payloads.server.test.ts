@@ -15,12 +15,15 @@ import {
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
+import { withoutAcknowledged } from '../../src/client/follow-ups.ts';
+import { Leases } from '../../src/client/leases.ts';
 import { payoutSettings, workerConfig } from '../../src/config/config.ts';
 import { encryptionKeys } from '../../src/config/keys.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../src/contract/codes.ts';
 import {
   apiTaskQueue,
   PAYOUTS_TASK_QUEUE,
+  payoutAcknowledgementWorkflowId,
   payoutBatchWorkflowId,
   payoutWorkflowId,
 } from '../../src/contract/ids.ts';
@@ -259,4 +262,45 @@ test('H278 a plain signal of another process is ignored, and the history replays
   await handle.signal('partReport', lie);
   expect((await batches.result({ batchId })).outcomes).toMatchObject({ SUCCESS: 1 });
   await replaysAnywhere(await handle.fetchHistory());
+});
+
+describe('a memo that is not encrypted, of a start that a worker refuses', () => {
+  test('H291 gives a rate-limit lease no settings', async () => {
+    const leases = new Leases(world.client, 'test');
+    const { workflowId, settings } = await leases.of('default');
+    await world.client.workflow.getHandle(workflowId).terminate();
+    const forged = { ...settings.shared, version: 99, by: 'nobody', approvals: { callers: {} } };
+    const refused = await plain.workflow.start('rateLimitLease', {
+      taskQueue: PAYOUTS_TASK_QUEUE,
+      workflowId,
+      workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+      args: ['by hand'],
+      memo: { settings: { shared: forged } },
+    });
+    await eventually(async () => {
+      const { runId } = await refused.describe();
+      return runId === refused.firstExecutionRunId ? undefined : true;
+    });
+    expect((await leases.describe('default', workflowId)).settings).toEqual({});
+  });
+
+  test('H292 acknowledges no flag', async () => {
+    const ref = { app: 'default', partnerOrderId: newPartnerOrderId() };
+    const forge = (acknowledgement: object) =>
+      plain.workflow.start('payoutAcknowledgement', {
+        taskQueue: PAYOUTS_TASK_QUEUE,
+        workflowId: payoutAcknowledgementWorkflowId(ref.app, ref.partnerOrderId),
+        workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+        memo: { acknowledgement },
+      });
+    const flags = [{ code: 'ORDER_DIFFERS_FROM_QUOTE' as const, message: 'differs' }];
+    const state = {
+      ...{ phase: 'DONE' as const, sentence: '', nextStep: '' },
+      ...{ needsAttention: true, reasons: flags },
+    };
+    await forge({ by: 'nobody', payoutRunId: 'run', foundMs: 0, reasons: [] });
+    expect(await withoutAcknowledged(world.client, ref, 'run', state)).toEqual(state);
+    await forge({});
+    expect(await withoutAcknowledged(world.client, ref, 'run', state)).toEqual(state);
+  });
 });

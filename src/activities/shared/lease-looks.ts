@@ -7,6 +7,7 @@ import { inForce } from '../../domain/rate-limit.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { failoverVersionOf } from '../../temporal/namespace.ts';
+import { ownMemo } from '../../temporal/own-memo.ts';
 import { failure } from './failures.ts';
 
 /** Payouts that ask at about the same time share one look. */
@@ -22,7 +23,8 @@ export function leaseLooks(client: Client, environment: string, clock: Clock) {
       failoverVersionOf(client),
       unlessGone(() => handle.describe()),
     ]);
-    return inForce(settingsIn(lease?.memo), failoverVersion);
+    const memo = await ownMemo(client, lease?.raw.workflowExecutionInfo?.memo);
+    return inForce(settingsIn(memo), failoverVersion);
   };
   return {
     /** Up to a second old. */
