@@ -91,7 +91,7 @@ function never(): never {
 /** The call with the higher priority is in the queue. */
 async function isPromoted(world: TestWorld, ref: PayoutRef): Promise<true | undefined> {
   const { events } = await world.history(ref);
-  const canceled = events?.findIndex((event) => event.activityTaskCancelRequestedEventAttributes) ?? -1;
-  if (canceled < 0) return undefined;
-  return events?.slice(canceled).some((event) => event.activityTaskScheduledEventAttributes) || undefined;
+  const ended = events?.findIndex((event) => event.activityTaskTimedOutEventAttributes) ?? -1;
+  if (ended < 0) return undefined;
+  return events?.slice(ended).some((event) => event.activityTaskScheduledEventAttributes) || undefined;
 }

@@ -69,12 +69,11 @@ async function untilQuoted(run: PayoutRun): Promise<{ quote: Quote } & QuoteSent
 
 /** The pause is about as long as the refusals have lasted, so that many refused payouts leave the rate limit to others. */
 async function pauseAfterRefusal(run: PayoutRun, message: string): Promise<void> {
-  const { record, settings } = run;
+  const { record } = run;
   record.quoteRefusals += 1;
   const { quoteRefusals: times } = record;
-  // The payout is flagged for its wait already, and the next call may wait as long.
-  const hasWaited = Date.now() - record.lastAskedAtMs >= settings.callWaitsMs;
-  if (times >= REFUSALS_BEFORE_FLAG || hasWaited)
+  // The payout was flagged for its wait already, and the next call may wait as long.
+  if (times >= REFUSALS_BEFORE_FLAG || run.wasLate)
     run.flag('QUOTE_REFUSED', `refused ${times === 1 ? 'once' : `${times} times in a row`}: ${message}`);
   const pause = spread(Math.min(MAX_REFUSAL_PAUSE_MS, 1_000 * 2 ** Math.min(times - 1, 30)));
   await run.restForDays(pause, 'pauses after a refused quote', () => run.pollRequested);

@@ -25,6 +25,8 @@ export abstract class RequestRun<
   prepared: Prepared<Request> | undefined;
   /** A `resolve` update is checking what a person named. */
   isResolving = false;
+  /** The last call was flagged, because it had waited too long. */
+  wasLate = false;
 
   abstract get calls(): CallSettings;
 
@@ -64,11 +66,13 @@ export abstract class RequestRun<
   async call<T>(work: Work<T>, late = work, isOver = ranOut): Promise<T> {
     const sinceMs = Date.now();
     this.record.lastAskedAtMs = sinceMs;
+    this.wasLate = false;
     try {
       return await work({ ...this.calls, withinMs: this.settings.callWaitsMs });
     } catch (error) {
       if (!isOver(error)) throw error;
       const since = new Date(sinceMs).toISOString();
+      this.wasLate = true;
       this.flag('CALL_WAITS', `a call has waited for its turn or its response since ${since}`);
       this.show();
       return await late(this.calls);
