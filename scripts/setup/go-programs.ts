@@ -1,6 +1,6 @@
 /**
- * Finds or builds the programs that are Go modules: those of the production Temporal server, and Kustomize, which renders the
- * manifests in the tests. The order: the variable of the program, the project's cache folder, `go install`.
+ * Finds or builds the programs that are Go modules: those of the production Temporal server, and for the tests, Kustomize, which
+ * renders the manifests, and actionlint, which checks the workflows of GitHub. The order: the variable of the program, the project's cache folder, `go install`.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ export const SERVER_VERSION = '1.32.0';
 /** The same as in docker-compose.yml. */
 export const UI_VERSION = '2.55.0';
 const KUSTOMIZE_VERSION = '5.7.1';
+const ACTIONLINT_VERSION = '1.7.12';
 
 interface GoModule {
   /** `module/path@version`. */
@@ -63,6 +64,14 @@ const KUSTOMIZE: Program = {
   minutes: '1 to 3',
 };
 
+const ACTIONLINT: Program = {
+  variable: 'ACTIONLINT_PATH',
+  file: `actionlint-${ACTIONLINT_VERSION}`,
+  source: `github.com/rhysd/actionlint/cmd/actionlint@v${ACTIONLINT_VERSION}`,
+  program: 'actionlint',
+  minutes: '1 to 3',
+};
+
 /** Returns the server, and its database schema tool. Throws `SetupError`, which lists what an operator can do. */
 export async function findTemporalServer(options?: Options): Promise<{ server: string; sqlTool: string }> {
   return { server: await findProgram(SERVER, options), sqlTool: await findProgram(SQL_TOOL, options) };
@@ -74,6 +83,10 @@ export function findTemporalUi(options?: Options): Promise<string> {
 
 export function findKustomize(): Promise<string> {
   return findProgram(KUSTOMIZE);
+}
+
+export function findActionlint(): Promise<string> {
+  return findProgram(ACTIONLINT);
 }
 
 /** Without symbols, a program is a third smaller. */
