@@ -9,8 +9,6 @@ import { NPM } from './setup/dependencies.mjs';
 import { projectRoot, runMain, SetupError } from './setup/process.mjs';
 
 const STEP_LIMIT_MS = 15 * 60_000;
-/** Runs TypeScript, which the folder does not contain. */
-const ONLY_FROM_SOURCE = 'tsx';
 /** What `@temporalio/core-bridge` compiles from, and its libraries for other machines. */
 const BRIDGE = join('node_modules', '@temporalio', 'core-bridge');
 const BRIDGE_SOURCES = ['sdk-core', 'src', 'bridge-macros', 'ts', 'Cargo.lock', 'Cargo.toml'];
@@ -28,13 +26,11 @@ async function build(folder: string): Promise<void> {
   await step(folder, process.execPath, bundler, join(folder, 'workflows.js'));
 }
 
-/** The packages of `package-lock.json` without the one that runs TypeScript. */
 function writeManifests(folder: string): void {
   const { name, version, license, type, engines, dependencies, overrides } = readJson('package.json');
-  const { [ONLY_FROM_SOURCE]: _unused, ...needed } = dependencies;
-  const manifest = { name, version, license, private: true, type, engines, dependencies: needed, overrides };
+  const manifest = { name, version, license, private: true, type, engines, dependencies, overrides };
   const lock = readJson('package-lock.json');
-  const root = { name, version, license, engines, dependencies: needed };
+  const root = { name, version, license, engines, dependencies };
   const files = {
     'package.json': manifest,
     'package-lock.json': { ...lock, packages: { ...lock.packages, '': root } },

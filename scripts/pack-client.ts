@@ -1,6 +1,6 @@
 /**
- * `npm run pack-client -- [FOLDER]`: builds the client package that other projects install, by default into `dist/`. It
- * contains only the code that `src/client` imports, and depends only on the packages that this code imports.
+ * Builds the client package that other projects install. It contains only the code that `src/client` imports, and depends
+ * only on the packages that this code imports.
  */
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -9,10 +9,10 @@ import { isAbsolute, join, relative, resolve } from 'node:path';
 import type { Plugin } from 'rollup';
 import { runOrThrow, tsc } from './setup/cache.ts';
 import { NPM } from './setup/dependencies.mjs';
-import { projectRoot, runMain, SetupError, say } from './setup/process.mjs';
+import { projectRoot, SetupError } from './setup/process.mjs';
 
-/** The exports: `durable-payouts/NAME`. */
-const ENTRIES = { client: 'client/index', nexus: 'client/nexus' };
+/** The exports are `.` and `./nexus`. */
+const ENTRIES = { index: 'client/index', nexus: 'client/nexus' };
 /** Temporal's SDK loads it by its path, which `src/encryption/payload-codec.ts` derives from its own. */
 const LOADED_BY_PATH = { 'failure-converter': 'encryption/failure-converter' };
 const STEP_LIMIT_MS = 5 * 60_000;
@@ -28,13 +28,24 @@ export async function packClient(folder: string): Promise<string> {
     writeFileSync(join(staged, 'package.json'), `${JSON.stringify(manifest(packages), null, 2)}\n`);
     copyFileSync(join(projectRoot, 'LICENSE'), join(staged, 'LICENSE'));
     copyFileSync(join(projectRoot, 'docs', 'client.md'), join(staged, 'README.md'));
-    mkdirSync(folder, { recursive: true });
-    const args = ['pack', '--silent', '--pack-destination', resolve(folder)];
-    const packed = await runOrThrow(NPM, args, { timeoutMs: STEP_LIMIT_MS, cwd: staged });
-    return join(folder, packed.trim());
+    return await npmPack(staged, folder);
   } finally {
     rmSync(staged, { recursive: true, force: true });
   }
+}
+
+/** Packs the folder `staged`. Returns the path of the `.tgz` in `folder`. */
+export async function npmPack(staged: string, folder: string): Promise<string> {
+  mkdirSync(folder, { recursive: true });
+  // npm publishes provenance only for the repository that the package names.
+  const { GITHUB_REPOSITORY: repository } = process.env;
+  if (repository !== undefined) {
+    const set = ['pkg', 'set', `repository.url=git+https://github.com/${repository}.git`];
+    await runOrThrow(NPM, set, { timeoutMs: STEP_LIMIT_MS, cwd: staged });
+  }
+  const args = ['pack', '--silent', '--pack-destination', resolve(folder)];
+  const packed = await runOrThrow(NPM, args, { timeoutMs: STEP_LIMIT_MS, cwd: staged });
+  return join(folder, packed.trim());
 }
 
 /**
@@ -101,7 +112,7 @@ function manifest(packages: readonly string[]): object {
   const ranges = (wanted: (one: string) => boolean) =>
     Object.fromEntries(packages.filter(wanted).map((one) => [one, `^${dependencies[one]}`]));
   return {
-    name,
+    name: `${name}-client`,
     version,
     description: 'Start, steer and read payouts from another service',
     license,
@@ -110,7 +121,7 @@ function manifest(packages: readonly string[]): object {
     engines,
     exports: Object.fromEntries(
       Object.keys(ENTRIES).map((one) => [
-        `./${one}`,
+        one === 'index' ? '.' : `./${one}`,
         { types: `./dist/${one}.d.ts`, default: `./dist/${one}.js` },
       ]),
     ),
@@ -119,10 +130,3 @@ function manifest(packages: readonly string[]): object {
     peerDependencies: ranges(isPeer),
   };
 }
-
-if (process.argv[1] === import.meta.filename)
-  await runMain(async () => {
-    const file = await packClient(process.argv[2] ?? join(projectRoot, 'dist'));
-    say(`the client is at ${file}; in another project: npm install ${file}`);
-    return 0;
-  });

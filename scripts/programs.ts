@@ -95,7 +95,7 @@ function removeOld(name: string): void {
 
 /** Node's arguments for a program. `program`: a source file, relative to the project's root. */
 export function programArguments(program: string): string[] {
-  const folder = process.env[COMPILED_PROGRAMS];
-  const compiled = folder === undefined ? '' : join(folder, program.replace(/\.ts$/, '.js'));
+  // The npm package is compiled.
+  const compiled = join(process.env[COMPILED_PROGRAMS] ?? ROOT, program.replace(/\.ts$/, '.js'));
   return existsSync(compiled) ? [compiled] : ['--import', 'tsx', join(ROOT, program)];
 }

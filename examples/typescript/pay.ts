@@ -4,7 +4,7 @@
  * Running it again joins the same payout, running or ended: nothing is paid twice.
  */
 import { readFileSync } from 'node:fs';
-import { connectPayouts, type PayoutRequest, type Payouts, PayoutsError } from 'durable-payouts/client';
+import { connectPayouts, type PayoutRequest, type Payouts, PayoutsError } from 'durable-payouts-client';
 
 async function pay(payouts: Payouts, request: PayoutRequest): Promise<void> {
   const payout = await payouts.start(request);

@@ -3,7 +3,7 @@ import type { Explained } from '../../src/contract/attention-codes.ts';
 import type { EXIT } from '../../src/contract/errors.ts';
 import type { SEARCH_ATTRIBUTES } from '../../src/temporal/namespace.ts';
 
-/** Those that `durable-payouts/client` exports; a test compares them. */
+/** Those that `durable-payouts-client` exports; a test compares them. */
 export const CLIENT_ERRORS: Readonly<Record<string, Explained>> = {
   PayoutsError: {
     meaning:

@@ -1,5 +1,5 @@
 /**
- * `durable-payouts/client`: starts, steers and reads payouts from another program, without a worker.
+ * `durable-payouts-client`: starts, steers and reads payouts from another program, without a worker.
  */
 export { ConfigError } from '../config/environment.ts';
 export type {

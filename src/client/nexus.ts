@@ -1,5 +1,5 @@
 /**
- * `durable-payouts/nexus`: the definition of the Nexus service, for workflows in other namespaces. A separate module, so
+ * `durable-payouts-client/nexus`: the definition of the Nexus service, for workflows in other namespaces. A separate module, so
  * that their workflow bundles contain nothing else.
  */
 import { operation, service } from 'nexus-rpc';

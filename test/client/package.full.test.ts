@@ -31,8 +31,8 @@ test('contains no code of workers, workflows or the provider client, and needs n
   const code = modules.filter((file) => file.endsWith('.js'));
   expect(code.filter((file) => /service|cli\/|worker|token/.test(file))).toEqual([]);
   expect(consumer.files.filter((file) => file.endsWith('.js')).sort()).toEqual([
-    'package/dist/client.js',
     'package/dist/failure-converter.js',
+    'package/dist/index.js',
     'package/dist/nexus.js',
   ]);
   expect(Object.keys(consumer.dependencies)).toEqual(['nexus-rpc', 'zod']);
@@ -55,7 +55,7 @@ test('arethetypeswrong: types resolve wherever ES modules do', async () => {
   const tarball = new Uint8Array(readFileSync(consumer.archive));
   const checked = await checkPackage(createPackageFromTarballData(tarball));
   if (!checked.types) throw new Error('the package has no types');
-  expect(Object.keys(checked.entrypoints)).toEqual(['./client', './nexus']);
+  expect(Object.keys(checked.entrypoints)).toEqual(['.', './nexus']);
   const problems = checked.problems.map(
     (problem) => `${problem.kind} ${'resolutionKind' in problem ? problem.resolutionKind : ''}`,
   );
@@ -64,7 +64,7 @@ test('arethetypeswrong: types resolve wherever ES modules do', async () => {
 });
 
 describe('in another project', () => {
-  const start = (fields: object) => `import type { Payouts } from 'durable-payouts/client';
+  const start = (fields: object) => `import type { Payouts } from 'durable-payouts-client';
 export const start = (payouts: Payouts) => payouts.start(${JSON.stringify(fields)});\n`;
   const complete = payoutRequest('order-1');
 

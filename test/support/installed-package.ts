@@ -28,7 +28,7 @@ export async function installPackage(
 ): Promise<Installed> {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-consumer-'));
   const modules = join(folder, 'node_modules');
-  const own = join(modules, 'durable-payouts');
+  const own = join(modules, 'durable-payouts-client');
   mkdirSync(own, { recursive: true });
   const archive = await pack(folder);
   await exec('tar', ['-xzf', archive, '-C', own, '--strip-components=1']);
