@@ -5,7 +5,7 @@ import { checkBody } from '../contract/fields.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
 import type { ListedPayout, PageRequest, PayoutFilter, PayoutPage } from '../contract/lists.ts';
 import { formatMoney } from '../contract/money.ts';
-import type { MadeDecision, PayoutResult, PayoutState } from '../contract/payout.ts';
+import type { MadeDecision, PayoutResult, PayoutState, Timeline } from '../contract/payout.ts';
 import {
   type CheckedPayoutRequest,
   checkPayoutRequest,
@@ -50,6 +50,7 @@ import {
   type UniqueStart,
 } from './start-once.ts';
 import { type Snapshot, type StarterOptions, Steered, withResult } from './steering.ts';
+import { timelineOf } from './timeline.ts';
 
 /** Identifies a payout: the caller's own id, and the application (default `default`). */
 export interface PayoutRef {
@@ -74,6 +75,8 @@ export interface Origin {
 export interface PayoutStart {
   request: CheckedPayoutRequest;
   startedBy: string | undefined;
+  /** The latest run. `length`: the events of its history. */
+  run: { workflowId: string; runId: string; startedAt: string; length: number };
 }
 
 type Payout = WorkflowSignatures['payout'];
@@ -150,10 +153,15 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
    * Throws Temporal's `WorkflowNotFoundError`, and `ConflictError` if the argument is not a valid payout request.
    */
   async startDetails(ref: PayoutRef): Promise<PayoutStart> {
-    const { argument, startedBy } = await startDetails(this.client, this.handle(ref).workflowId);
+    const { argument, ...start } = await startDetails(this.client, this.handle(ref).workflowId);
     const request = readStoredRequest(argument);
     if (!request.ok) throw conflict(ref.partnerOrderId);
-    return { request: request.value, startedBy };
+    return { request: request.value, ...start };
+  }
+
+  /** What happened in the latest run. `start`: if known, saves two calls. Throws what `startDetails` throws. */
+  async timeline(ref: PayoutRef, start?: PayoutStart): Promise<Timeline> {
+    return timelineOf(this.client, start ?? (await this.startDetails(ref)));
   }
 
   /**

@@ -17,7 +17,7 @@ import { isRequestOf } from '../contract/payout-request.ts';
 import { type Clock, sleep } from '../runtime/runtime.ts';
 import { applicationFailure, unlessGone } from '../temporal/client-errors.ts';
 import { type DecisiveRun, decisiveRun } from '../temporal/decisive-run.ts';
-import { readStartEvent } from '../temporal/histories.ts';
+import { readStartEvent, type WorkflowRun } from '../temporal/histories.ts';
 import { isStopped } from '../temporal/visibility.ts';
 
 /** The workflow to start, and how to compare it with an existing one under the same id. */
@@ -159,18 +159,26 @@ export async function findStarted<Request>(
   });
 }
 
+interface StartDetails {
+  argument: unknown;
+  startedBy: string | undefined;
+  /** The latest one. `length`: the events of its history. */
+  run: WorkflowRun & { startedAt: string; length: number };
+}
+
 /**
  * The argument of a workflow, and the caller who started it, if recorded. Throws Temporal's `WorkflowNotFoundError`.
  */
-export async function startDetails(
-  client: Client,
-  workflowId: string,
-): Promise<{ argument: unknown; startedBy: string | undefined }> {
-  const { runId } = await client.workflow.getHandle(workflowId).describe();
+export async function startDetails(client: Client, workflowId: string): Promise<StartDetails> {
+  const { runId, startTime, historyLength } = await client.workflow.getHandle(workflowId).describe();
   const { argument, memo, firstRunId } = await readStartEvent(client, workflowId, runId);
   const first = firstRunId === runId ? memo : (await readStartEvent(client, workflowId, firstRunId)).memo;
   const startedBy = memo['startedBy'] ?? first['startedBy'];
-  return { argument, startedBy: typeof startedBy === 'string' ? startedBy : undefined };
+  return {
+    argument,
+    startedBy: typeof startedBy === 'string' ? startedBy : undefined,
+    run: { workflowId, runId, startedAt: startTime.toISOString(), length: historyLength },
+  };
 }
 
 /** Returns undefined if the id is already used. */

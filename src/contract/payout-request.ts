@@ -14,7 +14,9 @@ import {
   idCardNumber,
   identifier,
   looseText,
+  metadataSchema,
   money,
+  moneySchema,
   nameText,
   ownId,
   positiveMoney,
@@ -101,6 +103,19 @@ const fields = z.strictObject({
     .describe('required: another caller must approve the quote before the create call is sent'),
   notBefore: timeWithOffset().optional().describe('ISO 8601 with an offset: nothing is sent before'),
   metadata: metadata.optional(),
+});
+
+/** The request of a payout as its readers see it: without the numbers of the account and of the holder's identity. */
+export const shownRequestSchema = fields.extend({
+  instructedAmount: moneySchema,
+  receiver: receiver
+    .omit({ bankAccountNumber: true, idCardNumber: true })
+    .extend({ accountEnd: z.string().describe('The last four characters of the account number') }),
+  limits: z
+    .strictObject({ maxFee: moneySchema, minRate: z.string(), maxPay: moneySchema })
+    .partial()
+    .optional(),
+  metadata: metadataSchema.optional(),
 });
 
 /** A validated request: defaults filled in, amounts with two decimals. */

@@ -114,3 +114,18 @@ export const payoutStateSchema = z.strictObject({
   ...payoutResultSchema.exactPartial().shape,
 });
 export type PayoutState = z.output<typeof payoutStateSchema>;
+
+const step = z.strictObject({
+  at: time,
+  what: z.string().describe('The step in words'),
+  detail: z.string().optional(),
+  count: z.int().optional().describe('How many equal steps in a row, such as polls'),
+  lastAt: time.optional().describe('When the last of them was. ISO 8601'),
+});
+
+/** What happened in the latest run of the workflow. */
+export const timelineSchema = z.strictObject({
+  steps: z.array(step).describe('The oldest first'),
+  isCut: z.boolean().describe('The history has more steps, or Temporal has deleted it'),
+});
+export type Timeline = z.output<typeof timelineSchema>;

@@ -6,7 +6,6 @@ import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { coveredText } from '../domain/payout-state.ts';
 import { may } from '../service/permissions.ts';
 import { type PayoutId, payoutId } from '../service/requests.ts';
-import { isGone } from '../temporal/client-errors.ts';
 import { type Desk, getPage, idIn } from './context.ts';
 import { acknowledgementForm, approvalForm, otherForms, reviewForm } from './decisions.ts';
 import {
@@ -25,7 +24,6 @@ import {
   time,
 } from './html.ts';
 import type { Visit } from './identity.ts';
-import { timelineOf } from './timeline.ts';
 
 type Story = Awaited<ReturnType<typeof storyOf>>;
 
@@ -48,23 +46,14 @@ async function storyOf(desk: Desk, visit: Visit, id: PayoutId) {
   const { payouts, withTemporalDeadline } = desk.service;
   const { state } = await desk.service.payout(visit.caller, id);
   const start = await desk.service.payoutStart(visit.caller, id);
-  const { workflowId, runId, startTime, historyLength } = await withTemporalDeadline(() =>
-    payouts.handle(id).describe(),
-  );
-  const { steps, isCut } = await withTemporalDeadline(() =>
-    timelineOf(desk.client, { workflowId, runId, length: historyLength }),
-  ).catch((error: unknown) => {
-    // Temporal deletes histories some time after their end.
-    if (isGone(error)) return { steps: [], isCut: true };
-    throw error;
-  });
-  const workflow = { workflowId, runId, startedAt: startTime.toISOString() };
+  const { run: workflow } = start;
+  const timeline = await withTemporalDeadline(() => payouts.timeline(id, start));
   // The follow-up may have found something after the end.
   const { reasons: found } =
     state.phase === 'DONE'
-      ? await withTemporalDeadline(() => openFindings(desk.client, id, runId))
+      ? await withTemporalDeadline(() => openFindings(desk.client, id, workflow.runId))
       : { reasons: [] };
-  return { ...id, state, ...start, workflow, steps, isCut, found };
+  return { ...id, state, ...start, workflow, timeline, found };
 }
 
 function formsOf(visit: Visit, story: Story): { title: string; content: Html } | undefined {
@@ -187,10 +176,9 @@ function amounts({ state }: Story): Html {
   }`;
 }
 
-function timeline({ steps, isCut, startedBy }: Story): Html {
+function timeline({ timeline: { steps, isCut } }: Story): Html {
   const shown = steps.map(({ at, what, detail, count, lastAt }) => {
-    const by = what === 'Started.' && startedBy !== undefined ? `Started by ${startedBy}.` : what;
-    return html`<li><p>${by}</p>${detail !== undefined && html`<p>${detail}</p>`}
+    return html`<li><p>${what}</p>${detail !== undefined && html`<p>${detail}</p>`}
 <p class="faint">${time(at)}${count !== undefined && html`, ${count} times, last at ${time(lastAt)}`}</p></li>`;
   });
   return html`<h2>Timeline</h2><ol class="timeline">${shown}</ol>${

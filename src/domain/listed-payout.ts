@@ -18,3 +18,18 @@ export function memoOfRequest(request: CheckedPayoutRequest): PayoutMemo {
 export function accountEnd({ bankAccountNumber }: Receiver): string {
   return bankAccountNumber.slice(-4);
 }
+
+/** Without the numbers of the account and of the holder's identity: whoever may read the payout needn't know them. */
+export function shownStart({
+  request,
+  startedBy,
+}: {
+  request: CheckedPayoutRequest;
+  startedBy: string | undefined;
+}) {
+  const { bankAccountNumber: _account, idCardNumber: _identity, ...receiver } = request.receiver;
+  return {
+    request: { ...request, receiver: { ...receiver, accountEnd: accountEnd(request.receiver) } },
+    ...(startedBy !== undefined && { startedBy }),
+  };
+}

@@ -103,6 +103,19 @@ const listQuery = {
   cursor: z.string().max(4_096).optional().describe('nextCursor of a page with the same filters'),
 };
 
+const INCLUDED = ['request', 'timeline'] as const;
+export type Included = (typeof INCLUDED)[number];
+
+export const include = z
+  .string()
+  .regex(
+    /^(request|timeline)(,(request|timeline))*$/,
+    'must be request, timeline or both, separated by a comma',
+  )
+  .transform((text) => INCLUDED.filter((one) => text.split(',').includes(one)))
+  .optional()
+  .describe('also returns the request and who started it, and the timeline: `request,timeline`');
+
 export const payoutQuery = payoutFilterSchema.omit({ apps: true, idPrefix: true }).extend({
   ...listQuery,
   metadata: z

@@ -21,6 +21,7 @@ import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { CheckedReceivingAccountRequest } from '../contract/receiving-account.ts';
 import { hasDailyLimits } from '../domain/daily-limits.ts';
+import { shownStart } from '../domain/listed-payout.ts';
 import { isScoped, mayList, starterName } from '../domain/permissions.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
@@ -43,6 +44,7 @@ import {
   type BatchId,
   type DecisionVerb,
   decisionBodies,
+  type Included,
   type OpeningId,
   type openingResolution,
   type PayoutId,
@@ -146,12 +148,24 @@ export class Service {
     );
   }
 
-  async payout(caller: Caller, id: PayoutId, waiting?: Waiting) {
+  async payout(caller: Caller, id: PayoutId, waiting?: Waiting, include: readonly Included[] = []) {
     require(caller, 'read', id.app);
     // The state does not name the client.
     if (isScoped(caller)) await this.payoutStart(caller, id);
     await this.waits.until(caller, waiting, (options) => this.payouts.untilEnd(id, options));
-    return this.withTemporalDeadline(() => this.payouts.look(id).catch(rejectedStart));
+    const snapshot = await this.withTemporalDeadline(() => this.payouts.look(id).catch(rejectedStart));
+    return include.length === 0 ? snapshot : { ...snapshot, ...(await this.included(caller, id, include)) };
+  }
+
+  /** What a poll doesn't need: two calls to Temporal, and one more for the timeline. */
+  private async included(caller: Caller, id: PayoutId, include: readonly Included[]) {
+    const start = await this.payoutStart(caller, id);
+    return {
+      ...(include.includes('request') && shownStart(start)),
+      ...(include.includes('timeline') && {
+        timeline: await this.withTemporalDeadline(() => this.payouts.timeline(id, start)),
+      }),
+    };
   }
 
   async payoutStart(caller: Caller, id: PayoutId) {

@@ -1,12 +1,14 @@
 /** Lists, starts, reads and steers payouts. Decisions are recorded under the name of the caller. */
+import { z } from 'zod';
 import { payoutPageSchema } from '../../contract/lists.ts';
-import { payoutResultSchema, payoutStateSchema } from '../../contract/payout.ts';
-import { payoutRequestSchema } from '../../contract/payout-request.ts';
+import { payoutResultSchema, payoutStateSchema, timelineSchema } from '../../contract/payout.ts';
+import { payoutRequestSchema, shownRequestSchema } from '../../contract/payout-request.ts';
 import { admittedCaller } from '../../http/authentication.ts';
 import {
   DECISION_VERBS,
   type DecisionVerb,
   decisionBodies,
+  include,
   payoutId,
   payoutQuery,
 } from '../../service/requests.ts';
@@ -43,14 +45,18 @@ export function payoutRoutes(api: Api, service: Service): void {
   api.get(PAYOUT, {
     config: { verb: 'read', waits: true },
     schema: {
-      ...snapshot('payout', payoutStateSchema, payoutResultSchema),
+      ...snapshot('payout', payoutStateSchema, payoutResultSchema, {
+        request: shownRequestSchema.exactOptional(),
+        startedBy: z.string().exactOptional().describe('The caller who started the payout'),
+        timeline: timelineSchema.exactOptional(),
+      }),
       params,
-      querystring: appQuery.extend({ wait }),
+      querystring: appQuery.extend({ wait, include }),
     },
     handler: (request, reply) => {
-      const { wait: forMs, app } = request.query;
+      const { wait: forMs, app, include: more } = request.query;
       const id = { ...request.params, app };
-      return service.payout(admittedCaller(request), id, waitingFor(forMs, reply));
+      return service.payout(admittedCaller(request), id, waitingFor(forMs, reply), more);
     },
   });
 

@@ -73,13 +73,13 @@ export const wait = z
   .describe('waits for the end, or for this time, and returns the current state: 0s to 60s');
 
 /** Documents the read of a workflow. `name`: such as `payout`. */
-export function snapshot(name: string, state: z.ZodType, result: z.ZodType) {
+export function snapshot(name: string, state: z.ZodType, result: z.ZodType, more: z.ZodRawShape = {}) {
   return {
     summary: `Get the state of a ${name} and, after its end, its result`,
     responses: {
       200: {
         description: 'The state and, after the end, the result',
-        schema: z.strictObject({ state, result: result.exactOptional() }),
+        schema: z.strictObject({ state, result: result.exactOptional(), ...more }),
       },
     },
     problems: {

@@ -7,6 +7,7 @@ import { payoutWorkflowId } from '../../contract/ids.ts';
 import type { PayoutResult, PayoutState } from '../../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import type { Notification } from '../../contract/workflows.ts';
+import { shownStart } from '../../domain/listed-payout.ts';
 import { followUpReasons } from '../../domain/reconciliation-follow-up.ts';
 import { command, fileCommand, ID, invalid, long, quick, STARTED_BY, YES } from './command.ts';
 import { exitCodeOf, type Failure, failureOf, type Output } from './output.ts';
@@ -53,6 +54,7 @@ export function payoutCommands(program: Command): void {
   );
   command(program, 'status', 'show the state of a payout')
     .addArgument(ID)
+    .option('--details', 'also show the request, who started it, and the timeline')
     .option('--wait', 'wait until the payout finishes')
     .addOption(TIMEOUT.argParser(timeoutMs).implies({ wait: true }))
     .action(long((id, options) => (session) => status(session, ref(id, options), options)));
@@ -204,9 +206,10 @@ async function quote({ reads }: Session, requests: readonly CheckedPayoutRequest
 async function status(
   session: Session,
   payout: PayoutRef,
-  { wait, timeout }: { wait?: true | undefined; timeout?: number | undefined },
+  options: { details?: true | undefined; wait?: true | undefined; timeout?: number | undefined },
 ): Promise<Output> {
   const { payouts, withDeadline } = session;
+  const { wait, timeout } = options;
   if (wait) {
     const { untilEndOf } = await progress();
     const end =
@@ -216,13 +219,40 @@ async function status(
   const state = await withDeadline(() => payouts.state(payout));
   const exitCode = wait ? exitOf([state]) : EXIT.ok;
   const followUp = state.phase === 'DONE' ? await session.followUpOf(payout) : undefined;
-  if (!followUp) return { json: state, text: stateText(state), exitCode };
+  const details = options.details && (await detailsOf(session, payout));
   const text = lines(
     stateText(state),
-    ...followUpReasons(followUp).map(attentionText),
-    facts({ 'last follow-up': followUp.lastCheckedAt }),
+    ...(followUp ? followUpReasons(followUp).map(attentionText) : []),
+    followUp && facts({ 'last follow-up': followUp.lastCheckedAt }),
+    details && detailsText(details),
   );
-  return { json: { ...state, followUp }, text, exitCode };
+  return { json: { ...state, ...(followUp && { followUp }), ...details }, text, exitCode };
+}
+
+async function detailsOf({ payouts, withDeadline }: Session, payout: PayoutRef) {
+  const start = await withDeadline(() => payouts.startDetails(payout));
+  const timeline = await withDeadline(() => payouts.timeline(payout, start));
+  return { ...shownStart(start), timeline };
+}
+
+function detailsText({ request, startedBy, timeline }: Awaited<ReturnType<typeof detailsOf>>): string {
+  const { clientId, payerId, instructedAmount, receiver } = request;
+  return lines(
+    facts({
+      amount: money(instructedAmount),
+      beneficiary: receiver.bankAccountName,
+      account: `…${receiver.accountEnd}, ${receiver.bankName}`,
+      client: clientId,
+      payer: payerId,
+      'started by': startedBy,
+    }),
+    ...timeline.steps.map(({ at, what, detail, count }) =>
+      lines(
+        `${colors.dim(at)}  ${what}${count === undefined ? '' : ` (${count} times)`}`,
+        detail && `  ${detail}`,
+      ),
+    ),
+  );
 }
 
 /** Prints the state now and after each change. In JSON, each is one line. */

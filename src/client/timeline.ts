@@ -6,21 +6,14 @@ import {
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { z } from 'zod';
+import type { Timeline } from '../contract/payout.ts';
+import { unlessGone } from '../temporal/client-errors.ts';
 import { firstEvents, type HistoryEvent, type WorkflowRun } from '../temporal/histories.ts';
-import { label } from './html.ts';
 
 /** A page of Temporal. A payout continues as new long before it has so many. */
 const MAX_EVENTS = 1_000;
 
-interface Step {
-  /** ISO 8601. */
-  at: string;
-  what: string;
-  detail?: string | undefined;
-  /** The number of equal steps in a row, such as polls, and when the last one was. */
-  count?: number;
-  lastAt?: string;
-}
+type Step = Timeline['steps'][number];
 
 /** The updates of a payout that were carried out. */
 const DECIDED: Readonly<Record<string, string>> = {
@@ -41,10 +34,16 @@ const decision = z.object({
   then: z.string().optional(),
 });
 
-/** `isCut`: Temporal has more events than were read. */
-export async function timelineOf(client: Client, run: WorkflowRun & { length: number }) {
-  const events = await firstEvents(client, run, MAX_EVENTS);
-  const reader = new StepReader(client, events);
+interface Started {
+  run: WorkflowRun & { length: number };
+  startedBy: string | undefined;
+}
+
+/** One call to Temporal. */
+export async function timelineOf(client: Client, { run, startedBy }: Started): Promise<Timeline> {
+  // Temporal deletes histories some time after their end.
+  const events = (await unlessGone(() => firstEvents(client, run, MAX_EVENTS))) ?? [];
+  const reader = new StepReader(client, events, startedBy);
   const steps: Step[] = [];
   for (const event of events) {
     const step = await reader.stepOf(event);
@@ -75,8 +74,11 @@ class StepReader {
   /** Outcomes of accepted updates, by the id of the event that accepted them. */
   readonly #outcomes = new Map<string, UpdateOutcome>();
 
-  constructor(client: Client, events: readonly HistoryEvent[]) {
+  readonly #startedBy: string | undefined;
+
+  constructor(client: Client, events: readonly HistoryEvent[], startedBy: string | undefined) {
     this.#client = client;
+    this.#startedBy = startedBy;
     for (const event of events) {
       if (event.activityTaskScheduledEventAttributes) this.#scheduled.set(String(event.eventId), event);
       const { acceptedEventId, outcome } = event.workflowExecutionUpdateCompletedEventAttributes ?? {};
@@ -103,7 +105,8 @@ class StepReader {
   async #messageStep(event: HistoryEvent): Promise<Found> {
     if (event.workflowExecutionStartedEventAttributes?.continuedExecutionRunId)
       return { what: 'Continued from an earlier run.' };
-    if (event.workflowExecutionStartedEventAttributes) return { what: 'Started.' };
+    if (event.workflowExecutionStartedEventAttributes)
+      return { what: this.#startedBy === undefined ? 'Started.' : `Started by ${this.#startedBy}.` };
     if (event.workflowExecutionSignaledEventAttributes?.signalName === 'notification')
       return { what: 'A notification from the provider arrived.' };
     const input = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
@@ -118,7 +121,7 @@ class StepReader {
   /** An update that is not carried out, or was refused after its acceptance, is no decision. */
   async #undecidedStep(name: string, argument: unknown, failure: UpdateOutcome['failure']): Promise<Found> {
     const { by } = decision.safeParse(argument).data ?? {};
-    const what = `${label(name)}${by === undefined ? '' : ` by ${by}`}`;
+    const what = `${named(name)}${by === undefined ? '' : ` by ${by}`}`;
     if (!failure) return { what: `${what}: in progress.` };
     const { loadedDataConverter } = this.#client.options;
     const why = await decodeOptionalFailureToOptionalError(loadedDataConverter, failure).catch(
@@ -144,7 +147,7 @@ class StepReader {
 }
 
 function decisionStep(name: string, argument: unknown): Found {
-  const done = DECIDED[name] ?? label(name);
+  const done = DECIDED[name] ?? named(name);
   const read = decision.safeParse(argument);
   if (!read.success) return { what: `${done}.` };
   const { by, note, reason, created, orderId, tradeOrderId, then } = read.data;
@@ -164,6 +167,11 @@ function endOf(event: HistoryEvent): Found {
   if (event.workflowExecutionTimedOutEventAttributes) return { what: 'The workflow timed out.' };
   if (event.workflowExecutionCancelRequestedEventAttributes) return { what: 'A cancellation was requested.' };
   return undefined;
+}
+
+/** The name of an update that only a newer version knows. */
+function named(update: string): string {
+  return update.charAt(0).toUpperCase() + update.slice(1);
 }
 
 function sentenceOf(summary: string): string {
