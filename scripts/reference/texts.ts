@@ -116,6 +116,12 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
     writer: 'the batch',
     meaning: 'The `batchId`.',
   },
+  received: {
+    on: '`payout`',
+    writer: 'the payout, when it finishes',
+    meaning:
+      "The sum that arrived, unless it's the whole `instructedAmount`; `failed` has the sum that failed.",
+  },
   createSent: {
     on: '`payout`',
     writer: 'the payout, reconciliation',

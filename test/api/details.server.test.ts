@@ -1,8 +1,10 @@
 /** A payout with its request and its timeline, for who may read it: over HTTP, in the client library and in the CLI. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { newKey } from '../support/keys.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -121,4 +123,35 @@ test('the CLI shows both with --details', async () => {
   for (const text of ['Zhang San', '…0000', 'shop', 'Approved by clerk.', 'Ended.'])
     expect(stdout).toContain(text);
   expect((await run()).stdout).not.toContain('Zhang San');
+});
+
+describe('the row of a payout in a list', () => {
+  test.each([
+    ['failure', 'FAILED', '0.00', '100.00'],
+    ['partial splits=4 failed=1', 'PARTIAL_SUCCESS', '75.00', '25.00'],
+  ] as const)('%s: has the sums, for one history event', async (scenario, outcome, received, failed) => {
+    const ref = await world.pay(scenario);
+    await world.payouts.result(ref);
+    const row = await eventually(async () => (await world.payouts.listPage({ outcome })).payouts[0]);
+    const cny = (amount: string) => ({ currency: 'CNY', amount });
+    expect(row).toMatchObject({
+      ...ref,
+      received: cny(received),
+      failed: cny(failed),
+      beneficiary: 'Zhang San',
+    });
+    expect(await memoChanges(ref)).toBe(1);
+  });
+
+  test('of one that arrived as a whole has the sum too, for none', async () => {
+    const [row] = (await world.payouts.listPage({ outcome: 'SUCCESS' })).payouts;
+    expect(row).toMatchObject({ partnerOrderId: own.partnerOrderId, received: own.instructedAmount });
+    expect(row).not.toHaveProperty('failed');
+    expect(await memoChanges(own)).toBe(0);
+  });
+
+  async function memoChanges(ref: PayoutRef): Promise<number | undefined> {
+    const { events } = await world.payouts.handle(ref).fetchHistory();
+    return events?.filter((event) => event.workflowPropertiesModifiedEventAttributes).length;
+  }
 });

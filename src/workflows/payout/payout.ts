@@ -6,6 +6,7 @@
  */
 import { allHandlersFinished, condition, log, setWorkflowOptions, upsertMemo } from '@temporalio/workflow';
 import { WHILE_OPEN } from '../../contract/attention-codes.ts';
+import { sameMoney } from '../../contract/money.ts';
 import type { PayoutResult } from '../../contract/payout.ts';
 import type { PayoutRequest } from '../../contract/payout-request.ts';
 import type { CarriedOver } from '../../domain/payout-record.ts';
@@ -76,7 +77,10 @@ function resultWithoutOrder(run: PayoutRun, error: unknown): PayoutResult {
 
 async function finish(run: PayoutRun, found: PayoutResult): Promise<PayoutResult> {
   const { decisions } = run.record;
-  const { metadata } = run.request;
+  const { metadata, instructedAmount } = run.request;
+  const { received, failed } = found;
+  // For lists. If the whole amount arrived, they know it from the start, and this event is saved.
+  if (received && failed && !sameMoney(received, instructedAmount)) upsertMemo({ received, failed });
   const result = { ...found, ...(decisions.length > 0 && { decisions }), ...(metadata && { metadata }) };
   run.record.result = result;
   run.enter('DONE');
