@@ -9,6 +9,7 @@ import { MAX_ROWS_PER_ADD } from '../contract/codes.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../contract/ids.ts';
 import type { BatchFilter, BatchPage, ListedBatch, PageRequest } from '../contract/lists.ts';
 import { type CheckedPayoutRequest, checkPayoutRequest } from '../contract/payout-request.ts';
+import type { Statement, StatementRow } from '../contract/statement.ts';
 import {
   type AddRows,
   addedRowsQuery,
@@ -23,6 +24,7 @@ import { ConflictError, EndedError } from './errors.ts';
 import { allRows, batchPage } from './lists.ts';
 import { unlimitedReads } from './shared-reads.ts';
 import { memoOf } from './start-once.ts';
+import { batchRows, type WithDeadline } from './statements.ts';
 import { type StarterOptions, Steered } from './steering.ts';
 
 /** Temporal accepts 2 MB per payload and warns from 512 KiB on. 500 ordinary rows have about 350 kB. */
@@ -30,7 +32,6 @@ const MAX_BYTES_PER_ADD = 500_000;
 
 type PayoutBatch = WorkflowSignatures['payoutBatch'];
 type BatchHandle = WorkflowHandle<PayoutBatch>;
-type WithDeadline = <T>(call: () => Promise<T>) => Promise<T>;
 
 export interface BatchesOptions extends StarterOptions {
   /** Wraps each call with a deadline, except the wait for a result. */
@@ -109,6 +110,24 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
 
   protected async fetch(handle: BatchHandle): Promise<{ state: BatchState }> {
     return { state: await this.slots.run(() => handle.query(batchStateQuery)) };
+  }
+
+  /**
+   * Each row with the result of its payout, in their order, read while you iterate. Payouts that are still open have no
+   * outcome. Throws Temporal's `WorkflowNotFoundError`.
+   */
+  async *results(ref: BatchRef): AsyncGenerator<StatementRow> {
+    yield* (await this.statement(ref)).rows;
+  }
+
+  /** The same, and whether every row has finished. */
+  async statement(ref: BatchRef): Promise<Statement> {
+    const { client, environment, withDeadline } = this;
+    const state = await withDeadline(() => this.state(ref));
+    const handle = this.handle(ref);
+    const parts = await withDeadline(() => this.slots.run(() => handle.query(addedRowsQuery)));
+    const rows = batchRows({ client, environment, withDeadline }, { ...state, parts, state });
+    return { rows, isFinal: state.phase === 'DONE' };
   }
 
   /** Lists batches in the order of `payouts.list`. Throws `InvalidPayoutRequestError` for an invalid filter. */

@@ -37,6 +37,7 @@ export type {
   ReceivingAccountResult,
   ReceivingAccountState,
 } from '../contract/receiving-account.ts';
+export type { StatementFilter, StatementRow } from '../contract/statement.ts';
 export type {
   ApprovalDecision,
   CancelRequest,

@@ -22,6 +22,7 @@ import {
   payoutFilterSchema,
   payoutMemoSchema,
 } from '../contract/lists.ts';
+import type { StatementFilter } from '../contract/statement.ts';
 import type { SearchKeys } from '../encryption/search-keys.ts';
 import { inParallel } from '../runtime/runtime.ts';
 import { isInvalidArgument } from '../temporal/client-errors.ts';
@@ -142,6 +143,15 @@ function batchQuery(filter: BatchFilter): string {
     "WorkflowType = 'payoutBatch'",
     ...sharedConditions(rest, payoutBatchWorkflowId),
     open !== undefined && `ExecutionStatus ${open ? '=' : '!='} 'Running'`,
+  ]);
+}
+
+/** Finds each run that completed in the period. A payout that was reset has several. */
+export function endedQuery({ from, to, ...rest }: StatementFilter): string {
+  return all([
+    "WorkflowType = 'payout' AND ExecutionStatus = 'Completed'",
+    ...sharedConditions(rest, payoutWorkflowId),
+    `CloseTime >= '${new Date(from).toISOString()}' AND CloseTime < '${new Date(to).toISOString()}'`,
   ]);
 }
 

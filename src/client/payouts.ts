@@ -1,5 +1,5 @@
 /** Starts, steers and reads payouts. Connects to Temporal only, never to the provider. */
-import type { WorkflowHandle } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import { checkBody } from '../contract/fields.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
@@ -13,6 +13,7 @@ import {
   payoutRequestSchema,
   readStoredRequest,
 } from '../contract/payout-request.ts';
+import type { StatementFilter, StatementRow } from '../contract/statement.ts';
 import {
   type ApprovalDecision,
   approveUpdate,
@@ -35,6 +36,7 @@ import type { SearchKeys } from '../encryption/search-keys.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/namespace.ts';
+import { withPacedLists } from '../temporal/visibility.ts';
 import { NoWorkerError } from '../temporal/worker-watch.ts';
 import { ConflictError, EndedError, PayoutsError, requireValid } from './errors.ts';
 import { acknowledge, withoutAcknowledged } from './follow-ups.ts';
@@ -49,6 +51,7 @@ import {
   startOrJoin,
   type UniqueStart,
 } from './start-once.ts';
+import { periodRows, type WithDeadline } from './statements.ts';
 import { type Snapshot, type StarterOptions, Steered, withResult } from './steering.ts';
 import { timelineOf } from './timeline.ts';
 
@@ -93,6 +96,7 @@ export interface PayoutsOptions extends StarterOptions {
 export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
   private readonly clock: Clock;
   private readonly searchKeys: SearchKeys | undefined;
+  private paced: Client | undefined;
 
   constructor({ clock = PROCESS_RUNTIME.clock, searchKeys, ...options }: PayoutsOptions) {
     super(options);
@@ -206,6 +210,16 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
   /** One page of `list`. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */
   listPage(filter: PayoutFilter = {}, page: PageRequest = {}): Promise<PayoutPage> {
     return payoutPage(this.client, this.searchKeys, filter, page);
+  }
+
+  /**
+   * Each payout that ended in the period, the last to end first, read while you iterate. Throws `InvalidPayoutRequestError`
+   * for an invalid filter.
+   */
+  statement(filter: StatementFilter, withDeadline?: WithDeadline): AsyncGenerator<StatementRow> {
+    const { environment } = this;
+    this.paced ??= withPacedLists(this.client, this.clock);
+    return periodRows({ client: this.paced, environment, withDeadline }, filter);
   }
 
   /**

@@ -16,7 +16,7 @@ import { MAX_METADATA_PAIRS } from './payout-request.ts';
 
 const time = (description: string) => timeWithOffset().optional().describe(description);
 
-const filter = z.strictObject({
+export const filter = z.strictObject({
   app: appName.optional(),
   /** Any of these applications. */
   apps: z.array(appName).min(1).optional(),

@@ -1,4 +1,5 @@
 /** Warnings before a valid batch starts: likely repetitions, and the daily limits. */
+import type { PayerFunds } from '../client/funds.ts';
 import type { Caller } from '../config/callers.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
 import { addMoney, compareMoney, totalsByCurrency } from '../contract/money.ts';
@@ -55,7 +56,26 @@ export async function batchNotes(
   rows: Rows,
   lines: readonly number[],
 ): Promise<Html> {
-  return html`${await dailyUse(desk, caller, rows)}${similarWarning(rows, lines)}${await usedWarning(desk, rows, lines)}`;
+  const [use, funds] = await Promise.all([
+    dailyUse(desk, caller, rows),
+    desk.service.batchFunds(caller, rows),
+  ]);
+  return html`${fundsTable(funds)}${use}${similarWarning(rows, lines)}${await usedWarning(desk, rows, lines)}`;
+}
+
+function fundsTable(funds: readonly PayerFunds[]): Html {
+  const areRead = funds.every(({ quote }) => quote?.available);
+  return html`${table({
+    caption: 'Totals and balances, by payer',
+    head: ['Payer', 'Payouts', 'Total', 'Available balance', 'Quoted now'],
+    rows: funds.map(({ payerId, payouts, total, quote }) => [
+      payerId,
+      payouts,
+      money(total),
+      quote?.available ? money(quote.available) : 'Unknown',
+      quote && html`${money(quote.target)} for ${money(quote.pay)}`,
+    ]),
+  })}${!areRead && html`<p class="warning">Not every balance can be read now. The batch can start anyway.</p>`}`;
 }
 
 function similarWarning(rows: Rows, lines: readonly number[]): Html | undefined {

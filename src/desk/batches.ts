@@ -39,6 +39,7 @@ import {
 } from './html.ts';
 import { AUTOMATIC, type Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
+import { resultsLink } from './statement.ts';
 
 const REFRESH_SECONDS = 3;
 const SHOWN_ROWS = 50;
@@ -71,7 +72,7 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
     return {
       title: `Batch ${id.batchId}`,
       section: 'Batches',
-      content: html`${progress(state)}${state.phase !== 'DONE' && liveLink(state, isLive)}${counts(state)}${cancelForm(visit, state)}`,
+      content: html`${progress(state)}${state.phase !== 'DONE' && liveLink(state, isLive)}${counts(state)}${resultsLink(id)}${cancelForm(visit, state)}`,
     };
   });
 

@@ -17,6 +17,7 @@ import { inboxRoutes } from './inbox.ts';
 import { protectPages, sendPage } from './layout.ts';
 import { payoutRoutes } from './payouts.ts';
 import { signInRoutes } from './sign-in.ts';
+import { statementRoutes } from './statement.ts';
 import { storyRoutes } from './story.ts';
 import { todayRoutes } from './today.ts';
 
@@ -66,6 +67,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     payoutRoutes(scope, desk);
     storyRoutes(scope, desk);
     batchRoutes(scope, desk);
+    statementRoutes(scope, desk);
     todayRoutes(scope, desk);
     accountRoutes(scope, desk);
   };

@@ -125,7 +125,7 @@ export class Identity {
    * permissions, and a 429 beyond the request limit of the caller.
    */
   admit(request: FastifyRequest, reply: FastifyReply): Visit {
-    const caller = this.#callerOf(request);
+    const caller = this.callerOf(request);
     authenticate(request, caller);
     const visit = { caller, formToken: reply.generateCsrf(), canSignOut: this.hasSessions };
     visits.set(request, visit);
@@ -189,7 +189,8 @@ export class Identity {
     this.#sessions.end(reply);
   }
 
-  #callerOf(request: FastifyRequest): Caller {
+  /** Without a count. Throws what `admit` throws, except the 429. */
+  callerOf(request: FastifyRequest): Caller {
     if (this.takesKeys) return this.#signedIn(request, (key, { hash }) => hash.toString('base64') === key);
     if (this.provider) {
       const caller = this.#signedIn(request, (role, entry) => entry.caller.roles?.includes(role) ?? false);

@@ -55,7 +55,7 @@ export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
       content: html`${tabs(filters)}${filterForm(filters)}${listOf(page)}${
         page.nextCursor !== undefined &&
         html`<p><a class="button plain" href="${link('/desk/payouts', { ...filters, cursor: page.nextCursor })}">Next page</a></p>`
-      }<p class="faint">The list may lag by a few seconds.</p>`,
+      }<p class="faint">The list may lag by a few seconds.</p><p><a href="/desk/statement">Download a statement</a></p>`,
     };
   });
 }

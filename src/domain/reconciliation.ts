@@ -159,9 +159,9 @@ export function ageGroup(ageMs: number): 'underAnHour' | 'underADay' | 'underAWe
   return ageMs < 7 * DAY_MS ? 'underAWeek' : 'older';
 }
 
-/** The first and last millisecond of a day (ISO 8601), or undefined if `day` isn't a date. */
-export function dayBounds(day: string): { from: string; until: string } | undefined {
+/** The first and last millisecond of a day, and the next day (ISO 8601); undefined if `day` isn't a date. */
+export function dayBounds(day: string): { from: string; until: string; next: string } | undefined {
   const fromMs = Date.parse(`${day}T00:00:00.000Z`);
   if (Number.isNaN(fromMs) || dayOf(fromMs) !== day) return undefined;
-  return { from: isoTime(fromMs), until: isoTime(fromMs + DAY_MS - 1) };
+  return { from: isoTime(fromMs), until: isoTime(fromMs + DAY_MS - 1), next: isoTime(fromMs + DAY_MS) };
 }

@@ -5,6 +5,7 @@ import { TOLERANCE, TOLERANCE_RULE } from '../contract/codes.ts';
 import { appName, checkBody, ownId, text } from '../contract/fields.ts';
 import { batchFilterSchema, payoutFilterSchema } from '../contract/lists.ts';
 import { accountId } from '../contract/receiving-account.ts';
+import { period, STATEMENT_FORMATS } from '../contract/statement.ts';
 import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
 import { exactNumberText } from '../payments/exact-json.ts';
 import { invalidFields } from './problem.ts';
@@ -127,6 +128,14 @@ export const batchQuery = batchFilterSchema.omit({ apps: true, idPrefix: true })
   ...listQuery,
   open: flag('true', 'false').describe('true: only open batches; false: only finished batches'),
 });
+
+const format = z.enum(STATEMENT_FORMATS).default('json').describe('csv is for spreadsheets');
+export const statementQuery = z.strictObject({
+  ...period,
+  app: listQuery.app,
+  format,
+});
+export const resultsQuery = z.strictObject({ app, format });
 
 /** Throws a 400 that names every invalid field. */
 export function valid<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {

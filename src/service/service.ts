@@ -9,17 +9,20 @@ import { Allowances } from '../client/allowances.ts';
 import { Authorizations } from '../client/authorizations.ts';
 import { Batches } from '../client/batches.ts';
 import type { CheckedBatch, NewBatch } from '../client/checked-batch.ts';
+import { fundsOf, type PayerFunds } from '../client/funds.ts';
 import { Pauses } from '../client/leases.ts';
 import { Payouts } from '../client/payouts.ts';
 import { ProviderReads } from '../client/reads.ts';
 import { ReceivingAccounts } from '../client/receiving-accounts.ts';
 import { ReadSlots } from '../client/shared-reads.ts';
+import { isListed } from '../client/statements.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import type { Caller, Verb } from '../config/callers.ts';
 import type { BatchFilter, ListedPayout, PageRequest, PayoutFilter } from '../contract/lists.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { CheckedReceivingAccountRequest } from '../contract/receiving-account.ts';
+import type { Statement, StatementRow } from '../contract/statement.ts';
 import { hasDailyLimits } from '../domain/daily-limits.ts';
 import { shownStart } from '../domain/listed-payout.ts';
 import { isScoped, mayList, starterName } from '../domain/permissions.ts';
@@ -48,6 +51,7 @@ import {
   type OpeningId,
   type openingResolution,
   type PayoutId,
+  type statementQuery,
   valid,
 } from './requests.ts';
 import { Shares } from './shares.ts';
@@ -66,6 +70,11 @@ const MAX_WAITING_READS = 50;
 const PROVIDER_READS = { inFlight: 3, waitMs: 5_000, refusal: TOO_MANY_READS };
 /** The rows of a large batch take about 150 MiB. */
 const BATCHES = { inFlight: 2, waitMs: 60_000, refusal: 'too many batches wait for their turn' };
+
+/** Each reads eight payouts at a time, for as long as its caller takes rows. */
+const MAX_STATEMENTS = 4;
+
+type StatementQuery = z.output<typeof statementQuery>;
 
 type ServiceSettings = Pick<
   ApiConfig,
@@ -97,11 +106,13 @@ export class Service {
   readonly receivingAccounts: ReceivingAccounts;
   readonly waits = new Waits();
   private readonly readShares = new Shares(MAX_WAITING_READS, TOO_MANY_READS);
+  private readonly statementShares = new Shares(MAX_STATEMENTS, 'too many statements are being read');
   private readonly readTurns: CallerTurns;
   private readonly batchTurns: CallerTurns;
   /** Undefined if this server authorizes no users. */
   readonly authorizations: Authorizations | undefined;
   private readonly client: Client;
+  private readonly clock: Clock;
 
   /** For calls to Temporal and a worker. */
   readonly withTemporalDeadline = <T>(call: () => Promise<T>): Promise<T> =>
@@ -119,6 +130,7 @@ export class Service {
     const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = settings;
     const reads = { slots: new ReadSlots(STATUS_READS, clock), freshMs: FRESH_MS, clock };
     this.client = client;
+    this.clock = clock;
     this.readTurns = new CallerTurns(PROVIDER_READS, clock);
     this.batchTurns = new CallerTurns(BATCHES, clock);
     this.payouts = new Payouts({ client, environment, targetCurrencies, reads, searchKeys: keys.search });
@@ -186,6 +198,33 @@ export class Service {
     return { ...page, payouts: page.payouts.filter(isOwn) };
   }
 
+  /**
+   * Throws before the first row if it cannot be read. `gone` is aborted when the response is over. Without `app`,
+   * of every application of the caller.
+   */
+  async statement(caller: Caller, { format: _, ...filter }: StatementQuery, gone: AbortSignal) {
+    const within = listedWithin(caller, filter.app);
+    const isFinal = isListed(filter.to, this.clock);
+    return this.sharedStatement(caller, gone, async () => ({
+      rows: this.payouts.statement({ ...filter, ...within }, this.withTemporalDeadline),
+      isFinal,
+    }));
+  }
+
+  /** The same for the rows of a batch. */
+  async batchResults(caller: Caller, id: BatchId, gone: AbortSignal) {
+    require(caller, 'read', id.app);
+    await this.requireOwnBatch(caller, id);
+    return this.sharedStatement(caller, gone, () => this.batches.statement(id));
+  }
+
+  private async sharedStatement(caller: Caller, gone: AbortSignal, read: () => Promise<Statement>) {
+    gone.throwIfAborted();
+    gone.addEventListener('abort', this.statementShares.take(caller.name, 1));
+    const { rows, isFinal } = await read();
+    return { rows: withinScope(caller, await begun(rows)), isFinal, stop: this.waits.closed };
+  }
+
   /** `body`: by `decisionBodies`. A decision is recorded under the name of the caller. */
   async decide(caller: Caller, verb: DecisionVerb, id: PayoutId, body: unknown) {
     require(caller, verb, id.app);
@@ -219,6 +258,11 @@ export class Service {
   /** Checks everything that `startBatch` checks, and starts nothing. */
   async previewBatch(caller: Caller, batch: NewBatch, gone: AbortSignal): Promise<CheckedBatch> {
     return this.batchTurns.run(caller.name, () => this.checked(caller, batch), gone);
+  }
+
+  /** The balances of the payers are missing if they cannot be read now, or without the permission `quote`. */
+  async batchFunds(caller: Caller, rows: readonly CheckedPayoutRequest[]): Promise<PayerFunds[]> {
+    return fundsOf(rows, (row) => this.quote(caller, row), this.clock);
   }
 
   private async checked(caller: Caller, batch: NewBatch): Promise<CheckedBatch> {
@@ -370,6 +414,22 @@ export class Service {
     if (known !== undefined) return known;
     await this.allowances.reserve(caller.actsFor ?? caller.name, caller, requests);
     return start();
+  }
+}
+
+/** Resolves when the first row has been read: until then, an error can become a response. */
+async function begun<T>(all: AsyncIterable<T>): Promise<AsyncIterable<T>> {
+  const items = all[Symbol.asyncIterator]();
+  let next = await items.next();
+  return (async function* () {
+    for (; !next.done; next = await items.next()) yield next.value;
+  })();
+}
+
+async function* withinScope(caller: Caller, rows: AsyncIterable<StatementRow>): AsyncGenerator<StatementRow> {
+  for await (const row of rows) {
+    const { clientId, payerId, partnerOrderId } = row;
+    if (isWithinScope(caller, { clientId, payerId, partnerOrderId })) yield row;
   }
 }
 

@@ -21,6 +21,8 @@ export interface Waiting {
 
 export class Waits {
   private readonly closing = new AbortController();
+  /** Aborted by `close`. */
+  readonly closed = this.closing.signal;
   private readonly shares = new Shares(MAX_WAITS, 'too many requests wait for an end: read without wait');
 
   /**

@@ -7,6 +7,7 @@ import { decodeMapFromPayloads } from '@temporalio/common/lib/internal-non-workf
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto, { type temporal } from '@temporalio/proto';
 import { type Clock, Pace } from '../runtime/runtime.ts';
+import { unlessGone } from './client-errors.ts';
 import { ownMemo } from './own-memo.ts';
 
 const { WorkflowExecutionStatus } = proto.temporal.api.enums.v1;
@@ -50,22 +51,44 @@ export async function listRunPage(
     pageSize: size,
     ...(after && { nextPageToken: after }),
   });
-  const converter = client.options.loadedDataConverter;
-  const runs = (executions ?? []).map(
-    ({ execution, type, startTime, closeTime, status, memo, searchAttributes }) => ({
-      workflowId: execution?.workflowId ?? '',
-      runId: execution?.runId ?? '',
-      startedMs: startTime ? tsToMs(startTime) : 0,
-      closedMs: closeTime ? tsToMs(closeTime) : undefined,
-      isCompleted: status === WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_COMPLETED,
-      type: type?.name ?? '',
-      status: statusName(status),
-      attribute: (name: string) => plainAttribute(searchAttributes, name),
-      memo: async () => (await decodeMapFromPayloads(converter, memo?.fields)) ?? {},
-      ownMemo: () => ownMemo(client, memo),
-    }),
-  );
+  const runs = (executions ?? []).map((execution) => listedRun(client, execution));
   return { runs, next: nextPageToken?.length ? nextPageToken : undefined };
+}
+
+type ExecutionInfo = proto.temporal.api.workflow.v1.IWorkflowExecutionInfo;
+
+function listedRun(
+  client: Client,
+  { execution, type, startTime, closeTime, status, memo, searchAttributes }: ExecutionInfo,
+): ListedRun {
+  return {
+    workflowId: execution?.workflowId ?? '',
+    runId: execution?.runId ?? '',
+    startedMs: startTime ? tsToMs(startTime) : 0,
+    closedMs: closeTime ? tsToMs(closeTime) : undefined,
+    isCompleted: status === WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_COMPLETED,
+    type: type?.name ?? '',
+    status: statusName(status),
+    attribute: (name: string) => plainAttribute(searchAttributes, name),
+    memo: async () => (await decodeMapFromPayloads(client.options.loadedDataConverter, memo?.fields)) ?? {},
+    ownMemo: () => ownMemo(client, memo),
+  };
+}
+
+/** A run, by default the latest of its workflow, without a list. Undefined if it is gone. */
+export function describedRun(
+  client: Client,
+  workflowId: string,
+  runId?: string,
+): Promise<(ListedRun & { firstRunId: string }) | undefined> {
+  return unlessGone(async () => {
+    const { workflowExecutionInfo: info } = await client.workflowService.describeWorkflowExecution({
+      namespace: client.options.namespace,
+      execution: { workflowId, ...(runId !== undefined && { runId }) },
+    });
+    const run = listedRun(client, info ?? {});
+    return { ...run, firstRunId: info?.firstRunId || run.runId };
+  });
 }
 
 function statusName(status: number | null | undefined): string {

@@ -112,6 +112,7 @@ describe('arithmetic of reports and pauses', () => {
     expect(dayBounds('2026-03-01')).toEqual({
       from: '2026-03-01T00:00:00.000Z',
       until: '2026-03-01T23:59:59.999Z',
+      next: '2026-03-02T00:00:00.000Z',
     });
     expect(dayBounds('2026-02-30')).toBeUndefined();
   });

@@ -48,6 +48,10 @@ export class ListedPayouts {
   readonly requestsAtMs: number[] = [];
   /** The requests of the reconciliation among them. */
   requests = 0;
+  /** Results that were read. */
+  reads = 0;
+  /** Results that can be read until Temporal refuses to. */
+  failsAfter = Number.POSITIVE_INFINITY;
   /** When the follow-up of each payout was started. */
   readonly followedAtMs = new Map<number, number>();
   private readonly world: VirtualWorld;
@@ -202,6 +206,8 @@ export class ListedPayouts {
     const row = this.rowOf(execution?.workflowId);
     if (!row) return undefined;
     const isEnd = historyEventFilterType === HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT;
+    if (isEnd) this.reads += 1;
+    if (this.reads > this.failsAfter) throw grpcError('PERMISSION_DENIED', 'no longer');
     const partnerOrderId = `made-up-${row.at}`;
     const end = {
       eventId: Long.fromNumber(9),

@@ -1,6 +1,5 @@
 /** Starts the follow-ups of payouts that may have an order, and restarts stopped follow-ups (H22). */
 import type { Client } from '@temporalio/client';
-import { tsToMs } from '@temporalio/common/lib/time.js';
 import { z } from 'zod';
 import { type EndedPayout, endedPayout, notifyFollowUp, startFollowUp } from '../../client/follow-ups.ts';
 import { OUTCOMES } from '../../contract/codes.ts';
@@ -15,7 +14,7 @@ import { isoTime } from '../../domain/time.ts';
 import { Pace } from '../../runtime/runtime.ts';
 import { isGone, isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import { readStartEvent } from '../../temporal/histories.ts';
-import type { ListedRun } from '../../temporal/visibility.ts';
+import { describedRun, type ListedRun } from '../../temporal/visibility.ts';
 import { forEachReadable, type LookedAtClosed, type Reconciler, type Verdict } from './restart-stopped.ts';
 
 /** Each start takes Temporal some writes, which must not delay payouts. */
@@ -86,15 +85,9 @@ async function endedHere(
  * When the last run of the payout's follow-up started; undefined if there is none. Most payouts that are looked at again
  * have one, so this reads as little as possible, and no list. Decodes nothing.
  */
-function followedSinceMs(client: Client, workflowId: string): Promise<number | undefined> {
+async function followedSinceMs(client: Client, workflowId: string): Promise<number | undefined> {
   const { app = '', partnerOrderId = '' } = payoutOf(workflowId) ?? {};
-  return unlessGone(async () => {
-    const { workflowExecutionInfo: info } = await client.workflowService.describeWorkflowExecution({
-      namespace: client.options.namespace,
-      execution: { workflowId: payoutFollowUpWorkflowId(app, partnerOrderId) },
-    });
-    return info?.startTime ? tsToMs(info.startTime) : 0;
-  });
+  return (await describedRun(client, payoutFollowUpWorkflowId(app, partnerOrderId)))?.startedMs;
 }
 
 /**

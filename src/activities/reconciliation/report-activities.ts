@@ -1,16 +1,21 @@
 /** The activities of the daily report: a day's ended payouts, the open payouts, and what follow-ups found. */
 import type { Client } from '@temporalio/client';
+import {
+  changesIn,
+  FLAGGED_FOLLOW_UPS,
+  FOLLOW_UPS_PER_QUERY,
+  firstStartMs,
+  followUpFindings,
+  isMeantFor,
+  mergedFindings,
+  readableResult,
+} from '../../client/ended-payouts.ts';
+import { endedQuery } from '../../client/lists.ts';
 import type { WorkerConfig } from '../../config/config.ts';
 import { OUTCOMES } from '../../contract/codes.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
 import { totalsByCurrency } from '../../contract/money.ts';
-import { storedResultSchema } from '../../contract/payout.ts';
-import {
-  type AppReport,
-  type FollowUpChanges,
-  followUpChanges,
-  type ReportPart,
-} from '../../contract/reconciliation.ts';
+import type { AppReport, FollowUpChanges, ReportPart } from '../../contract/reconciliation.ts';
 import {
   ageGroup,
   dayBounds,
@@ -20,14 +25,7 @@ import {
   movedMoney,
 } from '../../domain/reconciliation.ts';
 import { type Clock, inParallel } from '../../runtime/runtime.ts';
-import { isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
-import {
-  type ListedRun,
-  listRunPage,
-  listRunPages,
-  quoteIds,
-  withPacedLists,
-} from '../../temporal/visibility.ts';
+import { describedRun, type ListedRun, listRunPage, withPacedLists } from '../../temporal/visibility.ts';
 import { onlyHere } from '../shared/execution.ts';
 
 const OPEN = "WorkflowType = 'payout' AND ExecutionStatus = 'Running'";
@@ -63,11 +61,10 @@ export function reportActivities({ env }: WorkerConfig, unpaced: Client, clock: 
 }
 
 function reportEnded(client: Client, page: ReportPage): Promise<ReportedPage> {
-  const { from, until } = boundsOf(page.day);
-  const query = `WorkflowType = 'payout' AND ExecutionStatus = 'Completed' AND CloseTime BETWEEN '${from}' AND '${until}'`;
+  const { from, next: to } = boundsOf(page.day);
   return reportPages(
     client,
-    query,
+    endedQuery({ from, to }),
     page,
     rowsOf((run, app) => endedRow(client, run, app)),
   );
@@ -77,90 +74,61 @@ function reportEnded(client: Client, page: ReportPage): Promise<ReportedPage> {
 type Day = ReturnType<typeof boundsOf>;
 
 function boundsOf(day: string) {
-  const { from = '', until = '' } = dayBounds(day) ?? {};
-  return { from, until };
+  const { from = '', until = '', next = '' } = dayBounds(day) ?? {};
+  return { from, until, next };
 }
 
 /** Counts only the last run of a payout that was reset or restarted, because its money moved once. */
 async function endedRow(client: Client, run: ListedRun, app: string): Promise<AppReport[]> {
   const report = emptyAppReport(app);
   if (run.attribute('PayoutNeedsAttention') === true) report.endedFlagged = 1;
-  try {
-    const last = await client.workflow.getHandle(run.workflowId).describe();
-    if (last.runId !== run.runId) return [];
-    const ended: unknown = await client.workflow.getHandle(run.workflowId, run.runId).result();
-    const result = storedResultSchema.parse(ended);
-    Object.assign(report, movedMoney(result));
-    report.outcomes[result.outcome] = 1;
-  } catch (error) {
-    if (isRetryableTemporalError(error)) throw error;
-    report.unreadable = 1;
-    const outcome = OUTCOMES.find((known) => known === run.attribute('PayoutOutcome'));
-    if (outcome) report.outcomes[outcome] = 1;
-  }
+  const last = await describedRun(client, run.workflowId);
+  if (last && last.runId !== run.runId) return [];
+  const result = await readableResult(client, run);
+  const outcome = result?.outcome ?? OUTCOMES.find((known) => known === run.attribute('PayoutOutcome'));
+  if (result) Object.assign(report, movedMoney(result));
+  else report.unreadable = 1;
+  if (outcome) report.outcomes[outcome] = 1;
   return [report];
 }
 
 function openRow(client: Client, nowMs: number): RowOf {
   return async (run, app) => {
     const report = emptyAppReport(app);
-    report.open[ageGroup(nowMs - (await payoutStartMs(client, run)))] = 1;
+    const described = await describedRun(client, run.workflowId, run.runId);
+    const startedMs = described ? await firstStartMs(client, described) : run.startedMs;
+    report.open[ageGroup(nowMs - startedMs)] = 1;
     if (run.attribute('PayoutNeedsAttention') === true) report.open.needingAttention = 1;
     return [report];
   };
 }
 
-/** The start of the first run, because an open payout continues as new every few hours. */
-async function payoutStartMs(client: Client, { workflowId, runId, startedMs }: ListedRun): Promise<number> {
-  const firstMs = await unlessGone(async () => {
-    const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
-    const firstRunId = raw.workflowExecutionInfo?.firstRunId || runId;
-    if (firstRunId === runId) return startedMs;
-    const { startTime } = await client.workflow.getHandle(workflowId, firstRunId).describe();
-    return startTime.getTime();
-  });
-  // Retention may have deleted it.
-  return firstMs ?? startedMs;
-}
-
-const FLAGGED =
-  "WorkflowType = 'payoutFollowUp' AND PayoutNeedsAttention = true AND ExecutionStatus != 'ContinuedAsNew'";
-/** In one query for the runs of several follow-ups. */
-const IDS_PER_QUERY = 100;
-
 /** A follow-up that saw something on the day was open on it, so those that closed before are not listed. */
 function reportChanged(client: Client, page: ReportPage): Promise<ReportedPage> {
   const day = boundsOf(page.day);
-  const query = `${FLAGGED} AND (ExecutionStatus = 'Running' OR CloseTime >= '${day.from}')`;
+  const query = `${FLAGGED_FOLLOW_UPS} AND (ExecutionStatus = 'Running' OR CloseTime >= '${day.from}')`;
   return reportPages(client, query, page, async (runs) => {
     const seen = await inParallel(runs, changesIn);
     const onDay = runs.filter((_run, at) => hasSeenOn(day, seen[at]));
     const parts: ReportPart[] = [];
-    for (let at = 0; at < onDay.length; at += IDS_PER_QUERY)
-      parts.push(await partOf(client, onDay.slice(at, at + IDS_PER_QUERY), day));
+    for (let at = 0; at < onDay.length; at += FOLLOW_UPS_PER_QUERY)
+      parts.push(await partOf(client, onDay.slice(at, at + FOLLOW_UPS_PER_QUERY), day));
     return mergeReportParts(parts);
   });
 }
 
 /** Each follow-up counts once, with its newest run that saw something on the day. */
 async function partOf(client: Client, runs: readonly ListedRun[], day: Day): Promise<ReportPart> {
-  const all = new Map<string, { run: ListedRun; seen: FollowUpChanges }[]>();
-  const ids = quoteIds([...new Set(runs.map(({ workflowId }) => workflowId))]);
-  for await (const page of listRunPages(client, `${FLAGGED} AND WorkflowId IN (${ids})`, IDS_PER_QUERY))
-    for (const run of page) {
-      const seen = await changesIn(run);
-      if (seen) all.set(run.workflowId, [...(all.get(run.workflowId) ?? []), { run, seen }]);
-    }
+  const all = await followUpFindings(
+    client,
+    runs.map(({ workflowId }) => workflowId),
+  );
   const counted = runs.flatMap(({ workflowId, runId }) => {
-    const newestFirst = (all.get(workflowId) ?? []).sort((a, b) => b.run.startedMs - a.run.startedMs);
+    const newestFirst = all.get(workflowId) ?? [];
     const isCounted = newestFirst.find(({ seen }) => hasSeenOn(day, seen))?.run.runId === runId;
-    return isCounted ? [changeOf(workflowId, merged(newestFirst.map(({ seen }) => seen)), day)] : [];
+    return isCounted ? [changeOf(workflowId, mergedFindings(newestFirst), day)] : [];
   });
   return mergeReportParts(counted);
-}
-
-async function changesIn(run: ListedRun): Promise<FollowUpChanges | undefined> {
-  return followUpChanges.safeParse((await memoOf(run))['changes']).data;
 }
 
 function hasSeenOn(day: Day, seen: FollowUpChanges | undefined): boolean {
@@ -169,27 +137,6 @@ function hasSeenOn(day: Day, seen: FollowUpChanges | undefined): boolean {
 
 function isOf({ from, until }: Day, one: { seenAt: string } | undefined): boolean {
   return one !== undefined && one.seenAt >= from && one.seenAt <= until;
-}
-
-/** A late notification starts another follow-up, which finds the same again. The first time counts. */
-function merged(newestFirst: readonly FollowUpChanges[]): FollowUpChanges {
-  const returned = newestFirst.flatMap((seen) => seen.returned);
-  const differences = newestFirst.flatMap((seen) => seen.differences);
-  return {
-    returned: earliest(returned, ({ distributeId }) => distributeId),
-    differences: earliest(differences, ({ code }) => code),
-    // Only the latest run knows whether the last check got a response.
-    notChecked: newestFirst[0]?.notChecked,
-  };
-}
-
-function earliest<T extends { seenAt: string }>(all: readonly T[], keyOf: (one: T) => string): T[] {
-  const kept = new Map<string, T>();
-  for (const one of all) {
-    const known = kept.get(keyOf(one));
-    if (!known || one.seenAt < known.seenAt) kept.set(keyOf(one), one);
-  }
-  return [...kept.values()];
 }
 
 function changeOf(workflowId: string, seen: FollowUpChanges, day: Day): ReportPart {
@@ -243,14 +190,4 @@ function rowsOf(rowOf: RowOf): (runs: readonly ListedRun[]) => Promise<ReportPar
     });
     return { ...emptyReportPart(), apps: rows.flat() };
   };
-}
-
-/** True if the memo names no other environment, or this process cannot read it. */
-async function isMeantFor(run: ListedRun, environment: string): Promise<boolean> {
-  const { environment: meant } = await memoOf(run);
-  return typeof meant !== 'string' || meant === environment;
-}
-
-function memoOf(run: ListedRun): Promise<Record<string, unknown>> {
-  return run.memo().catch(() => ({}));
 }

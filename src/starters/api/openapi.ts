@@ -239,8 +239,16 @@ function contentOf(body: z.ZodType, takesFiles: boolean) {
   };
 }
 
-function response({ description, schema, type = schema ? 'application/json' : undefined }: Response) {
-  const content = type && { [type]: { schema: refOrSchema(schema ?? z.string(), 'output', 'accepted') } };
+function response({
+  description,
+  schema,
+  type = schema ? 'application/json' : undefined,
+  others = [],
+}: Response) {
+  const content = type && {
+    [type]: { schema: refOrSchema(schema ?? z.string(), 'output', 'accepted') },
+    ...Object.fromEntries(others.map((other) => [other, { schema: { type: 'string' } }])),
+  };
   return { description, headers: REQUEST_ID, ...(content && { content }) };
 }
 

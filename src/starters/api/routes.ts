@@ -11,8 +11,10 @@ import type {
 } from 'fastify';
 import { z } from 'zod';
 import { BatchFile } from '../../batch-file/batch-file.ts';
+import { CONTENT_TYPES } from '../../batch-file/statement-file.ts';
 import type { Caller, Verb } from '../../config/callers.ts';
 import { appName, checkBody } from '../../contract/fields.ts';
+import { statementSchema } from '../../contract/statement.ts';
 import type { AuditLog } from '../../http/audit.ts';
 import { callerOf, type ReloadedCallers, requireOneHeader } from '../../http/authentication.ts';
 import { goneSignal } from '../../http/connections.ts';
@@ -26,6 +28,8 @@ export interface Response {
   /** Default: JSON if there is a schema. */
   type?: string;
   schema?: z.ZodType;
+  /** Other types that a request may choose. */
+  others?: readonly string[];
 }
 
 declare module 'fastify' {
@@ -71,6 +75,13 @@ export const wait = z
   .transform((text) => Number.parseInt(text, 10) * 1_000)
   .optional()
   .describe('waits for the end, or for this time, and returns the current state: 0s to 60s');
+
+/** The formats of a statement. */
+export const statementResponse = {
+  description: 'The statement, while it is read. Without its end, it is not complete',
+  schema: statementSchema,
+  others: [CONTENT_TYPES.ndjson, CONTENT_TYPES.csv],
+};
 
 /** Documents the read of a workflow. `name`: such as `payout`. */
 export function snapshot(name: string, state: z.ZodType, result: z.ZodType, more: z.ZodRawShape = {}) {

@@ -1,4 +1,6 @@
 /** Assembles the API server. */
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import type { Client } from '@temporalio/client';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { ApiConfig } from '../../config/api-config.ts';
@@ -17,7 +19,7 @@ import {
 import { logOptions } from '../../observability/log.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
 import { connectionLimits, Drain, PROCESS_RUNTIME } from '../../runtime/process.ts';
-import type { Clock } from '../../runtime/runtime.ts';
+import { type Clock, repeat } from '../../runtime/runtime.ts';
 import { Service } from '../../service/service.ts';
 import { accountRoutes } from './account-routes.ts';
 import { applicationRoutes } from './application-routes.ts';
@@ -37,6 +39,7 @@ import { payoutRoutes } from './payout-routes.ts';
 import { Receiver } from './receiver.ts';
 import { problemRoutes, referenceRoutes } from './reference.ts';
 import { serveOperations } from './routes.ts';
+import { statementRoutes } from './statement-routes.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 /** From the response to its last byte. */
@@ -125,6 +128,7 @@ export async function buildServer(
     batchRoutes(api, service);
     accountRoutes(api, service);
     applicationRoutes(api, service);
+    statementRoutes(api, service, callers);
   });
   if (config.PAYOUTS_DESK === 'on') {
     const runtime = { ...PROCESS_RUNTIME, clock };
@@ -133,11 +137,22 @@ export async function buildServer(
   return server;
 }
 
-/** Closes the connection of a client that does not read its response in time. */
+/** Closes the connection of a client that does not read its response in time, or, of a stream, stops reading. */
 function limitResponseTimes(server: FastifyInstance, clock: Clock): void {
   server.addHook('onSend', async (_request, { raw }, payload) => {
-    const cancel = clock.after(RESPONSE_TIMEOUT_MS, () => raw.destroy());
+    const end = () => raw.destroy();
+    const cancel =
+      payload instanceof Readable ? whenStalled(raw, clock, end) : clock.after(RESPONSE_TIMEOUT_MS, end);
     raw.once('finish', cancel).once('close', cancel);
     return payload;
+  });
+}
+
+function whenStalled(raw: ServerResponse, clock: Clock, end: () => void): () => void {
+  let before: number | undefined;
+  return repeat(clock, RESPONSE_TIMEOUT_MS, () => {
+    const written = raw.writableNeedDrain ? raw.socket?.bytesWritten : undefined;
+    if (written !== undefined && written === before) end();
+    before = written;
   });
 }

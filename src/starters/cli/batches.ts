@@ -10,11 +10,13 @@ import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../contract/codes.ts';
 import { EXIT } from '../../contract/errors.ts';
 import type { BatchFilter } from '../../contract/lists.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
+import { PROCESS_RUNTIME } from '../../runtime/process.ts';
 import { command, ID, long, quick, STARTED_BY, YES } from './command.ts';
 import { collect, listOutput, type Page, paged } from './lists.ts';
 import type { Output } from './output.ts';
 import type { Session } from './session.ts';
-import { colors, facts, lines as linesOf, table } from './text.ts';
+import { batchResultsCommand } from './statement.ts';
+import { colors, facts, lines as linesOf, money, table } from './text.ts';
 
 export function batchCommands(program: Command): void {
   const batch = command(
@@ -27,6 +29,7 @@ export function batchCommands(program: Command): void {
     .option('--batch-id <id>', 'the id of the batch; by default derived from the rows')
     .addOption(STARTED_BY)
     .option('--watch', 'show the progress until the batch finishes')
+    .option('--dry-run', 'show what the rows add up to, beside the balances; start nothing')
     .action(
       long(async (file, options) => {
         const { checkedBatch } = await import('../../client/checked-batch.ts');
@@ -34,6 +37,7 @@ export function batchCommands(program: Command): void {
         const checked = await withPayouts(file, (payouts) =>
           checkedBatch({ app: options.app, batchId: 'unnamed', payouts, lines: payouts.lines }),
         );
+        if (options.dryRun) return (session) => funds(session, checked.rows);
         return { change: paymentText(checked.rows), work: (session) => pay(session, checked, options) };
       }),
     );
@@ -53,6 +57,7 @@ export function batchCommands(program: Command): void {
         work: async ({ batches }) => batchOutput(batchId, await batches.cancelOpen({ app, batchId })),
       })),
     );
+  batchResultsCommand(batch);
   paged(batch.command('list'))
     .description('list batches')
     .option('--open', 'only open batches')
@@ -92,6 +97,23 @@ async function pay(
   const result = await batches.result(ref);
   const isPaid = result.outcomes.SUCCESS === result.count;
   return { ...batchOutput(batchId, result, checked), exitCode: isPaid ? EXIT.ok : EXIT.notPaid };
+}
+
+async function funds(
+  { reads, withDeadline }: Session,
+  rows: readonly CheckedPayoutRequest[],
+): Promise<Output> {
+  const { fundsOf } = await import('../../client/funds.ts');
+  const { clock } = PROCESS_RUNTIME;
+  const payers = await fundsOf(rows, (row) => withDeadline(() => reads.quote(row)), clock);
+  const text = table(payers, {
+    payer: ({ payerId }) => payerId,
+    payouts: ({ payouts }) => payouts,
+    total: ({ total }) => money(total),
+    available: ({ quote }) => (quote?.available ? money(quote.available) : 'cannot be read now'),
+    'quoted now': ({ quote }) => quote && `${money(quote.target)} for ${money(quote.pay)}`,
+  });
+  return { json: { payers }, text: linesOf(text, 'Nothing was started.') };
 }
 
 async function list({ batches }: Session, filter: BatchFilter, page: Page): Promise<Output> {

@@ -14,6 +14,7 @@ import { endWithReader, printFailure, UsageError } from './output.ts';
 import { payoutCommands } from './payouts.ts';
 import { reportCommand } from './report.ts';
 import { settingsCommand } from './settings.ts';
+import { statementCommand } from './statement.ts';
 
 const HELP_TAIL = `
 Exit codes: 0 done; 1 unexpected error, or Temporal does not respond; 2 bad input; 3 no such payout;
@@ -40,6 +41,7 @@ decisionCommands(program);
 batchCommands(program);
 listCommand(program);
 reportCommand(program);
+statementCommand(program);
 accountCommands(program);
 eventCommands(program);
 applicationCommands(program);

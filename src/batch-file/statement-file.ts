@@ -1,0 +1,126 @@
+/** Writes a statement as CSV, NDJSON or JSON, while its rows are read. The last record says that it is complete. */
+import { z } from 'zod';
+import {
+  type Statement,
+  type StatementEnd,
+  type StatementFormat,
+  type StatementRow,
+  statementEndSchema,
+  statementRowSchema,
+} from '../contract/statement.ts';
+
+export const CONTENT_TYPES: Readonly<Record<StatementFormat, string>> = {
+  json: 'application/json; charset=utf-8',
+  ndjson: 'application/x-ndjson',
+  csv: 'text/csv; charset=utf-8',
+};
+
+interface Writer {
+  head: string;
+  row(row: StatementRow, at: number): string;
+  end(end: StatementEnd): string;
+}
+
+/** Throws what the rows throw: then the text has no end. */
+export async function* statementText(
+  format: StatementFormat,
+  { rows, isFinal }: Statement,
+): AsyncGenerator<string> {
+  const writer = WRITERS[format];
+  const end = { payouts: 0, unreadable: 0, isFinal };
+  yield writer.head;
+  for await (const row of rows) {
+    yield writer.row(row, end.payouts);
+    end.payouts += 1;
+    if (row.unreadable) end.unreadable += 1;
+  }
+  yield writer.end(end);
+}
+
+const { debits, splits, laterReturns } = statementRowSchema.shape;
+/** Each of their elements is a record below that of its payout. */
+const LISTS = { debits, splits, laterReturns };
+type ListName = keyof typeof LISTS;
+const LIST_NAMES = ['debits', 'splits', 'laterReturns'] as const satisfies ListName[];
+
+/** By them, the records of a payout are matched. */
+const IDS = ['app', 'partnerOrderId', 'orderId', 'clientId', 'payerId', 'batch', 'endedAt'];
+
+/** Every amount has a column of its own, so that the sum of a column counts nothing twice. */
+const COLUMNS = [
+  'record',
+  ...pathsOf(statementRowSchema),
+  ...LIST_NAMES.flatMap((name) => pathsOf(LISTS[name].element, `${name}.`)),
+  ...pathsOf(statementEndSchema, 'end.'),
+];
+
+const WRITERS: Readonly<Record<StatementFormat, Writer>> = {
+  json: {
+    head: '{"payouts":[',
+    row: (row, at) => `${at === 0 ? '' : ','}\n${JSON.stringify(row)}`,
+    end: (end) => `\n],"end":${JSON.stringify(end)}}\n`,
+  },
+  ndjson: {
+    head: '',
+    row: (row) => `${JSON.stringify(row)}\n`,
+    end: (end) => `${JSON.stringify({ end })}\n`,
+  },
+  csv: {
+    // Without the mark, spreadsheets misread texts that are not ASCII.
+    head: `\uFEFF${COLUMNS.join(',')}\r\n`,
+    row: (row) => {
+      const cells = cellsOf(row);
+      const ids = cells.filter(([column]) => IDS.includes(column));
+      const below = LIST_NAMES.flatMap((name) =>
+        row[name].map((element) => csvRecord([['record', name], ...ids, ...cellsOf(element, `${name}.`)])),
+      );
+      return [csvRecord([['record', 'payout'], ...cells]), ...below].join('');
+    },
+    end: (end) => csvRecord([['record', 'end'], ...cellsOf(end, 'end.')]),
+  },
+};
+
+function pathsOf(schema: z.core.$ZodType, prefix = ''): string[] {
+  if (!(schema instanceof z.ZodObject)) return [];
+  return Object.entries<z.core.$ZodType>(schema.shape).flatMap(([name, field]) => {
+    const type = field instanceof z.ZodExactOptional ? field.unwrap() : field;
+    if (type instanceof z.ZodArray) return [];
+    return type instanceof z.ZodObject ? pathsOf(type, `${prefix}${name}.`) : [prefix + name];
+  });
+}
+
+type Cell = [column: string, text: string];
+
+function cellsOf(record: object, prefix = ''): Cell[] {
+  return Object.entries(record).flatMap(([name, value]: [string, unknown]): Cell[] => {
+    const column = prefix + name;
+    if (Array.isArray(value)) return [];
+    if (typeof value !== 'object' || value === null) return [[column, String(value)]];
+    return name === 'metadata' ? [[column, JSON.stringify(value)]] : cellsOf(value, `${column}.`);
+  });
+}
+
+function csvRecord(cells: readonly Cell[]): string {
+  const texts = new Map(cells);
+  return `${COLUMNS.map((column) => quoted(withoutFormula(texts.get(column) ?? ''))).join(',')}\r\n`;
+}
+
+/** RFC 4180. A spreadsheet with another separator splits what is not quoted. */
+function quoted(text: string): string {
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/**
+ * Where a spreadsheet may see the beginning of a cell, other than that of a number: also after another separator or a line
+ * break, which a program may take for the end of a cell.
+ */
+const FORMULA =
+  /(^|[;\t\r\n])(?![+-]?\d+(?:\.\d+)?(?:$|[;\t\r\n]))(?=[\s"]*'*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g;
+
+/**
+ * An apostrophe makes it text. Removing one apostrophe from before each formula restores the text: what already had
+ * apostrophes there gets another one.
+ */
+function withoutFormula(text: string): string {
+  return text.replace(FORMULA, "$1'");
+}

@@ -1,0 +1,95 @@
+/** Reads ended payouts from their closed workflows, for the daily report and for statements. */
+import type { Client } from '@temporalio/client';
+import type { z } from 'zod';
+import { storedResultSchema } from '../contract/payout.ts';
+import { type FollowUpChanges, followUpChanges } from '../contract/reconciliation.ts';
+import { isRetryableTemporalError } from '../temporal/client-errors.ts';
+import type { WorkflowRun } from '../temporal/histories.ts';
+import { describedRun, type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
+
+type StoredResult = z.output<typeof storedResultSchema>;
+
+/** Undefined if it cannot be read: then a retry would not help. */
+export async function readableResult(
+  client: Client,
+  { workflowId, runId }: WorkflowRun,
+): Promise<StoredResult | undefined> {
+  try {
+    const ended: unknown = await client.workflow.getHandle(workflowId, runId).result();
+    return storedResultSchema.parse(ended);
+  } catch (error) {
+    if (isRetryableTemporalError(error)) throw error;
+    return undefined;
+  }
+}
+
+/** The start of the first run, because a payout continues as new every few hours. Retention may have deleted it. */
+export async function firstStartMs(
+  client: Client,
+  { workflowId, runId, startedMs, firstRunId }: ListedRun & { firstRunId: string },
+): Promise<number> {
+  if (firstRunId === runId) return startedMs;
+  return (await describedRun(client, workflowId, firstRunId))?.startedMs ?? startedMs;
+}
+
+/** Several environments may share a namespace. True if the memo names no other one, or this process cannot read it. */
+export async function isMeantFor(run: ListedRun, environment: string | undefined): Promise<boolean> {
+  const { environment: meant } = await memoOf(run);
+  return environment === undefined || typeof meant !== 'string' || meant === environment;
+}
+
+export function memoOf(run: ListedRun): Promise<Record<string, unknown>> {
+  return run.memo().catch(() => ({}));
+}
+
+/** Follow-ups that have found something. */
+export const FLAGGED_FOLLOW_UPS =
+  "WorkflowType = 'payoutFollowUp' AND PayoutNeedsAttention = true AND ExecutionStatus != 'ContinuedAsNew'";
+/** In one query. */
+export const FOLLOW_UPS_PER_QUERY = 100;
+
+interface Finding {
+  run: ListedRun;
+  seen: FollowUpChanges;
+}
+
+/** What the runs of these follow-ups have found, by workflow id, the newest first. */
+export async function followUpFindings(
+  client: Client,
+  workflowIds: readonly string[],
+): Promise<Map<string, Finding[]>> {
+  const all = new Map<string, Finding[]>();
+  const query = `${FLAGGED_FOLLOW_UPS} AND WorkflowId IN (${quoteIds([...new Set(workflowIds)])})`;
+  for await (const page of listRunPages(client, query, FOLLOW_UPS_PER_QUERY))
+    for (const run of page) {
+      const seen = await changesIn(run);
+      if (seen) all.set(run.workflowId, [...(all.get(run.workflowId) ?? []), { run, seen }]);
+    }
+  for (const found of all.values()) found.sort((a, b) => b.run.startedMs - a.run.startedMs);
+  return all;
+}
+
+export async function changesIn(run: ListedRun): Promise<FollowUpChanges | undefined> {
+  return followUpChanges.safeParse((await memoOf(run))['changes']).data;
+}
+
+/** A late notification starts another follow-up, which finds the same again. The first time counts. */
+export function mergedFindings(newestFirst: readonly Finding[]): FollowUpChanges {
+  const returned = newestFirst.flatMap(({ seen }) => seen.returned);
+  const differences = newestFirst.flatMap(({ seen }) => seen.differences);
+  return {
+    returned: earliest(returned, ({ distributeId }) => distributeId),
+    differences: earliest(differences, ({ code }) => code),
+    // Only the latest run knows whether the last check got a response.
+    notChecked: newestFirst[0]?.seen.notChecked,
+  };
+}
+
+function earliest<T extends { seenAt: string }>(all: readonly T[], keyOf: (one: T) => string): T[] {
+  const kept = new Map<string, T>();
+  for (const one of all) {
+    const known = kept.get(keyOf(one));
+    if (!known || one.seenAt < known.seenAt) kept.set(keyOf(one), one);
+  }
+  return [...kept.values()];
+}

@@ -1,0 +1,213 @@
+/** The rows of statements, read while they are iterated over: of the payouts that ended in a period, and of a batch. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Client } from '@temporalio/client';
+import { z } from 'zod';
+import type { AddedRows, BatchState } from '../contract/batch.ts';
+import { LISTED_OUTCOMES, OUTCOMES, type RowOutcome } from '../contract/codes.ts';
+import { compact } from '../contract/compact.ts';
+import { checkBody } from '../contract/fields.ts';
+import {
+  batchPartWorkflowId,
+  payoutFollowUpWorkflowId,
+  payoutOf,
+  payoutWorkflowId,
+} from '../contract/ids.ts';
+import { type PayoutMemo, payoutMemoSchema } from '../contract/lists.ts';
+import { type CheckedPayoutRequest, readStoredRequest } from '../contract/payout-request.ts';
+import { type StatementFilter, type StatementRow, statementFilterSchema } from '../contract/statement.ts';
+import { memoOfRequest } from '../domain/listed-payout.ts';
+import { movedMoney } from '../domain/reconciliation.ts';
+import { isoTime } from '../domain/time.ts';
+import { type Clock, inParallel } from '../runtime/runtime.ts';
+import { isRetryableTemporalError } from '../temporal/client-errors.ts';
+import { readStartEvent } from '../temporal/histories.ts';
+import { describedRun, type ListedRun, listRunPage } from '../temporal/visibility.ts';
+import {
+  FOLLOW_UPS_PER_QUERY,
+  firstStartMs,
+  followUpFindings,
+  isMeantFor,
+  memoOf,
+  mergedFindings,
+  readableResult,
+} from './ended-payouts.ts';
+import { requireValid } from './errors.ts';
+import { endedQuery } from './lists.ts';
+
+export type WithDeadline = <T>(call: () => Promise<T>) => Promise<T>;
+
+export interface StatementReader {
+  client: Client;
+  environment: string | undefined;
+  /** Wraps each read of a page or a payout with a deadline. */
+  withDeadline?: WithDeadline | undefined;
+}
+
+const unlimited: WithDeadline = (call) => call();
+
+/** The runs of a page wait in memory; their results are read as the rows are taken. */
+const PAGE_SIZE = 1_000;
+
+/** A payout that has ended may be missing from Temporal's lists for this long. */
+const LISTS_LAG_MS = 60_000;
+
+/** Whether lists show every payout that ended before this time. */
+export function isListed(to: string, clock: Clock): boolean {
+  return Date.parse(to) <= clock.wallMs() - LISTS_LAG_MS;
+}
+
+/** The last payouts to end come first. Throws `InvalidPayoutRequestError`. */
+export function periodRows(reader: StatementReader, filter: StatementFilter): AsyncGenerator<StatementRow> {
+  return rowsOfPeriod(reader, endedQuery(requireValid(checkBody(statementFilterSchema, filter))));
+}
+
+async function* rowsOfPeriod(reader: StatementReader, query: string): AsyncGenerator<StatementRow> {
+  const { client, environment, withDeadline = unlimited } = reader;
+  let after: Uint8Array | undefined;
+  do {
+    const page = await withDeadline(() => listRunPage(client, query, PAGE_SIZE, after));
+    yield* inSlices(reader, page.runs, async (run) => {
+      const ref = payoutOf(run.workflowId);
+      if (!ref || !(await isMeantFor(run, environment))) return undefined;
+      const last = await describedRun(client, run.workflowId);
+      // The money of a payout that was reset moved once.
+      if (last && last.runId !== run.runId) return undefined;
+      return endedRow(client, last ?? { ...run, firstRunId: run.runId }, ref);
+    });
+    after = page.next;
+  } while (after);
+}
+
+/** Reads some rows at a time, then what their follow-ups have found. */
+async function* inSlices<T>(
+  { client, withDeadline = unlimited }: StatementReader,
+  all: readonly T[],
+  read: (one: T, at: number) => Promise<StatementRow | undefined>,
+): AsyncGenerator<StatementRow> {
+  for (let from = 0; from < all.length; from += FOLLOW_UPS_PER_QUERY) {
+    const slice = Array.from(all.slice(from, from + FOLLOW_UPS_PER_QUERY).entries());
+    const found = await inParallel(slice, ([at, one]) => withDeadline(() => read(one, from + at)));
+    const rows = found.flatMap((row) => row ?? []);
+    if (rows.length === 0) continue;
+    const followUps = await withDeadline(() => followUpFindings(client, rows.map(followUpOf)));
+    for (const row of rows) {
+      const { returned } = mergedFindings(followUps.get(followUpOf(row)) ?? []);
+      const later = returned.filter(({ inResult }) => !inResult);
+      yield {
+        ...row,
+        laterReturns: later.map(({ distributeId, target, seenAt }) => ({ distributeId, target, seenAt })),
+      };
+    }
+  }
+}
+
+function followUpOf({ app, partnerOrderId }: StatementRow): string {
+  return payoutFollowUpWorkflowId(app, partnerOrderId);
+}
+
+type Ref = Pick<StatementRow, 'app' | 'partnerOrderId'>;
+const NO_DETAILS = { debits: [], splits: [], laterReturns: [] };
+
+/** `known`: its request and batch, if the caller knows them. */
+async function endedRow(
+  client: Client,
+  run: ListedRun & { firstRunId: string },
+  { app, partnerOrderId }: Ref,
+  known?: PayoutMemo,
+): Promise<StatementRow> {
+  const { clientId, payerId, batch, instructedAmount } = known ?? (await memoOrRequest(client, run));
+  const startedAt = isoTime(await firstStartMs(client, run));
+  const endedAt = run.closedMs === undefined ? undefined : isoTime(run.closedMs);
+  const result = await readableResult(client, run);
+  const moved = result && movedMoney(result);
+  const ids = { app, partnerOrderId, orderId: result?.orderId, clientId, payerId, batch };
+  const times = { startedAt, endedAt };
+  // A payout whose splits have several currencies does not end.
+  if (!moved || Object.values(moved).some(({ length }) => length > 1)) {
+    const outcome = OUTCOMES.find((named) => named === run.attribute('PayoutOutcome'));
+    return compact({ ...ids, ...times, outcome, instructedAmount, unreadable: true as const, ...NO_DETAILS });
+  }
+  const { outcome, reason, quote, metadata, debits, splits } = result;
+  const { received: [received] = [], failed: [failed] = [], returned: [returned] = [] } = moved;
+  const quoted = { instructedAmount, pay: quote?.pay, rate: quote?.exchangeRate, fee: quote?.fee };
+  const sums = { received, failed, returned };
+  return compact({
+    ...{ ...ids, ...times, outcome, reason, ...quoted, ...sums, metadata },
+    ...{ ...NO_DETAILS, debits, splits },
+  });
+}
+
+/** Programs that start payouts without our memo leave them only in the request. */
+async function memoOrRequest(client: Client, run: ListedRun): Promise<PayoutMemo> {
+  const memo = payoutMemoSchema.safeParse(await memoOf(run)).data ?? {};
+  if (memo.clientId !== undefined && memo.payerId !== undefined && memo.instructedAmount) return memo;
+  const request = await requestOf(client, run).catch((error: unknown) => {
+    if (isRetryableTemporalError(error)) throw error;
+    return undefined;
+  });
+  return request ? { ...memo, ...memoOfRequest(request) } : memo;
+}
+
+async function requestOf(
+  client: Client,
+  { workflowId, runId }: ListedRun,
+): Promise<CheckedPayoutRequest | undefined> {
+  const stored = readStoredRequest((await readStartEvent(client, workflowId, runId)).argument);
+  return stored.ok ? stored.value : undefined;
+}
+
+interface Batch {
+  app: string;
+  batchId: string;
+  parts: readonly AddedRows[];
+  state: Pick<BatchState, 'phase' | 'rows'>;
+}
+
+/** In the order of the rows. Rows that were never added, or whose part was lost, are missing. */
+export async function* batchRows(reader: StatementReader, batch: Batch): AsyncGenerator<StatementRow> {
+  const listed = new Map(
+    LISTED_OUTCOMES.flatMap((outcome) => batch.state.rows[outcome].map((at) => [at, outcome] as const)),
+  );
+  for (const part of [...batch.parts].sort((a, b) => a.offset - b.offset)) {
+    const { client, withDeadline = unlimited } = reader;
+    const requests = await withDeadline(() => requestsOf(client, batch, part));
+    yield* inSlices(reader, requests, (request, at) =>
+      batchRow(client, batch, request, listed.get(part.offset + at)),
+    );
+  }
+}
+
+const partSchema = z.object({ payouts: z.array(z.unknown()) });
+
+/** The first run of a part was started with all of its rows. */
+async function requestsOf(
+  client: Client,
+  { app, batchId }: Batch,
+  { offset, digest }: AddedRows,
+): Promise<CheckedPayoutRequest[]> {
+  const workflowId = batchPartWorkflowId(app, batchId, offset, digest);
+  const { firstRunId = '' } = (await describedRun(client, workflowId)) ?? {};
+  const { argument } = await readStartEvent(client, workflowId, firstRunId);
+  return partSchema.parse(argument).payouts.map((payout) => requireValid(readStoredRequest(payout)));
+}
+
+/** `listed`: the outcome of a row that is no payout of the batch. */
+async function batchRow(
+  client: Client,
+  { app, batchId, state }: Batch,
+  request: CheckedPayoutRequest,
+  listed: RowOutcome | undefined,
+): Promise<StatementRow> {
+  const { partnerOrderId, clientId, payerId, instructedAmount, metadata } = request;
+  const known = { clientId, payerId, instructedAmount, batch: batchId };
+  const row = (outcome?: RowOutcome) =>
+    compact({ app, partnerOrderId, ...known, outcome, metadata, ...NO_DETAILS });
+  if (listed !== undefined) return row(listed);
+  const run = await describedRun(client, payoutWorkflowId(app, partnerOrderId));
+  if (!run) return row(state.phase === 'DONE' ? 'notStarted' : undefined);
+  // A batch that is open may not have compared the row with a payout that it has not started.
+  const isOwn = state.phase === 'DONE' || (await memoOf(run))['batch'] === batchId;
+  if (!isOwn && !isDeepStrictEqual(await requestOf(client, run), request)) return row('conflict');
+  if (!run.isCompleted) return { ...row(), startedAt: isoTime(await firstStartMs(client, run)) };
+  return endedRow(client, run, request, known);
+}
