@@ -2,6 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { type CreateOrder, createPayout } from '../../src/activities/payout/create-payout.ts';
+import type { ClientPairs } from '../../src/activities/payout/earlier-runs.ts';
 import type { Claim } from '../../src/activities/payout/send-once.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import type { SendPolicy } from '../../src/domain/payout-record.ts';
@@ -22,6 +23,7 @@ const RECOVERED = { recoveredAtMs: STARTED_AT_MS + 1 };
 const SETTLING = { ...RECOVERED, visibleWithinMs: 60_000 };
 const SOON_AFTER = RECOVERED.recoveredAtMs + 59_999;
 const caller = { environment: 'test', app: 'default' };
+const KNOWN_PAIRS: ClientPairs = { isKnown: async () => true };
 const ours: Claim = async () => undefined;
 
 describe('create activity: sends only when no earlier run or attempt can have sent', () => {
@@ -58,6 +60,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
     create = {
       order: { ...request, lockRateId: quote.lockRateId },
       clientId,
+      payerId: 'payer-1',
       isApproved: false,
       firstRunId: RUN,
       isDoubtful: false,
@@ -75,6 +78,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
     repeatedAfterMs?: number;
     claim?: Claim;
     policy?: Partial<SendPolicy>;
+    pairs?: ClientPairs;
   }
 
   function run(change: Partial<CreateOrder> = {}, options: Options = {}) {
@@ -87,7 +91,11 @@ describe('create activity: sends only when no earlier run or attempt can have se
     });
     return environment.run(() =>
       createPayout(
-        { client, claim: options.claim ?? ours, policy: { ...SEND_POLICY, ...options.policy }, runtime },
+        {
+          ...{ client, claim: options.claim ?? ours, runtime },
+          policy: { ...SEND_POLICY, ...options.policy },
+          pairs: options.pairs ?? KNOWN_PAIRS,
+        },
         caller,
         { ...create, ...change },
       ),
@@ -173,6 +181,16 @@ describe('create activity: sends only when no earlier run or attempt can have se
     expect(posts()).toBe(1);
   });
 
+  test('H321 after a restore, a person decides about a pair that has shown no order', async () => {
+    const pairs = { isKnown: async () => false };
+    const fresh = { startedAtMs: STARTED_AT_MS + 5 };
+    const refused = { kind: 'not-sent', cause: 'earlier-run' };
+    expect(await run(fresh, { policy: RECOVERED, pairs })).toEqual(refused);
+    expect(posts()).toBe(0);
+    const decided = { ...fresh, cleared: { runId: RUN, ...RECOVERED } };
+    expect(await run(decided, { policy: RECOVERED, pairs })).toMatchObject({ kind: 'created' });
+  });
+
   test('H8 sends nothing when the confirmation returns no usable answer', async () => {
     simulator.control.addFault({
       operation: 'queryResult',
@@ -224,7 +242,11 @@ describe('create activity: sends only when no earlier run or attempt can have se
     });
     expect(
       await environment.run(() =>
-        createPayout({ client: lost, claim: ours, policy: SEND_POLICY, runtime }, caller, create),
+        createPayout(
+          { client: lost, claim: ours, policy: SEND_POLICY, pairs: KNOWN_PAIRS, runtime },
+          caller,
+          create,
+        ),
       ),
     ).toEqual({
       kind: 'not-sent',

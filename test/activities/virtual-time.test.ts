@@ -53,7 +53,7 @@ const guard = {
   sendWithinMs: 10_000,
   scheduleByMs: Number.POSITIVE_INFINITY,
 };
-const create = { order: CREATE, clientId: 'C-1', isApproved: false, ...guard };
+const create = { order: CREATE, clientId: 'C-1', payerId: 'P-1', isApproved: false, ...guard };
 
 test.each([
   [9_999, { kind: 'created' }],

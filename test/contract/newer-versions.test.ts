@@ -75,10 +75,10 @@ describe('H191 what a newer 1.x version has written', () => {
     const client = clientFor('http://127.0.0.1:9');
     const claim = () => Promise.reject(new Error('must not be sent'));
     const answer = await createPayout(
-      { client, claim, policy: SEND_POLICY, runtime: PROCESS_RUNTIME },
+      { client, claim, policy: SEND_POLICY, pairs: { isKnown: async () => true }, runtime: PROCESS_RUNTIME },
       { environment: 'test', app: 'default', openId: undefined },
       {
-        ...{ sendWithinMs: 1_000, scheduleByMs: 0, clientId: 'c', requires: ['a guard'] },
+        ...{ sendWithinMs: 1_000, scheduleByMs: 0, clientId: 'c', payerId: 'p', requires: ['a guard'] },
         ...{ firstRunId: 'r', isDoubtful: false, isApproved: false },
         order: { ...payoutRequest('p'), lockRateId: 'L' },
       },

@@ -1,5 +1,6 @@
 /** Sends create calls: the only calls that move money. */
 import { activityInfo } from '@temporalio/activity';
+import { clientPair } from '../../contract/ids.ts';
 import type { CreateMeaning, CreatePayoutRequest, PayoutOrder } from '../../contract/provider-records.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';
 import { requiresApproval } from '../../domain/permissions.ts';
@@ -7,6 +8,7 @@ import { hasCode, type PaymentsClient, PaymentsError } from '../../payments/inde
 import type { Random, Runtime } from '../../runtime/runtime.ts';
 import type { Principal } from '../shared/execution.ts';
 import { asFailure } from '../shared/failures.ts';
+import type { ClientPairs } from './earlier-runs.ts';
 import {
   type Claim,
   mustNotSend,
@@ -21,6 +23,7 @@ export interface CreateDependencies {
   claim: Claim;
   /** Undefined while the application has no shared settings: nothing may be sent. */
   policy: SendPolicy | undefined;
+  pairs: ClientPairs;
   runtime: Runtime;
 }
 
@@ -32,6 +35,7 @@ export interface CreateOrder extends SendGuard {
   scheduleByMs: number;
   order: CreatePayoutRequest;
   clientId: string;
+  payerId: string;
   /** The payout requires an approval, and has it. */
   isApproved: boolean;
   /** The caller who started the payout, if its name was recorded. */
@@ -51,10 +55,12 @@ export type CreateResult =
 
 /** Sends the create call, unless it may have been sent before. Throws if the outcome is unknown: an order may exist. */
 export async function createPayout(
-  { client, claim, policy, runtime: { clock, random } }: CreateDependencies,
+  dependencies: CreateDependencies,
   principal: Principal,
   create: CreateOrder,
 ): Promise<CreateResult> {
+  const { client, claim, policy, runtime } = dependencies;
+  const { clock, random } = runtime;
   const deadline = clock.nowMs() + create.sendWithinMs;
   // Only a newer worker may send it: the workflow tries again.
   if (create.requires && create.requires.length > 0) return { kind: 'not-sent', cause: 'unreachable' };
@@ -63,7 +69,7 @@ export async function createPayout(
     mustNotSend(create, policy) ??
     unapproved(create, policy) ??
     lockOver(create) ??
-    (await confirmNow(client, policy, principal, create));
+    (await confirmNow(dependencies, policy, principal, create));
   if (cause) return { kind: 'not-sent', cause };
   try {
     const order = await whileClaimed(claim, clock, (beforeSend) =>
@@ -88,12 +94,17 @@ function lockOver({ scheduleByMs }: CreateOrder) {
 
 /** Confirms immediately before the send, if histories may have been deleted (H8) or lost (H53). */
 async function confirmNow(
-  client: PaymentsClient,
-  { createCheck, recoveredAtMs }: SendPolicy,
+  { client, pairs }: CreateDependencies,
+  { clientPairs, createCheck, recoveredAtMs }: SendPolicy,
   principal: Principal,
-  { order, clientId }: CreateOrder,
+  { order, clientId, payerId, cleared }: CreateOrder,
 ): Promise<NothingSent['cause'] | undefined> {
   if (createCheck !== 'always' && recoveredAtMs === undefined) return undefined;
+  // The query may know no order of the pair at all, and the run that sent is lost: a person decides (H321).
+  if (recoveredAtMs !== undefined && clientPairs === 'learned' && !cleared) {
+    const pair = clientPair(principal.environment, { ...principal, clientId, payerId });
+    if (!(await pairs.isKnown(pair))) return 'earlier-run';
+  }
   try {
     const key = { clientId, partnerOrderId: order.partnerOrderId };
     await client.tradeResult(key, { openId: principal.openId, fresh: true });

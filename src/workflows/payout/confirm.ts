@@ -145,8 +145,8 @@ function isOnlyForgotten({ record }: PayoutRun, { cause }: Confirming): boolean 
  */
 function provesNoOrder(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtMs: number): boolean {
   if (undisprovedOrders(run.record).length > 0) return false;
-  // No other run has begun to send, so no order can still appear.
-  if (isDoubtOnly(run, creation)) return true;
+  // No other run has begun to send, so no order can still appear. A restore may have lost one that had (H321).
+  if (isDoubtOnly(run, creation)) return answer.recoveredAtMs === undefined || answer.isPairKnown;
   if (!answer.isPairKnown) return false;
   // The provider has refused this send. Its code may lie, and its order appear late (H230).
   if (creation.cause === 'refused') return queriedAtMs >= creation.readsFromMs;

@@ -101,6 +101,7 @@ async function sendOnce(
     return await once({ ...run.calls, withinMs }, 'create', summary).createPayout(run.principal, {
       order: orderBody(run, quote),
       clientId: run.request.clientId,
+      payerId: run.request.payerId,
       isApproved: run.request.approval !== 'none',
       startedBy: startFacts().startedBy,
       ...runFacts(run.record.startedAtMs, run.cleared),
