@@ -40,6 +40,13 @@ describe('an idle application', () => {
     return world.clock.nowMs() - startMs;
   };
 
+  test('a busy one keeps its lease', async () => {
+    await payMs();
+    await world.pass(30_000);
+    const { events } = await leaseOf(world).fetchHistory();
+    expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).toHaveLength(1);
+  });
+
   test('makes at most one request in ten seconds, with all its processes', async () => {
     await payMs();
     await untilIdle();

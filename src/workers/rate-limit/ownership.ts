@@ -290,7 +290,8 @@ export class OwnedQueues {
   }
 
   private async untilModeChanges(signal: AbortSignal): Promise<void> {
-    while (this.nextMode === this.mode) await sleep(this.parts.clock, CHECK_EVERY_MS, signal);
+    do await sleep(this.parts.clock, CHECK_EVERY_MS, signal);
+    while (this.nextMode === this.mode);
   }
 
   /** Resolves when no call has reached the provider for long enough, and another process waits for the lease. */
