@@ -2,7 +2,6 @@
  * Tells a call that waits for a worker from one that no worker will ever respond to. Temporal lists a worker for five minutes
  * after its last poll, which may take a minute, so a worker that is listed may be gone: a small workflow proves that one runs.
  */
-import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
@@ -76,7 +75,8 @@ export async function lastSeen(
 async function takesTasks({ workflow }: Client, clock: Clock): Promise<boolean> {
   const probe = await workflow.start('workerProbe', {
     taskQueue: PAYOUTS_TASK_QUEUE,
-    workflowId: `worker-probe:${randomUUID()}`,
+    workflowId: `worker-probe:${clock.wallMs()}`,
+    workflowIdConflictPolicy: 'USE_EXISTING',
     workflowExecutionTimeout: '1 minute',
     args: ['watch'],
   });

@@ -17,12 +17,14 @@ import { OPEN_POINTS } from '../../src/contract/open-points.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PROGRAMS = ['src', 'simulator', 'demo', 'scripts', 'bench', 'chaos', 'worlds', 'fuzz'];
-/** Variables of the operating system and of Node. */
-const SYSTEM = ['HOME', 'NODE_ENV', 'PATH', 'TMPDIR'];
+/** Variables of the operating system, of Node and of GitHub Actions. */
+const SYSTEM = ['GITHUB_REPOSITORY', 'HOME', 'NODE_ENV', 'PATH', 'TMPDIR'];
 /** Names that look like variables of ours and are not. */
 const NO_VARIABLES = [
   // A reason code.
   'SPLITS_CHANGED',
+  // In the curl lines that the demo prints.
+  'PAYOUTS_URL',
   // Between our processes.
   'PAYOUTS_COMPILED_PROGRAMS',
   // Of the Temporal server and its UI, which our commands start.

@@ -1,7 +1,7 @@
 /** Checks the request, without a call to the provider, and fixes the settings. */
 import type { Prepared } from '../../activities/shared/preparation.ts';
 import type { Begun } from '../../activities/shared/provider-activities.ts';
-import { APP_NAME, apiTaskQueue, payoutOf } from '../../contract/ids.ts';
+import { APP_NAME, apiTaskQueue } from '../../contract/ids.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import { checks, orBadInput, untilAnswered } from '../shared/calls.ts';
 import { isRecord } from '../shared/messages.ts';
@@ -26,12 +26,10 @@ export async function prepare(run: PayoutRun, request: unknown): Promise<Prepare
 async function begin(run: PayoutRun, request: unknown): Promise<Begun | undefined> {
   const start = startFacts();
   const { environment } = start;
-  const { app = '' } = payoutOf(start.workflowId) ?? {};
   if (isDoubtfulStart() || !isRecord(request) || request['notBefore'] !== undefined) return undefined;
+  const { app = 'default', clientId } = request;
   // They are part of the queue's name, which Temporal limits.
-  if (typeof environment !== 'string' || ![environment, app].every((name) => APP_NAME.test(name)))
-    return undefined;
-  const { clientId } = request;
+  if (!isName(environment) || !isName(app)) return undefined;
   const calls = untilAnswered(
     {
       apiQueue: apiTaskQueue(environment, app),
@@ -44,4 +42,8 @@ async function begin(run: PayoutRun, request: unknown): Promise<Begun | undefine
   );
   run.record.lastAskedAtMs = Date.now();
   return run.cancellable(() => calls.beginPayout(request, start)).catch(() => undefined);
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && APP_NAME.test(value);
 }
