@@ -59,6 +59,7 @@ export async function followUpFindings(
   workflowIds: readonly string[],
 ): Promise<Map<string, Finding[]>> {
   const all = new Map<string, Finding[]>();
+  if (workflowIds.length === 0) return all;
   const query = `${FLAGGED_FOLLOW_UPS} AND WorkflowId IN (${quoteIds([...new Set(workflowIds)])})`;
   for await (const page of listRunPages(client, query, FOLLOW_UPS_PER_QUERY))
     for (const run of page) {

@@ -89,7 +89,9 @@ async function* inSlices<T>(
     const found = await inParallel(slice, ([at, one]) => withDeadline(() => read(one, from + at)));
     const rows = found.flatMap((row) => row ?? []);
     if (rows.length === 0) continue;
-    const followUps = await withDeadline(() => followUpFindings(client, rows.map(followUpOf)));
+    // Without a start, it is a row of a batch that has no payout, or another caller's.
+    const started = rows.filter(({ startedAt }) => startedAt !== undefined);
+    const followUps = await withDeadline(() => followUpFindings(client, started.map(followUpOf)));
     for (const row of rows) {
       const { returned } = mergedFindings(followUps.get(followUpOf(row)) ?? []);
       const later = returned.filter(({ inResult }) => !inResult);
@@ -205,9 +207,11 @@ async function batchRow(
   if (listed !== undefined) return row(listed);
   const run = await describedRun(client, payoutWorkflowId(app, partnerOrderId));
   if (!run) return row(state.phase === 'DONE' ? 'notStarted' : undefined);
-  // A batch that is open may not have compared the row with a payout that it has not started.
-  const isOwn = state.phase === 'DONE' || (await memoOf(run))['batch'] === batchId;
-  if (!isOwn && !isDeepStrictEqual(await requestOf(client, run), request)) return row('conflict');
+  const memo = payoutMemoSchema.safeParse(await memoOf(run)).data ?? {};
+  const isOwn = memo.batch === batchId && memo.clientId === clientId && memo.payerId === payerId;
+  // The batch has not compared a row with the payout if it has not started the row, or not yet.
+  if (!isOwn && !isDeepStrictEqual(await requestOf(client, run), request))
+    return row(state.phase === 'DONE' ? 'notStarted' : 'conflict');
   if (!run.isCompleted) return { ...row(), startedAt: isoTime(await firstStartMs(client, run)) };
   return endedRow(client, run, request, known);
 }

@@ -7,6 +7,7 @@ import type { PayoutRef } from '../../src/client/payouts.ts';
 import { dailyReport } from '../../src/client/reads.ts';
 import { totalsByCurrency } from '../../src/contract/money.ts';
 import { type StatementRow, statementRowSchema, statementSchema } from '../../src/contract/statement.ts';
+import { addUpdate } from '../../src/contract/workflows.ts';
 import { batchesOf, rowsOf } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
@@ -230,6 +231,32 @@ describe('the results of a batch', () => {
     await batches.result({ batchId });
     expect((await results()).end).toEqual({ payouts: 4, unreadable: 0, isFinal: true });
   });
+});
+
+test('H318 the results of a canceled batch tell nothing of a payout that another caller has started', async () => {
+  const mine = payoutRequest(FORMULA_ID);
+  const batchId = `b-${newPartnerOrderId()}`;
+  const handle = batchesOf(world).handle({ batchId });
+  await world.client.workflow.start('payoutBatch', {
+    taskQueue: 'payouts',
+    workflowId: handle.workflowId,
+    args: [{ app: 'default', batchId, count: 2 }],
+    memo: { environment: 'test', startedBy: 'one' },
+  });
+  // A row is missing, so that none is started before the batch is canceled.
+  await handle.executeUpdate(addUpdate, { args: [{ offset: 0, payouts: [{ ...mine, app: 'default' }] }] });
+  await handle.cancel();
+  await handle.result();
+  const { payouts } = statementSchema.parse(
+    JSON.parse(await text(`payout-batches/${batchId}/results`, 'one')),
+  );
+  const { partnerOrderId, instructedAmount } = mine;
+  expect(payouts).toEqual([
+    {
+      ...{ app: 'default', partnerOrderId, clientId: 'client-1', payerId: 'payer-1', batch: batchId },
+      ...{ outcome: 'notStarted', instructedAmount, debits: [], splits: [], laterReturns: [] },
+    },
+  ]);
 });
 
 describe('payouts statement', () => {
