@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = 'b21c05d67d9207bf076f6a03c2549dcc967fa656';
+const COMMIT = '308085033593add586bf274cea38a13be47a9fdb';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
