@@ -139,7 +139,7 @@ export const workerShape = {
   ),
   PAYOUTS_CREATE_CHECK: value.choice(
     ['doubtful', 'always'],
-    "When to confirm before a create call: for doubtful starts, or always. **Set `always` if callers may repeat a start after the namespace's [retention](operations.md#namespace-retention).**",
+    "When to confirm before a create call: for doubtful starts, or always. **Set `always` if callers may repeat a start after the namespace's [retention](operations.md#namespace-retention), or somebody without a payload key can write to the namespace ([why](security.md#plain-payloads)).**",
   ),
   PAYOUTS_POLL_FIRST: value.durationOf(
     '30s',

@@ -48,7 +48,9 @@ let world: PayoutWorld;
 let plain: Client;
 
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: { ...KEYS, PAYOUTS_PLAIN_PAYLOADS: 'refuse' } });
+  world = await PayoutWorld.start({
+    env: { ...KEYS, PAYOUTS_PLAIN_PAYLOADS: 'refuse', PAYOUTS_CREATE_CHECK: 'always' },
+  });
   const { payloadCodecs: [codec] = [], ...rest } = dataConverter(
     encryptionKeys(world.workerEnvironment).payloads,
     PROCESS_RUNTIME.random,
@@ -190,6 +192,24 @@ describe('H289 a run that follows another one by a cron schedule', () => {
     await runTwice(plain, id, { args: [await encrypted(body)], memo });
     expect(createsOf(world, body)).toEqual([]);
   });
+});
+
+test('H320 the start of an ended payout, sent again as it was, pays nothing if workers always confirm', async () => {
+  const body = request();
+  await world.payouts.start(body);
+  await world.payouts.result(body);
+  const [first] = (await world.history(body)).events ?? [];
+  const { input, memo } = first?.workflowExecutionStartedEventAttributes ?? {};
+  const raw = (payload: Payload) => RawValue.fromPayload(payload);
+  const handle = await plain.workflow.start('payout', {
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowId: payoutWorkflowId('default', body.partnerOrderId),
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    args: (input?.payloads ?? []).map(raw),
+    memo: Object.fromEntries(Object.entries(memo?.fields ?? {}).map(([name, value]) => [name, raw(value)])),
+  });
+  await handle.result();
+  expect(createsOf(world, body)).toHaveLength(1);
 });
 
 test('H290 the reconciliation restarts no payout with a plain memo, which the restart would encrypt', async () => {
