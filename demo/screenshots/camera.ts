@@ -25,14 +25,15 @@ export async function camera(
     `for (const [k, v] of Object.entries(${JSON.stringify(storage)})) if (localStorage.getItem(k) === null) localStorage.setItem(k, v);`,
   );
   const page = await context.newPage();
+  const { width } = page.viewportSize() ?? WIDE;
   return {
     page,
     async take(name, height, top = 0) {
-      const clip = { x: 0, y: top, width: WIDE.width, height };
-      await page.setViewportSize({ width: WIDE.width, height: top + height });
+      const clip = { x: 0, y: top, width, height };
+      await page.setViewportSize({ width, height: top + height });
       await page.waitForTimeout(SETTLES_MS);
       writeFileSync(join(FOLDER, `${name}.png`), await page.screenshot({ clip, animations: 'disabled' }));
-      await page.setViewportSize(WIDE);
+      await page.setViewportSize({ width, height: WIDE.height });
     },
   };
 }

@@ -6,23 +6,30 @@ import { payoutRequest } from './payouts.ts';
 /** The last row of the second file has an error. */
 const BATCH = ['invoice-3001', 'invoice-3002', 'invoice-3003'];
 
+const PHONE = { width: 360, height: 900 };
+
 export async function takeDesk(browser: Browser, apiUrl: string): Promise<void> {
   const light = await camera(browser, {}, { colorScheme: 'light' });
   const dark = await camera(browser, {}, { colorScheme: 'dark' });
-  for (const { page } of [light, dark]) {
+  const phone = await camera(browser, {}, { viewport: PHONE });
+  for (const { page } of [light, dark, phone]) {
     await page.goto(`${apiUrl}/desk`);
-    await page.getByRole('heading', { name: 'invoice-2048' }).first().waitFor();
+    await page.getByRole('link', { name: 'invoice-2048' }).first().waitFor();
   }
+  for (const id of ['invoice-2050', 'invoice-2052']) await light.page.getByLabel(`Choose ${id}`).check();
   await light.take('desk-inbox', 1_000);
   await dark.take('desk-inbox-dark', 1_000);
-  await light.page.goto(`${apiUrl}/desk/payout?partnerOrderId=invoice-2042`);
-  await light.take('desk-story', 1_180);
-  await light.page.goto(`${apiUrl}/desk/payout?partnerOrderId=invoice-2048`);
-  await light.take('desk-review', 900);
-  await light.page.goto(`${apiUrl}/desk/today`);
-  await light.take('desk-today', 1_240);
-  await dark.page.goto(`${apiUrl}/desk/today`);
-  await dark.take('desk-today-dark', 1_240);
+  await phone.take('desk-inbox-phone', PHONE.height);
+  for (const [name, path, height] of [
+    ['desk-payouts', 'payouts', 820],
+    ['desk-story', 'payout?partnerOrderId=invoice-2042', 1_130],
+    ['desk-review', 'payout?partnerOrderId=invoice-2048', 1_080],
+    ['desk-today', 'today', 1_080],
+    ['desk-events', 'events', 420],
+  ] as const) {
+    await light.page.goto(`${apiUrl}/desk/${path}`);
+    await light.take(name, height);
+  }
   await takeBatch(light, apiUrl);
 }
 
@@ -32,7 +39,7 @@ async function takeBatch({ page, take }: Camera, apiUrl: string): Promise<void> 
     ...(at === 2 && { instructedAmount: { currency: 'CNY', amount: '3250.005' } }),
   }));
   for (const [name, shown, height] of [
-    ['desk-batch-preview', rows.slice(0, 2), 560],
+    ['desk-batch-preview', rows.slice(0, 2), 620],
     ['desk-batch-errors', rows, 420],
   ] as const) {
     await page.goto(`${apiUrl}/desk/batches`);

@@ -56,7 +56,7 @@ export async function payoutPage(
 }
 
 /** Empty if it has another form, or its key is unknown. */
-async function memoOf(run: ListedRun): Promise<PayoutMemo> {
+export async function memoOf(run: ListedRun): Promise<PayoutMemo> {
   const memo = await run.memo().catch(() => undefined);
   return payoutMemoSchema.safeParse(memo).data ?? {};
 }

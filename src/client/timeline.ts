@@ -1,4 +1,4 @@
-/** The steps of a payout from the history of its latest run, in the words that the Temporal UI shows. */
+/** The steps of a payout from the histories of its runs. */
 import type { Client } from '@temporalio/client';
 import {
   decodeArrayFromPayloads,
@@ -6,14 +6,49 @@ import {
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { z } from 'zod';
+import { label } from '../contract/codes.ts';
 import type { Timeline } from '../contract/payout.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { firstEvents, type HistoryEvent, type WorkflowRun } from '../temporal/histories.ts';
 
 /** A page of Temporal. A payout continues as new long before it has so many. */
 const MAX_EVENTS = 1_000;
+const MAX_EARLIER_RUNS = 5;
 
 type Step = Timeline['steps'][number];
+
+/** Provider calls: with a usable response, and without one. */
+const CALLS: Readonly<Record<string, readonly [answered: string, unanswered: string]>> = {
+  quoteForClient: ['Quoted', 'Asked for a quote'],
+  createPayout: ['Order sent', 'Order sent'],
+  confirmOrder: ['Asked whether the order exists', 'Asked whether the order exists'],
+  fetchOrder: ['Order read', 'Asked for the order'],
+  fetchTradeWithDetail: ['Status read', 'Asked for the status'],
+  fetchTradeDetail: ['Payments read', 'Asked for the payments'],
+};
+const EVIDENCE = ['createPayout', 'confirmOrder', 'fetchOrder'];
+
+const named = z.object({ orderId: z.string().optional(), status: z.string().optional() });
+const answer = z.object({
+  kind: z.string().optional(),
+  exists: z.boolean().optional(),
+  order: named.optional(),
+  trade: named.optional(),
+});
+
+/** What the provider said. */
+function said(result: unknown, summary: string): Pick<Step, 'detail' | 'tone'> {
+  const { kind, exists, order, trade = order } = answer.safeParse(result).data ?? {};
+  if (exists === false) return { detail: 'The provider knows no order.', tone: 'warn' };
+  if (kind === 'not-created') return { detail: 'The provider did not accept it.', tone: 'bad' };
+  if (kind === 'account-problem') return { detail: "The account can't pay.", tone: 'bad' };
+  const parts = [trade?.orderId && `Order ${trade.orderId}`, trade?.status && label(trade.status)];
+  const known = parts.filter((part) => typeof part === 'string').join(': ');
+  return {
+    detail: known === '' ? summary.replace(/^.*(quotes|create:) /, '') : `${known}.`,
+    tone: trade?.status === 'FAILED' ? 'bad' : 'good',
+  };
+}
 
 /** The updates of a payout that were carried out. */
 const DECIDED: Readonly<Record<string, string>> = {
@@ -36,20 +71,29 @@ const decision = z.object({
 
 interface Started {
   run: WorkflowRun & { length: number };
-  startedBy: string | undefined;
+  startedBy?: string | undefined;
 }
 
-/** One call to Temporal. */
-export async function timelineOf(client: Client, { run, startedBy }: Started): Promise<Timeline> {
+/** One call to Temporal for each run: this one, and at most `earlier` that it continues. */
+export async function timelineOf(
+  client: Client,
+  { run, startedBy }: Started,
+  earlier = MAX_EARLIER_RUNS,
+): Promise<Timeline> {
   // Temporal deletes histories some time after their end.
   const events = (await unlessGone(() => firstEvents(client, run, MAX_EVENTS))) ?? [];
+  const runId = events[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
+  const before =
+    runId && earlier > 0
+      ? await timelineOf(client, { run: { ...run, runId, length: 1 }, startedBy }, earlier - 1)
+      : { steps: [], isCut: Boolean(runId) };
   const reader = new StepReader(client, events, startedBy);
-  const steps: Step[] = [];
+  const { steps } = before;
   for (const event of events) {
     const step = await reader.stepOf(event);
     if (step) append(steps, { at: timeOf(event), ...step });
   }
-  return { steps, isCut: events.length < run.length };
+  return { steps, isCut: before.isCut || events.length < run.length };
 }
 
 function append(steps: Step[], step: Step): void {
@@ -99,16 +143,26 @@ class StepReader {
     const summary = await this.#summaryOf(scheduled);
     // An activity without a summary does bookkeeping.
     if (summary === undefined) return undefined;
-    return { what: sentenceOf(summary), ...(failed && { detail: 'No usable response.' }) };
+    const type = scheduled.activityTaskScheduledEventAttributes?.activityType?.name ?? '';
+    const words = CALLS[type];
+    if (!words)
+      return {
+        what: capital(summary),
+        ...(failed && { detail: 'No usable response.', tone: 'warn' }),
+      };
+    const [answered, unanswered] = words;
+    const isEvidence = EVIDENCE.includes(type);
+    if (failed) return { what: unanswered, detail: 'No usable response.', tone: 'warn', isEvidence };
+    const result = await this.#decoded(completed?.result?.payloads ?? []);
+    return { what: answered, ...said(result, summary), isEvidence };
   }
 
   async #messageStep(event: HistoryEvent): Promise<Found> {
-    if (event.workflowExecutionStartedEventAttributes?.continuedExecutionRunId)
-      return { what: 'Continued from an earlier run.' };
+    if (event.workflowExecutionStartedEventAttributes?.continuedExecutionRunId) return undefined;
     if (event.workflowExecutionStartedEventAttributes)
-      return { what: this.#startedBy === undefined ? 'Started.' : `Started by ${this.#startedBy}.` };
+      return { what: this.#startedBy === undefined ? 'Started' : `Started by ${this.#startedBy}` };
     if (event.workflowExecutionSignaledEventAttributes?.signalName === 'notification')
-      return { what: 'A notification from the provider arrived.' };
+      return { what: 'The provider sent a notification' };
     const input = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
     if (!input) return undefined;
     const argument = await this.#decoded(input.args?.payloads ?? []);
@@ -121,13 +175,13 @@ class StepReader {
   /** An update that is not carried out, or was refused after its acceptance, is no decision. */
   async #undecidedStep(name: string, argument: unknown, failure: UpdateOutcome['failure']): Promise<Found> {
     const { by } = decision.safeParse(argument).data ?? {};
-    const what = `${named(name)}${by === undefined ? '' : ` by ${by}`}`;
-    if (!failure) return { what: `${what}: in progress.` };
+    const what = `${label(name)}${by === undefined ? '' : ` by ${by}`}`;
+    if (!failure) return { what: `${what}: in progress` };
     const { loadedDataConverter } = this.#client.options;
     const why = await decodeOptionalFailureToOptionalError(loadedDataConverter, failure).catch(
       () => undefined,
     );
-    return { what: `${what}: not accepted.`, detail: why && sentenceOf(why.message) };
+    return { what: `${what}: not accepted`, tone: 'warn', detail: why && `${capital(why.message)}.` };
   }
   async #summaryOf({ userMetadata }: HistoryEvent): Promise<string | undefined> {
     const summary = userMetadata?.summary;
@@ -146,36 +200,38 @@ class StepReader {
   }
 }
 
+const REFUSING = ['refuse', 'cancel'];
+
 function decisionStep(name: string, argument: unknown): Found {
-  const done = DECIDED[name] ?? named(name);
+  const done = DECIDED[name] ?? label(name);
   const read = decision.safeParse(argument);
-  if (!read.success) return { what: `${done}.` };
+  if (!read.success) return { what: done };
   const { by, note, reason, created, orderId, tradeOrderId, then } = read.data;
-  const said = [
+  const reasons = [
     note ?? reason,
     created === true &&
       `The order is ${orderId}${tradeOrderId ? ` (${tradeOrderId} in trade queries)` : ''}.`,
     created === false && `No order was created; then: ${then}.`,
   ].filter((part) => typeof part === 'string');
-  return { what: `${done} by ${by}.`, ...(said.length > 0 && { detail: said.join(' ') }) };
+  return {
+    what: `${done} by ${by}`,
+    tone: REFUSING.includes(name) ? 'bad' : 'good',
+    ...(reasons.length > 0 && { detail: reasons.join(' ') }),
+  };
 }
 
 function endOf(event: HistoryEvent): Found {
-  if (event.workflowExecutionCompletedEventAttributes) return { what: 'Ended.' };
-  if (event.workflowExecutionFailedEventAttributes) return { what: 'The workflow failed.' };
-  if (event.workflowExecutionTerminatedEventAttributes) return { what: 'The workflow was terminated.' };
-  if (event.workflowExecutionTimedOutEventAttributes) return { what: 'The workflow timed out.' };
-  if (event.workflowExecutionCancelRequestedEventAttributes) return { what: 'A cancellation was requested.' };
+  if (event.workflowExecutionCompletedEventAttributes) return { what: 'Finished', tone: 'good' };
+  if (event.workflowExecutionFailedEventAttributes) return { what: 'The workflow failed', tone: 'bad' };
+  if (event.workflowExecutionTerminatedEventAttributes)
+    return { what: 'The workflow was terminated', tone: 'bad' };
+  if (event.workflowExecutionTimedOutEventAttributes) return { what: 'The workflow timed out', tone: 'bad' };
+  if (event.workflowExecutionCancelRequestedEventAttributes) return { what: 'A cancellation was requested' };
   return undefined;
 }
 
-/** The name of an update that only a newer version knows. */
-function named(update: string): string {
-  return update.charAt(0).toUpperCase() + update.slice(1);
-}
-
-function sentenceOf(summary: string): string {
-  return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
+function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 function timeOf({ eventTime }: HistoryEvent): string {

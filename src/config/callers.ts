@@ -12,7 +12,7 @@ import type { HashedKey } from './keys.ts';
 import { Secrets } from './secrets.ts';
 import { type Listen, listensOnLoopback, network, optionalText } from './values.ts';
 
-/** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `authorize` links for users, `pause` also `resume`, `metrics` the scrape; the others are named as their routes. */
+/** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `authorize` links for users, `pause` also `resume`, `events` the test, the repetition and the enabling of event deliveries, `metrics` the scrape; the others are named as their routes. */
 export const VERBS = [
   'start',
   'read',
@@ -28,6 +28,7 @@ export const VERBS = [
   'open',
   'authorize',
   'pause',
+  'events',
   'metrics',
 ] as const;
 export type Verb = (typeof VERBS)[number];

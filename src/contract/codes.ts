@@ -96,3 +96,9 @@ export const TOLERANCE = /^\d(\.\d{1,2})?$/;
 
 export const TOLERANCE_RULE =
   'must be a percentage below 10 with at most two decimals, as text, such as "0.5"';
+
+/** `NEEDS_REVIEW` as `Needs review`. */
+export function label(code: string): string {
+  const words = code.toLowerCase().replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

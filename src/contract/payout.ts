@@ -119,13 +119,15 @@ const step = z.strictObject({
   at: time,
   what: z.string().describe('The step in words'),
   detail: z.string().optional(),
+  tone: z.enum(['good', 'warn', 'bad']).optional().describe('Whether it went well'),
+  isEvidence: z.boolean().optional().describe('It tells whether an order exists'),
   count: z.int().optional().describe('How many equal steps in a row, such as polls'),
   lastAt: time.optional().describe('When the last of them was. ISO 8601'),
 });
 
-/** What happened in the latest run of the workflow. */
+/** What happened in the latest runs of the workflow, at most six. */
 export const timelineSchema = z.strictObject({
   steps: z.array(step).describe('The oldest first'),
-  isCut: z.boolean().describe('The history has more steps, or Temporal has deleted it'),
+  isCut: z.boolean().describe('There are more steps, or Temporal has deleted the history'),
 });
 export type Timeline = z.output<typeof timelineSchema>;

@@ -72,8 +72,9 @@ p { margin: .5rem 0; }
 .headline small { font-size: 16px; }
 .sides { display: grid; gap: 1.5rem; }
 .sides > * { min-width: 0; }
-@media (min-width: 75rem) { .sides { grid-template-columns: minmax(0, 1fr) 23rem; align-items: start; } .sides > .card { position: sticky; top: 1rem; } }
-.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(13rem, 100%), 1fr)); gap: .7rem 1.5rem; margin: .8rem 0; }
+.card + .card { margin-top: 1rem; }
+@media (min-width: 75rem) { .sides { grid-template-columns: minmax(0, 1fr) 23rem; align-items: start; }  }
+.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(9rem, 100%), 1fr)); gap: .7rem 1.5rem; margin: .8rem 0; }
 .facts div { min-width: 0; }
 dt { color: var(--faint); font-size: 12px; }
 dd { margin: 0; overflow-wrap: anywhere; }
@@ -87,7 +88,7 @@ caption { text-align: left; padding: .6rem .9rem; color: var(--faint); border-bo
 th, td { text-align: left; vertical-align: top; padding: .5rem .9rem; border-bottom: 1px solid var(--line); }
 tr:last-child > * { border-bottom: 0; }
 thead th { color: var(--faint); font-size: 12px; font-weight: 600; background: var(--panel); white-space: nowrap; border-bottom: 1px solid var(--line); }
-tbody th { font-weight: 500; }
+tbody th { font-weight: 500; min-width: 8rem; }
 tbody tr:hover, tbody tr:focus-within { background: var(--panel); }
 tbody a { text-decoration: none; } tbody a:hover { text-decoration: underline; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
@@ -99,16 +100,21 @@ td small, th small { display: block; color: var(--faint); font-size: 12px; font-
   caption { padding: 0 0 .5rem; border: 0; }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   tbody tr { border: 1px solid var(--line); border-radius: 8px; padding: .5rem .8rem; margin-bottom: .7rem; }
-  tbody th, tbody td { display: flex; justify-content: space-between; gap: 1rem; padding: .15rem 0; border: 0; text-align: right; overflow-wrap: anywhere; }
-  tbody th { text-align: left; }
+  tbody th, tbody td { display: block; padding: .15rem 0; border: 0; text-align: right; overflow: hidden; overflow-wrap: anywhere; }
+  tbody th, tbody td:has(ul) { text-align: left; }
   tbody td:empty { display: none; }
-  tbody td::before { content: attr(data-label); color: var(--faint); text-align: left; flex: none; }
+  tbody td::before { content: attr(data-label); color: var(--faint); float: left; margin-right: 1rem; }
+  tbody td:has(ul)::before { float: none; }
+  td .buttons { flex-wrap: wrap; }
 }
 label, legend { display: block; font-weight: 600; margin-bottom: .15rem; }
 fieldset { border: 1px solid var(--line); border-radius: 6px; margin: 0 0 1rem; padding: .8rem; min-width: 0; }
 .choice { display: flex; gap: .5rem; align-items: baseline; font-weight: 400; margin: .4rem 0; }
+th .choice { margin: 0; font-weight: inherit; }
 input, select, button, .button, summary { font: inherit; color: inherit; }
-input:not([type=radio], [type=checkbox], [type=hidden]), select { width: 100%; padding: .35rem .6rem; background: var(--ground); border: 1px solid var(--field); border-radius: 6px; }
+input:not([type=radio], [type=checkbox], [type=hidden], [type=file]), select { width: 100%; padding: .35rem .6rem; background: var(--ground); border: 1px solid var(--field); border-radius: 6px; }
+input[type=file] { width: 100%; background: var(--panel); border-radius: 6px; padding: 1.2rem; border: 2px dashed var(--field); cursor: pointer; }
+.whole { grid-column: 1 / -1; }
 input[type=checkbox], input[type=radio] { accent-color: var(--accent); width: 1rem; height: 1rem; margin: 0; flex: none; align-self: center; }
 button, .button { display: inline-block; padding: .35rem .9rem; border: 1px solid var(--accent); border-radius: 6px; background: var(--accent); color: var(--on-accent); font-weight: 600; text-decoration: none; cursor: pointer; }
 button.danger { background: none; border-color: var(--bad); color: var(--bad); }
@@ -131,8 +137,17 @@ details[open] > summary { margin-bottom: .6rem; }
 .timeline li.bad::before { content: "✕"; background: var(--bad-ground); color: var(--bad); }
 .timeline li:not(:last-child)::after { content: ""; position: absolute; left: -1.05rem; top: 1.4rem; bottom: 0; border-left: 1px solid var(--line); }
 .timeline p { margin: 0; overflow-wrap: anywhere; }
+.sides > div > :first-child > h2, .sides > div > h2:first-child { margin-top: 0; }
+form + form { margin-top: .8rem; }
+.card .scrolls { border: 0; margin: 0 -.9rem; } .card + .empty { margin-top: 1rem; }
+td .buttons { margin: 0; flex-wrap: nowrap; justify-content: flex-end; } td select { width: auto; }
+.bulk { display: flex; flex-wrap: wrap; gap: .8rem 1rem; align-items: end; }
+.bulk > div:not(.buttons) { flex: 1 1 14rem; max-width: 22rem; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 100%), 1fr)); gap: 1rem; margin-bottom: 1rem; }
+.tiles .card { margin: 0; } .tiles h2 { font-size: 13px; color: var(--faint); }
+.figures .card { margin: 0; min-width: 0; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; }
-.bar { display: block; width: 100%; height: .5rem; border-radius: 1em; background: var(--calm-ground); fill: var(--accent); margin-top: .2rem; }
+.bar { display: block; width: 100%; min-width: 6rem; height: .5rem; border-radius: 1em; background: var(--calm-ground); fill: var(--accent); margin-top: .2rem; }
 progress { width: 100%; height: .6rem; accent-color: var(--accent); }
 `;
 
@@ -155,10 +170,27 @@ for (const one of document.querySelectorAll('[data-copy]')) {
   });
   one.after(button);
 }
+for (const form of document.querySelectorAll('.chooses')) {
+  const boxes = [...form.querySelectorAll('[data-amount]')];
+  const show = () => {
+    const sums = new Map();
+    const chosen = boxes.filter((box) => box.checked);
+    for (const { dataset: { amount, currency } } of chosen)
+      sums.set(currency, (sums.get(currency) ?? 0n) + BigInt(amount.replace('.', '')));
+    const grouped = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2 });
+    const texts = [...sums].map(([currency, sum]) => {
+      const digits = String(sum).padStart(3, '0');
+      return grouped.format(digits.slice(0, -2) + '.' + digits.slice(-2)) + ' ' + currency;
+    });
+    form.querySelector('output').textContent = chosen.length + ' chosen' + (texts.length ? ': ' + texts.join(', ') : '');
+  };
+  form.addEventListener('change', show);
+  show();
+}
 for (const table of document.querySelectorAll('.scrolls')) {
   const links = [...table.querySelectorAll('tbody th a')];
   table.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('select')) return;
     const row = event.target.closest('tr');
     const at = links.findIndex((link) => link.closest('tr') === row);
     if (event.key === 'j') links[Math.min(at + 1, links.length - 1)]?.focus();

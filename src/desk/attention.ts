@@ -16,7 +16,18 @@ import { applicationsWithin } from '../service/permissions.ts';
 import { knownFailingWorkflows, lastReconciliation } from '../temporal/failing-workflows.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
 import { type Desk, type Finding, PAYOUTS_PER_PAGE, readable } from './context.ts';
-import { attentionReasons, type CodedMessage, type Html, html, label, link, payoutLink } from './html.ts';
+import { isIn } from './counts.ts';
+import {
+  attentionReasons,
+  beneficiary,
+  type CodedMessage,
+  html,
+  label,
+  link,
+  money,
+  payoutLink,
+  sentence,
+} from './html.ts';
 
 /** Requests, tokens and endpoints on the first page. */
 const MAX_OTHERS = 20;
@@ -28,20 +39,22 @@ interface Item {
   href?: string;
   sentence?: string;
   reasons: readonly CodedMessage[];
+  listed?: ListedPayout;
 }
 
-export interface CardPage {
-  shown: readonly Html[];
+export interface RowPage {
+  shown: readonly (readonly unknown[])[];
   /** The names of what cannot be read now, such as payouts without a worker. */
   unread: readonly unknown[];
   nextCursor?: string | undefined;
 }
 
-export async function attentionCards(
+/** Without the payouts in a decision, which the inbox shows with their own reasons. */
+export async function attentionRows(
   desk: Desk,
   caller: Caller,
   cursor: string | undefined,
-): Promise<CardPage> {
+): Promise<RowPage> {
   const { payouts, withTemporalDeadline } = desk.service;
   const apps = applicationsWithin(caller);
   const page = await withTemporalDeadline(() =>
@@ -50,7 +63,9 @@ export async function attentionCards(
   const isFirst = cursor === undefined;
   const [flagged, others, stopped] = await Promise.all([
     Promise.all(
-      page.payouts.map((one) => readable(caller, () => payoutItem(desk, caller, one), payoutName(one))),
+      page.payouts
+        .filter((one) => isIn('attention', one))
+        .map((one) => readable(caller, () => payoutItem(desk, caller, one), payoutName(one))),
     ),
     isFirst ? otherItems(desk, caller, apps) : [],
     isFirst && !isScoped(caller) ? workflowItems(desk, apps) : [],
@@ -58,15 +73,21 @@ export async function attentionCards(
   // A scope may leave nothing of a page.
   const items = [...stopped, ...flagged, ...others].filter((one) => one !== undefined);
   return {
-    shown: items.filter((one) => typeof one !== 'string').map(card),
+    shown: items.filter((one) => typeof one !== 'string').map(row),
     unread: items.filter((one) => typeof one === 'string'),
     nextCursor: page.nextCursor,
   };
 }
 
-function card({ kind, what, name, href, sentence, reasons }: Item): Html {
-  return html`<h3>${what} ${href === undefined ? name : html`<a href="${href}">${name}</a>`}</h3>
-${sentence !== undefined && html`<p>${sentence}</p>`}${attentionReasons(kind, reasons)}`;
+export const ATTENTION_HEAD = ['What', 'Beneficiary', 'Amount#', 'Why, and what to do'];
+
+function row({ kind, what, name, href, sentence: says, reasons, listed }: Item): unknown[] {
+  return [
+    html`${what} ${href === undefined ? name : html`<a href="${href}">${name}</a>`}${says !== undefined && html`<small>${sentence(says)}</small>`}`,
+    listed && beneficiary(listed),
+    money(listed?.instructedAmount),
+    attentionReasons(kind, reasons),
+  ];
 }
 
 function payoutName({ phase, partnerOrderId }: ListedPayout): string {
@@ -80,7 +101,7 @@ async function payoutItem(
 ): Promise<Item | undefined> {
   const { app, partnerOrderId } = one;
   const id = { app, partnerOrderId };
-  const shown = { name: partnerOrderId, href: payoutLink(id) };
+  const shown = { name: partnerOrderId, href: payoutLink(id), listed: one };
   if (one.phase === 'FOLLOW_UP') {
     if (isScoped(caller)) await service.payoutStart(caller, id);
     const found = await service.withTemporalDeadline(() => followUpResultOf(client, id));

@@ -24,6 +24,7 @@ import {
   redirectWith,
 } from './context.ts';
 import {
+  empty,
   facts,
   type Html,
   hidden,
@@ -33,12 +34,14 @@ import {
   link,
   maskedAccount,
   money,
+  pill,
   table,
   time,
   totals,
 } from './html.ts';
 import { AUTOMATIC, type Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
+import { payoutTable } from './payouts.ts';
 import { resultsLink } from './statement.ts';
 
 const REFRESH_SECONDS = 3;
@@ -72,9 +75,16 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
     return {
       title: `Batch ${id.batchId}`,
       section: 'Batches',
-      content: html`${progress(state)}${state.phase !== 'DONE' && liveLink(state, isLive)}${counts(state)}${resultsLink(id)}${cancelForm(visit, state)}`,
+      content: html`${progress(state)}${state.phase !== 'DONE' && liveLink(state, isLive)}${counts(state)}${resultsLink(id)}${await rowList(desk, visit, state)}${cancelForm(visit, state)}`,
     };
   });
+
+  getPage(scope, desk, '/batches/template.csv', async (_visit, _query, reply) =>
+    reply
+      .header('content-disposition', 'attachment; filename="template.csv"')
+      .type('text/csv; charset=utf-8')
+      .send(TEMPLATE),
+  );
 
   postForm(scope, desk, { path: '/batches/cancel', verb: 'cancel' }, async (visit, fields, reply) => {
     const id = idIn(batchRef, fields);
@@ -83,22 +93,68 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
   });
 }
 
+/** The fields that every payout has, and a row that shows their form. */
+const EXAMPLE = {
+  partnerOrderId: 'invoice-1001',
+  clientId: 'client-1',
+  payerId: 'payer-1',
+  type: 'WITHDRAW',
+  'instructedAmount.currency': 'CNY',
+  'instructedAmount.amount': '1250.00',
+  originCurrency: 'USD',
+  targetCurrency: 'CNY',
+  remittancePurposeCode: 'GOODS_TRADE',
+  platform: 'shop',
+  'receiver.bankCountry': 'CN',
+  'receiver.bankName': 'Bank of Example',
+  'receiver.bankAccountCurrency': 'CNY',
+  'receiver.bankAccountNumber': '6222020000000001',
+  'receiver.bankAccountName': 'Example Seller',
+  'receiver.idCardNumber': '110101199003070001',
+  'receiver.cardHoldType': 'Personal',
+};
+const TEMPLATE = [Object.keys(EXAMPLE), Object.values(EXAMPLE)]
+  .map((cells) => `${cells.join(',')}\r\n`)
+  .join('');
+
+/** The first of the payouts that the batch has started. Without search keys, they are among the first since its start. */
+async function rowList(
+  { service, config }: Desk,
+  { caller }: Visit,
+  { app, batchId }: BatchState,
+): Promise<Html | undefined> {
+  if (!mayList(caller)) return undefined;
+  const { startTime } = await service.withTemporalDeadline(() =>
+    service.batches.handle({ app, batchId }).describe(),
+  );
+  const searched = config.keys.search && { batch: batchId };
+  const filter = { app, createdFrom: startTime.toISOString(), ...searched, limit: 100 };
+  const { payouts, nextCursor } = await service.listPayouts(caller, filter);
+  const rows = payouts.filter(({ batch }) => batch === batchId);
+  if (rows.length === 0) return undefined;
+  const sums = totals(rows.flatMap(({ instructedAmount }) => instructedAmount ?? []));
+  return payoutTable(rows, html`${sums}${nextCursor !== undefined && ', the first rows'}`);
+}
+
 async function listOf(desk: Desk, { caller }: Visit, cursor: string | undefined): Promise<Html> {
   if (!mayList(caller))
     return html`<p class="warning">Your key is limited to clients, payers or users: open batches by their addresses.</p>`;
   const { batches, nextCursor } = await desk.service.listBatches(caller, { cursor });
   if (batches.length === 0)
-    return html`<h2>List</h2><p>No batches${cursor === undefined ? ' yet. Upload a file to start one' : ' on this page'}.</p>`;
+    return empty(
+      cursor === undefined ? 'No batches yet' : 'No batches on this page',
+      cursor === undefined && 'Upload a file to start one.',
+    );
   const rows = batches.map(({ app, batchId, startedAt, endedAt, workflow }) => [
     html`<a href="${link('/desk/batch', { app, batchId })}">${batchId}</a>`,
-    app,
+    pill(workflow),
     time(startedAt),
-    endedAt === undefined ? 'open' : time(endedAt),
-    label(workflow),
+    endedAt === undefined ? '' : time(endedAt),
+    app,
   ]);
-  return html`<h2>List</h2>${table({
-    caption: 'Batches: open ones first, newest first',
-    head: ['Batch', 'Application', 'Started', 'Finished', 'Workflow'],
+  return html`<h2>Batches</h2>${table({
+    caption: 'Open ones first, newest first',
+    head: ['Batch', 'Status', 'Started', 'Finished', 'Application'],
     rows,
   })}${nextCursor !== undefined && html`<p><a href="${link('/desk/batches', { cursor: nextCursor })}">Next page</a></p>`}`;
 }
@@ -218,13 +274,14 @@ function uploadIn(fields: unknown) {
 }
 
 function uploadForm({ formToken }: Visit): Html {
-  return html`<h2 id="upload">Upload a batch</h2>
+  return html`<section class="card"><h2 id="upload">Upload a batch</h2>
 <form method="post" action="/desk/batches/preview" enctype="multipart/form-data" aria-labelledby="upload">${hidden({ formToken })}
 <div class="fields"><div><label for="batchId">Batch id</label><input id="batchId" name="batchId" maxlength="64" required></div>
 <div><label for="app">Application</label><input id="app" name="app" maxlength="32" value="default"></div>
-<div><label for="file">File: CSV, NDJSON or a JSON array, up to 4 MiB</label><input id="file" name="file" type="file" accept=".csv,.txt,.ndjson,.jsonl,.json,text/csv,application/x-ndjson" required></div>
+<div class="whole"><label for="file">File: drop it here, or choose it</label><input id="file" name="file" type="file" accept=".csv,.txt,.ndjson,.jsonl,.json,text/csv,application/x-ndjson" required></div>
 <div><button>Preview</button></div></div>
-<p class="faint">The columns of a CSV file are the fields of a payout request by path, such as <code>partnerOrderId</code>, <code>instructedAmount.amount</code> and <code>receiver.bankName</code>; use <code>metadata.KEY</code> columns for metadata. Save a spreadsheet as “CSV UTF-8”, with the numbers of accounts and identity cards as text. You see a preview before anything starts.</p></form>`;
+<p><a href="/desk/batches/template.csv">Download a template</a> <span class="faint">with the columns and an example. CSV, NDJSON or a JSON array, up to 4 MiB. You see a preview before anything starts.</span></p>
+<details><summary>About the columns</summary><p class="faint">The columns of a CSV file are the fields of a payout request by path, such as <code>partnerOrderId</code>, <code>instructedAmount.amount</code> and <code>receiver.bankName</code>; use <code>metadata.KEY</code> columns for metadata. Save a spreadsheet as “CSV UTF-8”, with the numbers of accounts and identity cards as text.</p></details></form></section>`;
 }
 
 /** Makes a body like that of the other forms of the upload: the page of the preview carries the file to the start. */

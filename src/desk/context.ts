@@ -159,6 +159,9 @@ const DONE = {
   acknowledge: 'Acknowledged the flags of',
   pause: 'Paused',
   resume: 'Resumed',
+  test: 'Sent a test to',
+  enable: 'Enabled',
+  resend: 'Sent again',
 } as const;
 
 /** Leads the browser to a page that shows the notice. It is in the session, so that no link can make one up. */

@@ -1,16 +1,19 @@
 /** The forms with which approvers and operators decide about a payout, as their permissions allow. */
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import type { PayoutStart } from '../client/payouts.ts';
 import type { PayoutState, Terms } from '../contract/payout.ts';
 import { coveredTerms } from '../domain/payout-quote.ts';
 import { coveredText } from '../domain/payout-state.ts';
 import { isStarter } from '../domain/permissions.ts';
+import { inParallel } from '../runtime/runtime.ts';
 import { may } from '../service/permissions.ts';
 import { invalidFields } from '../service/problem.ts';
-import { DECISION_VERBS, type DecisionVerb, type PayoutId, payoutId } from '../service/requests.ts';
-import { type Desk, type Fields, filledIn, idIn, postForm, redirectWith } from './context.ts';
-import { type Html, hidden, html, noteField, payoutLink } from './html.ts';
+import { DECISION_VERBS, type DecisionVerb, type PayoutId, payoutId, valid } from '../service/requests.ts';
+import { type Desk, type Fields, filledIn, idIn, pageVisit, postForm, redirectWith } from './context.ts';
+import { type Html, hidden, html, noteField, payoutLink, pill, sentence, table } from './html.ts';
 import type { Visit } from './identity.ts';
+import { sendPage } from './layout.ts';
 
 interface Decided extends PayoutId, Pick<PayoutStart, 'startedBy'> {
   state: PayoutState;
@@ -20,35 +23,56 @@ interface Decided extends PayoutId, Pick<PayoutStart, 'startedBy'> {
 const TOLERANCES = ['0.5', '1', '2', '5'];
 
 /** Approve or refuse, with a note. The decision applies only to the quote that the page shows, and to the range that it names. */
-export function approvalForm(
-  visit: Visit,
-  { app, partnerOrderId, startedBy, state }: Decided,
-  from: 'inbox' | 'story',
-) {
+export function approvalForm(visit: Visit, { app, partnerOrderId, startedBy, state }: Decided) {
   const { caller, formToken } = visit;
   const isOwn = isStarter(caller, startedBy);
   const approves = may(caller, 'approve') && !isOwn;
   const refuses = may(caller, 'refuse');
-  const fields = { formToken, app, partnerOrderId, from, lockRateId: state.quote?.lockRateId };
-  const key = `${app}-${partnerOrderId}`.replace(/[^\w-]/g, (char) => `_${char.charCodeAt(0)}`);
+  const fields = { formToken, app, partnerOrderId, lockRateId: state.quote?.lockRateId };
   return html`${isOwn && html`<p class="faint">You or your key started this payout, so someone else has to approve it.</p>`}
 ${
   (approves || refuses) &&
   html`<form method="post" action="/desk/payouts/${approves ? 'approve' : 'refuse'}">${hidden(fields)}
-${noteField(`note-${key}`, 'note', 'Note')}
-${approves && state.quote && toleranceChoice(`tolerance-${key}`, state.quote)}
+${noteField('note', 'note', 'Note')}
+${approves && state.quote && toleranceChoice(state.quote)}
 <div class="buttons">${approves && html`<button formaction="/desk/payouts/approve">Approve <span class="visually-hidden">${partnerOrderId}</span></button>`}
 ${refuses && html`<button class="danger" formaction="/desk/payouts/refuse">Refuse <span class="visually-hidden">${partnerOrderId}</span></button>`}</div></form>`
 }
 ${!approves && !refuses && !isOwn && html`<p class="faint">You don't have permission to approve or refuse.</p>`}`;
 }
 
+/** Whether the caller may approve or refuse it from the list. Refusing an own payout is left to its page. */
+export function mayDecide({ caller }: Visit, { startedBy }: Pick<Decided, 'startedBy'>): boolean {
+  return !isStarter(caller, startedBy) && (may(caller, 'approve') || may(caller, 'refuse'));
+}
+
+const pick = z.strictObject({ ...payoutId.shape, lockRateId: z.string().optional() });
+
+/** What a chosen row stands for: the payout, and the quote that the page shows. */
+export function pickOf({ app, partnerOrderId, state }: Decided): string {
+  return JSON.stringify({ app, partnerOrderId, lockRateId: state.quote?.lockRateId });
+}
+
+/** Decides about the chosen rows of the form around it. */
+export function decisionBar({ caller, formToken }: Visit): Html {
+  return html`${hidden({ formToken })}<div class="bulk"><div>${noteField('note', 'note', 'Note')}</div>
+${
+  may(caller, 'approve') &&
+  html`<div><label for="tolerance">If a lock expires, approve a new quote that is</label><select id="tolerance" name="tolerance"><option value="">no worse than shown</option>${TOLERANCES.map(
+    (percent) => html`<option value="${percent}">up to ${percent} % worse</option>`,
+  )}</select></div>`
+}
+<div class="buttons">${may(caller, 'approve') && html`<button data-key="a">Approve chosen</button>`}
+${may(caller, 'refuse') && html`<button class="danger" data-key="r" formaction="/desk/payouts/refuse-chosen">Refuse chosen</button>`}
+<output class="amount"></output></div></div>`;
+}
+
 /** The lock expires before most approvals: the approver chooses how much worse than this one the new quote may be. */
-function toleranceChoice(id: string, quote: Terms): Html {
-  return html`<label for="${id}">If the lock expires, the approval covers a new quote of</label>
-<select id="${id}" name="tolerance"><option value="">${coveredText(quote)}: no worse than this one</option>${TOLERANCES.map(
+function toleranceChoice(quote: Terms): Html {
+  return html`<label for="tolerance">If the lock expires, the approval covers a new quote of</label>
+<select id="tolerance" name="tolerance"><option value="">${sentence(coveredText(quote))}: no worse than this one</option>${TOLERANCES.map(
     (percent) =>
-      html`<option value="${percent}">${coveredText(coveredTerms(quote, percent))}: up to ${percent} % more</option>`,
+      html`<option value="${percent}">${sentence(coveredText(coveredTerms(quote, percent)))}: up to ${percent} % more</option>`,
   )}</select>`;
 }
 
@@ -114,14 +138,71 @@ const FIELDS = {
 } as const;
 
 export function decisionRoutes(scope: FastifyInstance, desk: Desk): void {
+  chosenRoutes(scope, desk);
   for (const verb of DECISION_VERBS)
     postForm(scope, desk, { path: `/payouts/${verb}`, verb }, async ({ caller }, fields, reply) => {
       const id = idIn(payoutId, fields);
       await desk.service.decide(caller, verb, id, bodyOf(verb, fields));
-      const link = payoutLink(id);
-      const next = fields['from'] === 'inbox' ? '/desk' : link;
-      return redirectWith(reply, next, { done: verb, id: id.partnerOrderId, link });
+      return redirectWith(reply, payoutLink(id), { done: verb, id: id.partnerOrderId });
     });
+}
+
+/** One decision after another, each recorded and reported by itself: none hides what became of the others. */
+function chosenRoutes(scope: FastifyInstance, desk: Desk): void {
+  for (const verb of ['approve', 'refuse'] as const) {
+    const path = `/payouts/${verb}-chosen`;
+    postForm(scope, desk, { path, verb }, async (visit, fields, reply) => {
+      const body = filledIn(fields, ...FIELDS[verb]);
+      const results = await inParallel(picksIn(fields), async ({ lockRateId, ...id }) => {
+        const decided = { ...body, ...(lockRateId !== undefined && { lockRateId }) };
+        const problem = await desk.service.decide(visit.caller, verb, id, decided).then(
+          () => undefined,
+          (error: unknown) => desk.toProblem(error, reply.request),
+        );
+        desk.audit.record(
+          { method: 'POST', path: `/desk${path}`, verb },
+          reply.request,
+          problem?.status ?? 303,
+          id,
+        );
+        return [
+          html`<a href="${payoutLink(id)}">${id.partnerOrderId}</a>`,
+          // After an error of ours, the decision may have been accepted.
+          problem
+            ? pill(problem.status < 500 ? 'NOT_ACCEPTED' : 'UNKNOWN', 'bad')
+            : pill(DECIDED[verb], 'good'),
+          problem &&
+            html`${problem.message}${problem.status >= 500 && '. Open the payout to see whether it was decided.'}`,
+        ];
+      });
+      const failed = results.filter(([, , why]) => why !== undefined).length;
+      return sendPage(reply, {
+        title: `${DECIDED[verb]} ${results.length - failed} of ${results.length}`,
+        visit: await pageVisit(desk, reply.request),
+        section: 'Inbox',
+        content: html`${failed > 0 && html`<p class="warning" role="alert">${failed} of ${results.length} ${failed === 1 ? 'was' : 'were'} not decided, or it is unknown.</p>`}
+${table({ caption: 'Each decision', head: ['Payout', 'Result', 'Why'], rows: results })}
+<p><a class="button" href="/desk">Back to the inbox</a></p>`,
+      });
+    });
+  }
+}
+
+const DECIDED = { approve: 'Approved', refuse: 'Refused' } as const;
+
+function picksIn(fields: Fields): z.output<typeof pick>[] {
+  const texts = Object.entries(fields).flatMap(([name, value]) => (/^pick-\d+$/.test(name) ? [value] : []));
+  if (texts.length === 0) throw invalidFields([{ path: 'payouts', message: 'none is chosen' }]);
+  return texts.map((text) => valid(pick, parsed(text)));
+}
+
+/** Undefined if it is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function bodyOf(verb: DecisionVerb, fields: Fields): unknown {
@@ -143,9 +224,5 @@ function resolutionIn(fields: Fields): unknown {
 /** The orders that the page showed, if the operator states that none of them belongs to the payout. */
 function reviewedIn({ noneIsOurs, reviewedOrderIds }: Fields): unknown {
   if (noneIsOurs !== 'yes' || reviewedOrderIds === undefined) return undefined;
-  try {
-    return JSON.parse(reviewedOrderIds);
-  } catch {
-    throw invalidFields([{ path: 'reviewedOrderIds', message: 'is not a list' }]);
-  }
+  return parsed(reviewedOrderIds) ?? 'not a list';
 }

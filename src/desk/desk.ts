@@ -11,6 +11,7 @@ import { batchRoutes } from './batches.ts';
 import { acceptForms, type Desk, type DeskOptions } from './context.ts';
 import { sharedCounts } from './counts.ts';
 import { decisionRoutes } from './decisions.ts';
+import { eventRoutes } from './events.ts';
 import { html, link, prose } from './html.ts';
 import { Identity, visitOf } from './identity.ts';
 import { inboxRoutes } from './inbox.ts';
@@ -69,6 +70,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     batchRoutes(scope, desk);
     statementRoutes(scope, desk);
     todayRoutes(scope, desk);
+    eventRoutes(scope, desk);
     accountRoutes(scope, desk);
   };
   server.register(plugin, { prefix: '/desk' });

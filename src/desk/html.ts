@@ -4,24 +4,48 @@
  */
 import { html } from 'hono/html';
 import { ATTENTION, type AttentionKind, type Explained } from '../contract/attention-codes.ts';
+import { label } from '../contract/codes.ts';
 import type { PayoutMemo } from '../contract/lists.ts';
 import { type Money, totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { accountEnd } from '../domain/listed-payout.ts';
 import type { PayoutId } from '../service/requests.ts';
 
-export { html };
+export { html, label };
 export type Html = ReturnType<typeof html>;
 
-/** `NEEDS_REVIEW` as `Needs review`. */
-export function label(code: string): string {
-  const words = code.toLowerCase().replaceAll('_', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
+/** What the desk has instead of the commands in our tables. */
+const ON_THE_DESK: Readonly<Record<string, string>> = {
+  ...{
+    status: "the payout's page",
+    result: "the payout's page",
+    poll: '“Query the provider now”',
+    resolve: '“Resolve”',
+  },
+  ...{
+    account: 'the account’s page',
+    'account resolve': '“Resolve”',
+    notify: 'an operator',
+    tokens: 'a renewal of the token',
+  },
+  ...{ 'events list': 'the Events page', 'events test': '“Send a test” on the Events page' },
+  ...{ 'events enable': '“Enable” on the Events page', 'events resend': '“Send again” on the Events page' },
+};
+const COMMAND = /`npm run payouts -- ([a-z]+(?: [a-z]+)?)[^`]*`(?: with `--created [^`]*` or `[^`]*`)?/g;
+
+/** Names no command line, which people in finance do not use. */
+export function onTheDesk(text: string): string {
+  return text
+    .replace(/Run `npm run payouts -- doctor`(\.?)/g, 'Ask an operator to check the system$1')
+    .replace('`npm run payouts -- doctor` checks', 'An operator can check')
+    .replace(COMMAND, (_all, command: string) => ON_THE_DESK[command] ?? 'an operator');
 }
 
 /** Text of our own tables, in which backticks mark code. */
 export function prose(text: string): Html {
-  return html`${text.split('`').map((part, at) => (at % 2 === 0 ? part : html`<code>${part}</code>`))}`;
+  return html`${onTheDesk(text)
+    .split('`')
+    .map((part, at) => (at % 2 === 0 ? part : html`<code>${part}</code>`))}`;
 }
 
 type Tone = 'good' | 'warn' | 'bad' | 'busy' | 'calm';
@@ -194,8 +218,8 @@ export function attentionReasons(kind: AttentionKind, reasons: readonly CodedMes
 /** The code, the message, and the explanation of the code if it has one. */
 export function explained({ code, message }: CodedMessage, explanations: Explanations): Html {
   const known = Object.hasOwn(explanations, code) ? explanations[code] : undefined;
-  return html`<strong title="${code}">${label(code)}.</strong> ${isolated(message)}
-${known && html`<p>${prose(known.meaning)} <em>What to do:</em> ${prose(known.action)}</p>`}`;
+  return html`<strong title="${code}">${label(code)}.</strong> ${isolated(sentence(message))}
+${known && html`<p class="faint">${prose(known.meaning)} <em>What to do:</em> ${prose(known.action)}</p>`}`;
 }
 
 type Receiver = CheckedPayoutRequest['receiver'];
@@ -214,6 +238,10 @@ export function beneficiaryFacts(receiver: Receiver): (readonly [string, string]
 export function beneficiary({ beneficiary: name, accountEnd: end }: PayoutMemo): Html | undefined {
   if (name === undefined) return undefined;
   return html`<bdi>${name}</bdi>${end !== undefined && html` <span class="faint">··<bdi>${end}</bdi></span>`}`;
+}
+
+export function beneficiaryOf(receiver: Receiver): Html | undefined {
+  return beneficiary({ beneficiary: receiver.bankAccountName, accountEnd: accountEnd(receiver) });
 }
 
 export function maskedAccount(receiver: Receiver): string {

@@ -4,12 +4,14 @@ import { z } from 'zod';
 import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller } from '../config/callers.ts';
 import { appName, text } from '../contract/fields.ts';
+import type { ListedPayout } from '../contract/lists.ts';
 import type { PayoutState } from '../contract/payout.ts';
+import { isStarter } from '../domain/permissions.ts';
 import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
 import { applicationsWithin, may } from '../service/permissions.ts';
 import { type PayoutId, valid } from '../service/requests.ts';
 import type { Service } from '../service/service.ts';
-import { attentionCards, type CardPage } from './attention.ts';
+import { ATTENTION_HEAD, attentionRows } from './attention.ts';
 import {
   type Desk,
   filledIn,
@@ -19,103 +21,154 @@ import {
   readable,
   redirectWith,
 } from './context.ts';
-import { approvalForm } from './decisions.ts';
+import { INBOX, INBOX_SECTIONS, type InboxSection } from './counts.ts';
+import { decisionBar, mayDecide, pickOf } from './decisions.ts';
 import {
-  beneficiaryFacts,
+  beneficiaryOf,
   duration,
-  facts,
+  empty,
   type Html,
   hidden,
   html,
-  isolated,
   link,
   money,
   noteField,
   payoutLink,
+  pill,
+  sentence,
+  table,
   time,
+  totals,
 } from './html.ts';
 import type { Visit } from './identity.ts';
+import { recentPayouts, similarTo } from './similar.ts';
 
 export function inboxRoutes(scope: FastifyInstance, desk: Desk): void {
   pauseRoutes(scope, desk);
   getPage(scope, desk, '/', async (visit, query) => {
-    const cursors = filledIn(query, 'approvals', 'reviews', 'attention');
+    const cursors = filledIn(query, ...INBOX_SECTIONS);
     const { caller } = visit;
     const nowMs = desk.runtime.clock.wallMs();
-    const [approvals, reviews, attention] = await Promise.all([
-      openPayouts(desk, caller, 'AWAITING_APPROVAL', cursors.approvals),
-      openPayouts(desk, caller, 'NEEDS_REVIEW', cursors.reviews),
-      attentionCards(desk, caller, cursors.attention),
+    const [approvals, reviews, attention, recent] = await Promise.all([
+      openPayouts(desk, caller, 'approvals', cursors.approvals),
+      openPayouts(desk, caller, 'reviews', cursors.reviews),
+      attentionRows(desk, caller, cursors.attention),
+      recentPayouts(desk, caller),
     ]);
-    const awaiting = {
-      ...approvals,
-      shown: approvals.shown.map((one) => approvalCard(visit, one, nowMs)),
-    };
-    const reviewed = { ...reviews, shown: reviews.shown.map(reviewCard) };
     return {
       title: 'Inbox',
       section: 'Inbox',
-      content: html`${section('approvals', 'Awaiting approval', 'No payout awaits approval.', awaiting)}
-${section('reviews', 'Reviews', 'No payout is in review.', reviewed)}
-${section('attention', 'Needs attention', 'Nothing needs attention.', attention)}${pauseForms(visit)}`,
+      content: html`${section('approvals', 'No payout awaits approval', approvals, () => approvalList(visit, approvals.shown, { nowMs, recent }))}
+${section('reviews', 'No payout is in review', reviews, () => reviewList(reviews.shown))}
+${section('attention', 'Nothing else needs attention', attention, () =>
+  table({ caption: 'Payouts, tokens, endpoints and workflows', head: ATTENTION_HEAD, rows: attention.shown }),
+)}${pauseForms(visit)}`,
     };
   });
 }
 
-function section(id: string, title: string, none: string, { shown, unread, nextCursor }: CardPage): Html {
-  return html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
-${shown.length + unread.length === 0 && html`<p class="faint">${none}</p>`}
-${shown.length > 0 && html`<ul class="cards">${shown.map((card) => html`<li class="card">${card}</li>`)}</ul>`}
+interface Listed {
+  shown: readonly unknown[];
+  /** The names of what cannot be read now. */
+  unread: readonly unknown[];
+  nextCursor?: string | undefined;
+}
+
+function section(
+  id: InboxSection,
+  none: string,
+  { shown, unread, nextCursor }: Listed,
+  list: () => Html,
+): Html {
+  return html`<section aria-labelledby="${id}"><h2 id="${id}">${INBOX[id].title}</h2>
+${shown.length > 0 ? list() : unread.length === 0 && empty(none, nextCursor !== undefined && 'on this page')}
 ${
   unread.length > 0 &&
-  html`<p class="warning">These could not be read now, because Temporal or a worker does not respond:</p><ul>${unread.map((one) => html`<li>${one}</li>`)}</ul>`
+  html`<div class="warning"><p>These could not be read now, because Temporal or a worker does not respond:</p><ul>${unread.map((one) => html`<li>${one}</li>`)}</ul></div>`
 }
-${nextCursor !== undefined && html`<p><a href="${link('/desk', { [id]: nextCursor })}#${id}">Show more</a></p>`}</section>`;
-}
-
-function approvalCard(visit: Visit, payout: ReadPayout, nowMs: number): Html {
-  const { request, startedBy, state } = payout;
-  const { quote, lockExpiresAt, approvalExpiresAt } = state;
-  const { receiver } = request;
-  return html`<h3><a href="${payoutLink(payout)}">${payout.partnerOrderId}</a></h3>
-<p class="headline">${money(quote?.target ?? request.instructedAmount)} to ${isolated(receiver.bankAccountName)}</p>
-${facts([
-  ...beneficiaryFacts(receiver),
-  ['Payer pays', money(quote?.pay)],
-  ['Rate', quote?.exchangeRate],
-  ['Fee', money(quote?.fee)],
-  ['Rate locked for', timeLeft(lockExpiresAt, nowMs)],
-  ['Approve until', time(approvalExpiresAt)],
-  ['Started by', startedBy ?? 'not recorded'],
-  ['Application', payout.app],
-])}${approvalForm(visit, payout, 'inbox')}`;
+${nextCursor !== undefined && html`<p><a class="button plain" href="${link('/desk', { [id]: nextCursor })}#${id}">Show more</a></p>`}</section>`;
 }
 
+/** Each checkbox names the quote of its row: a decision about the row applies to no other one. */
+function approvalList(
+  visit: Visit,
+  payouts: readonly ReadPayout[],
+  { nowMs, recent }: { nowMs: number; recent: readonly ListedPayout[] },
+): Html {
+  const decidable = payouts.filter((one) => mayDecide(visit, one));
+  return html`<form method="post" action="/desk/payouts/approve-chosen" class="chooses">${table({
+    caption: html`${payouts.length} ${payouts.length === 1 ? 'payout' : 'payouts'}: ${totals(payouts.map(targetOf))}`,
+    head: [
+      'Payout',
+      'Beneficiary',
+      'Amount#',
+      'Payer pays#',
+      'Fee#',
+      'Rate#',
+      'Rate locked for',
+      'Started by',
+    ],
+    rows: payouts.map((one) => {
+      const { request, startedBy, state } = one;
+      return [
+        html`<span class="choice">${decidable.includes(one) && checkbox(one, decidable.indexOf(one))}<span><a href="${payoutLink(one)}">${one.partnerOrderId}</a>${state.reasons.map(({ code }) => html` ${pill(code, 'bad')}`)}${similarTo(recent, one).length > 0 && html` ${pill('PAID_TWICE?', 'warn')}`}</span></span>`,
+        beneficiaryOf(request.receiver),
+        money(targetOf(one)),
+        money(state.quote?.pay),
+        money(state.quote?.fee),
+        state.quote?.exchangeRate,
+        timeLeft(state.lockExpiresAt, nowMs),
+        isStarter(visit.caller, startedBy)
+          ? html`${startedBy}<small>You or your key: someone else has to approve it.</small>`
+          : (startedBy ?? 'not recorded'),
+      ];
+    }),
+  })}${decidable.length > 0 && decisionBar(visit)}</form>`;
+}
+
+const targetOf = ({ request, state }: ReadPayout) => state.quote?.target ?? request.instructedAmount;
+
+function checkbox(one: ReadPayout, at: number): Html {
+  const { currency, amount } = targetOf(one);
+  return html`<input type="checkbox" name="${`pick-${at}`}" value="${pickOf(one)}" aria-label="Choose ${one.partnerOrderId}" data-amount="${amount}" data-currency="${currency}">`;
+}
+
+/** How the time left looks in a table. */
 function timeLeft(until: string | undefined, nowMs: number): Html | undefined {
   if (until === undefined) return undefined;
   const leftMs = Date.parse(until) - nowMs;
-  if (leftMs <= 0) return html`Rate lock expired. Approving requests a new quote within your limits.`;
-  return html`${duration(leftMs)} (until ${time(until)})`;
+  return leftMs > 0
+    ? html`<span title="until ${until}">${duration(leftMs)}</span>`
+    : html`<span class="faint">expired</span>`;
 }
 
-function reviewCard({ request, state, ...id }: ReadPayout): Html {
-  return html`<h3><a href="${payoutLink(id)}">${id.partnerOrderId}</a></h3>
-<p class="headline">${money(request.instructedAmount)} to ${isolated(request.receiver.bankAccountName)}</p>
-<p>${state.sentence}</p>
-<p><a class="button" href="${payoutLink(id)}#review">Review the evidence <span class="visually-hidden">of ${id.partnerOrderId}</span></a></p>`;
+function reviewList(payouts: readonly ReadPayout[]): Html {
+  return table({
+    caption: totals(payouts.map(targetOf)),
+    head: ['Payout', 'Beneficiary', 'Amount#', 'What to decide', 'Sent#', 'Provider last asked', ''],
+    rows: payouts.map(({ request, state, ...id }) => [
+      html`<a href="${payoutLink(id)}">${id.partnerOrderId}</a>`,
+      beneficiaryOf(request.receiver),
+      money(request.instructedAmount),
+      sentence(state.sentence),
+      state.sends,
+      time(state.lastAskedAt),
+      html`<a class="button plain" href="${payoutLink(id)}#review">Review <span class="visually-hidden">${id.partnerOrderId}</span></a>`,
+    ]),
+  });
 }
 
 /** One form for each application that is not paused. Undefined if there is none, or the caller may not pause. */
 function pauseForms({ caller, formToken, pauses = [] }: Visit): Html | undefined {
   const running = pauses.filter(({ paused }) => !paused);
   if (running.length === 0 || !may(caller, 'pause')) return undefined;
-  return html`<section aria-labelledby="pause"><h2 id="pause">Stop all create calls</h2>
+  return html`<details><summary>Stop all create calls</summary>
 <p>While an application is paused, no order and no receiving account is created. Queries continue.</p>
-<ul class="cards">${running.map(
-    ({ app }) => html`<li class="card"><form method="post" action="/desk/pause">${hidden({ formToken, app })}
+${running.map(
+  ({ app }) => html`<div class="card"><form method="post" action="/desk/pause">${hidden({ formToken, app })}
 ${noteField(`pause-${app}`, 'reason', `Reason to pause ${app}`, MAX_REASON_LENGTH)}
-<div class="buttons"><button class="danger">Pause ${app}</button></div></form></li>`,
-  )}</ul></section>`;
+<div class="buttons"><button class="danger">Pause ${app}</button></div></form></div>`,
+)}</details>`;
 }
 
 const pauseForm = z.object({ app: appName, reason: text(MAX_REASON_LENGTH).optional() });
@@ -141,10 +194,11 @@ interface ReadPayout extends PayoutId, PayoutStart {
 async function openPayouts(
   { service }: Desk,
   caller: Caller,
-  phase: 'AWAITING_APPROVAL' | 'NEEDS_REVIEW',
+  section: 'approvals' | 'reviews',
   cursor: string | undefined,
 ) {
   const { payouts, withTemporalDeadline } = service;
+  const { phase } = INBOX[section].filter;
   const { payouts: listed, nextCursor } = await withTemporalDeadline(() =>
     payouts.listPage({ phase, apps: applicationsWithin(caller) }, { limit: PAYOUTS_PER_PAGE, cursor }),
   );

@@ -42,6 +42,7 @@ const SECTIONS = [
   ['/desk/payouts', 'Payouts'],
   ['/desk/batches', 'Batches'],
   ['/desk/today', 'Today'],
+  ['/desk/events', 'Events'],
 ] as const;
 
 export type Section = (typeof SECTIONS)[number][1];

@@ -20,9 +20,18 @@ import {
   time,
 } from './html.ts';
 
+/** By hashes, which this server has only with `PAYOUTS_SEARCH_KEYS`. */
+const SEARCHED = {
+  beneficiary: 'Beneficiary (the whole name)',
+  account: 'Account number',
+  amount: 'Amount, such as 100.00 CNY',
+  clientId: 'Client',
+  batch: 'Batch',
+} as const;
+const SEARCHED_BY = ['beneficiary', 'account', 'amount', 'clientId', 'batch'] as const;
 const FILTERS = [
   'app',
-  'clientId',
+  ...SEARCHED_BY,
   'phase',
   'outcome',
   'attention',
@@ -52,7 +61,7 @@ export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
     const page = await desk.service.listPayouts(visit.caller, asked);
     return {
       ...frame,
-      content: html`${tabs(filters)}${filterForm(filters)}${listOf(page)}${
+      content: html`${tabs(filters)}${filterForm(filters, desk.config.keys.search !== undefined)}${listOf(page)}${
         page.nextCursor !== undefined &&
         html`<p><a class="button plain" href="${link('/desk/payouts', { ...filters, cursor: page.nextCursor })}">Next page</a></p>`
       }<p class="faint">The list may lag by a few seconds.</p><p><a href="/desk/statement">Download a statement</a></p>`,
@@ -94,13 +103,13 @@ function idForm(): Html {
 <div><button>Open</button></div></div></form>`;
 }
 
-function filterForm(filters: Filters): Html {
+function filterForm(filters: Filters, searches: boolean): Html {
   const count = Object.keys(filters).length;
   return html`<details><summary>Find by id, or filter${count > 0 && ` (${count})`}</summary><div class="card">${idForm()}
 <h2>Filter the list</h2><form action="/desk/payouts" aria-label="Filter the list"><div class="fields">
 <div><label for="phase">Phase</label>${choice('phase', PHASES, filters.phase)}</div>
 <div><label for="outcome">Outcome</label>${choice('outcome', OUTCOMES, filters.outcome)}</div>
-<div><label for="clientId">Client</label><input id="clientId" name="clientId" maxlength="64" value="${filters.clientId ?? ''}"></div>
+${searches && SEARCHED_BY.map((name) => html`<div><label for="${name}">${SEARCHED[name]}</label><input id="${name}" name="${name}" maxlength="256" value="${filters[name] ?? ''}"></div>`)}
 <div><label for="app">Application</label><input id="app" name="app" maxlength="32" value="${filters.app ?? ''}"></div>
 <div><label for="createdFrom">Created from (UTC)</label><input id="createdFrom" name="createdFrom" type="datetime-local" value="${filters.createdFrom ?? ''}"></div>
 <div><label for="createdTo">Created before (UTC)</label><input id="createdTo" name="createdTo" type="datetime-local" value="${filters.createdTo ?? ''}"></div>

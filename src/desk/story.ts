@@ -11,19 +11,24 @@ import { acknowledgementForm, approvalForm, otherForms, reviewForm } from './dec
 import {
   attentionReasons,
   beneficiaryFacts,
+  beneficiaryOf,
+  copyable,
   duration,
   explained,
   facts,
   type Html,
   html,
-  isolated,
   label,
   money,
+  payoutLink,
   pill,
+  sentence,
+  status,
   table,
   time,
 } from './html.ts';
 import type { Visit } from './identity.ts';
+import { recentPayouts, SIMILAR_DAYS, similarTo } from './similar.ts';
 
 type Story = Awaited<ReturnType<typeof storyOf>>;
 
@@ -33,10 +38,13 @@ export function storyRoutes(scope: FastifyInstance, desk: Desk): void {
     const forms = formsOf(visit, story);
     return {
       title: `Payout ${story.partnerOrderId}`,
-      content: html`<div class="${forms ? 'sides' : 'whole'}"><div>${overview(visit, story, desk)}${amounts(story)}${timeline(story)}</div>${
+      section: 'Payouts',
+      content: html`${header(story)}<div class="sides"><div>${similarWarning(story)}${evidence(story)}${flags(visit, story)}${amounts(story)}
+<h2>Timeline</h2>${stepList(story.timeline.steps)}${story.timeline.isCut && html`<p class="faint">The history has more steps than this page shows.</p>`}</div>
+<div>${
         forms &&
         html`<section class="card" aria-labelledby="review"><h2 id="review">${forms.title}</h2>${forms.content}</section>`
-      }</div>`,
+      }${details(story, desk)}</div></div>`,
     };
   });
 }
@@ -53,65 +61,87 @@ async function storyOf(desk: Desk, visit: Visit, id: PayoutId) {
     state.phase === 'DONE'
       ? await withTemporalDeadline(() => openFindings(desk.client, id, workflow.runId))
       : { reasons: [] };
-  return { ...id, state, ...start, workflow, timeline, found };
+  const read = { ...id, state, ...start, workflow, timeline, found };
+  const recent = state.phase === 'AWAITING_APPROVAL' ? await recentPayouts(desk, visit.caller) : [];
+  return { ...read, similar: similarTo(recent, read) };
 }
 
 function formsOf(visit: Visit, story: Story): { title: string; content: Html } | undefined {
   const { phase } = story.state;
   const others = otherForms(visit, story);
   if (phase === 'AWAITING_APPROVAL')
-    return { title: 'Decide', content: html`${approvalForm(visit, story, 'story')}${others}` };
+    return { title: 'Decide', content: html`${approvalForm(visit, story)}${others}` };
   if (phase === 'NEEDS_REVIEW' && may(visit.caller, 'resolve'))
     return { title: 'Review', content: html`${reviewForm(visit, story)}${others}` };
   return others && { title: 'Actions', content: others };
 }
 
-function overview(visit: Visit, story: Story, desk: Desk): Html {
-  const { state, request, startedBy, workflow, ...id } = story;
-  const { reason, quote, acknowledged, decisions } = state;
+function header({ state, request, partnerOrderId }: Story): Html {
+  const { reason } = state;
+  return html`<p class="headline">${money(request.instructedAmount)} ${status(state)}</p>
+<p>to ${beneficiaryOf(request.receiver)} · ${copyable(partnerOrderId)}</p>
+<p><strong>${sentence(state.sentence)}</strong>${state.nextStep !== 'Nothing.' && html` <span class="faint">${sentence(state.nextStep)}</span>`}</p>
+${reason && html`<p>${explained(reason, REASON_MEANINGS)}</p>`}`;
+}
+
+function similarWarning({ similar }: Story): Html | undefined {
+  if (similar.length === 0) return undefined;
+  return html`<div class="warning" role="alert"><p>The same beneficiary got, or is to get, the same amount in the last ${SIMILAR_DAYS} days:</p>
+<ul>${similar.map((one) => html`<li><a href="${payoutLink(one)}">${one.partnerOrderId}</a> ${status(one)} ${time(one.startedAt)}</li>`)}</ul></div>`;
+}
+
+/** In a review: what was sent when, and what the provider said. */
+function evidence({ state, timeline: { steps } }: Story): Html | undefined {
+  if (state.phase !== 'NEEDS_REVIEW') return undefined;
+  const { sends, reviewedOrderIds = [] } = state;
+  return html`<section class="card" aria-labelledby="evidence"><h2 id="evidence">Evidence</h2>
+${facts([
+  ['Create calls sent', sends],
+  ['Orders that the provider names', reviewedOrderIds.length === 0 ? 'none' : reviewedOrderIds.join(', ')],
+  ['Provider last asked', time(state.lastAskedAt)],
+  ['Provider last responded', time(state.lastConfirmedAt)],
+])}${stepList(steps.filter(({ isEvidence }) => isEvidence))}</section>`;
+}
+
+function details(story: Story, desk: Desk): Html {
+  const { state, request, startedBy, workflow, app } = story;
+  const { quote, acknowledged, decisions } = state;
   const covers = decisions?.findLast(({ action }) => action === 'approve')?.covers;
-  const { receiver } = request;
-  return html`<p class="headline">${money(request.instructedAmount)} to ${isolated(receiver.bankAccountName)}</p>
-<p>${state.sentence}</p><p class="faint">Next step: ${state.nextStep}</p>
-${reason && html`<p>${explained(reason, REASON_MEANINGS)}</p>`}
-${flags(visit, story)}
-<h2>Facts</h2>${facts([
+  return html`<section class="card" aria-labelledby="details"><h2 id="details">Details</h2>${facts([
     ['Phase', label(state.phase)],
     ['Outcome', state.outcome && label(state.outcome)],
-    ...beneficiaryFacts(receiver),
+    ...beneficiaryFacts(request.receiver),
     ['Client', request.clientId],
     ['Payer', request.payerId],
-    ['Application', id.app],
+    ['Application', app],
     ['Started by', startedBy ?? 'not recorded'],
     ['Started (latest run)', time(workflow.startedAt)],
-    ['Order', state.orderId],
-    ['Orders that the provider names', state.reviewedOrderIds?.join(', ')],
-    ['Create calls sent', state.sends],
-    ['Risk audit', state.auditStatus && label(state.auditStatus)],
+    ['Order', copyable(state.orderId)],
+    ['Risk audit', state.auditStatus && pill(state.auditStatus)],
     [
       'Lock',
       state.lockExpiresAt &&
         quote &&
-        html`${quote.lockRateId}, ${lockLeft(state.lockExpiresAt, desk.runtime.clock.wallMs())}`,
+        html`${copyable(quote.lockRateId)} ${lockLeft(state.lockExpiresAt, desk.runtime.clock.wallMs())}`,
     ],
     ['Approve until', time(state.approvalExpiresAt)],
-    ['Approval covers', covers && coveredText(covers)],
-    ['Provider last asked', time(state.lastAskedAt)],
-    ['Provider last responded', time(state.lastConfirmedAt)],
+    ['Approval covers', covers && sentence(coveredText(covers))],
     ['Finished', time(state.finishedAt)],
     [
       'Flags acknowledged',
       acknowledged &&
         html`${acknowledged.reasons.map(({ code }) => label(code)).join(', ')} by ${acknowledged.by}, ${time(acknowledged.at)}${acknowledged.note !== undefined && `: ${acknowledged.note}`}`,
     ],
-  ])}${metadataFacts(request)}${temporalLink(desk, workflow)}`;
+  ])}${metadataFacts(request)}${temporalLink(desk, workflow)}</section>`;
 }
 
 function flags(visit: Visit, story: Story): Html | undefined {
   const { state, found } = story;
-  if (!state.needsAttention && found.length === 0) return undefined;
+  // The evidence says more than the flag of the review.
+  const reasons = state.reasons.filter(({ code }) => code !== 'NEEDS_REVIEW');
+  if (reasons.length + found.length === 0) return undefined;
   return html`<section aria-labelledby="flags"><h2 id="flags">Needs attention</h2>
-${state.needsAttention && attentionReasons('payout', state.reasons)}
+${attentionReasons('payout', reasons)}
 ${found.length > 0 && html`<h3>Found by the follow-up</h3>${attentionReasons('followUp', found)}`}
 ${state.phase === 'DONE' && may(visit.caller, 'acknowledge') && acknowledgementForm(visit, story)}</section>`;
 }
@@ -139,7 +169,7 @@ function amounts({ state }: Story): Html {
   const { quote, debits = [], splits = [] } = state;
   return html`${
     quote &&
-    html`<h2>Quote</h2>${facts([
+    html`<h2>Amounts</h2>${facts([
       ['Payer pays', money(quote.pay)],
       ['Beneficiary gets', money(quote.target)],
       ['Rate', quote.exchangeRate],
@@ -153,7 +183,7 @@ function amounts({ state }: Story): Html {
       caption: 'Splits',
       head: ['Payment', 'Amount#', 'Status', 'Finished', 'Notes'],
       rows: splits.map((split) => [
-        split.distributeId,
+        copyable(split.distributeId),
         money(split.target),
         pill(split.status),
         time(split.finishedAt),
@@ -176,12 +206,10 @@ function amounts({ state }: Story): Html {
   }`;
 }
 
-function timeline({ timeline: { steps, isCut } }: Story): Html {
-  const shown = steps.map(({ at, what, detail, count, lastAt }) => {
-    return html`<li><p>${what}</p>${detail !== undefined && html`<p>${detail}</p>`}
+function stepList(steps: Story['timeline']['steps']): Html {
+  const shown = steps.map(({ at, what, detail, tone, count, lastAt }) => {
+    return html`<li class="${tone}"><p>${sentence(what)}${detail !== undefined && html` <span class="faint">${sentence(detail)}</span>`}</p>
 <p class="faint">${time(at)}${count !== undefined && html`, ${count} times, last at ${time(lastAt)}`}</p></li>`;
   });
-  return html`<h2>Timeline</h2><ol class="timeline">${shown}</ol>${
-    isCut && html`<p class="faint">The history has more steps than this page shows.</p>`
-  }`;
+  return html`<ol class="timeline">${shown}</ol>`;
 }

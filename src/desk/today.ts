@@ -1,23 +1,20 @@
-/**
- * `/desk/today`: the payouts of the day, the use of the rate limit and the tokens, as tables with bars. Visibility counts
- * payouts by outcome; amounts and currencies are in their results, which are read one by one, so only those of the last
- * payouts are.
- */
+/** `/desk/today`: what has been paid today, compared with yesterday; the use of the rate limit; the tokens. */
 import type { FastifyInstance } from 'fastify';
 import { Leases } from '../client/leases.ts';
+import { memoOf } from '../client/lists.ts';
 import { SharedReads, unlimitedReads } from '../client/shared-reads.ts';
 import { OUTCOMES } from '../contract/codes.ts';
 import { apiTaskQueue, leaseWorkflowId, tokenWorkflowId } from '../contract/ids.ts';
-import { storedResultSchema } from '../contract/payout.ts';
+import type { Money } from '../contract/money.ts';
 import { tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';
-import { dayBounds, movedMoney } from '../domain/reconciliation.ts';
-import { DAY_MS, HOUR_MS } from '../domain/time.ts';
+import { dayBounds } from '../domain/reconciliation.ts';
+import { DAY_MS, dayOf, HOUR_MS } from '../domain/time.ts';
 import { inParallel } from '../runtime/runtime.ts';
 import { applicationsWithin } from '../service/permissions.ts';
-import { countRuns, type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
+import { countRuns, listRunPage, quoteIds } from '../temporal/visibility.ts';
 import { type Desk, getPage } from './context.ts';
-import { type Html, html, label, table, time, totals } from './html.ts';
+import { duration, type Html, html, pill, table, time, totals } from './html.ts';
 
 /** All reloads in this time share one reading. */
 const FRESH_MS = 15_000;
@@ -38,54 +35,58 @@ export function todayRoutes(scope: FastifyInstance, desk: Desk): void {
       };
     const apps = applicationsWithin(visit.caller);
     const figures = await reads.read(apps?.join(' ') ?? '', () => figuresOf(desk, apps));
-    const parts = [volumes, outcomes, durations, rateLimits, tokens].map((part) => part(figures));
+    const parts = [durations, rateLimits, tokens].map((part) => part(figures));
     return {
       ...frame,
-      content: html`<p>Payouts that finished on ${figures.day} (UTC). ${figures.open} are open now. The figures may be ${FRESH_MS / 1_000} seconds old.</p>
-<div class="figures">${parts.map((part) => html`<section class="card">${part}</section>`)}</div>`,
+      content: html`${tiles(figures)}${volumes(figures)}
+<div class="figures">${parts.map((part) => html`<section class="card">${part}</section>`)}</div>
+<p class="faint">The day is ${figures.day} (UTC). The figures may be ${FRESH_MS / 1_000} seconds old.</p>`,
     };
   });
 }
 
-function bar(value: number, all: readonly number[]): Html {
-  return html`${value} <meter aria-hidden="true" value="${value}" max="${Math.max(1, ...all)}"></meter>`;
+/** Of `max`, the axis. */
+function bar(value: number, max: number): Html {
+  const share = Math.min(100, (100 * value) / Math.max(1, max));
+  return html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="${share.toFixed(1)}" height="8"/></svg>`;
 }
 
-function outcomes({ outcomes }: Figures): Html {
-  const counts = [...outcomes.values()];
-  return html`<h2>Payouts by outcome</h2>${table({
-    caption: 'Every payout that finished today',
-    head: ['Outcome', 'Payouts'],
-    rows: Array.from(outcomes, ([outcome, count]) => [label(outcome), bar(count, counts)]),
-  })}`;
+const receivedIn = (payouts: readonly EndedPayout[]) => payouts.flatMap(({ received }) => received ?? []);
+
+function tile(name: string, amount: unknown, about: unknown): Html {
+  return html`<section class="card"><h2>${name}</h2><p class="headline">${amount}</p><p class="faint">${about}</p></section>`;
 }
 
-function volumes(figures: Figures): Html {
-  const { last } = figures;
-  const groups = [...new Set(last.map(currencyOf))].sort().flatMap((currency) =>
-    OUTCOMES.map((outcome) => ({
-      currency,
-      outcome,
-      ended: last.filter((one) => currencyOf(one) === currency && one.outcome === outcome),
-    })),
-  );
-  const shown = groups.filter(({ ended }) => ended.length > 0);
-  const counts = shown.map(({ ended }) => ended.length);
-  return html`<h2>Volumes by outcome and currency</h2>${table({
-    caption: `Payouts and amounts, ${sampleText(figures)}`,
-    head: ['Currency', 'Outcome', 'Payouts', 'Received', 'Failed'],
-    rows: shown.map(({ currency, outcome, ended }) => {
-      const moved = ended.flatMap(({ result }) => (result ? [movedMoney(result)] : []));
-      const sum = (kind: 'received' | 'failed') => totals(moved.flatMap((one) => one[kind]));
-      return [currency, label(outcome), bar(ended.length, counts), sum('received'), sum('failed')];
+function amounts(payouts: readonly Money[]): Html | string {
+  return payouts.length === 0 ? '–' : totals(payouts);
+}
+
+function tiles({ today, yesterday, open, outcomes }: Figures): Html {
+  const paid = receivedIn(today);
+  const lost = today.flatMap(({ lost }) => lost ?? []);
+  const finished = [...outcomes.values()].reduce((sum, count) => sum + count, 0);
+  return html`<div class="tiles">${tile('Received today', amounts(paid), html`Yesterday by this time: ${amounts(receivedIn(yesterday))}`)}
+${tile('Not received today', amounts(lost), 'Failed, or no order was created')}
+${tile('Payouts', html`${finished} <small>finished</small>`, `${open} open now; yesterday by this time: ${yesterday.length} finished`)}</div>`;
+}
+
+function volumes({ today, yesterday, outcomes, isCut }: Figures): Html {
+  const unknown = [...today, ...yesterday].filter(({ isKnown }) => !isKnown).length;
+  return table({
+    caption: html`Finished payouts by outcome${isCut && html`: amounts of the last ${MAX_LISTED}. For all of them, see the daily report`}${unknown > 0 && html`, without ${unknown} whose amounts are unknown`}`,
+    head: ['Outcome', 'Payouts#', 'Received#', 'Not received#', 'Yesterday by this time#', 'Received then#'],
+    rows: Array.from(outcomes, ([outcome, count]) => {
+      const [now, then] = [today, yesterday].map((day) => day.filter((one) => one.outcome === outcome));
+      return [
+        pill(outcome),
+        count,
+        amounts(receivedIn(now ?? [])),
+        amounts((now ?? []).flatMap(({ lost }) => lost ?? [])),
+        then?.length,
+        amounts(receivedIn(then ?? [])),
+      ];
     }),
-  })}<p class="faint">Amounts cover the last ${MAX_RESULTS} payouts. For all of them, see the daily report.</p>`;
-}
-
-/** The currency that the beneficiary gets, if the result names it. */
-function currencyOf({ result }: EndedPayout): string {
-  const { quote, received, failed } = result ?? {};
-  return quote?.target.currency ?? received?.currency ?? failed?.currency ?? 'Without a quote';
+  });
 }
 
 const DURATIONS: readonly (readonly [name: string, untilMs: number])[] = [
@@ -97,36 +98,42 @@ const DURATIONS: readonly (readonly [name: string, untilMs: number])[] = [
   ['Longer', Number.POSITIVE_INFINITY],
 ];
 
-function durations(figures: Figures): Html {
-  const created = figures.last.filter(({ outcome }) => outcome !== 'NOT_CREATED');
+function durations({ today }: Figures): Html {
+  const times = today.filter(({ outcome }) => outcome !== 'NOT_CREATED').map(({ tookMs }) => tookMs);
   const counts = DURATIONS.map(([, untilMs], at) => {
     const fromMs = DURATIONS[at - 1]?.[1] ?? -1;
-    return created.filter(({ tookMs }) => tookMs > fromMs && tookMs <= untilMs).length;
+    return times.filter((tookMs) => tookMs > fromMs && tookMs <= untilMs).length;
   });
-  return html`<h2>Time to final status</h2>${table({
-    caption: `Payouts with an order, ${sampleText(figures)}`,
-    head: ['Time', 'Payouts'],
-    rows: DURATIONS.map(([name], at) => [name, bar(counts[at] ?? 0, counts)]),
-  })}<p class="faint">From the start of the payout, including waits for an approval. A payout that is open for many hours continues in a new run; the time starts with that run.</p>`;
+  const sorted = times.toSorted((one, other) => one - other);
+  const within = (share: number) => duration(sorted[Math.ceil(share * sorted.length) - 1] ?? 0);
+  if (times.length === 0)
+    return html`<h2>Time to final status</h2><p class="faint">No order has finished today.</p>`;
+  return html`<h2>Time to final status</h2><p>Half of the orders finished within ${within(0.5)}, nine of ten within ${within(0.9)}.</p>
+${table({
+  caption: 'From the start of the latest run, including waits for an approval',
+  head: ['Time', 'Payouts#', ''],
+  rows: DURATIONS.map(([name], at) => [name, counts[at], bar(counts[at] ?? 0, Math.max(...counts))]),
+})}`;
 }
 
+/** The limit that the provider documents, where operators have set no other one. */
+const PROVIDER_LIMIT = 20;
+
 function rateLimits({ apps, moreApps }: Figures): Html {
-  const rounded = (rate: number) => Math.round(rate * 10) / 10;
-  const rates = apps.map(({ taken = 0 }) => rounded(taken));
   return html`<h2>Rate-limit use</h2>${table({
-    caption: 'Calls to the provider by application',
-    head: ['Application', 'Calls per second', 'Waiting calls', 'Limit per second'],
-    rows: apps.map(({ app, taken, waiting, callsPerSecond }) => [
-      app,
-      taken === undefined ? 'unknown' : bar(rounded(taken), rates),
-      waiting ?? 'unknown',
-      // Null: nobody has set one.
-      callsPerSecond === null
-        ? 'the setting of the workers'
-        : (callsPerSecond ?? 'unknown: no worker serves it'),
-    ]),
+    caption: 'Calls to the provider per second, of the limit',
+    head: ['Application', 'Calls per second#', '', 'Waiting calls#'],
+    rows: apps.map(({ app, taken, waiting, callsPerSecond }) => {
+      const limit = callsPerSecond ?? PROVIDER_LIMIT;
+      return [
+        app,
+        taken === undefined ? 'unknown' : `${taken.toFixed(1)} of ${limit}`,
+        taken !== undefined && bar(taken, limit),
+        waiting ?? 'unknown',
+      ];
+    }),
   })}${moreApps && html`<p class="faint">There are more applications.</p>`}
-<p class="faint">Temporal's estimate of the last seconds, without token calls. The workers' metrics are exact.</p>`;
+<p class="faint">Temporal's estimate of the last seconds, without token calls.</p>`;
 }
 
 function tokens({ apps, tokens: { all, needingAttention } }: Figures): Html {
@@ -141,33 +148,31 @@ function tokens({ apps, tokens: { all, needingAttention } }: Figures): Html {
   })}<p>Of ${all} tokens of applications and users, ${needingAttention} need attention.</p>`;
 }
 
-function sampleText({ last, outcomes }: Figures): string {
-  const all = [...outcomes.values()].reduce((sum, count) => sum + count, 0);
-  return all > last.length ? `the last ${last.length} of ${all}` : 'all of today';
-}
-
-/** Each costs one call to Temporal. */
-const MAX_RESULTS = 100;
-const RESULTS_AT_ONCE = 10;
+/** One call to Temporal has so many, with their memos. */
+const MAX_LISTED = 1_000;
 /** Each costs five calls. */
 const MAX_APPS = 10;
 /** `TASK_QUEUE_TYPE_ACTIVITY` */
 const ACTIVITY = 2;
 
 type Figures = Awaited<ReturnType<typeof figuresOf>>;
-type EndedPayout = Figures['last'][number];
+type EndedPayout = Figures['today'][number];
 
 /** `apps`: undefined for every application. */
 async function figuresOf(desk: Desk, apps: readonly string[] | undefined) {
   const { client, service, runtime } = desk;
-  const day = new Date(runtime.clock.wallMs()).toISOString().slice(0, 10);
+  const nowMs = runtime.clock.wallMs();
+  const day = dayOf(nowMs);
   const { from = '', until = '' } = dayBounds(day) ?? {};
   const within = apps === undefined ? '' : ` AND PayoutApp IN (${quoteIds(apps)})`;
-  const ended = `WorkflowType = 'payout' AND ExecutionStatus = 'Completed' AND CloseTime BETWEEN '${from}' AND '${until}'${within}`;
+  const finished = `WorkflowType = 'payout' AND ExecutionStatus = 'Completed'${within}`;
+  const ended = `${finished} AND CloseTime BETWEEN '${from}' AND '${until}'`;
+  const yesterdayUntil = new Date(nowMs - DAY_MS).toISOString();
+  const endedYesterday = `${finished} AND CloseTime BETWEEN '${new Date(Date.parse(from) - DAY_MS).toISOString()}' AND '${yesterdayUntil}'`;
   const renewed = `WorkflowType = 'tokenRenewal' AND ExecutionStatus = 'Running'${within}`;
   const count = (query: string) => service.withTemporalDeadline(() => countRuns(client, query));
   const known = apps ?? (await servedApps(desk));
-  const [counts, open, last, figures, all, needingAttention] = await Promise.all([
+  const [counts, open, today, yesterday, figures, all, needingAttention] = await Promise.all([
     Promise.all(
       OUTCOMES.map(
         async (outcome) => [outcome, await count(`${ended} AND PayoutOutcome = '${outcome}'`)] as const,
@@ -175,6 +180,7 @@ async function figuresOf(desk: Desk, apps: readonly string[] | undefined) {
     ),
     count(`WorkflowType = 'payout' AND ExecutionStatus = 'Running'${within}`),
     lastEnded(desk, ended),
+    lastEnded(desk, endedYesterday),
     Promise.all(known.slice(0, MAX_APPS).map((app) => appFigures(desk, app))),
     count(renewed),
     count(`${renewed} AND PayoutNeedsAttention = true`),
@@ -183,8 +189,10 @@ async function figuresOf(desk: Desk, apps: readonly string[] | undefined) {
     /** `YYYY-MM-DD`, UTC. */
     day,
     open,
-    /** The last payouts that ended, at most `MAX_RESULTS`. */
-    last,
+    /** The last payouts that finished today, and yesterday by this time: at most `MAX_LISTED` of each. */
+    today,
+    yesterday,
+    isCut: Math.max(today.length, yesterday.length) === MAX_LISTED,
     apps: figures,
     moreApps: known.length > MAX_APPS,
     outcomes: new Map(counts),
@@ -202,29 +210,24 @@ async function servedApps({ client, service, config }: Desk): Promise<string[]> 
   return [...new Set(here.map((run) => String(run.attribute('PayoutApp') ?? '')))].filter(Boolean).sort();
 }
 
-async function lastEnded(desk: Desk, query: string) {
-  const { runs } = await desk.service.withTemporalDeadline(() =>
-    listRunPage(desk.client, query, MAX_RESULTS),
-  );
-  const read = await inParallel(runs, (run) => endedPayout(desk, run), RESULTS_AT_ONCE);
-  return read.filter((one) => one !== undefined);
-}
-
-/** Undefined for a payout without an outcome, which is not expected. */
-async function endedPayout({ client, service }: Desk, run: ListedRun) {
-  const { workflowId, runId, startedMs, closedMs = startedMs } = run;
-  const outcome = OUTCOMES.find((known) => known === run.attribute('PayoutOutcome'));
-  if (!outcome) return undefined;
-  const result = await ifKnown(
-    service.withTemporalDeadline(() => client.workflow.getHandle(workflowId, runId).result()),
-  );
-  return {
-    outcome,
-    /** From the start of the latest run to its end. */
-    tookMs: closedMs - startedMs,
-    /** Undefined if the result could not be read. */
-    result: storedResultSchema.safeParse(result).data,
-  };
+async function lastEnded({ client, service }: Desk, query: string) {
+  const { runs } = await service.withTemporalDeadline(() => listRunPage(client, query, MAX_LISTED));
+  return inParallel(runs, async (run) => {
+    const outcome = String(run.attribute('PayoutOutcome') ?? '');
+    const { instructedAmount, ...memo } = await memoOf(run);
+    // The memo has the sums unless the whole amount arrived, or no order was created.
+    const isLost = outcome === 'FAILED' || outcome === 'NOT_CREATED';
+    const received = memo.received ?? (outcome === 'SUCCESS' ? instructedAmount : undefined);
+    const lost = memo.failed ?? (isLost ? instructedAmount : undefined);
+    return {
+      outcome,
+      /** From the start of the latest run to its end. */
+      tookMs: (run.closedMs ?? run.startedMs) - run.startedMs,
+      received,
+      lost,
+      isKnown: Boolean(received ?? lost),
+    };
+  });
 }
 
 /** A figure that is not known is undefined. */

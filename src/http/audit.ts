@@ -52,7 +52,8 @@ export class AuditLog {
     this.limited.close();
   }
 
-  private record(route: Route, request: FastifyRequest, status: number): void {
+  /** `ids`: of one of several decisions of a request. */
+  record(route: Route, request: FastifyRequest, status: number, ids = idsOf(route, request)): void {
     const name = `${route.method} ${route.path}`;
     const caller = authenticatedCaller(request)?.name ?? null;
     if (caller === null && !this.unauthenticated.admits(`${name} ${status}`)) return;
@@ -67,7 +68,7 @@ export class AuditLog {
       caller,
       verb: route.verb,
       route: name,
-      ...idsOf(route, request),
+      ...ids,
       status,
       verdict,
     });

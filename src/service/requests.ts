@@ -13,6 +13,8 @@ import { invalidFields } from './problem.ts';
 const app = appName.default('default');
 export const payoutId = z.strictObject({ app, partnerOrderId: ownId() });
 export const batchRef = z.strictObject({ app, batchId });
+export const endpointRef = z.strictObject({ app, endpoint: z.string().regex(/^[a-z0-9-]{1,32}$/) });
+export type EndpointId = z.output<typeof endpointRef>;
 export const openingId = z.strictObject({ app, requestId: ownId() });
 export type PayoutId = z.output<typeof payoutId>;
 export type BatchId = z.output<typeof batchRef>;

@@ -9,6 +9,7 @@ import { Allowances } from '../client/allowances.ts';
 import { Authorizations } from '../client/authorizations.ts';
 import { Batches } from '../client/batches.ts';
 import type { CheckedBatch, NewBatch } from '../client/checked-batch.ts';
+import { Events } from '../client/events.ts';
 import { fundsOf, type PayerFunds } from '../client/funds.ts';
 import { Pauses } from '../client/leases.ts';
 import { Payouts } from '../client/payouts.ts';
@@ -47,6 +48,7 @@ import {
   type BatchId,
   type DecisionVerb,
   decisionBodies,
+  type EndpointId,
   type Included,
   type OpeningId,
   type openingResolution,
@@ -104,6 +106,7 @@ export class Service {
   readonly allowances: Allowances;
   readonly pauses: Pauses;
   readonly receivingAccounts: ReceivingAccounts;
+  readonly events: Events;
   readonly waits = new Waits();
   private readonly readShares = new Shares(MAX_WAITING_READS, TOO_MANY_READS);
   private readonly statementShares = new Shares(MAX_STATEMENTS, 'too many statements are being read');
@@ -143,6 +146,7 @@ export class Service {
     });
     this.allowances = new Allowances(client, environment, PROCESS_RUNTIME.clock);
     this.pauses = new Pauses({ client, environment });
+    this.events = new Events({ client, environment, clock });
     this.receivingAccounts = new ReceivingAccounts({ client, environment, reads });
     if (authorizesUsers)
       this.authorizations = new Authorizations({ client, environment, keys: keys.authorizations });
@@ -390,6 +394,28 @@ export class Service {
     return this.withTemporalDeadline(() => this.pauses.resume(app, { by: caller.name }));
   }
 
+  async endpoints(caller: Caller, app: string) {
+    require(caller, 'read', app);
+    requireUnscoped(caller);
+    return this.withTemporalDeadline(() => this.events.endpoints(app));
+  }
+
+  async testEndpoint(caller: Caller, ref: EndpointId) {
+    requireEndpoint(caller, ref);
+    return this.withProviderDeadline(() => this.events.test(ref));
+  }
+
+  /** `since`: ISO 8601 with an offset. After a deadline, some events may be queued; a repetition sends the same ones. */
+  async resendEvents(caller: Caller, ref: EndpointId, since: string) {
+    requireEndpoint(caller, ref);
+    return this.withProviderDeadline(() => this.events.resendSince(ref, since));
+  }
+
+  async enableEndpoint(caller: Caller, ref: EndpointId) {
+    requireEndpoint(caller, ref);
+    return this.withTemporalDeadline(() => this.events.enable(ref, caller.name));
+  }
+
   async authorizationLink(caller: Caller, app: string) {
     require(caller, 'authorize', app);
     // Any user may follow the link.
@@ -431,6 +457,17 @@ async function* withinScope(caller: Caller, rows: AsyncIterable<StatementRow>): 
     const { clientId, payerId, partnerOrderId } = row;
     if (isWithinScope(caller, { clientId, payerId, partnerOrderId })) yield row;
   }
+}
+
+/** An endpoint gets the events of everybody's payouts. */
+function requireUnscoped(caller: Caller): void {
+  if (isScoped(caller))
+    throw new Problem('outside-scope', 'a key that is limited to clients, payers or users sees no endpoints');
+}
+
+function requireEndpoint(caller: Caller, { app }: EndpointId): void {
+  require(caller, 'events', app);
+  requireUnscoped(caller);
 }
 
 function require(caller: Caller, verb: Verb, app: string): void {

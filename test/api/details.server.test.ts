@@ -58,9 +58,9 @@ const details = {
   startedBy: 'shop',
 };
 const steps = expect.arrayContaining([
-  { at: expect.any(String), what: 'Started by shop.' },
-  { at: expect.any(String), what: 'Approved by clerk.', detail: 'checked' },
-  { at: expect.any(String), what: 'Ended.' },
+  { at: expect.any(String), what: 'Started by shop' },
+  { at: expect.any(String), what: 'Approved by clerk', detail: 'checked', tone: 'good' },
+  { at: expect.any(String), what: 'Finished', tone: 'good' },
 ]);
 const timeline = { steps, isCut: false };
 
@@ -120,7 +120,7 @@ test('the CLI shows both with --details', async () => {
   const run = (...args: string[]) => cli(world.workerEnvironment, ['status', own.partnerOrderId, ...args]);
   expect((await run('--json', '--details')).json()).toMatchObject({ phase: 'DONE', ...details, timeline });
   const { stdout } = await run('--details');
-  for (const text of ['Zhang San', '…0000', 'shop', 'Approved by clerk.', 'Ended.'])
+  for (const text of ['Zhang San', '…0000', 'shop', 'Approved by clerk', 'Finished'])
     expect(stdout).toContain(text);
   expect((await run()).stdout).not.toContain('Zhang San');
 });

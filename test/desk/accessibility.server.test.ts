@@ -1,4 +1,4 @@
-/** axe finds nothing serious on any page, in light and dark, and the policy of the pages blocks nothing of them. */
+/** axe finds nothing serious on any page, in light and dark and on a phone, and the policy of the pages blocks nothing of them. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
@@ -59,6 +59,11 @@ const story = ({ partnerOrderId }: PayoutRef) => `/desk/payout?partnerOrderId=${
 async function expectAccessible(page: Page): Promise<void> {
   // Not by the page itself, whose policy forbids scripts.
   await page.evaluate(AXE);
+  const width = z.object({ content: z.number(), window: z.number() });
+  const { content, window } = width.parse(
+    await page.evaluate('({ content: document.documentElement.scrollWidth, window: innerWidth })'),
+  );
+  expect(content, `${page.url()} scrolls to the side`).toBeLessThanOrEqual(window);
   const { violations } = report.parse(await page.evaluate('axe.run(document)'));
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   expect(serious, `${page.url()}: ${JSON.stringify(serious, null, 1)}`).toEqual([]);
@@ -74,9 +79,13 @@ async function upload(page: Page, content: string): Promise<void> {
   await page.getByRole('heading', { name: 'Preview' }).waitFor();
 }
 
-describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
-  test('every page can be used with a screen reader, and violates no policy', async () => {
-    const options = { colorScheme, javaScriptEnabled: true } as const;
+describe.each([
+  ['in the light theme', { colorScheme: 'light' }],
+  ['in the dark theme', { colorScheme: 'dark' }],
+  ['on a phone', { viewport: { width: 360, height: 740 } }],
+] as const)('%s', (_where, how) => {
+  test('every page can be used with a screen reader, without scrolling to the side, and violates no policy', async () => {
+    const options = { ...how, javaScriptEnabled: true };
     const page = await stage.signedIn('desk', options);
     const refused: string[] = [];
     page.on('console', (message) => {
@@ -94,7 +103,7 @@ describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
       ...[refs.approval, refs.review, refs.partial, refs.slow].map(story),
       `/desk/receiving-account?requestId=${opening.requestId}`,
       ...['/desk/payouts', '/desk/payouts?phase=DONE', '/desk/payouts?phase=NONE', '/desk/no-such-page'],
-      ...['/desk/batches', `/desk/batch?batchId=${batchId}&live=off`, '/desk/today'],
+      ...['/desk/batches', `/desk/batch?batchId=${batchId}&live=off`, '/desk/today', '/desk/events'],
     ];
     for (const path of paths) {
       await page.goto(path);

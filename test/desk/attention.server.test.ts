@@ -23,14 +23,14 @@ beforeAll(async () => {
   stage = await DeskStage.start({ env: { PAYOUTS_FOLLOW_UP: '1s,1h', PAYOUTS_EVENTS_FILE } });
 });
 
-/** The card with this heading, once the inbox has it. */
+/** The row of this name, once the inbox has it. */
 async function cardText(heading: string): Promise<string> {
   await stage.world.pass(FINDINGS_FRESH_MS);
   const page = await stage.signedIn();
   const card = page
-    .getByRole('region', { name: 'Needs attention' })
-    .getByRole('listitem')
-    .filter({ has: page.getByRole('heading', { name: heading }) });
+    .getByRole('region', { name: 'Flagged' })
+    .getByRole('row')
+    .filter({ has: page.getByRole('rowheader', { name: heading }) });
   return eventually(async () => {
     await page.goto('/desk');
     return (await card.count()) > 0 ? textOf(card.first()) : undefined;
@@ -84,7 +84,7 @@ describe('what needs attention', () => {
     const { world } = stage;
     await world.payouts.result(await world.pay('success final=0s'));
     expect(await cardText('Endpoint shop of application default')).toMatch(
-      /it returned 410\..* events? waits?[\s\S]*Endpoint disabled\.[\s\S]*events enable/,
+      /it returned 410\..* events? waits?[\s\S]*Endpoint disabled\.[\s\S]*“Enable” on the Events page/,
     );
   });
 

@@ -117,10 +117,29 @@ describe('the upload of a batch', () => {
     expect(await textOf(page.getByRole('main'))).toMatch(/Finished: Success\s+3/);
     for (const partnerOrderId of ids)
       expect((await stage.world.payouts.startDetails({ partnerOrderId })).startedBy).toBe('desk');
+    // Visibility lags. The rows lead to the payouts.
+    await eventually(async () => {
+      await page.goto(`/desk/batch?batchId=${batchId}`);
+      return (
+        (await page
+          .getByRole('row')
+          .filter({ hasText: /10\.00 CNY\s*Success/ })
+          .count()) === 3 || undefined
+      );
+    });
+    expect(await page.getByRole('link', { name: ids[0] ?? '', exact: true }).count()).toBe(1);
     await eventually(async () => {
       await page.goto('/desk/batches');
       return (await page.getByRole('link', { name: batchId }).count()) > 0 || undefined;
     });
+  });
+
+  test('takes the template that the page offers', async () => {
+    const page = await stage.signedIn();
+    const template = await page.request.get('/desk/batches/template.csv');
+    const text = (await template.text()).replace('1250.00', '12.50');
+    await upload(page, newBatchId(), 'template.csv', text);
+    expect(await textOf(page.getByRole('main'))).toContain('1 payout, 12.50 CNY');
   });
 
   test('takes NDJSON; a batch that waits is canceled', async () => {

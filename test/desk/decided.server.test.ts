@@ -103,6 +103,52 @@ describe('H207 the story of a payout', () => {
   });
 });
 
+describe('decisions about several payouts at once', () => {
+  const pick = async (ref: PayoutRef, lockRateId = '') => {
+    const { quote } = await world.payouts.state(ref);
+    const { partnerOrderId } = ref;
+    return JSON.stringify({ app: 'default', partnerOrderId, lockRateId: lockRateId || quote?.lockRateId });
+  };
+  const resultOf = (html: string, { partnerOrderId }: PayoutRef) =>
+    html
+      .split('<tr>')
+      .find((row) => row.includes(`>${partnerOrderId}</a>`))
+      ?.replaceAll(/<[^>]*>/g, ' ');
+
+  test('H307 each applies to the terms that were shown; H308 each is reported, whatever becomes of the others', async () => {
+    const [good, requoted, ended] = [await awaiting(), await awaiting(), await awaiting()];
+    await decide(ended, 'refuse');
+    const browser = new DeskBrowser(server.url);
+    await browser.signIn('key-of-desk');
+    await browser.get('/desk');
+    const { status, html } = await browser.post('/desk/payouts/approve-chosen', {
+      'pick-0': await pick(requoted, 'another-quote'),
+      'pick-1': JSON.stringify({ app: 'default', partnerOrderId: ended.partnerOrderId }),
+      'pick-2': JSON.stringify({ app: 'default', partnerOrderId: 'no-such-payout' }),
+      'pick-3': await pick(good),
+    });
+    expect(status).toBe(200);
+    expect(html).toContain('Approved 1 of 4');
+    expect(resultOf(html, good)).toMatch(/Approved/);
+    for (const ref of [requoted, ended, { partnerOrderId: 'no-such-payout' }])
+      expect(resultOf(html, ref)).toMatch(/Not accepted\s+\S+/);
+    expect((await world.payouts.result(good)).outcome).toBe('SUCCESS');
+    expect((await world.payouts.state(requoted)).phase).toBe('AWAITING_APPROVAL');
+  });
+
+  test('need a choice, and a permission', async () => {
+    const browser = new DeskBrowser(server.url);
+    await browser.signIn('key-of-desk');
+    await browser.get('/desk');
+    expect((await browser.post('/desk/payouts/approve-chosen')).status).toBe(400);
+    expect((await browser.post('/desk/payouts/approve-chosen', { 'pick-0': '{"app":1}' })).status).toBe(400);
+    const reader = new DeskBrowser(server.url);
+    await reader.signIn('key-of-reader');
+    await reader.get('/desk');
+    expect((await reader.post('/desk/payouts/refuse-chosen')).status).toBe(403);
+  });
+});
+
 describe('H206 the flags of a payout that has ended', () => {
   /** Temporal's own cancellation, which came too late. */
   async function flagged(): Promise<PayoutRef> {

@@ -28,15 +28,21 @@ async function awaitingApproval(over: Partial<PayoutRequest> = {}): Promise<Payo
 }
 
 /** Visibility lags: reloads until the page shows the payout. */
-async function cardOf(page: Page, { partnerOrderId }: PayoutRef, path = '/desk') {
-  const card = page
-    .getByRole('listitem')
-    .filter({ has: page.getByRole('heading', { name: partnerOrderId }) });
+async function rowOf(page: Page, { partnerOrderId }: PayoutRef) {
+  const row = page
+    .getByRole('row')
+    .filter({ has: page.getByRole('link', { name: partnerOrderId, exact: true }) });
   await eventually(async () => {
-    await page.goto(path);
-    return (await card.count()) > 0 || undefined;
+    await page.goto('/desk');
+    return (await row.count()) > 0 || undefined;
   });
-  return card;
+  return row;
+}
+
+async function decide(page: Page, ref: PayoutRef, button: string, note = ''): Promise<void> {
+  await (await rowOf(page, ref)).getByRole('checkbox').check();
+  await page.getByLabel('Note').fill(note);
+  await page.getByRole('button', { name: button }).click();
 }
 
 /** A state may be a second old. */
@@ -52,25 +58,19 @@ describe('an approver', () => {
   test('approves with a note, after reading amount, beneficiary, rate, fee, lock and starter', async () => {
     const body = await awaitingApproval({ metadata: { 'Order ref': 'A-<b>7</b>' } });
     const page = await stage.signedIn();
-    const card = await cardOf(page, body);
-    const text = await textOf(card);
-    expect(text).toContain('100.00 CNY to Zhang San');
-    expect(text).toMatch(/Rate\s+7\.1234/);
-    expect(text).toMatch(/Fee\s+0\.07 USD/);
-    expect(text).toMatch(/Rate locked for\s+\d+ (min|s)/);
-    expect(text).toMatch(/Started by\s+shop/);
+    const row = await rowOf(page, body);
+    const text = await textOf(row);
+    for (const shown of ['100.00 CNY', 'Zhang San', '7.1234', '0.07 USD', 'shop'])
+      expect(text).toContain(shown);
+    expect(text).toMatch(/\d+ (min|s)/);
     // The decision counts for this quote only.
     const { quote } = await world.payouts.state(body);
-    expect(await card.locator('input[name=lockRateId]').inputValue()).toBe(quote?.lockRateId);
-    await card.getByLabel('Note').fill('invoice checked');
-    await card.getByRole('button', { name: 'Approve' }).click();
-    await page
-      .getByRole('status')
-      .filter({ hasText: `Approved ${body.partnerOrderId}` })
-      .waitFor();
+    expect(await row.getByRole('checkbox').inputValue()).toContain(quote?.lockRateId);
+    await decide(page, body, 'Approve chosen', 'invoice checked');
+    await page.getByRole('heading', { name: 'Approved 1 of 1' }).waitFor();
     expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
     const story = await endedStory(page, body);
-    expect(story).toContain('Started by shop.');
+    expect(story).toContain('Started by shop');
     expect(story).toMatch(/Metadata\s+Order ref\s+A-<b>7<\/b>/);
     expect(story).toMatch(/Approved by desk\.\s+invoice checked/);
     expect(story).toContain('Paid 100.00 CNY.');
@@ -85,10 +85,8 @@ describe('an approver', () => {
   test('refuses with a note, which the result names', async () => {
     const body = await awaitingApproval();
     const page = await stage.signedIn();
-    const card = await cardOf(page, body);
-    await card.getByLabel('Note').fill('unknown invoice');
-    await card.getByRole('button', { name: 'Refuse' }).click();
-    await page.getByRole('status').filter({ hasText: 'Refused' }).waitFor();
+    await decide(page, body, 'Refuse chosen', 'unknown invoice');
+    await page.getByRole('heading', { name: 'Refused 1 of 1' }).waitFor();
     const { outcome, reason } = await world.payouts.result(body);
     expect([outcome, reason?.message]).toEqual(['NOT_CREATED', 'refused by desk: unknown invoice']);
     expect(await endedStory(page, body)).toContain('An approver refused the payout.');
@@ -97,34 +95,38 @@ describe('an approver', () => {
   test('approves with the keyboard alone', async () => {
     const body = await awaitingApproval();
     const page = await stage.signedIn();
-    await cardOf(page, body);
-    const wanted = page.locator(':focus', { hasText: `Approve ${body.partnerOrderId}` });
-    while ((await wanted.count()) === 0) await page.keyboard.press('Tab');
-    await page.keyboard.press('Enter');
-    await page
-      .getByRole('status')
-      .filter({ hasText: `Approved ${body.partnerOrderId}` })
-      .waitFor();
+    await rowOf(page, body);
+    const press = async (selector: string, hasText: string, key: string) => {
+      const wanted = page.locator(`${selector}:focus`, hasText === '' ? {} : { hasText });
+      while ((await wanted.count()) === 0) await page.keyboard.press('Tab');
+      await page.keyboard.press(key);
+    };
+    await press(`[aria-label="Choose ${body.partnerOrderId}"]`, '', 'Space');
+    await press('button', 'Approve chosen', 'Enter');
+    await page.getByRole('heading', { name: 'Approved 1 of 1' }).waitFor();
     expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
   });
 
   test('who started a payout gets no button to approve it, and reads who decides', async () => {
     const body = await awaitingApproval();
     const page = await stage.signedIn('shop');
-    const card = await cardOf(page, body);
-    await card.getByText('someone else has to approve it').waitFor();
-    expect(await card.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+    const row = await rowOf(page, body);
+    await row.getByText('someone else has to approve it').waitFor();
+    expect(await row.getByRole('checkbox').count()).toBe(0);
+    await row.getByRole('link').click();
+    await page.getByText('someone else has to approve it').waitFor();
+    expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
   });
 
   test('reads why a decision that comes too late is not accepted', async () => {
     const body = await awaitingApproval();
     const page = await stage.signedIn();
-    const card = await cardOf(page, body);
+    await (await rowOf(page, body)).getByRole('checkbox').check();
     await world.payouts.refuse(body, { by: 'piet' });
-    await card.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('button', { name: 'Approve chosen' }).click();
     await page
-      .getByRole('alert')
-      .filter({ hasText: /has ended|does not wait for approval/ })
+      .getByRole('row')
+      .filter({ hasText: /Not accepted.*(has ended|does not wait for approval)/ })
       .waitFor();
     expect((await world.payouts.result(body)).reason?.code).toBe('APPROVAL_REFUSED');
   });
@@ -132,7 +134,7 @@ describe('an approver', () => {
   test('sees only the payouts in the scope of the key', async () => {
     const [foreign, own] = [await awaitingApproval(), await awaitingApproval({ clientId: 'client-2' })];
     const page = await stage.signedIn('scoped');
-    await cardOf(page, own);
+    await rowOf(page, own);
     expect(await textOf(page.getByRole('main'))).not.toContain(foreign.partnerOrderId);
     await page.goto('/desk/payouts');
     await page.getByText('Your key is limited to clients').waitFor();
@@ -163,8 +165,7 @@ describe('an approver', () => {
     const name = `<img src=x onerror="alert(1)"> & "O'Neill"`;
     const body = await awaitingApproval({ receiver: { ...receiver, bankAccountName: name } });
     const page = await stage.signedIn('desk', { javaScriptEnabled: true });
-    const card = await cardOf(page, body);
-    expect(await textOf(card)).toContain(`100.00 CNY to ${name}`);
+    expect(await textOf(await rowOf(page, body))).toContain(name);
     await page.goto(`/desk/payout?partnerOrderId=${body.partnerOrderId}`);
     expect(await textOf(page.getByRole('main'))).toContain(name);
     expect(await page.locator('img[src=x]').count()).toBe(0);

@@ -43,17 +43,19 @@ describe('a reviewer', () => {
     const ref = await lost();
     const page = await stage.signedIn();
     const card = page
-      .getByRole('region', { name: 'Reviews' })
-      .getByRole('listitem')
-      .filter({ has: page.getByRole('heading', { name: ref.partnerOrderId }) });
+      .getByRole('region', { name: 'In review' })
+      .getByRole('row')
+      .filter({ has: page.getByRole('link', { name: ref.partnerOrderId, exact: true }) });
     await eventually(async () => {
       await page.goto('/desk');
       return (await card.count()) > 0 || undefined;
     });
-    await card.getByRole('link', { name: 'Review the evidence' }).click();
+    await card.getByRole('link', { name: 'Review ' }).click();
     const text = await textOf(main(page));
     expect(text).toMatch(/Create calls sent\s+1/);
-    expect(text).toContain("The payout can't continue without a decision.");
+    expect(text).toMatch(
+      /Evidence[\s\S]*Order sent No usable response\.[\s\S]*The provider knows no order\./,
+    );
     await page.getByLabel('No. Close this payout').check();
     await page.getByRole('button', { name: 'Resolve' }).click();
     await isResolved(page, ref);

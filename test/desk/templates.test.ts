@@ -2,7 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { facts, html, link, money, sentence, table } from '../../src/desk/html.ts';
+import { ATTENTION } from '../../src/contract/attention-codes.ts';
+import { REASON_MEANINGS } from '../../src/contract/meanings.ts';
+import { PROBLEMS } from '../../src/contract/problems.ts';
+import { facts, html, link, money, onTheDesk, sentence, table } from '../../src/desk/html.ts';
 
 const FOLDER = join(import.meta.dirname, '../../src/desk');
 const sources = readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name), 'utf8')] as const);
@@ -48,6 +51,18 @@ describe('the templates of the desk', () => {
     expect(shown('<b>')).toBe('&lt;b&gt; CNY');
     expect(sentence('Paid 60000.10 CNY; 1.00 CNY failed at 7.12345.')).toBe(
       'Paid 60,000.10 CNY; 1.00 CNY failed at 7.12345.',
+    );
+  });
+
+  test('name no command line', () => {
+    const tables = [...Object.values(ATTENTION), REASON_MEANINGS, PROBLEMS];
+    const texts = tables
+      .flatMap((table) => Object.values(table))
+      .flatMap(({ meaning, action }) => [meaning, action]);
+    expect(texts.length).toBeGreaterThan(50);
+    expect(texts.map(onTheDesk).filter((text) => /npm run|--[a-z]/.test(text))).toEqual([]);
+    expect(onTheDesk(ATTENTION.payout.NEEDS_REVIEW.action)).toBe(
+      'Ask the provider for the order by the `partnerOrderId`. Then run “Resolve”.',
     );
   });
 

@@ -1,0 +1,95 @@
+/** `/desk/events`: the endpoints that get events, and what to do when one has failed. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { ListedEndpoint } from '../client/events.ts';
+import type { Outcome } from '../contract/events.ts';
+import { isScoped } from '../domain/permissions.ts';
+import { DAY_MS, HOUR_MS } from '../domain/time.ts';
+import { applicationsWithin, may } from '../service/permissions.ts';
+import { endpointRef, valid } from '../service/requests.ts';
+import { type Desk, filledIn, getPage, idIn, postForm, redirectWith } from './context.ts';
+import { attentionReasons, empty, type Html, hidden, html, pill, table, time } from './html.ts';
+import type { Visit } from './identity.ts';
+
+/** How far back events are sent again. */
+const SPANS = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS } as const;
+const NAMES = ['hour', 'day', 'week'] as const;
+const span = z.object({ span: z.enum(NAMES) });
+
+export function eventRoutes(scope: FastifyInstance, desk: Desk): void {
+  const { service, runtime } = desk;
+  getPage(scope, desk, '/events', async (visit) => {
+    const frame = { title: 'Events', section: 'Events' } as const;
+    const { caller, pauses = [] } = visit;
+    if (isScoped(caller))
+      return {
+        ...frame,
+        content: empty('No endpoints', 'Your key is limited: endpoints get the events of everybody.'),
+      };
+    const apps = applicationsWithin(caller) ?? ['default', ...pauses.map(({ app }) => app)];
+    const lists = await Promise.all([...new Set(apps)].map((app) => service.endpoints(caller, app)));
+    return { ...frame, content: listOf(visit, lists.flat()) };
+  });
+
+  postForm(scope, desk, { path: '/events/test', verb: 'events' }, async ({ caller }, fields, reply) => {
+    const ref = idIn(endpointRef, fields);
+    const outcome = await service.testEndpoint(caller, ref);
+    return redirectWith(reply, '/desk/events', { done: 'test', id: `${ref.endpoint}: ${resultOf(outcome)}` });
+  });
+  postForm(scope, desk, { path: '/events/enable', verb: 'events' }, async ({ caller }, fields, reply) => {
+    const ref = idIn(endpointRef, fields);
+    await service.enableEndpoint(caller, ref);
+    return redirectWith(reply, '/desk/events', { done: 'enable', id: ref.endpoint });
+  });
+  postForm(scope, desk, { path: '/events/resend', verb: 'events' }, async ({ caller }, fields, reply) => {
+    const ref = idIn(endpointRef, fields);
+    const { span: name } = valid(span, filledIn(fields, 'span'));
+    const since = new Date(runtime.clock.wallMs() - SPANS[name]).toISOString();
+    const { events } = await service.resendEvents(caller, ref, since);
+    return redirectWith(reply, '/desk/events', {
+      done: 'resend',
+      id: `to ${ref.endpoint}: ${events} events`,
+    });
+  });
+}
+
+function resultOf(outcome: Outcome): string {
+  return 'reason' in outcome ? `${outcome.kind}, ${outcome.reason}` : outcome.kind;
+}
+
+function listOf(visit: Visit, endpoints: readonly ListedEndpoint[]): Html {
+  if (endpoints.length === 0)
+    return empty('No endpoint gets events', 'Ask an operator to list one in the file of endpoints.');
+  return html`${table({
+    caption: 'Events wait while their endpoint fails, and are sent in order',
+    head: ['Endpoint', 'State', 'Waiting#', 'Delivered#', 'Lost#', 'Last delivered', 'Last failure', ''],
+    rows: endpoints.map((one) => {
+      const name = html`<strong>${one.endpoint}</strong><small>${one.app}</small>`;
+      if ('unknown' in one) return [name, html`${pill('UNKNOWN', 'warn')}<small>${one.unknown}</small>`];
+      const { isEnabled, waiting, delivered, lost, lastDeliveredAt, lastFailure, needsAttention } = one;
+      const state = !isEnabled
+        ? pill('DISABLED', 'bad')
+        : needsAttention
+          ? pill('FAILS', 'warn')
+          : pill('ENABLED', 'good');
+      return [
+        name,
+        state,
+        ...[waiting, delivered, lost, time(lastDeliveredAt)],
+        lastFailure && html`${lastFailure.reason}<small>${time(lastFailure.at)}</small>`,
+        forms(visit, one),
+      ];
+    }),
+  })}${endpoints.map((one) => 'reasons' in one && attentionReasons('endpoint', one.reasons))}`;
+}
+
+function forms({ caller, formToken }: Visit, one: ListedEndpoint): Html | undefined {
+  const { app, endpoint } = one;
+  if (!may(caller, 'events')) return undefined;
+  const isStuck = 'reasons' in one && (!one.isEnabled || one.waiting > 0 || one.needsAttention);
+  return html`<form method="post" action="/desk/events/test" class="buttons">${hidden({ formToken, app, endpoint })}
+<button class="plain">Send a test <span class="visually-hidden">to ${endpoint}</span></button>
+${isStuck && html`<button class="plain" formaction="/desk/events/enable">Enable <span class="visually-hidden">${endpoint}</span></button>`}
+<select name="span" aria-label="Events of">${NAMES.map((name) => html`<option value="${name}">the last ${name}</option>`)}</select>
+<button class="plain" formaction="/desk/events/resend">Send again <span class="visually-hidden">to ${endpoint}</span></button></form>`;
+}
