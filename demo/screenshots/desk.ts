@@ -24,8 +24,7 @@ export async function takeDesk(browser: Browser, apiUrl: string): Promise<void> 
     ['desk-payouts', 'payouts', 820],
     ['desk-story', 'payout?partnerOrderId=invoice-2042', 1_130],
     ['desk-review', 'payout?partnerOrderId=invoice-2048', 1_080],
-    ['desk-today', 'today', 1_080],
-    ['desk-events', 'events', 420],
+    ['desk-today', 'today', 1_020],
   ] as const) {
     await light.page.goto(`${apiUrl}/desk/${path}`);
     await light.take(name, height);

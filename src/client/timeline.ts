@@ -7,6 +7,8 @@ import {
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { z } from 'zod';
 import { label } from '../contract/codes.ts';
+import { moneySchema } from '../contract/fields.ts';
+import { formatMoney } from '../contract/money.ts';
 import type { Timeline } from '../contract/payout.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { firstEvents, type HistoryEvent, type WorkflowRun } from '../temporal/histories.ts';
@@ -19,8 +21,9 @@ type Step = Timeline['steps'][number];
 
 /** Provider calls: with a usable response, and without one. */
 const CALLS: Readonly<Record<string, readonly [answered: string, unanswered: string]>> = {
+  beginPayout: ['Quoted', 'Asked for a quote'],
   quoteForClient: ['Quoted', 'Asked for a quote'],
-  createPayout: ['Order sent', 'Order sent'],
+  createPayout: ['Order sent', 'Order may have been sent'],
   confirmOrder: ['Asked whether the order exists', 'Asked whether the order exists'],
   fetchOrder: ['Order read', 'Asked for the order'],
   fetchTradeWithDetail: ['Status read', 'Asked for the status'],
@@ -28,26 +31,41 @@ const CALLS: Readonly<Record<string, readonly [answered: string, unanswered: str
 };
 const EVIDENCE = ['createPayout', 'confirmOrder', 'fetchOrder'];
 
-const named = z.object({ orderId: z.string().optional(), status: z.string().optional() });
+const found = z.object({ orderId: z.string().optional(), status: z.string().optional() });
 const answer = z.object({
   kind: z.string().optional(),
+  message: z.string().optional(),
+  problem: z.object({ message: z.string() }).optional(),
+  quote: z.unknown().optional(),
+  pay: moneySchema.optional(),
+  target: moneySchema.optional(),
   exists: z.boolean().optional(),
-  order: named.optional(),
-  trade: named.optional(),
+  order: found.optional(),
+  trade: found.nullish(),
 });
 
 /** What the provider said. */
-function said(result: unknown, summary: string): Pick<Step, 'detail' | 'tone'> {
-  const { kind, exists, order, trade = order } = answer.safeParse(result).data ?? {};
-  if (exists === false) return { detail: 'The provider knows no order.', tone: 'warn' };
-  if (kind === 'not-created') return { detail: 'The provider did not accept it.', tone: 'bad' };
-  if (kind === 'account-problem') return { detail: "The account can't pay.", tone: 'bad' };
-  const parts = [trade?.orderId && `Order ${trade.orderId}`, trade?.status && label(trade.status)];
-  const known = parts.filter((part) => typeof part === 'string').join(': ');
-  return {
-    detail: known === '' ? summary.replace(/^.*(quotes|create:) /, '') : `${known}.`,
-    tone: trade?.status === 'FAILED' ? 'bad' : 'good',
-  };
+function said([answered, unanswered]: readonly [string, string], result: unknown): NonNullable<Found> {
+  const { kind, message, problem, quote, pay, target, exists, order, trade } =
+    answer.safeParse(result).data ?? {};
+  // The first quote is inside the result of the check, and its terms are inside it.
+  if (quote !== undefined) return said([answered, unanswered], quote);
+  if (kind === 'not-sent') return { what: 'Order not sent', tone: 'warn' };
+  if (kind === 'invalid') return { what: 'Order not sent', detail: message, tone: 'bad' };
+  if (kind === 'not-created')
+    return { what: answered, detail: 'The provider did not accept it.', tone: 'bad' };
+  if (kind === 'refused' || problem)
+    return { what: unanswered, detail: problem?.message ?? message, tone: 'bad' };
+  if (exists === false || trade === null)
+    return { what: answered, detail: 'The provider knows no order.', tone: 'warn' };
+  if (pay && target)
+    return { what: answered, detail: `${formatMoney(pay)} for ${formatMoney(target)}.`, tone: 'good' };
+  return { what: answered, ...seen(trade ?? order ?? {}) };
+}
+
+function seen({ orderId, status }: z.output<typeof found>): Pick<Step, 'detail' | 'tone'> {
+  const known = [orderId && `Order ${orderId}`, status && label(status)].filter(Boolean).join(': ');
+  return { ...(known !== '' && { detail: `${known}.` }), tone: status === 'FAILED' ? 'bad' : 'good' };
 }
 
 /** The updates of a payout that were carried out. */
@@ -140,21 +158,18 @@ class StepReader {
     const failed = event.activityTaskFailedEventAttributes ?? event.activityTaskTimedOutEventAttributes;
     const scheduled = this.#scheduled.get(String((completed ?? failed)?.scheduledEventId));
     if (!scheduled) return undefined;
-    const summary = await this.#summaryOf(scheduled);
-    // An activity without a summary does bookkeeping.
-    if (summary === undefined) return undefined;
     const type = scheduled.activityTaskScheduledEventAttributes?.activityType?.name ?? '';
     const words = CALLS[type];
-    if (!words)
-      return {
-        what: capital(summary),
-        ...(failed && { detail: 'No usable response.', tone: 'warn' }),
-      };
-    const [answered, unanswered] = words;
     const isEvidence = EVIDENCE.includes(type);
-    if (failed) return { what: unanswered, detail: 'No usable response.', tone: 'warn', isEvidence };
-    const result = await this.#decoded(completed?.result?.payloads ?? []);
-    return { what: answered, ...said(result, summary), isEvidence };
+    const noResponse = { detail: 'No usable response.', tone: 'warn', isEvidence } as const;
+    if (words && failed) return { what: words[1], ...noResponse };
+    if (words) {
+      const result = await this.#decoded(completed?.result?.payloads ?? []);
+      return { ...said(words, result), isEvidence };
+    }
+    const summary = await this.#summaryOf(scheduled);
+    // An activity without a summary does bookkeeping.
+    return summary === undefined ? undefined : { what: capital(summary), ...(failed && noResponse) };
   }
 
   async #messageStep(event: HistoryEvent): Promise<Found> {
@@ -176,12 +191,12 @@ class StepReader {
   async #undecidedStep(name: string, argument: unknown, failure: UpdateOutcome['failure']): Promise<Found> {
     const { by } = decision.safeParse(argument).data ?? {};
     const what = `${label(name)}${by === undefined ? '' : ` by ${by}`}`;
-    if (!failure) return { what: `${what}: in progress` };
+    if (!failure) return { what: `${what} is in progress` };
     const { loadedDataConverter } = this.#client.options;
     const why = await decodeOptionalFailureToOptionalError(loadedDataConverter, failure).catch(
       () => undefined,
     );
-    return { what: `${what}: not accepted`, tone: 'warn', detail: why && `${capital(why.message)}.` };
+    return { what: `${what} was not accepted`, tone: 'warn', detail: why && `${capital(why.message)}.` };
   }
   async #summaryOf({ userMetadata }: HistoryEvent): Promise<string | undefined> {
     const summary = userMetadata?.summary;

@@ -28,7 +28,7 @@ header { display: flex; flex-wrap: wrap; gap: .4rem 1.5rem; align-items: center;
 .brand img { width: 1.4rem; height: 1.4rem; }
 nav { order: 1; flex: 1 0 100%; }
 nav ul { display: flex; flex-wrap: wrap; gap: .1rem; margin: 0; padding: 0; list-style: none; }
-nav a { display: flex; gap: .5rem; padding: .35rem .7rem; border-radius: 6px; color: var(--faint); text-decoration: none; }
+nav a { display: flex; gap: .5rem; padding: .35rem .45rem; border-radius: 6px; color: var(--faint); text-decoration: none; }
 nav a:hover { background: var(--calm-ground); color: var(--ink); }
 nav [aria-current] { background: var(--accent-ground); color: var(--ink); font-weight: 600; }
 nav ul ul { display: none; }
@@ -41,6 +41,7 @@ main { min-width: 0; max-width: 84rem; padding: 1rem; }
   .brand { padding: 0 .7rem; }
   nav { order: 0; flex: 1; }
   nav ul, nav ul ul { display: block; }
+  nav a { padding: .35rem .7rem; }
   nav ul ul a { padding-left: 1.5rem; font-size: 13px; }
   .who { margin: 0; padding: .8rem .7rem 0; border-top: 1px solid var(--line); justify-content: space-between; }
   main { padding: 1.6rem 2rem 4rem; }
@@ -141,11 +142,11 @@ details[open] > summary { margin-bottom: .6rem; }
 form + form { margin-top: .8rem; }
 .card .scrolls { border: 0; margin: 0 -.9rem; } .card + .empty { margin-top: 1rem; }
 td .buttons { margin: 0; flex-wrap: nowrap; justify-content: flex-end; } td select { width: auto; }
+form + .scrolls, .sides { margin-top: 1rem; }
 .bulk { display: flex; flex-wrap: wrap; gap: .8rem 1rem; align-items: end; }
 .bulk > div:not(.buttons) { flex: 1 1 14rem; max-width: 22rem; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 100%), 1fr)); gap: 1rem; margin-bottom: 1rem; }
 .tiles .card { margin: 0; } .tiles h2 { font-size: 13px; color: var(--faint); }
-.figures .card { margin: 0; min-width: 0; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; }
 .bar { display: block; width: 100%; min-width: 6rem; height: .5rem; border-radius: 1em; background: var(--calm-ground); fill: var(--accent); margin-top: .2rem; }
 progress { width: 100%; height: .6rem; accent-color: var(--accent); }

@@ -58,7 +58,7 @@ export function decisionBar({ caller, formToken }: Visit): Html {
   return html`${hidden({ formToken })}<div class="bulk"><div>${noteField('note', 'note', 'Note')}</div>
 ${
   may(caller, 'approve') &&
-  html`<div><label for="tolerance">If a lock expires, approve a new quote that is</label><select id="tolerance" name="tolerance"><option value="">no worse than shown</option>${TOLERANCES.map(
+  html`<div><label for="tolerance">After a lock expires, approve a quote</label><select id="tolerance" name="tolerance"><option value="">no worse than shown</option>${TOLERANCES.map(
     (percent) => html`<option value="${percent}">up to ${percent} % worse</option>`,
   )}</select></div>`
 }

@@ -38,6 +38,7 @@ export function onTheDesk(text: string): string {
   return text
     .replace(/Run `npm run payouts -- doctor`(\.?)/g, 'Ask an operator to check the system$1')
     .replace('`npm run payouts -- doctor` checks', 'An operator can check')
+    .replace('Start a worker: `npm run worker`.', 'Ask an operator to start a worker.')
     .replace(COMMAND, (_all, command: string) => ON_THE_DESK[command] ?? 'an operator');
 }
 

@@ -208,7 +208,7 @@ function amounts({ state }: Story): Html {
 
 function stepList(steps: Story['timeline']['steps']): Html {
   const shown = steps.map(({ at, what, detail, tone, count, lastAt }) => {
-    return html`<li class="${tone}"><p>${sentence(what)}${detail !== undefined && html` <span class="faint">${sentence(detail)}</span>`}</p>
+    return html`<li class="${tone}"><p>${sentence(what)}${detail !== undefined && html`: <span class="faint">${sentence(detail)}</span>`}</p>
 <p class="faint">${time(at)}${count !== undefined && html`, ${count} times, last at ${time(lastAt)}`}</p></li>`;
   });
   return html`<ol class="timeline">${shown}</ol>`;

@@ -35,11 +35,11 @@ export function todayRoutes(scope: FastifyInstance, desk: Desk): void {
       };
     const apps = applicationsWithin(visit.caller);
     const figures = await reads.read(apps?.join(' ') ?? '', () => figuresOf(desk, apps));
-    const parts = [durations, rateLimits, tokens].map((part) => part(figures));
+    const card = (content: Html) => html`<section class="card">${content}</section>`;
     return {
       ...frame,
       content: html`${tiles(figures)}${volumes(figures)}
-<div class="figures">${parts.map((part) => html`<section class="card">${part}</section>`)}</div>
+<div class="figures"><div>${card(durations(figures))}</div><div>${card(rateLimits(figures))}${card(tokens(figures))}</div></div>
 <p class="faint">The day is ${figures.day} (UTC). The figures may be ${FRESH_MS / 1_000} seconds old.</p>`,
     };
   });

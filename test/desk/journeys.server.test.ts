@@ -72,7 +72,7 @@ describe('an approver', () => {
     const story = await endedStory(page, body);
     expect(story).toContain('Started by shop');
     expect(story).toMatch(/Metadata\s+Order ref\s+A-<b>7<\/b>/);
-    expect(story).toMatch(/Approved by desk\.\s+invoice checked/);
+    expect(story).toMatch(/Approved by desk: invoice checked/);
     expect(story).toContain('Paid 100.00 CNY.');
     expect(story).toMatch(/Debits[\s\S]*AC-payer-1-USD/);
     expect(story).toMatch(/Splits[\s\S]*100\.00 CNY/);

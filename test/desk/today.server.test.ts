@@ -22,7 +22,7 @@ describe('today', () => {
       const day = new Date(world.clock.wallMs()).toISOString().slice(0, 10);
       // At midnight, the page begins anew.
       if (day !== paidOn)
-        for (const scenario of ['success', 'partial splits=3 failed=1'])
+        for (const scenario of ['success', 'partial splits=4 failed=1'])
           await world.payouts.result(await world.pay(scenario));
       paidOn = day;
       await world.pass(FIGURES_FRESH_MS);
@@ -31,12 +31,13 @@ describe('today', () => {
       return /Success\s+1\s+100\.00 CNY/.test(shown) && /Partial success\s+1/.test(shown) ? shown : undefined;
     });
     expect(text).toMatch(/Failed\s+0\s+–[\s\S]*Not created\s+0\s+–/);
-    expect(text).toMatch(/Received today\s+[\d.]+ CNY/);
+    expect(text).toMatch(/Partial success\s+1\s+75\.00 CNY\s+25\.00 CNY/);
+    expect(text).toMatch(/Received today\s+175\.00 CNY[\s\S]*Not received today\s+25\.00 CNY/);
     expect(text).toMatch(/Half of the orders finished within/);
     expect(text).toMatch(/default\s+\S+( of 20)?\s/);
     expect(text).toMatch(/Application default\s+Valid; renewed automatically\./);
     for (const name of ['Received today', 'Time to final status', 'Rate-limit use', 'Token health'])
-      expect(await page.getByRole('heading', { name }).count()).toBe(1);
+      expect(await page.getByRole('heading', { name, exact: true }).count()).toBe(1);
     expect(await page.locator('svg.bar').count()).toBeGreaterThan(5);
   });
 
