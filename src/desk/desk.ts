@@ -12,7 +12,7 @@ import { acceptForms, type Desk, type DeskOptions } from './context.ts';
 import { sharedCounts } from './counts.ts';
 import { decisionRoutes } from './decisions.ts';
 import { eventRoutes } from './events.ts';
-import { html, link, prose } from './html.ts';
+import { html, link, onTheDesk, prose } from './html.ts';
 import { Identity, visitOf } from './identity.ts';
 import { inboxRoutes } from './inbox.ts';
 import { protectPages, sendPage } from './layout.ts';
@@ -99,7 +99,7 @@ async function sendProblem(
     visit: visitOf(request),
     content: html`<p class="warning" role="alert">${message}</p>
 ${fields.length > 0 && html`<ul>${fields.map(({ path, message: why }) => html`<li><code>${path}</code> ${why}</li>`)}</ul>`}
-<p>${prose(meaning)}</p><p>${prose(action)}</p>
+<p>${prose(onTheDesk(meaning))}</p><p>${prose(onTheDesk(action))}</p>
 <p class="faint">Request ${request.id}</p>
 <p><a href="${status === 401 && hasSessions ? '/desk/sign-in' : '/desk'}">${status === 401 && hasSessions ? 'Sign in' : 'Back to the inbox'}</a></p>`,
   };

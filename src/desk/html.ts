@@ -44,9 +44,7 @@ export function onTheDesk(text: string): string {
 
 /** Text of our own tables, in which backticks mark code. */
 export function prose(text: string): Html {
-  return html`${onTheDesk(text)
-    .split('`')
-    .map((part, at) => (at % 2 === 0 ? part : html`<code>${part}</code>`))}`;
+  return html`${text.split('`').map((part, at) => (at % 2 === 0 ? part : html`<code>${part}</code>`))}`;
 }
 
 type Tone = 'good' | 'warn' | 'bad' | 'busy' | 'calm';
@@ -220,7 +218,7 @@ export function attentionReasons(kind: AttentionKind, reasons: readonly CodedMes
 export function explained({ code, message }: CodedMessage, explanations: Explanations): Html {
   const known = Object.hasOwn(explanations, code) ? explanations[code] : undefined;
   return html`<strong title="${code}">${label(code)}.</strong> ${isolated(sentence(message))}
-${known && html`<p class="faint">${prose(known.meaning)} <em>What to do:</em> ${prose(known.action)}</p>`}`;
+${known && html`<p class="faint">${prose(onTheDesk(known.meaning))} <em>What to do:</em> ${prose(onTheDesk(known.action))}</p>`}`;
 }
 
 type Receiver = CheckedPayoutRequest['receiver'];

@@ -38,7 +38,7 @@ async function start(user: string, rows: number): Promise<{ status: number; html
 
 /** The cells of the table of daily limits. */
 const limits = (html: string) =>
-  [...html.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/g)]
+  [...html.slice(html.indexOf('<caption>Daily limits')).matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/g)]
     .map(([, cell = '']) => cell.replace(/<[^>]+>/g, ''))
     .filter((cell) => /^[\d,.]+ (payouts|CNY)$/.test(cell));
 
