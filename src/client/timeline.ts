@@ -31,9 +31,24 @@ const CALLS: Readonly<Record<string, readonly [answered: string, unanswered: str
 };
 const EVIDENCE = ['createPayout', 'confirmOrder', 'fetchOrder'];
 
+/** By the `cause` of a create call that was not sent. An earlier one may have been. */
+const WHY_NOT_SENT: Readonly<Record<string, string>> = {
+  unreachable: 'The provider could not be reached in time.',
+  'too-late': 'The rate lock may have expired.',
+  'earlier-run': 'An earlier run may have sent it.',
+  restored: 'Temporal was restored: a lost run may have sent it.',
+  'lost-run': 'Temporal was restored: a lost run may have sent it.',
+  'may-have-been-sent': 'An earlier attempt may have sent it.',
+  exists: 'The order exists already.',
+  unconfirmed: 'The provider did not say whether the order exists.',
+  paused: 'The application is paused.',
+  unapproved: 'It needs an approval.',
+};
+
 const found = z.object({ orderId: z.string().optional(), status: z.string().optional() });
 const answer = z.object({
   kind: z.string().optional(),
+  cause: z.string().optional(),
   message: z.string().optional(),
   problem: z.object({ message: z.string() }).optional(),
   quote: z.unknown().optional(),
@@ -46,11 +61,21 @@ const answer = z.object({
 
 /** What the provider said. */
 function said([answered, unanswered]: readonly [string, string], result: unknown): NonNullable<Found> {
-  const { kind, message, problem, quote, pay, target, exists, order, trade } =
-    answer.safeParse(result).data ?? {};
+  const {
+    kind,
+    cause = '',
+    message,
+    problem,
+    quote,
+    pay,
+    target,
+    exists,
+    order,
+    trade,
+  } = answer.safeParse(result).data ?? {};
   // The first quote is inside the result of the check, and its terms are inside it.
   if (quote !== undefined) return said([answered, unanswered], quote);
-  if (kind === 'not-sent') return { what: 'Order not sent', tone: 'warn' };
+  if (kind === 'not-sent') return { what: 'Order not sent', detail: WHY_NOT_SENT[cause], tone: 'warn' };
   if (kind === 'invalid') return { what: 'Order not sent', detail: message, tone: 'bad' };
   if (kind === 'not-created')
     return { what: answered, detail: 'The provider did not accept it.', tone: 'bad' };

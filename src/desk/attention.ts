@@ -42,8 +42,8 @@ interface Item {
   listed?: ListedPayout;
 }
 
-export interface RowPage {
-  shown: readonly (readonly unknown[])[];
+export interface RowPage<Row = readonly unknown[]> {
+  shown: readonly Row[];
   /** The names of what cannot be read now, such as payouts without a worker. */
   unread: readonly unknown[];
   nextCursor?: string | undefined;

@@ -131,6 +131,15 @@ export function duration(ms: number): string {
   return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** Of a lock. */
+export function timeLeft(until: string | undefined, nowMs: number): Html | undefined {
+  if (until === undefined) return undefined;
+  const leftMs = Date.parse(until) - nowMs;
+  return leftMs > 0
+    ? html`<span title="until ${until}">${duration(leftMs)}</span>`
+    : html`<span class="faint">expired</span>`;
+}
+
 /**
  * Text of a request, of a file or of the provider, whose script may run from right to left: it cannot change the order of
  * the text around it.

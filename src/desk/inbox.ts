@@ -11,7 +11,7 @@ import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
 import { applicationsWithin, may } from '../service/permissions.ts';
 import { type PayoutId, valid } from '../service/requests.ts';
 import type { Service } from '../service/service.ts';
-import { ATTENTION_HEAD, attentionRows } from './attention.ts';
+import { ATTENTION_HEAD, attentionRows, type RowPage } from './attention.ts';
 import {
   type Desk,
   filledIn,
@@ -25,7 +25,6 @@ import { INBOX, INBOX_SECTIONS, type InboxSection } from './counts.ts';
 import { decisionBar, mayDecide, pickOf } from './decisions.ts';
 import {
   beneficiaryOf,
-  duration,
   empty,
   type Html,
   hidden,
@@ -38,6 +37,7 @@ import {
   sentence,
   table,
   time,
+  timeLeft,
   totals,
 } from './html.ts';
 import type { Visit } from './identity.ts';
@@ -67,17 +67,10 @@ ${section('attention', 'Nothing else needs attention', attention, () =>
   });
 }
 
-interface Listed {
-  shown: readonly unknown[];
-  /** The names of what cannot be read now. */
-  unread: readonly unknown[];
-  nextCursor?: string | undefined;
-}
-
 function section(
   id: InboxSection,
   none: string,
-  { shown, unread, nextCursor }: Listed,
+  { shown, unread, nextCursor }: RowPage<unknown>,
   list: () => Html,
 ): Html {
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${INBOX[id].title}</h2>
@@ -131,15 +124,6 @@ const targetOf = ({ request, state }: ReadPayout) => state.quote?.target ?? requ
 function checkbox(one: ReadPayout, at: number): Html {
   const { currency, amount } = targetOf(one);
   return html`<input type="checkbox" name="${`pick-${at}`}" value="${pickOf(one)}" aria-label="Choose ${one.partnerOrderId}" data-amount="${amount}" data-currency="${currency}">`;
-}
-
-/** How the time left looks in a table. */
-function timeLeft(until: string | undefined, nowMs: number): Html | undefined {
-  if (until === undefined) return undefined;
-  const leftMs = Date.parse(until) - nowMs;
-  return leftMs > 0
-    ? html`<span title="until ${until}">${duration(leftMs)}</span>`
-    : html`<span class="faint">expired</span>`;
 }
 
 function reviewList(payouts: readonly ReadPayout[]): Html {

@@ -13,7 +13,6 @@ import {
   beneficiaryFacts,
   beneficiaryOf,
   copyable,
-  duration,
   explained,
   facts,
   type Html,
@@ -26,6 +25,7 @@ import {
   status,
   table,
   time,
+  timeLeft,
 } from './html.ts';
 import type { Visit } from './identity.ts';
 import { recentPayouts, SIMILAR_DAYS, similarTo } from './similar.ts';
@@ -119,10 +119,10 @@ function details(story: Story, desk: Desk): Html {
     ['Order', copyable(state.orderId)],
     ['Risk audit', state.auditStatus && pill(state.auditStatus)],
     [
-      'Lock',
+      'Lock, and time left',
       state.lockExpiresAt &&
         quote &&
-        html`${copyable(quote.lockRateId)} ${lockLeft(state.lockExpiresAt, desk.runtime.clock.wallMs())}`,
+        html`${copyable(quote.lockRateId)} ${timeLeft(state.lockExpiresAt, desk.runtime.clock.wallMs())}`,
     ],
     ['Approve until', time(state.approvalExpiresAt)],
     ['Approval covers', covers && sentence(coveredText(covers))],
@@ -148,11 +148,6 @@ ${state.phase === 'DONE' && may(visit.caller, 'acknowledge') && acknowledgementF
 
 function metadataFacts({ metadata }: CheckedPayoutRequest): Html | undefined {
   return metadata && html`<h2>Metadata</h2>${facts(Object.entries(metadata))}`;
-}
-
-function lockLeft(until: string, nowMs: number): string {
-  const leftMs = Date.parse(until) - nowMs;
-  return leftMs > 0 ? `${duration(leftMs)} left` : 'expired';
 }
 
 function temporalLink(

@@ -64,9 +64,11 @@ describe('H6 a create that an earlier attempt of its activity may have sent', ()
     await world.stop();
   });
 
-  test('counts as a send', async () => {
-    expect(
-      await world.until(await world.pay('success'), ({ phase }) => phase === 'NEEDS_REVIEW'),
-    ).toMatchObject({ sends: 1 });
+  test('counts as a send, and the evidence does not say that this one was sent', async () => {
+    const ref = await world.pay('success');
+    expect(await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW')).toMatchObject({ sends: 1 });
+    const { steps } = await world.payouts.timeline(ref);
+    const [sent] = steps.filter(({ isEvidence }) => isEvidence);
+    expect(sent).toMatchObject({ what: 'Order not sent', detail: 'An earlier attempt may have sent it.' });
   });
 });
