@@ -99,12 +99,16 @@ export function formHooks(scope: FastifyInstance, desk: Desk, path: string, verb
 export async function pageVisit({ pauses, counts }: Desk, request: FastifyRequest): Promise<Visit> {
   const visit = admittedVisit(request);
   const { caller } = visit;
-  const known = async <T>(read: Promise<T>) => read.catch(() => undefined);
-  const [all, counted] = await Promise.all([known(pauses()), known(counts(caller))]);
+  const [all, counted] = await Promise.all([ifKnown(pauses()), ifKnown(counts(caller))]);
   const visible = all?.filter(
     ({ app }) => caller.applications === 'any' || caller.applications.includes(app),
   );
   return { ...visit, pauses: visible, counts: counted };
+}
+
+/** Undefined if Temporal or a worker does not respond, or there is nothing to read. */
+export function ifKnown<T>(read: Promise<T>): Promise<T | undefined> {
+  return read.catch(() => undefined);
 }
 
 /** Reads the ids in the fields or the query. Throws a 400. */

@@ -7,7 +7,7 @@ import { accountEnd } from '../domain/listed-payout.ts';
 import { mayList } from '../domain/permissions.ts';
 import { DAY_MS } from '../domain/time.ts';
 import type { PayoutId } from '../service/requests.ts';
-import type { Desk } from './context.ts';
+import { type Desk, ifKnown } from './context.ts';
 
 export const SIMILAR_DAYS = 7;
 const MOST = 100;
@@ -16,7 +16,7 @@ const MOST = 100;
 export async function recentPayouts({ service, runtime }: Desk, caller: Caller): Promise<ListedPayout[]> {
   if (!mayList(caller)) return [];
   const createdFrom = new Date(runtime.clock.wallMs() - SIMILAR_DAYS * DAY_MS).toISOString();
-  const page = await service.listPayouts(caller, { createdFrom, limit: MOST }).catch(() => undefined);
+  const page = await ifKnown(service.listPayouts(caller, { createdFrom, limit: MOST }));
   return page?.payouts ?? [];
 }
 

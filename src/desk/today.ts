@@ -13,7 +13,7 @@ import { DAY_MS, dayOf, HOUR_MS } from '../domain/time.ts';
 import { inParallel } from '../runtime/runtime.ts';
 import { applicationsWithin } from '../service/permissions.ts';
 import { countRuns, listRunPage, quoteIds } from '../temporal/visibility.ts';
-import { type Desk, getPage } from './context.ts';
+import { type Desk, getPage, ifKnown } from './context.ts';
 import { duration, type Html, html, pill, table, time, totals } from './html.ts';
 
 /** All reloads in this time share one reading. */
@@ -257,9 +257,4 @@ async function appFigures({ client, config, service }: Desk, app: string) {
     taken: tasksDispatchRate ?? undefined,
     waiting: approximateBacklogCount == null ? undefined : Number(approximateBacklogCount),
   };
-}
-
-/** Without a worker or a lease, a figure is unknown. */
-function ifKnown<T>(read: Promise<T>): Promise<T | undefined> {
-  return read.catch(() => undefined);
 }
