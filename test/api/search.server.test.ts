@@ -308,8 +308,8 @@ describe('H299 a search finds only what the list shows without it', () => {
     const idPrefix = target.partnerOrderId.slice(0, 30);
     const keys = (payerIds: string[]) =>
       keysFile([
-        callerEntry('own', { idPrefix, payerIds }),
-        callerEntry('else', { idPrefix: 'x', payerIds }),
+        callerEntry('own', { idPrefix, payerIds, clientIds: [target.clientId] }),
+        callerEntry('else', { idPrefix: 'x', payerIds, clientIds: [target.clientId] }),
       ]);
     const mine = await serverWith({ PAYOUTS_API_KEYS_FILE: keys([target.payerId]) });
     const others = await serverWith({ PAYOUTS_API_KEYS_FILE: keys(['payer-1']) });
