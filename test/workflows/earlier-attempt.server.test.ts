@@ -64,7 +64,7 @@ describe('H6 a create that an earlier attempt of its activity may have sent', ()
     await world.stop();
   });
 
-  test('counts as a send, and the evidence does not say that this one was sent', async () => {
+  test('H322 counts as a send, and the evidence does not say that this one was sent', async () => {
     const ref = await world.pay('success');
     expect(await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW')).toMatchObject({ sends: 1 });
     const { steps } = await world.payouts.timeline(ref);
