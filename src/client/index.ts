@@ -28,7 +28,7 @@ export type {
   PayoutPage,
 } from '../contract/lists.ts';
 export type { Money } from '../contract/money.ts';
-export type { AgreedQuote, PayoutResult, PayoutState, Reason, Split } from '../contract/payout.ts';
+export type { AgreedQuote, PayoutResult, PayoutState, Reason, Split, Timeline } from '../contract/payout.ts';
 export type { CheckedPayoutRequest, Metadata, PayoutRequest, Receiver } from '../contract/payout-request.ts';
 export { checkPayoutRequest } from '../contract/payout-request.ts';
 export type { Pause, PauseRequest } from '../contract/rate-limit.ts';

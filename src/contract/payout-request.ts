@@ -110,11 +110,15 @@ export const shownRequestSchema = fields.extend({
   instructedAmount: moneySchema,
   receiver: receiver
     .omit({ bankAccountNumber: true, idCardNumber: true })
-    .extend({ accountEnd: z.string().describe('The last four characters of the account number') }),
-  limits: z
-    .strictObject({ maxFee: moneySchema, minRate: z.string(), maxPay: moneySchema })
-    .partial()
-    .optional(),
+    .extend({ accountEnd: z.string().describe('The last four characters of the account number') })
+    .describe('The bank account of the beneficiary'),
+  limits: limits
+    .extend({
+      maxFee: moneySchema.optional().describe('The highest fee'),
+      maxPay: moneySchema.optional().describe('The highest amount that the payer pays'),
+    })
+    .optional()
+    .describe('The limits of the quote'),
   metadata: metadataSchema.optional(),
 });
 

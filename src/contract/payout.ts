@@ -118,7 +118,7 @@ export type PayoutState = z.output<typeof payoutStateSchema>;
 const step = z.strictObject({
   at: time,
   what: z.string().describe('The step in words'),
-  detail: z.string().optional(),
+  detail: z.string().optional().describe('Amounts, or why'),
   tone: z.enum(['good', 'warn', 'bad']).optional().describe('Whether it went well'),
   isEvidence: z.boolean().optional().describe('It tells whether an order exists'),
   count: z.int().optional().describe('How many equal steps in a row, such as polls'),

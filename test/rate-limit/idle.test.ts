@@ -109,16 +109,23 @@ describe('an idle application', () => {
     await untilIdle();
   });
 
-  test('H37 a frozen owner sends nothing after another took over', async () => {
-    const owner = await simulatedOwner(world);
-    owner.frozen = true;
-    await simulatedOwner(world, owner);
-    const refs = [await world.pay('success final=0s')];
-    await world.pass(SILENCE_MS);
-    owner.frozen = false;
-    refs.push(await world.pay('success final=0s'));
-    await allPaidOnce(world, refs);
-    expect(world.system.world.violations).toEqual([]);
-    expect(await simulatedOwner(world)).not.toBe(owner);
-  });
+  test.each([5, 10, 20, 30, 40])(
+    'H37 an owner that is frozen %i ms after a start sends nothing once another took over',
+    async (afterMs) => {
+      const refs = [await world.pay('success final=0s')];
+      await world.pass(afterMs);
+      const owner = await simulatedOwner(world);
+      owner.frozen = true;
+      await simulatedOwner(world, owner);
+      await world.pass(SILENCE_MS);
+      const writers: string[] = [];
+      world.system.onWrite.push((process) => writers.push(process));
+      owner.frozen = false;
+      refs.push(await world.pay('success final=0s'));
+      await allPaidOnce(world, refs);
+      expect(await simulatedOwner(world)).not.toBe(owner);
+      expect(writers).not.toContain(owner.name);
+      await untilIdle();
+    },
+  );
 });

@@ -33,9 +33,14 @@ async function scene(options: Partial<PayoutWorldOptions> = {}) {
   const pauses = new Pauses({ client, environment: 'test' });
   const pass = (ms: number) => world.run({ withinMs: ms });
   await pass(10 * SECOND);
+  const pause = () => world.finish(pauses.pause(APP, { by: 'olga', reason: 'a drill' }));
   return {
-    ...{ system, world, server, pass, control: provider.control },
-    pause: () => world.finish(pauses.pause(APP, { by: 'olga', reason: 'a drill' })),
+    ...{ system, world, server, pass, control: provider.control, pause },
+    /** Until then, a create call may still be written. */
+    pauseAndWait: async () => {
+      await pause();
+      await pass(RENEWAL_VALID_MS);
+    },
     resume: () => world.finish(pauses.resume(APP, { by: 'olga' })),
     isPaused: async () => (await world.finish(pauses.state(APP))).paused !== null,
     owner: () => leaseOwner(system),
@@ -85,8 +90,8 @@ describe('H210 a paused application creates nothing', () => {
   });
 
   test('H210 a waiting payout has a short history, sends nothing of unknown outcome, and can be canceled', async () => {
-    const { system, world, pass, pause, state, server, creates } = await scene();
-    await pause();
+    const { system, world, pass, pauseAndWait, state, server, creates } = await scene();
+    await pauseAndWait();
     const { workflowId } = await world.finish(system.start(1));
     await pass(6 * HOUR);
     expect((await state(1)).phase).toBe('PAUSED');
@@ -122,8 +127,8 @@ describe('H210 a paused application creates nothing', () => {
 describe('H211 a pause lasts until its end', () => {
   test.each(LEASE_CHANGES)('H211 although %s', async (_, change) => {
     const world = await scene();
-    const { system, pass, pause, resume, isPaused, creates, result } = world;
-    await pause();
+    const { system, pass, pauseAndWait, resume, isPaused, creates, result } = world;
+    await pauseAndWait();
     await change(system);
     await world.world.finish(system.start(1));
     await pass(10 * MINUTE);
@@ -191,10 +196,10 @@ test('H212 an approval given during a pause covers only its own terms afterwards
 });
 
 test('H213 a paused application opens no receiving account', async () => {
-  const { system, world, pass, pause, resume, control } = await scene();
+  const { system, world, pass, pauseAndWait, resume, control } = await scene();
   const accounts = new ReceivingAccounts({ client: system.client, environment: 'test' });
   const request = { requestId: 'ra-1', payerId: 'payer-1', currency: 'USD' };
-  await pause();
+  await pauseAndWait();
   await world.finish(accounts.open(request));
   await pass(2 * HOUR);
   expect(await world.finish(accounts.state(request))).toMatchObject({

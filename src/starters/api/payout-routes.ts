@@ -46,9 +46,9 @@ export function payoutRoutes(api: Api, service: Service): void {
     config: { verb: 'read', waits: true },
     schema: {
       ...snapshot('payout', payoutStateSchema, payoutResultSchema, {
-        request: shownRequestSchema.exactOptional(),
+        request: shownRequestSchema.exactOptional().describe('With include=request: what was asked for'),
         startedBy: z.string().exactOptional().describe('The caller who started the payout'),
-        timeline: timelineSchema.exactOptional(),
+        timeline: timelineSchema.exactOptional().describe('With include=timeline: what has happened'),
       }),
       params,
       querystring: appQuery.extend({ wait, include }),
