@@ -327,11 +327,14 @@ function multipart(fields: readonly (readonly [string, string])[], file: Buffer)
   ]);
 }
 
+const OWN_SCRIPT = '<script src="/desk/desk.js" defer></script>';
+
 function judged(input: Input, answer: Answer, did: Done): Verdict {
   demandNoFailure(answer, SECRETS);
-  for (const markup of UNESCAPED)
-    demand(!answer.text.includes(markup), 'a page contains text of a visitor as markup');
-  demand(!/<script|\son\w+=/i.test(answer.text.replaceAll(/"[^"]*"/g, '""')), 'a page contains a script');
+  for (const text of UNESCAPED)
+    demand(!answer.text.includes(text), 'a page contains text of a visitor as markup');
+  const markup = answer.text.replace(OWN_SCRIPT, '').replaceAll(/"[^"]*"/g, '""');
+  demand(!/<script|\son\w+=/i.test(markup), 'a page contains a script');
   const { location } = answer;
   demand(location === undefined || /^\/desk(?:[/?]|$)/.test(location), `leads to ${location}`);
   const isDone = answer.status < 400;

@@ -50,7 +50,7 @@ function completions(...words: string[]): string[] {
 
 describe('bash completes', () => {
   test.each([
-    ['verbs', ['st'], ['start', 'status']],
+    ['verbs', ['st'], ['start', 'statement', 'status']],
     ['verbs below a verb', ['account', 'o'], ['open']],
     ['options of a verb', ['start', '--by', 'batch', '--d'], ['--dry-run']],
     ['values of an option of a verb below a verb', ['account', 'resolve', '--not-created', 'r'], ['retry']],

@@ -102,7 +102,7 @@ const CASES: Record<string, Case> = {
   'out of limits': (stage) => pay(stage, 'success', { limits: { minRate: '99' } }),
   'its answer was lost': (stage) => payWithFault(stage, 'drop-after', 'success notify=none'),
   async approved(stage) {
-    const ref = await pay(stage, 'success notify=none', { approval: 'required' });
+    const ref = await pay(stage, 'success final=0s notify=none', { approval: 'required' });
     await stage.until(ref, 'AWAITING_APPROVAL');
     await stage.settled(stage.payouts.approve(ref, { by }));
     return ref;
