@@ -38,7 +38,7 @@ export async function isMeantFor(run: ListedRun, environment: string | undefined
   return environment === undefined || typeof meant !== 'string' || meant === environment;
 }
 
-export function memoOf(run: ListedRun): Promise<Record<string, unknown>> {
+function memoOf(run: ListedRun): Promise<Record<string, unknown>> {
   return run.memo().catch(() => ({}));
 }
 

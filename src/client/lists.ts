@@ -45,18 +45,17 @@ export async function payoutPage(
   page: PageRequest,
 ): Promise<PayoutPage> {
   const { runs, ...rest } = await runPage(client, payoutQuery(filter, keys), page);
-  const [acknowledged, memos] = await Promise.all([acknowledgedRuns(client, runs), inParallel(runs, memoOf)]);
-  const payouts = runs
-    .map((run, at) => ({
-      ...listedPayout(run, memos[at]),
-      ...(acknowledged.has(run) && { needsAttention: false }),
-    }))
+  const acknowledging = acknowledgedRuns(client, runs);
+  const listed = inParallel(runs, async (run) => [run, await listedPayout(run)] as const);
+  const [acknowledged, rows] = await Promise.all([acknowledging, listed]);
+  const payouts = rows
+    .map(([run, row]) => ({ ...row, ...(acknowledged.has(run) && { needsAttention: false }) }))
     .filter(({ needsAttention }) => needsAttention || !filter.attention);
   return { payouts, ...rest };
 }
 
 /** Empty if it has another form, or its key is unknown. */
-export async function memoOf(run: ListedRun): Promise<PayoutMemo> {
+export async function payoutMemoOf(run: ListedRun): Promise<PayoutMemo> {
   const memo = await run.memo().catch(() => undefined);
   return payoutMemoSchema.safeParse(memo).data ?? {};
 }
@@ -179,7 +178,8 @@ function all(conditions: readonly (string | false | undefined)[]): string {
   return conditions.filter((part) => typeof part === 'string').join(' AND ');
 }
 
-function listedPayout(run: ListedRun, memo: PayoutMemo = {}): ListedPayout {
+export async function listedPayout(run: ListedRun): Promise<ListedPayout> {
+  const memo = await payoutMemoOf(run);
   const text = (name: string) => String(run.attribute(name) ?? '');
   const outcome = text('PayoutOutcome');
   // The memo has the sums at the end unless the whole amount arrived.

@@ -12,7 +12,7 @@ import {
   payoutOf,
   payoutWorkflowId,
 } from '../contract/ids.ts';
-import { type PayoutMemo, payoutMemoSchema } from '../contract/lists.ts';
+import type { PayoutMemo } from '../contract/lists.ts';
 import { type CheckedPayoutRequest, readStoredRequest } from '../contract/payout-request.ts';
 import { type StatementFilter, type StatementRow, statementFilterSchema } from '../contract/statement.ts';
 import { memoOfRequest } from '../domain/listed-payout.ts';
@@ -27,12 +27,11 @@ import {
   firstStartMs,
   followUpFindings,
   isMeantFor,
-  memoOf,
   mergedFindings,
   readableResult,
 } from './ended-payouts.ts';
 import { requireValid } from './errors.ts';
-import { endedQuery } from './lists.ts';
+import { endedQuery, payoutMemoOf } from './lists.ts';
 
 export type WithDeadline = <T>(call: () => Promise<T>) => Promise<T>;
 
@@ -141,7 +140,7 @@ async function endedRow(
 
 /** Programs that start payouts without our memo leave them only in the request. */
 async function memoOrRequest(client: Client, run: ListedRun): Promise<PayoutMemo> {
-  const memo = payoutMemoSchema.safeParse(await memoOf(run)).data ?? {};
+  const memo = await payoutMemoOf(run);
   if (memo.clientId !== undefined && memo.payerId !== undefined && memo.instructedAmount) return memo;
   const request = await requestOf(client, run).catch((error: unknown) => {
     if (isRetryableTemporalError(error)) throw error;
@@ -207,7 +206,7 @@ async function batchRow(
   if (listed !== undefined) return row(listed);
   const run = await describedRun(client, payoutWorkflowId(app, partnerOrderId));
   if (!run) return row(state.phase === 'DONE' ? 'notStarted' : undefined);
-  const memo = payoutMemoSchema.safeParse(await memoOf(run)).data ?? {};
+  const memo = await payoutMemoOf(run);
   const isOwn = memo.batch === batchId && memo.clientId === clientId && memo.payerId === payerId;
   // The batch has not compared a row with the payout if it has not started the row, or not yet.
   if (!isOwn && !isDeepStrictEqual(await requestOf(client, run), request))

@@ -223,6 +223,7 @@ class StepReader {
     );
     return { what: `${what} was not accepted`, tone: 'warn', detail: why && `${capital(why.message)}.` };
   }
+
   async #summaryOf({ userMetadata }: HistoryEvent): Promise<string | undefined> {
     const summary = userMetadata?.summary;
     const text = summary ? await this.#decoded([summary]) : undefined;

@@ -51,7 +51,7 @@ function midnight(day: string): string {
 function form(): Html {
   return html`<p>A row for each payout that finished in the period, the last to finish first. The last line says that the file is complete.</p>
 <form method="get" action="/desk/statement/file">
-<div class="filters"><div><label for="from">From (UTC)</label><input id="from" name="from" type="date" required></div>
+<div class="fields"><div><label for="from">From (UTC)</label><input id="from" name="from" type="date" required></div>
 <div><label for="to">Before (UTC)</label><input id="to" name="to" type="date" required></div>
 <div><label for="app">Application, all if empty</label><input id="app" name="app" maxlength="32"></div>
 <div><label for="format">Format</label><select id="format" name="format"><option value="csv">CSV, for spreadsheets</option><option value="ndjson">NDJSON</option><option value="json">JSON</option></select></div>

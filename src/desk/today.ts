@@ -1,7 +1,7 @@
 /** `/desk/today`: what has been paid today, compared with yesterday; the use of the rate limit; the tokens. */
 import type { FastifyInstance } from 'fastify';
 import { Leases } from '../client/leases.ts';
-import { memoOf } from '../client/lists.ts';
+import { endedQuery, listedPayout } from '../client/lists.ts';
 import { SharedReads, unlimitedReads } from '../client/shared-reads.ts';
 import { OUTCOMES } from '../contract/codes.ts';
 import { apiTaskQueue, leaseWorkflowId, tokenWorkflowId } from '../contract/ids.ts';
@@ -9,7 +9,7 @@ import type { Money } from '../contract/money.ts';
 import { tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { dayBounds } from '../domain/reconciliation.ts';
-import { DAY_MS, dayOf, HOUR_MS } from '../domain/time.ts';
+import { DAY_MS, dayOf, HOUR_MS, isoTime } from '../domain/time.ts';
 import { inParallel } from '../runtime/runtime.ts';
 import { applicationsWithin } from '../service/permissions.ts';
 import { countRuns, listRunPage, quoteIds } from '../temporal/visibility.ts';
@@ -163,16 +163,15 @@ async function figuresOf(desk: Desk, apps: readonly string[] | undefined) {
   const { client, service, runtime } = desk;
   const nowMs = runtime.clock.wallMs();
   const day = dayOf(nowMs);
-  const { from = '', until = '' } = dayBounds(day) ?? {};
+  const { from = '', next: to = '' } = dayBounds(day) ?? {};
   const within = apps === undefined ? '' : ` AND PayoutApp IN (${quoteIds(apps)})`;
-  const finished = `WorkflowType = 'payout' AND ExecutionStatus = 'Completed'${within}`;
-  const ended = `${finished} AND CloseTime BETWEEN '${from}' AND '${until}'`;
-  const yesterdayUntil = new Date(nowMs - DAY_MS).toISOString();
-  const endedYesterday = `${finished} AND CloseTime BETWEEN '${new Date(Date.parse(from) - DAY_MS).toISOString()}' AND '${yesterdayUntil}'`;
+  const served = apps && { apps: [...apps] };
+  const ended = endedQuery({ ...served, from, to });
+  const yesterday = { from: isoTime(Date.parse(from) - DAY_MS), to: isoTime(nowMs - DAY_MS) };
   const renewed = `WorkflowType = 'tokenRenewal' AND ExecutionStatus = 'Running'${within}`;
   const count = (query: string) => service.withTemporalDeadline(() => countRuns(client, query));
   const known = apps ?? (await servedApps(desk));
-  const [counts, open, today, yesterday, figures, all, needingAttention] = await Promise.all([
+  const [counts, open, today, earlier, figures, all, needingAttention] = await Promise.all([
     Promise.all(
       OUTCOMES.map(
         async (outcome) => [outcome, await count(`${ended} AND PayoutOutcome = '${outcome}'`)] as const,
@@ -180,7 +179,7 @@ async function figuresOf(desk: Desk, apps: readonly string[] | undefined) {
     ),
     count(`WorkflowType = 'payout' AND ExecutionStatus = 'Running'${within}`),
     lastEnded(desk, ended),
-    lastEnded(desk, endedYesterday),
+    lastEnded(desk, endedQuery({ ...served, ...yesterday })),
     Promise.all(known.slice(0, MAX_APPS).map((app) => appFigures(desk, app))),
     count(renewed),
     count(`${renewed} AND PayoutNeedsAttention = true`),
@@ -191,8 +190,8 @@ async function figuresOf(desk: Desk, apps: readonly string[] | undefined) {
     open,
     /** The last payouts that finished today, and yesterday by this time: at most `MAX_LISTED` of each. */
     today,
-    yesterday,
-    isCut: Math.max(today.length, yesterday.length) === MAX_LISTED,
+    yesterday: earlier,
+    isCut: Math.max(today.length, earlier.length) === MAX_LISTED,
     apps: figures,
     moreApps: known.length > MAX_APPS,
     outcomes: new Map(counts),
@@ -213,12 +212,10 @@ async function servedApps({ client, service, config }: Desk): Promise<string[]> 
 async function lastEnded({ client, service }: Desk, query: string) {
   const { runs } = await service.withTemporalDeadline(() => listRunPage(client, query, MAX_LISTED));
   return inParallel(runs, async (run) => {
-    const outcome = String(run.attribute('PayoutOutcome') ?? '');
-    const { instructedAmount, ...memo } = await memoOf(run);
-    // The memo has the sums unless the whole amount arrived, or no order was created.
+    const { outcome, instructedAmount, received, failed } = await listedPayout(run);
+    // Without an order, the memo has no sums.
     const isLost = outcome === 'FAILED' || outcome === 'NOT_CREATED';
-    const received = memo.received ?? (outcome === 'SUCCESS' ? instructedAmount : undefined);
-    const lost = memo.failed ?? (isLost ? instructedAmount : undefined);
+    const lost = failed ?? (isLost ? instructedAmount : undefined);
     return {
       outcome,
       /** From the start of the latest run to its end. */

@@ -5,7 +5,8 @@ import type { LeaseMode, LeaseSettings, PreviousOwner } from '../contract/rate-l
 /** The provider counts calls in a sliding window of one second. */
 export const WINDOW_MS = 1_000;
 
-/** An owner that doesn't heartbeat for this long loses the lease. An idle owner heartbeats only before its next call. */
+/** An owner that doesn't heartbeat for this long loses the lease. An idle owner heartbeats in time for that, and before
+ * its next call. */
 export const LEASE_TIMEOUT_MS: Record<LeaseMode, number> = { busy: 1_500, idle: 28_000 };
 
 /** How long an acknowledged renewal is valid after it was sent. It ends before Temporal reassigns the lease. */

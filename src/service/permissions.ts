@@ -5,6 +5,7 @@ import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller, Verb } from '../config/callers.ts';
 import { rowName } from '../contract/failures.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import type { StatementRow } from '../contract/statement.ts';
 import {
   amountRefusal,
   isStarter,
@@ -54,6 +55,14 @@ export function requirePayoutScope(
   prefix = '',
 ): void {
   requireScope(caller, { clientId, payerId, openId, partnerOrderId }, prefix);
+}
+
+/** Names the ids that it lacks, too: a row without them is outside of a limited scope. */
+export function isRowWithinScope(
+  caller: Caller,
+  { clientId, payerId, partnerOrderId }: Pick<StatementRow, 'clientId' | 'payerId' | 'partnerOrderId'>,
+): boolean {
+  return isWithinScope(caller, { clientId, payerId, partnerOrderId });
 }
 
 /** Of a row of a list, too: Temporal's visibility may not tell upper from lower case. */

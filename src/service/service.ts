@@ -19,7 +19,7 @@ import { ReadSlots } from '../client/shared-reads.ts';
 import { isListed } from '../client/statements.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import type { Caller, Verb } from '../config/callers.ts';
-import type { BatchFilter, ListedPayout, PageRequest, PayoutFilter } from '../contract/lists.ts';
+import type { BatchFilter, PageRequest, PayoutFilter } from '../contract/lists.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { CheckedReceivingAccountRequest } from '../contract/receiving-account.ts';
@@ -32,6 +32,7 @@ import type { Clock } from '../runtime/runtime.ts';
 import { CallerTurns } from './caller-turns.ts';
 import {
   applicationsWithin,
+  isRowWithinScope,
   isWithinScope,
   orAbsent,
   requireApplication,
@@ -197,9 +198,7 @@ export class Service {
     const page = await this.withTemporalDeadline(() =>
       this.payouts.listPage({ ...filter, ...within }, { limit, cursor }),
     );
-    const isOwn = ({ clientId, payerId, partnerOrderId }: ListedPayout) =>
-      isWithinScope(caller, { clientId, payerId, partnerOrderId });
-    return { ...page, payouts: page.payouts.filter(isOwn) };
+    return { ...page, payouts: page.payouts.filter((row) => isRowWithinScope(caller, row)) };
   }
 
   /**
@@ -453,10 +452,7 @@ async function begun<T>(all: AsyncIterable<T>): Promise<AsyncIterable<T>> {
 }
 
 async function* withinScope(caller: Caller, rows: AsyncIterable<StatementRow>): AsyncGenerator<StatementRow> {
-  for await (const row of rows) {
-    const { clientId, payerId, partnerOrderId } = row;
-    if (isWithinScope(caller, { clientId, payerId, partnerOrderId })) yield row;
-  }
+  for await (const row of rows) if (isRowWithinScope(caller, row)) yield row;
 }
 
 /** An endpoint gets the events of everybody's payouts. */

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 
 /** `TASK_QUEUE_TYPE_WORKFLOW`, `WORKER_VERSIONING_MODE_VERSIONED` */
-const WORKFLOW_TASKS = 1;
+export const WORKFLOW_TASKS = 1;
 const VERSIONED = 2;
 const DEPLOYMENTS_PER_PAGE = 100;
 

@@ -6,6 +6,7 @@ import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import { type Clock, sleep } from '../runtime/runtime.ts';
+import { WORKFLOW_TASKS } from './worker-versions.ts';
 
 /** A call that takes longer may lack a worker. */
 const QUIET_MS = 700;
@@ -14,7 +15,6 @@ const TAKEN_WITHIN_MS = 1_500;
 const LOOK_EVERY_MS = 100;
 /** The history of a workflow whose first task no worker has taken: started, scheduled. */
 const UNTAKEN_EVENTS = 2;
-const WORKFLOW_TASKS = 1;
 
 /** Thrown if no worker takes tasks. The message says when one was last seen. */
 export class NoWorkerError extends Error {

@@ -1,6 +1,5 @@
 /** Sends create calls: the only calls that move money. */
 import { activityInfo } from '@temporalio/activity';
-import { clientPair } from '../../contract/ids.ts';
 import type { CreateMeaning, CreatePayoutRequest, PayoutOrder } from '../../contract/provider-records.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';
 import { requiresApproval } from '../../domain/permissions.ts';
@@ -8,7 +7,7 @@ import { hasCode, type PaymentsClient, PaymentsError } from '../../payments/inde
 import type { Random, Runtime } from '../../runtime/runtime.ts';
 import type { Principal } from '../shared/execution.ts';
 import { asFailure } from '../shared/failures.ts';
-import type { ClientPairs } from './earlier-runs.ts';
+import { type ClientPairs, isProven } from './earlier-runs.ts';
 import {
   type Claim,
   mustNotSend,
@@ -95,16 +94,16 @@ function lockOver({ scheduleByMs }: CreateOrder) {
 /** Confirms immediately before the send, if histories may have been deleted (H8) or lost (H53). */
 async function confirmNow(
   { client, pairs }: CreateDependencies,
-  { clientPairs, createCheck, recoveredAtMs }: SendPolicy,
+  policy: SendPolicy,
   principal: Principal,
   { order, clientId, payerId, cleared }: CreateOrder,
 ): Promise<NothingSent['cause'] | undefined> {
+  const { createCheck, recoveredAtMs } = policy;
   if (createCheck !== 'always' && recoveredAtMs === undefined) return undefined;
   // The query may know no order of the pair at all, and the run that sent is lost: a person decides (H321).
-  if (recoveredAtMs !== undefined && clientPairs === 'learned' && !cleared) {
-    const pair = clientPair(principal.environment, { ...principal, clientId, payerId });
-    if (!(await pairs.isKnown(pair))) return 'earlier-run';
-  }
+  const pair = { ...principal, clientId, payerId };
+  if (recoveredAtMs !== undefined && !cleared && !(await isProven(pairs, policy, pair.environment, pair)))
+    return 'earlier-run';
   try {
     const key = { clientId, partnerOrderId: order.partnerOrderId };
     await client.tradeResult(key, { openId: principal.openId, fresh: true });

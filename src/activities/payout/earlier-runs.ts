@@ -3,11 +3,13 @@ import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { sameBody } from '../../client/start-once.ts';
 import { checkBody } from '../../contract/fields.ts';
+import { clientPair } from '../../contract/ids.ts';
 import {
   type CheckedPayoutRequest,
   payoutRequestSchema,
   readStoredRequest,
 } from '../../contract/payout-request.ts';
+import type { SendPolicy } from '../../domain/payout-record.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import {
   type HistoryEvent,
@@ -182,6 +184,16 @@ function atMs(event: { eventTime?: Duration } | undefined): number {
 const MAX_REMEMBERED = 10_000;
 
 export type ClientPairs = ReturnType<typeof temporalClientPairs>;
+
+/** Whether "order not exist" proves something for the payouts of this pair. */
+export async function isProven(
+  pairs: ClientPairs,
+  { clientPairs }: Pick<SendPolicy, 'clientPairs'>,
+  environment: string,
+  ids: Parameters<typeof clientPair>[1],
+): Promise<boolean> {
+  return clientPairs === 'trusted' || (await pairs.isKnown(clientPair(environment, ids)));
+}
 
 /** Pairs of client and payer that are known to work, and stay known: a payout of the pair has ended with an order. */
 export function temporalClientPairs(client: Client) {

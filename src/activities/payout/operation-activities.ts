@@ -23,13 +23,7 @@ const WAITS = { minMs: 500, maxMs: 60_000, growth: 1.6 };
 export function operationActivities({ env, keys }: WorkerConfig, client: Client, clock: Clock) {
   const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = env;
   const here = onlyHere(environment, clock);
-  const payouts = new Payouts({
-    client,
-    environment,
-    targetCurrencies,
-    clock,
-    searchKeys: keys.search,
-  });
+  const payouts = new Payouts({ client, environment, targetCurrencies, clock, searchKeys: keys.search });
   return {
     /** Starts or joins the payout. Fails as `PayoutConflict` if the number belongs to another body. */
     joinPayout: (operation: PayoutOperation) => here(operation, () => join(payouts, operation)),

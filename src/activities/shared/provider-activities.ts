@@ -1,6 +1,5 @@
 /** The calls to the provider as activities. Two calls in one only where the second follows from the first. */
 import { activityInfo } from '@temporalio/activity';
-import { clientPair } from '../../contract/ids.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import type {
   Quote,
@@ -18,8 +17,8 @@ import type { QuoteSent } from '../../domain/time.ts';
 import { hasCode, isTokenRejected } from '../../payments/index.ts';
 import { type CreateDependencies, type CreateOrder, createPayout } from '../payout/create-payout.ts';
 import {
-  type ClientPairs,
   type EarlierSends,
+  isProven,
   type RunHistories,
   runsThatMayHaveSent,
   sendsOf,
@@ -44,7 +43,6 @@ interface ProviderDependencies extends CreateDependencies {
   environment: string;
   app: string;
   histories: RunHistories;
-  pairs: ClientPairs;
   /** `PAYMENTS_QUOTE_CODES`. */
   quoteCodes: ReadonlyMap<string, QuoteMeaning>;
   /** Refuses bad input. */
@@ -152,7 +150,8 @@ export function providerActivities(dependencies: ProviderDependencies) {
       read(principal, async (options): Promise<Confirmation> => {
         const own = ownRun();
         const trade = await result(key, options);
-        const { clientPairs, recoveredAtMs, repeatedCreate } = known(policy);
+        const sending = known(policy);
+        const { recoveredAtMs, repeatedCreate } = sending;
         const senders = await runsThatMayHaveSent(histories, own, 'createPayout', recoveredAtMs);
         const common = { ...sendsOf(senders), runId: own.runId };
         if (trade) {
@@ -160,8 +159,7 @@ export function providerActivities(dependencies: ProviderDependencies) {
           return { exists: true, trade, otherBody, ...common };
         }
         const mayRepeat = repeatedCreate === 'safe';
-        const isPairKnown =
-          clientPairs === 'trusted' || (await pairs.isKnown(clientPair(environment, request)));
+        const isPairKnown = await isProven(pairs, sending, environment, request);
         return { exists: false, isPairKnown, mayRepeat, recoveredAtMs, ...common };
       }),
     fetchOrder: (principal: Principal, orderId: string) =>

@@ -1,4 +1,4 @@
-/** Checks the request, without a call to the provider, and fixes the settings. */
+/** Checks the request and fixes the settings: with the first quote if it can, else without a call to the provider. */
 import type { Prepared } from '../../activities/shared/preparation.ts';
 import type { Begun } from '../../activities/shared/provider-activities.ts';
 import { APP_NAME, apiTaskQueue } from '../../contract/ids.ts';

@@ -4,8 +4,7 @@ import type { ClockOffset } from '../../../contract/workflows.ts';
 import { grpcStatusOf, isUnserved, messageOf, serverMessageOf } from '../../../temporal/client-errors.ts';
 import type { Session } from '../session.ts';
 
-/** `TASK_QUEUE_TYPE_WORKFLOW`, `TASK_QUEUE_TYPE_ACTIVITY` */
-export const WORKFLOW_TASKS = 1;
+/** `TASK_QUEUE_TYPE_ACTIVITY` */
 export const ACTIVITY_TASKS = 2;
 
 /** `unknown`: cannot be determined from this machine. Does not make doctor fail. */

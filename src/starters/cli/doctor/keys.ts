@@ -13,8 +13,9 @@ import { clockOffset } from '../../../domain/time.ts';
 import { UnknownKeyError } from '../../../encryption/key-ring.ts';
 import { keyIdOf } from '../../../encryption/payload-codec.ts';
 import { isUnserved } from '../../../temporal/client-errors.ts';
+import { WORKFLOW_TASKS } from '../../../temporal/worker-versions.ts';
 import type { Session } from '../session.ts';
-import { type Finding, ok, problem, until, WORKFLOW_TASKS } from './checks.ts';
+import { type Finding, ok, problem, until } from './checks.ts';
 
 /** A poll lasts up to a minute. Temporal lists a worker for minutes after its last one. */
 const POLLS_MS = 70_000;

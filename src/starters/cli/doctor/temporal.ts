@@ -15,8 +15,9 @@ import {
   namespaceCommand,
   registrationCommand,
 } from '../../../temporal/namespace.ts';
+import { WORKFLOW_TASKS } from '../../../temporal/worker-versions.ts';
 import type { Session } from '../session.ts';
-import { type Finding, ok, problem, unknown, until, WORKFLOW_TASKS } from './checks.ts';
+import { type Finding, ok, problem, unknown, until } from './checks.ts';
 
 /** A follow-up needs the history of the payout until its last check is done. */
 const MARGIN_MS = DAY_MS;
