@@ -1,5 +1,4 @@
-/** Writes `docs/configuration.md` from the zod schemas: `node --import tsx scripts/write-configuration.ts`. */
-import { writeFileSync } from 'node:fs';
+/** `docs/configuration.md`, from the zod schemas. */
 import { join } from 'node:path';
 import { SECTIONS, type Section } from './configuration/sections.ts';
 import { type Shape, variablesOf } from './configuration/variables.ts';
@@ -9,7 +8,7 @@ export const CONFIGURATION_PAGE = join(import.meta.dirname, '../docs/configurati
 
 const HEAD = `# Configuration
 
-Written by \`node --import tsx scripts/write-configuration.ts\` from the schemas in \`src/config\`; change them there.
+Written by \`npm run generate\` from the schemas in \`src/config\`; change them there.
 
 Each process reads its environment once, at startup. An empty variable counts as absent. If a variable is missing or invalid,
 the process prints its name, never its value, and exits with code 1. No program reads a \`.env\` file;
@@ -63,5 +62,3 @@ function variablesTable(shape: Shape, head: string, title: string, earlier: Map<
     ...[...again].map(([first, names]) => `As in [${first}](#${anchorOf(first)}): ${names.join(', ')}.`),
   ].join('\n\n');
 }
-
-if (process.argv[1] === import.meta.filename) writeFileSync(CONFIGURATION_PAGE, configurationPage());

@@ -1,5 +1,5 @@
-/** Writes the tables of `docs/reference.md` that are in the code: `node --import tsx scripts/write-reference.ts`. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** `docs/reference.md`, with the tables that are in the code. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ACTIVITY_FAILURES } from '../src/activities/shared/failures.ts';
 import {
@@ -299,5 +299,3 @@ function metrics(
     todo(metric.action),
   ]);
 }
-
-if (process.argv[1] === import.meta.filename) writeFileSync(REFERENCE_PAGE, referencePage());

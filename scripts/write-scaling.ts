@@ -1,8 +1,8 @@
 /**
- * `node --import tsx scripts/write-scaling.ts`: writes into docs/scaling.md what each recorded history costs: history events,
- * bytes, and billable actions of Temporal Cloud. Queries and heartbeats are actions, too, and leave no history event.
+ * What each recorded history costs, for docs/scaling.md: history events, bytes, and billable actions of Temporal Cloud.
+ * Queries and heartbeats are actions, too, and leave no history event.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type History, historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import proto from '@temporalio/proto';
@@ -11,7 +11,7 @@ import { code, table } from './markdown.ts';
 const ROOT = join(import.meta.dirname, '..');
 const HISTORIES = join(ROOT, 'test/histories');
 export const SCALING_PAGE = join(ROOT, 'docs/scaling.md');
-const BEGIN = '<!-- Written by scripts/write-scaling.ts. -->';
+const BEGIN = '<!-- Written by npm run generate. -->';
 const END = '<!-- End of the written part. -->';
 
 export interface HistoryCost {
@@ -72,5 +72,3 @@ export function scalingPage(): string {
   const written = table(['history', 'events', 'actions', 'bytes'], rows, 1);
   return `${before}${BEGIN}\n\n${written}\n\n${END}${after}`;
 }
-
-if (process.argv[1] === import.meta.filename) writeFileSync(SCALING_PAGE, scalingPage());

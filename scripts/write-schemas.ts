@@ -1,5 +1,4 @@
-/** Writes `schemas/` from the zod schemas: `node --import tsx scripts/write-schemas.ts`. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+/** `schemas/`, from the zod schemas. */
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { EVENT_TYPES } from '../src/contract/codes.ts';
@@ -43,10 +42,4 @@ export function schemaFiles(): Record<string, object> {
 function titled(title: string, zod: z.ZodType, io: 'input' | 'output'): object {
   const { $schema, ...schema } = jsonSchema(zod, io, title);
   return { $schema, title, ...schema };
-}
-
-if (process.argv[1] === import.meta.filename) {
-  mkdirSync(SCHEMAS_FOLDER, { recursive: true });
-  for (const [name, schema] of Object.entries(schemaFiles()))
-    writeFileSync(join(SCHEMAS_FOLDER, name), `${JSON.stringify(schema, null, 2)}\n`);
 }

@@ -1,8 +1,4 @@
-/**
- * Writes the figures of the logged campaigns into `docs/reliability.md`:
- * `node --import tsx worlds/write-reliability.ts`.
- */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** The figures of the logged campaigns in `docs/reliability.md`. */
 import { join } from 'node:path';
 import {
   type Chaos,
@@ -160,6 +156,3 @@ function sum<T>(entries: readonly T[], of: (entry: T) => number): string {
 function total<T>(entries: readonly T[], of: (entry: T) => number): number {
   return entries.reduce((before, entry) => before + of(entry), 0);
 }
-
-if (process.argv[1] === import.meta.filename)
-  writeFileSync(RELIABILITY_PAGE, reliabilityPage(readFileSync(RELIABILITY_PAGE, 'utf8')));

@@ -62,7 +62,7 @@ function undocumented(names: Iterable<string>): string[] {
 }
 
 describe('docs/configuration.md', () => {
-  test('equals the output of scripts/write-configuration.ts', () => {
+  test('equals the output of npm run generate', () => {
     expect(page).toBe(configurationPage());
   });
 
