@@ -62,8 +62,8 @@ export const createPayoutRequest = z.strictObject({
     city: long.optional(),
     idCardNumber: short,
     cardHoldType: short,
-  }),
-});
+  } satisfies Record<keyof CreatePayoutRequest['receiver'], z.ZodType>),
+} satisfies Record<keyof CreatePayoutRequest, z.ZodType>);
 
 /** The spec's sample has `currnecy`, its table `currency`. We send `currency`. */
 export const receivingAccountRequest = z.object({

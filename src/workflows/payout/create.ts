@@ -14,6 +14,7 @@ import type { CreateResult } from '../../activities/payout/create-payout.ts';
 import type { NothingSent } from '../../activities/payout/send-once.ts';
 import { formatMoney } from '../../contract/money.ts';
 import type { AgreedQuote } from '../../contract/payout.ts';
+import type { CreatePayoutRequest } from '../../contract/provider-records.ts';
 import type { Creation, KnownOrder } from '../../domain/payout-record.ts';
 import { type LockBudget, lockBudget } from '../../domain/time.ts';
 import { checks, once, provesNothingSent } from '../shared/calls.ts';
@@ -115,8 +116,11 @@ async function sendOnce(
   }
 }
 
-/** Only the lock differs between the sends of a payout. */
-function orderBody(run: PayoutRun, quote: AgreedQuote) {
+/** Only the lock differs between the sends of a payout. Its type demands each field, so none is left out. */
+function orderBody(
+  run: PayoutRun,
+  quote: AgreedQuote,
+): CreatePayoutRequest & Record<keyof CreatePayoutRequest, unknown> {
   const { request } = run;
   return {
     partnerOrderId: request.partnerOrderId,
