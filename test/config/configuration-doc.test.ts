@@ -13,6 +13,7 @@ import { nodeSettings, uiSettings } from '../../scripts/topology/settings.ts';
 import { CONFIGURATION_PAGE, configurationPage } from '../../scripts/write-configuration.ts';
 import { applicationsFile } from '../../src/config/applications.ts';
 import { approvalsFile, callersFile } from '../../src/config/callers.ts';
+import { payoutSettings, workerConfig } from '../../src/config/config.ts';
 import { OPEN_POINTS } from '../../src/contract/open-points.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -40,6 +41,14 @@ const NO_VARIABLES = [
   'TEMPORAL_TLS_',
   'TEMPORAL_GRPC_META_NAME',
 ];
+
+const TRIAL = {
+  PAYMENTS_ENVIRONMENT: 'test',
+  PAYMENTS_BASE_URL: 'http://127.0.0.1:8090',
+  PAYMENTS_AUTH_URL: 'http://127.0.0.1:8090',
+  PAYMENTS_APP_ID: 'demo-app',
+  PAYMENTS_APP_SECRET: 'demo-secret',
+};
 
 const page = readFileSync(CONFIGURATION_PAGE, 'utf8');
 /** The first column of every table. */
@@ -108,6 +117,24 @@ describe('docs/configuration.md', () => {
   test('names every setting of the open points', () => {
     const named = OPEN_POINTS.flatMap(({ setting }) => setting?.match(/(PAYMENTS|PAYOUTS)_[A-Z_]+/g) ?? []);
     expect(undocumented(named)).toEqual([]);
+  });
+
+  test('the page about upgrades names the settings that a payout keeps', () => {
+    const { env } = workerConfig(TRIAL);
+    const kept = new Set<string>();
+    const observed = new Proxy(env, {
+      get: (target, name, receiver) => {
+        kept.add(String(name));
+        return Reflect.get(target, name, receiver);
+      },
+    });
+    payoutSettings(observed, 'payouts-api');
+    // A payout of another environment is rejected.
+    kept.delete('PAYMENTS_ENVIRONMENT');
+    const upgrading = readFileSync(join(ROOT, 'docs/upgrading.md'), 'utf8');
+    const [, section = ''] = /### What a change of settings does\n([\s\S]*?)\n\nA payout/.exec(upgrading) ?? [];
+    const named = [...section.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name);
+    expect(named).toEqual([...kept].sort());
   });
 
   test('has a section for every variable of every process', () => {
