@@ -132,7 +132,8 @@ describe('docs/configuration.md', () => {
     // A payout of another environment is rejected.
     kept.delete('PAYMENTS_ENVIRONMENT');
     const upgrading = readFileSync(join(ROOT, 'docs/upgrading.md'), 'utf8');
-    const [, section = ''] = /### What a change of settings does\n([\s\S]*?)\n\nA payout/.exec(upgrading) ?? [];
+    const [, section = ''] =
+      /### What a change of settings does\n([\s\S]*?)\n\nA payout/.exec(upgrading) ?? [];
     const named = [...section.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name);
     expect(named).toEqual([...kept].sort());
   });
