@@ -47,6 +47,10 @@ export class Postgres {
     return this.child?.isRunning === true;
   }
 
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
   /** Sends the signal to every process of the database, such as SIGSTOP to a stalled machine. */
   signalAll(signal: NodeJS.Signals): void {
     const main = this.child?.pid;

@@ -60,7 +60,7 @@ const compose = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
 function textsOf(folders: readonly string[]): string[] {
   return folders.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => /\.(ts|mjs)$/.test(name))
+      .filter((name) => /\.(ts|mjs)$/.test(name) && !name.includes('node_modules'))
       .map((name) => readFileSync(join(ROOT, folder, name), 'utf8')),
   );
 }

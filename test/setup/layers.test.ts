@@ -39,7 +39,7 @@ const imports = new Map(
     .flatMap((top) =>
       readdirSync(join(ROOT, top), { recursive: true, encoding: 'utf8' }).map((file) => join(top, file)),
     )
-    .filter((file) => /\.m?ts$|\.mjs$/.test(file))
+    .filter((file) => /\.m?ts$|\.mjs$/.test(file) && !file.includes('node_modules'))
     .map((file) => [file, importsOf(file)]),
 );
 
