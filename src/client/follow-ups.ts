@@ -28,7 +28,7 @@ import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { environmentOf, readStartEvent } from '../temporal/histories.ts';
 import { APP } from '../temporal/namespace.ts';
-import { ownMemo } from '../temporal/own-memo.ts';
+import { ownMemo } from '../temporal/own-payloads.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
 import { hashesAttribute } from './search.ts';
 
@@ -139,10 +139,10 @@ async function acknowledgementOf(
   { app, partnerOrderId }: Ref,
   payoutRunId: string,
 ): Promise<(Memo & { at: string }) | undefined> {
-  const handle = client.workflow.getHandle(payoutAcknowledgementWorkflowId(app, partnerOrderId));
-  const known = await unlessGone(() => handle.describe());
+  const workflowId = payoutAcknowledgementWorkflowId(app, partnerOrderId);
+  const known = await unlessGone(() => client.workflow.getHandle(workflowId).describe());
   if (!known) return undefined;
-  const memo = await ownMemo(client, known.raw.workflowExecutionInfo?.memo);
+  const memo = await ownMemo(client, workflowId, known.raw.workflowExecutionInfo?.memo);
   const given = memoSchema.safeParse(memo['acknowledgement']).data;
   return given?.payoutRunId === payoutRunId ? { ...given, at: known.startTime.toISOString() } : undefined;
 }

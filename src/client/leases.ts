@@ -26,7 +26,7 @@ import {
 } from '../contract/workflows.ts';
 import { inForce } from '../domain/rate-limit.ts';
 import { APP, failoverVersionOf } from '../temporal/namespace.ts';
-import { ownMemo } from '../temporal/own-memo.ts';
+import { ownMemo } from '../temporal/own-payloads.ts';
 import { type ListedRun, listRunPages } from '../temporal/visibility.ts';
 import { requireEnvironment } from './errors.ts';
 import { retryDroppedUpdate } from './steering.ts';
@@ -104,7 +104,7 @@ export class Leases {
       workflowId,
       owner,
       reported,
-      settings: settingsIn(await ownMemo(this.client, raw.workflowExecutionInfo?.memo)),
+      settings: settingsIn(await ownMemo(this.client, workflowId, raw.workflowExecutionInfo?.memo)),
       startedAt: startTime.toISOString(),
     };
   }

@@ -13,7 +13,7 @@ import {
 } from '../contract/rate-limit.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { failoverVersionOf } from '../temporal/namespace.ts';
-import { ownMemo } from '../temporal/own-memo.ts';
+import { ownMemo } from '../temporal/own-payloads.ts';
 import { requireEnvironment } from './errors.ts';
 import { type Lease, Leases, startLease } from './leases.ts';
 
@@ -123,7 +123,9 @@ export class SharedSettingsOf {
         await unlessGone(() => handle.terminate(`${by} ${SETTINGS_CHANGED}: ${reason}`));
         return handle.describe();
       });
-      const before = settingsIn(await ownMemo(this.client, stopped?.raw.workflowExecutionInfo?.memo));
+      const before = settingsIn(
+        await ownMemo(this.client, workflowId, stopped?.raw.workflowExecutionInfo?.memo),
+      );
       const at = stopped?.closeTime ?? new Date();
       const settings = { ...before, shared: changed(before.shared, change, at, failoverVersion) };
       const term = { app, settings, previousOwner: stopped ? 'unknown' : 'none' } as const;

@@ -1,6 +1,9 @@
 /**
  * The data converter of every process. It encrypts payloads in the format of Temporal's own samples in every language:
  * `encoding: binary/encrypted`, `encryption-key-id`, and nonce, ciphertext and tag over the serialized payload.
+ *
+ * The encrypted payload names its workflow, so that nobody without a key can send it to another one (H326). Those of other
+ * programs and of Schedules name none.
  */
 
 import { extname } from 'node:path';
@@ -14,6 +17,8 @@ import { type KeyRing, UndecipherableError, UnknownKeyError } from './key-ring.t
 const ENCODING = 'encoding';
 const ENCRYPTED = 'binary/encrypted';
 const KEY_ID = 'encryption-key-id';
+/** Inside the ciphertext. */
+const WORKFLOW_ID = 'workflow-id';
 
 const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 
@@ -26,8 +31,8 @@ export class EncryptionCodec implements PayloadCodec {
     this.#random = random;
   }
 
-  async encode(payloads: Payload[]): Promise<Payload[]> {
-    return payloads.map((payload) => this.#encrypted(payload));
+  async encode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
+    return payloads.map((payload) => this.#encrypted(payload, context?.workflowId));
   }
 
   /**
@@ -39,7 +44,9 @@ export class EncryptionCodec implements PayloadCodec {
     return payloads.map((payload) => this.#decrypted(payload));
   }
 
-  #encrypted(payload: Payload): Payload {
+  #encrypted(given: Payload, workflowId: string | undefined): Payload {
+    const named = workflowId === undefined ? {} : { [WORKFLOW_ID]: Buffer.from(workflowId) };
+    const payload = { ...given, metadata: { ...given.metadata, ...named } };
     const plain = PayloadProto.encode(PayloadProto.fromObject(payload)).finish();
     return {
       metadata: { [ENCODING]: Buffer.from(ENCRYPTED), [KEY_ID]: Buffer.from(this.#ring.current) },
@@ -57,6 +64,12 @@ export class EncryptionCodec implements PayloadCodec {
       throw error;
     }
   }
+}
+
+/** Whether a decoded payload was encrypted for another workflow than this one. */
+export function isForeign({ metadata }: Payload, workflowId: string | undefined): boolean {
+  const named = metadata?.[WORKFLOW_ID];
+  return named !== undefined && workflowId !== undefined && text(named) !== workflowId;
 }
 
 /** What workers do with starts, decisions and activities whose payloads are not encrypted. */
@@ -82,7 +95,8 @@ export class WorkerCodec extends EncryptionCodec {
 
   /** One that a known key cannot decrypt counts as neither: another key with its id may be wrong in this process. */
   #marked(payload: Payload, isUnchanged: boolean, context: SerializationContext | undefined): Payload {
-    if (!isUnchanged) return withOrigin(payload, 'encrypted');
+    const isForeignHere = !isUnchanged && isForeign(payload, context?.workflowId);
+    if (!isUnchanged && !isForeignHere) return withOrigin(payload, 'encrypted');
     if (this.#plain === 'accept' || keyIdOf(payload) !== undefined) return withOrigin(payload, 'unknown');
     if (context?.type === 'activity') throw new PlainPayloadError();
     return withOrigin(payload, 'refused');
@@ -92,7 +106,9 @@ export class WorkerCodec extends EncryptionCodec {
 export class PlainPayloadError extends Error {
   override readonly name = 'PlainPayloadError';
   constructor() {
-    super('an argument or a result of an activity is not encrypted, and PAYOUTS_PLAIN_PAYLOADS refuses that');
+    super(
+      'an argument or a result of an activity is not encrypted for its workflow, and PAYOUTS_PLAIN_PAYLOADS refuses that',
+    );
   }
 }
 

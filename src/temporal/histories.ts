@@ -7,8 +7,8 @@ import {
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { environmentOfQueue } from '../contract/ids.ts';
-import { keyIdOf } from '../encryption/payload-codec.ts';
 import { unlessGone } from './client-errors.ts';
+import { ownPayload } from './own-payloads.ts';
 import { plainAttribute } from './visibility.ts';
 
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
@@ -52,7 +52,7 @@ export async function firstEvents(
 
 interface StartEvent {
   argument: unknown;
-  /** The argument and the memo. */
+  /** The argument and the memo are encrypted for this workflow, or this process has no keys. */
   isEncrypted: boolean;
   memo: Record<string, unknown>;
   /** By which the payout is found. Undefined if the program that started it has no keys. */
@@ -69,7 +69,8 @@ export async function readStartEvent(client: Client, workflowId: string, runId: 
   const [argument] = await decodeArrayFromPayloads(converter, start?.input?.payloads);
   const memo = await decodeMapFromPayloads(converter, start?.memo?.fields);
   const payloads = [...(start?.input?.payloads ?? []), ...Object.values(start?.memo?.fields ?? {})];
-  const isEncrypted = payloads.every((payload) => keyIdOf(payload) !== undefined);
+  const own = await Promise.all(payloads.map((payload) => ownPayload(client, workflowId, payload)));
+  const isEncrypted = own.every((payload) => payload !== undefined);
   const hashes = startHashes.safeParse(plainAttribute(start?.searchAttributes, 'PayoutKeys')).data;
   return { argument, isEncrypted, memo: memo ?? {}, hashes, firstRunId: start?.firstExecutionRunId || runId };
 }

@@ -8,7 +8,7 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto, { type temporal } from '@temporalio/proto';
 import { type Clock, Pace } from '../runtime/runtime.ts';
 import { unlessGone } from './client-errors.ts';
-import { ownMemo } from './own-memo.ts';
+import { ownMemo } from './own-payloads.ts';
 
 const { WorkflowExecutionStatus } = proto.temporal.api.enums.v1;
 const PAGE_SIZE = 100;
@@ -61,8 +61,9 @@ function listedRun(
   client: Client,
   { execution, type, startTime, closeTime, status, memo, searchAttributes }: ExecutionInfo,
 ): ListedRun {
+  const workflowId = execution?.workflowId ?? '';
   return {
-    workflowId: execution?.workflowId ?? '',
+    workflowId,
     runId: execution?.runId ?? '',
     startedMs: startTime ? tsToMs(startTime) : 0,
     closedMs: closeTime ? tsToMs(closeTime) : undefined,
@@ -71,7 +72,7 @@ function listedRun(
     status: statusName(status),
     attribute: (name: string) => plainAttribute(searchAttributes, name),
     memo: async () => (await decodeMapFromPayloads(client.options.loadedDataConverter, memo?.fields)) ?? {},
-    ownMemo: () => ownMemo(client, memo),
+    ownMemo: () => ownMemo(client, workflowId, memo),
   };
 }
 

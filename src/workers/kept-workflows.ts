@@ -14,7 +14,7 @@ import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { ProblemLog } from '../observability/log.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { messageOf } from '../temporal/client-errors.ts';
-import { ownMemo } from '../temporal/own-memo.ts';
+import { ownMemo } from '../temporal/own-payloads.ts';
 
 const RETRY_MS = 5_000;
 
@@ -177,7 +177,7 @@ async function lastRecord(
     const workflowId = leaseWorkflowId(environment, appId);
     const { status, raw } = await client.workflow.getHandle(workflowId).describe();
     if (status.name === 'RUNNING') return undefined;
-    const memo = await ownMemo(client, raw.workflowExecutionInfo?.memo);
+    const memo = await ownMemo(client, workflowId, raw.workflowExecutionInfo?.memo);
     return { previousOwner: 'unknown', settings: settingsIn(memo) };
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;

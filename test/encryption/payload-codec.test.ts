@@ -136,6 +136,19 @@ describe('H279 the codec of a worker', () => {
     expect([defaultPayloadConverter.fromPayload(known), isEncrypted(known)]).toEqual(['kept', true]);
   });
 
+  test('H326 refuses what was encrypted for another workflow', async () => {
+    const here = (workflowId: string) => ({ type: 'workflow', namespace: 'default', workflowId }) as const;
+    const named = await codec(['k1', OLD]).encode([json('kept')], here('payout:default:a'));
+    const own = await only(worker('refuse').decode(named, here('payout:default:a')));
+    expect([isEncrypted(own), isRefused(own)]).toEqual([true, false]);
+    for (const plain of ['refuse', 'accept'] as const) {
+      const moved = await only(worker(plain).decode(named, here('payout:default:b')));
+      expect([isEncrypted(moved), isRefused(moved)]).toEqual([false, plain === 'refuse']);
+    }
+    const elsewhere = { ...activity, workflowId: 'payout:default:b' };
+    await expect(worker('refuse').decode(named, elsewhere)).rejects.toThrow(PlainPayloadError);
+  });
+
   test('believes no mark of a sender', async () => {
     const forged = withOrigin(json('x'), 'encrypted');
     for (const plain of ['refuse', 'accept'] as const) {

@@ -49,7 +49,7 @@ let plain: Client;
 
 beforeAll(async () => {
   world = await PayoutWorld.start({
-    env: { ...KEYS, PAYOUTS_PLAIN_PAYLOADS: 'refuse', PAYOUTS_CREATE_CHECK: 'always' },
+    env: { ...KEYS, PAYOUTS_PLAIN_PAYLOADS: 'refuse' },
   });
   const { payloadCodecs: [codec] = [], ...rest } = dataConverter(
     encryptionKeys(world.workerEnvironment).payloads,
@@ -194,7 +194,7 @@ describe('H289 a run that follows another one by a cron schedule', () => {
   });
 });
 
-test('H320 the start of an ended payout, sent again as it was, pays nothing if workers always confirm', async () => {
+test('H320 the start of an ended payout, sent again as it was, pays nothing', async () => {
   const body = request();
   await world.payouts.start(body);
   await world.payouts.result(body);
@@ -210,6 +210,49 @@ test('H320 the start of an ended payout, sent again as it was, pays nothing if w
   });
   await handle.result();
   expect(createsOf(world, body)).toHaveLength(1);
+});
+
+describe('H326 a ciphertext of another payout', () => {
+  /** The payloads of the first event of this kind, as whoever reads the namespace sees them. */
+  async function ciphertexts(body: ReturnType<typeof request>) {
+    const events = (await world.history(body)).events ?? [];
+    const start = events[0]?.workflowExecutionStartedEventAttributes;
+    const [approval] = events.flatMap(
+      (event) =>
+        event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input?.args?.payloads ?? [],
+    );
+    return { memo: start?.memo?.fields ?? {}, approval };
+  }
+  const raw = (payload: Payload) => RawValue.fromPayload(payload);
+
+  test('approves nothing, and its memo starts nothing', async () => {
+    const [approved, waiting, started] = [
+      request({ approval: 'required' }),
+      request({ approval: 'required' }),
+      request(),
+    ];
+    for (const body of [approved, waiting]) await world.payouts.start(body);
+    for (const body of [approved, waiting])
+      await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    await world.payouts.approve(approved, { by: 'olga' });
+    expect((await world.payouts.result(approved)).outcome).toBe('SUCCESS');
+    const { memo, approval } = await ciphertexts(approved);
+    const byHand = plain.workflow.getHandle(payoutWorkflowId('default', waiting.partnerOrderId));
+    await expect(byHand.executeUpdate('approve', { args: [raw(approval ?? {})] })).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('must be encrypted under a key of the workers') },
+    });
+    expect((await world.payouts.state(waiting)).phase).toBe('AWAITING_APPROVAL');
+    const handle = await plain.workflow.start('payout', {
+      taskQueue: PAYOUTS_TASK_QUEUE,
+      workflowId: payoutWorkflowId('default', started.partnerOrderId),
+      args: [await encrypted(started)],
+      memo: Object.fromEntries(Object.entries(memo).map(([name, value]) => [name, raw(value)])),
+    });
+    await expect(handle.result()).rejects.toMatchObject({ cause: REFUSED });
+    expect(createsOf(world, waiting)).toEqual([]);
+    expect(createsOf(world, started)).toEqual([]);
+    await replaysAnywhere(await world.history(started));
+  });
 });
 
 test('H290 the reconciliation restarts no payout with a plain memo, which the restart would encrypt', async () => {

@@ -2,7 +2,7 @@
  * Remembers what each key ring of a world has encrypted and decrypted. Equal payloads get one ciphertext: a lease renews
  * with the same details thousands of times, and every replay reads the whole history again.
  */
-import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
+import type { DataConverter, Payload, PayloadCodec, SerializationContext } from '@temporalio/common';
 import type { KeyRing } from '../../src/encryption/key-ring.ts';
 
 interface Memory {
@@ -27,17 +27,20 @@ export function rememberingCodec(codec: PayloadCodec, ring: KeyRing): PayloadCod
   const decoded = memory.decoded.get(codec.constructor) ?? new Map<string, Payload>();
   memory.decoded.set(codec.constructor, decoded);
   return {
-    encode: (payloads) => recall(memory.encoded, payloads, (missing) => codec.encode(missing)),
-    decode: (payloads) => recall(decoded, payloads, (missing) => codec.decode(missing)),
+    encode: (payloads, context) =>
+      recall(memory.encoded, payloads, context, (missing) => codec.encode(missing, context)),
+    decode: (payloads, context) =>
+      recall(decoded, payloads, context, (missing) => codec.decode(missing, context)),
   };
 }
 
 async function recall(
   known: Map<string, Payload>,
   payloads: Payload[],
+  context: SerializationContext | undefined,
   convert: Convert,
 ): Promise<Payload[]> {
-  const keys = payloads.map(keyOf);
+  const keys = payloads.map((payload) => `${context?.type} ${context?.workflowId} ${keyOf(payload)}`);
   const missing = new Map(
     payloads.flatMap((payload, at) => {
       const key = keys[at];

@@ -7,7 +7,7 @@ import { inForce } from '../../domain/rate-limit.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { failoverVersionOf } from '../../temporal/namespace.ts';
-import { ownMemo } from '../../temporal/own-memo.ts';
+import { ownMemo } from '../../temporal/own-payloads.ts';
 import { failure } from './failures.ts';
 
 /** Payouts that ask at about the same time share one look. */
@@ -18,12 +18,12 @@ export type LeaseLooks = ReturnType<typeof leaseLooks>;
 export function leaseLooks(client: Client, environment: string, clock: Clock) {
   const looks = new Map<string, { atMs: number; settings: Promise<LeaseSettings> }>();
   const look = async (appId: string): Promise<LeaseSettings> => {
-    const handle = client.workflow.getHandle(leaseWorkflowId(environment, appId));
+    const workflowId = leaseWorkflowId(environment, appId);
     const [failoverVersion, lease] = await Promise.all([
       failoverVersionOf(client),
-      unlessGone(() => handle.describe()),
+      unlessGone(() => client.workflow.getHandle(workflowId).describe()),
     ]);
-    const memo = await ownMemo(client, lease?.raw.workflowExecutionInfo?.memo);
+    const memo = await ownMemo(client, workflowId, lease?.raw.workflowExecutionInfo?.memo);
     return inForce(settingsIn(memo), failoverVersion);
   };
   return {

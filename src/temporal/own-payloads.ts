@@ -1,0 +1,41 @@
+/** Payloads of a workflow that this process reads itself, and that only our own processes write. */
+import type { Client } from '@temporalio/client';
+import type { Payload } from '@temporalio/common';
+import { decode } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { isForeign } from '../encryption/payload-codec.ts';
+
+type Memo = { fields?: Record<string, Payload> | null } | null | undefined;
+
+/**
+ * Decoded. Undefined if it is not encrypted for this workflow, although this process has keys. Throws `UnknownKeyError`.
+ */
+export async function ownPayload(
+  client: Client,
+  workflowId: string,
+  payload: Payload,
+): Promise<Payload | undefined> {
+  const { payloadCodecs } = client.options.loadedDataConverter;
+  const [decoded] = await decode(payloadCodecs, [payload]);
+  // The codec returns unchanged what is not encrypted, and what its key cannot decrypt.
+  const isOwn =
+    payloadCodecs.length === 0 || (decoded && decoded !== payload && !isForeign(decoded, workflowId));
+  return isOwn ? decoded : undefined;
+}
+
+/**
+ * Without the fields that are not its own: whoever can write to the namespace can start a workflow with any memo, and it
+ * stays readable when a worker has refused the start.
+ */
+export async function ownMemo(
+  client: Client,
+  workflowId: string,
+  memo: Memo,
+): Promise<Record<string, unknown>> {
+  const { payloadConverter } = client.options.loadedDataConverter;
+  const own: Record<string, unknown> = {};
+  for (const [name, payload] of Object.entries(memo?.fields ?? {})) {
+    const decoded = await ownPayload(client, workflowId, payload);
+    if (decoded) own[name] = payloadConverter.fromPayload(decoded);
+  }
+  return own;
+}
