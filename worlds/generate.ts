@@ -1,13 +1,13 @@
-/** `npm run generate`: writes the pages and files that are generated from the code, and formats them. */
+/** `npm run generate`: writes the pages and files that are generated, from the code and from the logs of the campaigns. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RELIABILITY_PAGE, reliabilityPage } from '../worlds/write-reliability.ts';
-import { projectRoot, runAttached, runMain } from './setup/process.mjs';
-import { PROMETHEUS_RULE, prometheusRule } from './write-alerts.ts';
-import { CONFIGURATION_PAGE, configurationPage } from './write-configuration.ts';
-import { REFERENCE_PAGE, referencePage } from './write-reference.ts';
-import { SCALING_PAGE, scalingPage } from './write-scaling.ts';
-import { SCHEMAS_FOLDER, schemaFiles } from './write-schemas.ts';
+import { projectRoot, runAttached, runMain } from '../scripts/setup/process.mjs';
+import { PROMETHEUS_RULE, prometheusRule } from '../scripts/write-alerts.ts';
+import { CONFIGURATION_PAGE, configurationPage } from '../scripts/write-configuration.ts';
+import { REFERENCE_PAGE, referencePage } from '../scripts/write-reference.ts';
+import { SCALING_PAGE, scalingPage } from '../scripts/write-scaling.ts';
+import { SCHEMAS_FOLDER, schemaFiles } from '../scripts/write-schemas.ts';
+import { RELIABILITY_PAGE, reliabilityPage } from './write-reliability.ts';
 
 await runMain(() => {
   mkdirSync(SCHEMAS_FOLDER, { recursive: true });
