@@ -14,6 +14,20 @@ const MIN_PREFETCH = 2;
 const MAX_UNDERWAY_MS = 300;
 const RECHECK_MS = 20;
 
+/** Wakes what waits for room, so that an idle owner does not look for it all the time. */
+class Bell {
+  private sleepers: (() => void)[] = [];
+
+  /** Resolves at the next ring. */
+  next(signal: AbortSignal): Promise<void> {
+    return abortable(signal, new Promise((wake) => this.sleepers.push(wake)));
+  }
+
+  ring(): void {
+    for (const wake of this.sleepers.splice(0)) wake();
+  }
+}
+
 /** Eager activities would skip the queue. */
 const refuseEager = () => null;
 
@@ -35,22 +49,31 @@ export function callSlots(
   const polling = new Set<SlotPermit>();
   /** Calls on their way to the limiter, in the order of their fetch, which is about the order of their turns. */
   const underway: SlotPermit[] = [];
-  limiter.onTurn(() => underway.shift());
+  const room = new Bell();
+  limiter.onTurn(() => {
+    underway.shift();
+    room.ring();
+  });
 
+  const isOpen = () => limiter.isServing && limiter.closedForMs <= PREFETCH_MS;
   const hasRoom = () => {
     const fetched = polling.size + Math.max(underway.length, limiter.waiting);
-    const isOpen = limiter.isServing && limiter.closedForMs <= PREFETCH_MS;
-    return isOpen && fetched < prefetchedCalls(limiter.callsPerSecond) && used.size < maxInFlight;
+    return fetched < prefetchedCalls(limiter.callsPerSecond) && used.size < maxInFlight;
   };
   const arrived = (permit: SlotPermit) => {
     const at = underway.indexOf(permit);
     if (at >= 0) underway.splice(at, 1);
+    room.ring();
   };
 
   return {
     type: 'custom',
     async reserveSlot(_context, signal) {
-      while (!hasRoom()) await sleep(clock, Math.max(RECHECK_MS, limiter.closedForMs - PREFETCH_MS), signal);
+      for (;;) {
+        if (!isOpen()) await sleep(clock, Math.max(RECHECK_MS, limiter.closedForMs - PREFETCH_MS), signal);
+        else if (!hasRoom()) await room.next(signal);
+        else break;
+      }
       const permit: SlotPermit = {};
       used.add(permit);
       polling.add(permit);
@@ -60,6 +83,7 @@ export function callSlots(
     markSlotUsed({ permit }) {
       polling.delete(permit);
       underway.push(permit);
+      room.ring();
       clock.after(MAX_UNDERWAY_MS, () => arrived(permit));
     },
     releaseSlot({ permit }) {
@@ -74,10 +98,16 @@ export function callSlots(
 export function pacedSlots(max: number, everyMs: number, clock: Clock) {
   let used = 0;
   let opensAtMs = Number.NEGATIVE_INFINITY;
+  const room = new Bell();
   return {
     type: 'custom',
     async reserveSlot(_context: unknown, signal: AbortSignal) {
-      while (used >= max || clock.nowMs() < opensAtMs) await sleep(clock, RECHECK_MS, signal);
+      for (;;) {
+        const closedForMs = opensAtMs - clock.nowMs();
+        if (used >= max) await room.next(signal);
+        else if (closedForMs > 0) await sleep(clock, Math.ceil(closedForMs), signal);
+        else break;
+      }
       used += 1;
       return {};
     },
@@ -87,6 +117,7 @@ export function pacedSlots(max: number, everyMs: number, clock: Clock) {
     },
     releaseSlot() {
       used -= 1;
+      room.ring();
     },
   } satisfies CustomSlotSupplier<ActivitySlotInfo>;
 }
