@@ -32,7 +32,7 @@ export interface ReadResponse {
   data?: unknown;
 }
 
-const MAX_MESSAGE_LENGTH = 128;
+const shownMessage = description(128);
 
 const SUCCESS_CODES: Record<EnvelopeStyle, readonly string[]> = {
   A: ['0'],
@@ -79,7 +79,7 @@ function readEnvelope(style: EnvelopeStyle, envelope: Record<string, unknown>): 
 }
 
 function messageOf({ message }: Record<string, unknown>): string | undefined {
-  return description(MAX_MESSAGE_LENGTH).safeParse(message).data;
+  return shownMessage.safeParse(message).data;
 }
 
 /** Whether `data` has the provider's id of an order, in either spelling. An error may repeat our own id. */
