@@ -21,11 +21,13 @@ async function main(): Promise<void> {
   const config = workerConfig(process.env);
   const { env, keys } = config;
   const { log, meter } = installRuntime(env);
-  if (keys.payloads) keys.payloads.onEncrypt = (key) => count(meter, 'payouts_payloads_encrypted', { key });
+  if (meter && keys.payloads)
+    keys.payloads.onEncrypt = (key) => count(meter, 'payouts_payloads_encrypted', { key });
   const runtime = PROCESS_RUNTIME;
   const { clock } = runtime;
   // The monotonic clock of a process counts from its start.
-  setGauge(meter, 'process_start_time_seconds', {}, (clock.wallMs() - clock.nowMs()) / 1_000);
+  const startedMs = clock.wallMs() - clock.nowMs();
+  if (meter) setGauge(meter, 'process_start_time_seconds', {}, startedMs / 1_000);
   // The bundle is made while Temporal responds.
   const [stopTracing, temporal, bundle] = await Promise.all([
     startTracing('worker', env),
@@ -43,7 +45,7 @@ async function main(): Promise<void> {
     config,
     client,
     runtime,
-    meter,
+    ...(meter && { meter }),
     createWorker: (options) => Worker.create({ ...options, ...tracedWorker, connection, namespace }),
     workflowBundle: bundle,
   });

@@ -28,7 +28,8 @@ const BUCKETS = Object.fromEntries(
   ),
 );
 
-export function installRuntime(env: WorkerEnvironment): { log: Log; meter: MetricMeter } {
+/** `meter`: undefined if nobody can read the metrics, so that nothing asks Temporal for them. */
+export function installRuntime(env: WorkerEnvironment): { log: Log; meter: MetricMeter | undefined } {
   const { PAYOUTS_LOG_LEVEL: level, PAYOUTS_METRICS_LISTEN: bindAddress } = env;
   const log = createLog('worker', env);
   Runtime.install({
@@ -43,7 +44,7 @@ export function installRuntime(env: WorkerEnvironment): { log: Log; meter: Metri
       ...(bindAddress && { metrics: { prometheus: { bindAddress, histogramBucketOverrides: BUCKETS } } }),
     },
   });
-  return { log, meter: Runtime.instance().metricMeter };
+  return { log, meter: bindAddress === undefined ? undefined : Runtime.instance().metricMeter };
 }
 
 /** Fields of the Rust core that hold payloads, which are plain text without encryption keys, and the right to respond. */
