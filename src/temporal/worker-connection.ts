@@ -1,6 +1,6 @@
 /** Connects worker processes to Temporal, with the same variables as clients. */
 import { Client } from '@temporalio/client';
-import { NativeConnection } from '@temporalio/worker';
+import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker';
 import { encryptionKeys } from '../config/keys.ts';
 import { temporalConfig } from '../config/temporal-config.ts';
 import { dataConverter } from '../encryption/payload-codec.ts';
@@ -20,7 +20,9 @@ export async function connectWorker(
 ): Promise<TemporalConnection<NativeConnection> & { client: Client }> {
   const { connectionOptions, namespace = 'default' } = temporalConfig(process.env);
   const { address = DEFAULT_ADDRESS } = connectionOptions;
-  const connection = await explained(address, () => NativeConnection.connect(connectionOptions));
+  // Encrypted payloads don't compress, and trying costs both sides CPU time.
+  const options: NativeConnectionOptions = { ...connectionOptions, grpcCompression: { codec: 'none' } };
+  const connection = await explained(address, () => NativeConnection.connect(options));
   const reference = apiKeyReference(process.env);
   // Not awaited: it only replaces a header of the calls to come.
   if (reference !== undefined && typeof connectionOptions.apiKey === 'string')
