@@ -16,6 +16,9 @@ const WORKFLOWS = fileURLToPath(new URL(`../workflows/index${EXTENSION}`, import
 const INTERCEPTORS = ['stale-clock', 'plain-payloads', 'trace'].map((name) =>
   fileURLToPath(new URL(`../workflows/shared/${name}${EXTENSION}`, import.meta.url)),
 );
+const PROMISE_TRACES = fileURLToPath(
+  new URL(`../workflows/shared/promise-traces${EXTENSION}`, import.meta.url),
+);
 /** `npm run build` writes it. */
 const BUILT = fileURLToPath(new URL('../../workflows.js', import.meta.url));
 
@@ -25,7 +28,7 @@ export function bundleOptions(workflowsPath: string = WORKFLOWS): BundleOptions 
     workflowsPath,
     workflowInterceptorModules: INTERCEPTORS,
     // Otherwise, each workflow in memory has its own copy of each module. A test checks that our modules keep no state.
-    preloadModules: [workflowsPath, ...INTERCEPTORS],
+    preloadModules: [PROMISE_TRACES, workflowsPath, ...INTERCEPTORS],
     failureConverterPath: FAILURE_CONVERTER_PATH,
   };
 }
