@@ -216,7 +216,7 @@ const SECTIONS: readonly Section[] = [
     parts: [
       {
         title: 'Metrics of the API server',
-        text: `At \`GET /metrics\`, with the usual \`process_…\` and \`nodejs_…\` ([operations](operations.md#metrics)). \`route\` is a pattern, or \`none\`. \`result\` is ${NOTIFICATION_RESULTS}.`,
+        text: `At \`GET /metrics\`, with the usual \`process_…\` and \`nodejs_…\` ([how to scrape them](observability.md#metrics)). \`route\` is a pattern, or \`none\`. \`result\` is ${NOTIFICATION_RESULTS}.`,
         table: metrics(
           Object.fromEntries(
             Object.values(API_METRICS).map(({ name, unit, labelNames, help, action }) => [

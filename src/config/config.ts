@@ -196,7 +196,7 @@ export const workerShape = {
     "How long the worker may take to [stop](operations.md#stop-a-worker) after SIGTERM. Longer than `PAYMENTS_CALL_TIMEOUT`, shorter than your supervisor's grace period.",
   ),
   PAYOUTS_METRICS_LISTEN: value.optionalText(
-    'Where the worker serves [Prometheus metrics](operations.md#metrics), without a key.',
+    'Where the worker serves [Prometheus metrics](observability.md#metrics), without a key.',
     '`IP:port`',
   ),
   ...value.logLevelShape,
