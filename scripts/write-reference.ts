@@ -112,7 +112,7 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'Tokens',
-        text: '`npm run payouts -- tokens` lists them; see [operations](operations.md#tokens).',
+        text: '`payouts tokens` lists them; see [operations](operations.md#tokens).',
         table: explained('code', TOKEN_ATTENTION),
       },
       {
@@ -122,7 +122,7 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'Endpoints',
-        text: '`npm run payouts -- events list` lists them; see [events](events.md#endpoints-that-fail).',
+        text: '`payouts events list` lists them; see [events](events.md#endpoints-that-fail).',
         table: explained('code', ENDPOINT_ATTENTION),
       },
       {

@@ -58,7 +58,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, Explained>> = {
   ok: { meaning: 'Done.', action: 'Nothing.' },
   unexpected: {
     meaning: "Unexpected error, or Temporal doesn't respond.",
-    action: 'Run `npm run payouts -- doctor`, then the command again.',
+    action: 'Run `payouts doctor`, then the command again.',
   },
   badInput: {
     meaning: 'Invalid input. Nothing was started.',
@@ -186,7 +186,7 @@ export const SDK_METRICS = {
     'activity',
     ['activity_type'],
     'Failed activities',
-    'When `createPayout` grows, run `npm run payouts -- list --attention`.',
+    'When `createPayout` grows, run `payouts list --attention`.',
   ),
   temporal_activity_schedule_to_start_latency: sdkMetric(
     'milliseconds',
@@ -210,7 +210,7 @@ export const SDK_METRICS = {
     'request',
     ['operation', 'status_code'],
     'Failed requests to Temporal',
-    'When it keeps growing, run `npm run payouts -- doctor`.',
+    'When it keeps growing, run `payouts doctor`.',
   ),
   temporal_request_latency: sdkMetric('milliseconds', ['operation'], 'Duration of requests to Temporal'),
 };

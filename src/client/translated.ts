@@ -80,7 +80,7 @@ function meaningOf(error: unknown): Meaning | undefined {
   return undefined;
 }
 
-const START_WORKER = 'Start one: npm run worker. If one runs, read its log: it may be overloaded';
+const START_WORKER = 'Start one. If one runs, read its log: it may be overloaded';
 const OTHER_KEYS =
   'this machine cannot decrypt what the workers encrypt: set PAYOUTS_ENCRYPTION_KEYS to their keys';
 const UNKNOWN = 'whether the change was made is unknown';

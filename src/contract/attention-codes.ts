@@ -1,19 +1,19 @@
 /** Every attention code. `AttentionOf` accepts no other code. The desk, `docs/reference.md` and the JSON Schemas show them. */
 
-const DOCTOR = 'Run `npm run payouts -- doctor`.';
-const ASK_ABOUT_ORDER = 'Ask the provider about the `orderId` that `npm run payouts -- status ID` shows.';
+const DOCTOR = 'Run `payouts doctor`.';
+const ASK_ABOUT_ORDER = 'Ask the provider about the `orderId` that `payouts status ID` shows.';
 const PAY_AGAIN = 'To pay again, use a new `partnerOrderId`.';
 const START_NOTHING = 'Start nothing else for this payment.';
 const WAIT_FIRST = 'Wait: the payout queries again before it finishes. If the flag stays, ask the provider.';
 const AUTHORIZE = 'Let the user authorize again, with a link from `POST /v1/authorizations`.';
-const ENABLE = 'run `npm run payouts -- events enable --endpoint NAME --by NAME`.';
+const ENABLE = 'run `payouts events enable --endpoint NAME --by NAME`.';
 const CALL_WAITS = 'A call has waited for its turn or its response for longer than `PAYOUTS_CALL_WAITS`.';
 
 export const PAYOUT_ATTENTION = {
   NEEDS_REVIEW: {
     meaning: "The payout can't continue without a decision. The message says why.",
     action:
-      'Ask the provider for the order by the `partnerOrderId`. Then run `npm run payouts -- resolve ID --by NAME` with `--created ORDER_ID` or `--not-created end|retry`.',
+      'Ask the provider for the order by the `partnerOrderId`. Then run `payouts resolve ID --by NAME` with `--created ORDER_ID` or `--not-created end|retry`.',
     whileOpen: true,
   },
   CREATION_STARTS_OVER: {
@@ -31,12 +31,12 @@ export const PAYOUT_ATTENTION = {
     meaning:
       'The provider refused the account check or the quote three times in a row, or once after a call that had waited too long. Nothing was sent. The payout asks again at least every half hour.',
     action:
-      'Check `payerId`, `clientId` and the token settings. `npm run payouts -- poll ID` asks again now; `cancel` ends the payout, and `batch cancel` all such payouts of a batch. Once the provider explains the code, set `PAYMENTS_QUOTE_CODES`.',
+      'Check `payerId`, `clientId` and the token settings. `payouts poll ID` asks again now; `cancel` ends the payout, and `batch cancel` all such payouts of a batch. Once the provider explains the code, set `PAYMENTS_QUOTE_CODES`.',
     whileOpen: true,
   },
   PROVIDER_NOT_ANSWERING: {
     meaning: 'Three polls or one confirmation got no usable response, or the provider refused a poll.',
-    action: `${DOCTOR} With \`ILLEGAL_PARAMETER\` or \`UNAUTHORIZED\`, check the settings; otherwise wait for the provider. \`npm run payouts -- poll ID\` polls now.`,
+    action: `${DOCTOR} With \`ILLEGAL_PARAMETER\` or \`UNAUTHORIZED\`, check the settings; otherwise wait for the provider. \`payouts poll ID\` polls now.`,
     whileOpen: true,
   },
   ORDER_NOT_FOUND: {
@@ -47,11 +47,11 @@ export const PAYOUT_ATTENTION = {
   },
   SEVERAL_ORDERS: {
     meaning: "The provider returned an order that isn't the payout's. There may be two payments.",
-    action: `${START_NOTHING} Send the provider both order ids from \`npm run payouts -- status ID --json\`.`,
+    action: `${START_NOTHING} Send the provider both order ids from \`payouts status ID --json\`.`,
   },
   ORDER_DIFFERS_FROM_QUOTE: {
     meaning: "The order's lock, rate, amounts or fee differ from the quote's. The message says which.",
-    action: 'Compare the quote in `npm run payouts -- status ID` with what the provider debited.',
+    action: 'Compare the quote in `payouts status ID` with what the provider debited.',
   },
   ORDER_DIFFERS_FROM_REQUEST: {
     meaning: "An order isn't the requested one, or an earlier start had another body.",
@@ -59,12 +59,12 @@ export const PAYOUT_ATTENTION = {
   },
   ORDER_NOT_COMPARED: {
     meaning: "An order was found under this `partnerOrderId`, but couldn't be compared.",
-    action: 'Compare the order with `npm run payouts -- status ID` by hand.',
+    action: 'Compare the order with `payouts status ID` by hand.',
     whileOpen: true,
   },
   AWAITING_MATERIAL: {
     meaning: 'The risk audit returned the order for more material (`RETURNED` or `DECLINED`).',
-    action: 'Give the provider the material, then run `npm run payouts -- poll ID`.',
+    action: 'Give the provider the material, then run `payouts poll ID`.',
   },
   AUDIT_REJECTED: {
     meaning: "The risk audit rejected the order, which isn't `FAILED` yet.",
@@ -92,12 +92,12 @@ export const PAYOUT_ATTENTION = {
   },
   PAYMENT_RETURNED: {
     meaning: 'A payment came back before the payout finished.',
-    action: `Compare the splits in \`npm run payouts -- result ID\` with your books. ${PAY_AGAIN}`,
+    action: `Compare the splits in \`payouts result ID\` with your books. ${PAY_AGAIN}`,
   },
   DEBITS_DIFFER_FROM_QUOTE: {
     meaning:
       'The provider reported three times in a row that it debited another amount than quoted. After five times, the payout finishes with that amount.',
-    action: 'Compare the debits in `npm run payouts -- result ID` with your books, and ask the provider.',
+    action: 'Compare the debits in `payouts result ID` with your books, and ask the provider.',
   },
   ORDER_OVERDUE: {
     meaning: 'The order has been open for longer than `PAYOUTS_OVERDUE_AFTER`.',
@@ -122,7 +122,7 @@ export const RECEIVING_ACCOUNT_ATTENTION = {
   NEEDS_REVIEW: {
     meaning: "It isn't known whether the account was opened, or 24 requests in a row couldn't be sent.",
     action:
-      'Ask the provider. Then run `npm run payouts -- account resolve ID --by NAME` with `--created ACCOUNT_ID` or `--not-created end|retry`.',
+      'Ask the provider. Then run `payouts account resolve ID --by NAME` with `--created ACCOUNT_ID` or `--not-created end|retry`.',
   },
   NOT_SENT: {
     meaning: "The request couldn't be sent three times in a row or more. After 24 times, it goes to review.",
@@ -152,7 +152,7 @@ export const TOKEN_ATTENTION = {
   REFUSED: {
     meaning: 'The provider refuses an application token. Workers request it every minute.',
     action:
-      "Check `PAYMENTS_APP_ID`, `PAYMENTS_APP_SECRET` and the provider's allow-list, then run `npm run payouts -- tokens --renew application`.",
+      "Check `PAYMENTS_APP_ID`, `PAYMENTS_APP_SECRET` and the provider's allow-list, then run `payouts tokens --renew application`.",
   },
   TOKEN_REJECTED: {
     meaning: 'The provider rejected three fresh tokens in a row. Renewals slow down.',
@@ -192,7 +192,7 @@ export const FOLLOW_UP_ATTENTION = {
   ORDER_NOT_FOUND: { meaning: 'The provider no longer knows the order.', action: 'Ask the provider.' },
   COULD_NOT_CHECK: {
     meaning: 'The last check failed. Money may have come back since `lastCheckedAt`.',
-    action: 'Ask the provider about `queryPayDetail`. Then `npm run payouts -- notify ID` checks again.',
+    action: 'Ask the provider about `queryPayDetail`. Then `payouts notify ID` checks again.',
   },
 } as const satisfies Record<string, Explained>;
 
@@ -215,15 +215,15 @@ export const ENDPOINT_ATTENTION = {
   ENDPOINT_DISABLED: {
     meaning:
       'The endpoint gets no events: it returned 410, failed for three days, or had too many events waiting. The message says which.',
-    action: `Repair it, check it with \`npm run payouts -- events test --endpoint NAME\`, then ${ENABLE}`,
+    action: `Repair it, check it with \`payouts events test --endpoint NAME\`, then ${ENABLE}`,
   },
   ENDPOINT_FAILS: {
     meaning: 'The endpoint has failed for an hour. Events are sent again with growing pauses.',
-    action: 'Repair it. `npm run payouts -- events list` shows the last failure.',
+    action: 'Repair it. `payouts events list` shows the last failure.',
   },
   EVENTS_LOST: {
     meaning: "Events were lost: they failed for three days, couldn't be read, or found no room.",
-    action: `Let the receiver read the payouts of that time, or run \`npm run payouts -- events resend --endpoint NAME --since TIME\`. Then ${ENABLE}`,
+    action: `Let the receiver read the payouts of that time, or run \`payouts events resend --endpoint NAME --since TIME\`. Then ${ENABLE}`,
   },
 } as const satisfies Record<string, Explained>;
 

@@ -77,14 +77,14 @@ const ROWS = {
     problem: 'temporal-unavailable',
     isRetryable: true,
     meaning: "Temporal didn't respond, or refused the call, which may have been executed.",
-    action: 'Run `npm run payouts -- doctor`, then repeat the call, which is always safe.',
+    action: 'Run `payouts doctor`, then repeat the call, which is always safe.',
   },
   NO_WORKER: {
     exit: 'unexpected',
     problem: 'no-worker',
     isRetryable: true,
     meaning: 'No worker is running. The message says when one was last seen. Nothing was changed.',
-    action: 'Start a worker: `npm run worker`. If one runs, read its log: it may be overloaded.',
+    action: 'Start a worker. If one runs, read its log: it may be overloaded.',
   },
   CANNOT_DECRYPT: {
     exit: 'unexpected',

@@ -17,7 +17,7 @@ export const REASON_MEANINGS: Readonly<Record<ReasonCode, Explained>> = {
   ACCOUNT_NOT_USABLE: {
     meaning:
       "The client's account in `originCurrency` can't pay: it's missing or not `NORMAL`, or its funds haven't passed the risk audit.",
-    action: `Check \`npm run payouts -- account --client-id ID\`. ${NEW_ID}.`,
+    action: `Check \`payouts account --client-id ID\`. ${NEW_ID}.`,
   },
   APPROVAL_REFUSED: {
     meaning: 'An approver refused the payout.',

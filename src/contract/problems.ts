@@ -174,7 +174,7 @@ const ROWS = {
   'provider-unavailable': {
     status: 502,
     meaning: 'A worker called the provider and got no usable response in time.',
-    action: 'Send it again later. `npm run payouts -- doctor` checks whether the provider responds.',
+    action: 'Send it again later. `payouts doctor` checks whether the provider responds.',
   },
   'shutting-down': {
     status: 503,
@@ -189,7 +189,7 @@ const ROWS = {
   'no-worker': {
     status: 503,
     meaning: 'No worker is running. `detail` says when one was last seen. Nothing was changed.',
-    action: `Start a worker: \`npm run worker\`. If one runs, read its log: it may be overloaded. ${SEND_LATER}`,
+    action: `Start a worker. If one runs, read its log: it may be overloaded. ${SEND_LATER}`,
   },
   'identity-provider-unavailable': {
     status: 503,

@@ -31,14 +31,14 @@ const ON_THE_DESK: Readonly<Record<string, string>> = {
   ...{ 'events list': 'the Events page', 'events test': '“Send a test” on the Events page' },
   ...{ 'events enable': '“Enable” on the Events page', 'events resend': '“Send again” on the Events page' },
 };
-const COMMAND = /`npm run payouts -- ([a-z]+(?: [a-z]+)?)[^`]*`(?: with `--created [^`]*` or `[^`]*`)?/g;
+const COMMAND = /`payouts ([a-z]+(?: [a-z]+)?)[^`]*`(?: with `--created [^`]*` or `[^`]*`)?/g;
 
 /** Names no command line, which people in finance do not use. */
 export function onTheDesk(text: string): string {
   return text
-    .replace(/Run `npm run payouts -- doctor`(\.?)/g, 'Ask an operator to check the system$1')
-    .replace('`npm run payouts -- doctor` checks', 'An operator can check')
-    .replace('Start a worker: `npm run worker`.', 'Ask an operator to start a worker.')
+    .replace(/Run `payouts doctor`(\.?)/g, 'Ask an operator to check the system$1')
+    .replace('`payouts doctor` checks', 'An operator can check')
+    .replace('Start a worker.', 'Ask an operator to start a worker.')
     .replace(COMMAND, (_all, command: string) => ON_THE_DESK[command] ?? 'an operator');
 }
 

@@ -182,7 +182,7 @@ describe('doctor in a healthy environment', () => {
     expect(checkOf(answer, 'namespace').advice).toContain(`update --retention 31d --namespace ${namespace}`);
     expect(checkOf(answer, 'worker for workflows')).toMatchObject({
       detail: expect.stringMatching(/^no worker is running \(last seen \d+ s ago\)$/),
-      advice: expect.stringContaining('npm run worker'),
+      advice: expect.stringContaining('start a worker'),
     });
     expect(checkOf(answer, 'provider').detail).toMatch(/^not checked: no worker is running/);
     expect(answer.stdout).not.toContain('encryption keys');

@@ -217,7 +217,7 @@ test('log events: the code logs each of them', () => {
 test('every command on the page is a command of the command line', () => {
   const text = source('src/starters/cli');
   const verbs = found(text, /\b(?:command|decision)\(\s*(?:\w+,\s*)?'([a-z-]+)/g);
-  const typed = found(page, /npm run payouts -- ([a-z-]+)/g);
+  const typed = found(page, /`payouts ([a-z-]+)/g);
   expect(typed.length).toBeGreaterThan(8);
   expect(typed.filter((verb) => !verbs.includes(verb))).toEqual([]);
 });

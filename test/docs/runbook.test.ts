@@ -15,7 +15,7 @@ describe.each(['docs/operations.md', 'docs/alerts.md'])('%s', (path) => {
     const verbs = new Set(
       [...commandLine.matchAll(/\b(?:command|decision)\(\s*(?:\w+,\s*)?'([a-z]+)/g)].map(([, verb]) => verb),
     );
-    const typed = [...read(path).matchAll(/npm run payouts -- ([a-z]+)/g)].map(([, verb]) => verb);
+    const typed = [...read(path).matchAll(/(?:`|^ *|\$ )payouts ([a-z]+)/gm)].map(([, verb]) => verb);
     expect(typed.length).toBeGreaterThan(10);
     expect(typed.filter((verb) => !verbs.has(verb))).toEqual([]);
   });

@@ -126,7 +126,7 @@ export const ACTIVITY_FAILURES = {
   RATE_LIMITED: {
     meaning: 'The provider returned 429: it did not serve the call.',
     action:
-      'Nothing at first: reads are sent again after a second or two. If it stays, lower the rate with `npm run payouts -- rate-limit --calls-per-second N --by NAME`, and find out who else calls with this application.',
+      'Nothing at first: reads are sent again after a second or two. If it stays, lower the rate with `payouts rate-limit --calls-per-second N --by NAME`, and find out who else calls with this application.',
   },
   SYSTEM_ERROR: {
     meaning: 'The provider returned 900000.',
@@ -143,11 +143,11 @@ export const ACTIVITY_FAILURES = {
   UNAUTHORIZED: {
     meaning: 'The provider returned 401 or 403.',
     action:
-      "Run `npm run payouts -- tokens` and `doctor`. Check the application, the provider's allow-list and which token goes where.",
+      "Run `payouts tokens` and `doctor`. Check the application, the provider's allow-list and which token goes where.",
   },
   UNAVAILABLE: {
     meaning: 'The request did not arrive, or a read got no usable response.',
-    action: 'Check the network and the provider with `npm run payouts -- doctor`.',
+    action: 'Check the network and the provider with `payouts doctor`.',
   },
   NOT_SENT: {
     meaning:
@@ -198,7 +198,7 @@ export const ACTIVITY_FAILURES = {
   SETTINGS_MISSING: {
     meaning:
       'Nobody has set the [shared settings](operations.md#shared-settings) of the application, or the namespace has failed over since.',
-    action: 'Run `npm run payouts -- settings`, which says what to do.',
+    action: 'Run `payouts settings`, which says what to do.',
   },
   VISIBILITY_LAGS: { meaning: "Temporal's visibility does not show this run yet.", action: WAITS },
   NOTHING_CHANGED: {

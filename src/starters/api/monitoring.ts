@@ -51,7 +51,7 @@ export const API_METRICS = {
     help: 'Time from the first byte of a request to the last byte of its response',
     labelNames: ['method', 'route'],
     action:
-      'Run `npm run payouts -- doctor` when it nears the timeout of 10 s (30 s for routes that need the provider). A read with `wait` adds up to 60 s.',
+      'Run `payouts doctor` when it nears the timeout of 10 s (30 s for routes that need the provider). A read with `wait` adds up to 60 s.',
   },
   notifications: {
     name: 'payouts_notifications_total',
@@ -89,7 +89,7 @@ export const API_METRICS = {
     unit: 'workflow',
     help: 'Stuck workflows: open workflows whose workflow task keeps failing',
     labelNames: [],
-    action: 'Repair the workflows that `npm run payouts -- list --attention` names when it is above 0.',
+    action: 'Repair the workflows that `payouts list --attention` names when it is above 0.',
   },
 } as const;
 

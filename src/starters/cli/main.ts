@@ -1,4 +1,4 @@
-/** `npm run payouts -- <command>`: the command line. Connects to Temporal only. */
+/** The command line, `payouts <command>`. Connects to Temporal only. */
 import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { VERSION } from '../../config/version.ts';
 import { EXIT } from '../../contract/errors.ts';

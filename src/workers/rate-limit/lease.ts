@@ -124,7 +124,7 @@ async function holdLease({ owner, client, clock }: LeaseParts, term: LeaseTerm):
   await refuseOutdated(client, term);
   const failoverVersion = await failoverVersionOf(client);
   const settings = inForce(term.settings, failoverVersion);
-  if (!settings.shared) log.error('no create call is sent: npm run payouts -- settings', { app });
+  if (!settings.shared) log.error('no create call is sent: payouts settings', { app });
   // After a failover, Temporal may have forgotten the last owner.
   const last = settings.shared ? { before: term.previousOwner, details } : { before: 'unknown' as const };
   const before = predecessor({ ...last, runId, attempt, afterFirstMs });

@@ -10,7 +10,7 @@ import { FAILED_OVER, MISSING } from '../settings.ts';
 import { pausedText } from '../text.ts';
 import { ACTIVITY_TASKS, type Finding, ok, problem, unknown, until } from './checks.ts';
 
-const START_WORKER = 'start a worker: npm run worker (with the same PAYMENTS_ENVIRONMENT and application)';
+const START_WORKER = 'start a worker with the same PAYMENTS_ENVIRONMENT and application';
 /** The lease may be moving to another worker. */
 const HANDOVER_MS = 5_000;
 const POLL_INTERVAL_MS = 500;
