@@ -7,11 +7,14 @@ import { AUDIT_STATUSES, PHASES } from '../contract/codes.ts';
 import { compact } from '../contract/compact.ts';
 import { ownIdOf } from '../contract/ids.ts';
 import type { PayoutState } from '../contract/payout.ts';
+import { lastEvents } from '../temporal/histories.ts';
 import { NEEDS_ATTENTION, PHASE } from '../temporal/namespace.ts';
 
 const ORDER_ID = defineSearchAttributeKey('PayoutOrderId', SearchAttributeType.KEYWORD);
 const AUDIT_STATUS = defineSearchAttributeKey('PayoutAuditStatus', SearchAttributeType.KEYWORD);
 const REASONS = defineSearchAttributeKey('PayoutReasons', SearchAttributeType.KEYWORD_LIST);
+
+const LAST_EVENTS = 50;
 
 /** `why`: a worker cannot be queried. */
 export async function lastKnownState(
@@ -21,7 +24,10 @@ export async function lastKnownState(
 ): Promise<PayoutState> {
   const phase = known.get(PHASE);
   const reasons = known.get(REASONS) ?? [];
-  const recordedMs = await lastRecordedMs(client, { workflowId, runId });
+  // The end of the last workflow task, if it is among the last events.
+  const recorded = (await lastEvents(client, { workflowId, runId }, LAST_EVENTS)).find(
+    ({ workflowTaskCompletedEventAttributes: task }) => task,
+  );
   return {
     partnerOrderId: ownIdOf(workflowId),
     phase: PHASES.find((one) => one === phase) ?? 'CHECKING',
@@ -32,24 +38,10 @@ export async function lastKnownState(
       .filter((code) => reasons.includes(code))
       .map((code) => ({ code, message: PAYOUT_ATTENTION[code].meaning })),
     stale: true,
-    asOf: new Date(recordedMs ?? startTime).toISOString(),
+    asOf: (recorded?.eventTime ? new Date(tsToMs(recorded.eventTime)) : startTime).toISOString(),
     ...compact({
       orderId: known.get(ORDER_ID),
       auditStatus: AUDIT_STATUSES.find((one) => one === known.get(AUDIT_STATUS)),
     }),
   };
-}
-
-/** The end of the last workflow task. Undefined if it is not among the last events. */
-async function lastRecordedMs(
-  { workflowService, options: { namespace } }: Client,
-  execution: { workflowId: string; runId: string },
-): Promise<number | undefined> {
-  const { history } = await workflowService.getWorkflowExecutionHistoryReverse({
-    namespace,
-    execution,
-    maximumPageSize: 50,
-  });
-  const recorded = history?.events?.find(({ workflowTaskCompletedEventAttributes: task }) => task);
-  return recorded?.eventTime ? tsToMs(recorded.eventTime) : undefined;
 }

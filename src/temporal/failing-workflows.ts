@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../contract/ids.ts';
 import { FAILING_FROM_ATTEMPT, type FailingWorkflow } from '../domain/reconciliation.ts';
 import { grpcStatusOf, unlessGone } from './client-errors.ts';
+import { lastEvents } from './histories.ts';
 import { firstRuns, listRunPage } from './visibility.ts';
 
 const PAGE_SIZE = 100;
@@ -98,16 +99,9 @@ function failingNow(client: Client, workflowId: string): Promise<FailingWorkflow
 
 /** Temporal records only the first failure in a row. The later ones have the same cause. */
 async function causeOf(client: Client, workflowId: string, runId: string): Promise<string> {
-  const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
-    namespace: client.options.namespace,
-    execution: { workflowId, runId },
-    maximumPageSize: LAST_EVENTS,
-  });
-  for (const {
-    workflowTaskFailedEventAttributes: failed,
-    workflowTaskTimedOutEventAttributes: late,
-  } of history?.events ?? []) {
-    if (late) return 'TIMED_OUT';
+  for (const event of await lastEvents(client, { workflowId, runId }, LAST_EVENTS)) {
+    const failed = event.workflowTaskFailedEventAttributes;
+    if (event.workflowTaskTimedOutEventAttributes) return 'TIMED_OUT';
     const name = failed && CAUSES[failed.cause ?? 0];
     if (name) return name.replace('WORKFLOW_TASK_FAILED_CAUSE_', '');
   }
@@ -150,13 +144,17 @@ async function idsToDescribe(client: Client, beforeMs: number | undefined) {
   };
 }
 
-/** The report of the last reconciliation. Undefined if none has completed yet. */
-export async function lastReconciliation(client: Client, environment: string) {
+/** The last reconciliation that has completed. */
+export async function lastReconciliationRun(client: Client, environment: string) {
   const ended = `WorkflowType = 'payoutReconciliation' AND ExecutionStatus = 'Completed'`;
   const query = `${ended} AND WorkflowId STARTS_WITH '${reconciliationId(environment)}'`;
   // The list starts with the run that closed last.
-  const { runs } = await listRunPage(client, query, 1);
-  const [last] = runs;
+  return (await listRunPage(client, query, 1)).runs[0];
+}
+
+/** Its report. */
+export async function lastReconciliation(client: Client, environment: string) {
+  const last = await lastReconciliationRun(client, environment);
   return last && reportSchema.parse(await client.workflow.getHandle(last.workflowId, last.runId).result());
 }
 

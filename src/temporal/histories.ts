@@ -50,6 +50,17 @@ export async function firstEvents(
   return history?.events ?? [];
 }
 
+/** The last events, the newest first. */
+export async function lastEvents(
+  { workflowService, options: { namespace } }: Client,
+  { workflowId, runId }: WorkflowRun,
+  maximumPageSize: number,
+): Promise<HistoryEvent[]> {
+  const execution = { workflowId, runId };
+  const request = { namespace, execution, maximumPageSize };
+  return (await workflowService.getWorkflowExecutionHistoryReverse(request)).history?.events ?? [];
+}
+
 interface StartEvent {
   argument: unknown;
   /** The argument and the memo are encrypted for this workflow, or this process has no keys. */

@@ -1,11 +1,13 @@
 /** The versions of the workers that serve the task queue `payouts`, and the open payouts on each. */
 import type { Client } from '@temporalio/client';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
+import { countRuns } from './visibility.ts';
 
 /** `TASK_QUEUE_TYPE_WORKFLOW`, `WORKER_VERSIONING_MODE_VERSIONED` */
 export const WORKFLOW_TASKS = 1;
 const VERSIONED = 2;
 const DEPLOYMENTS_PER_PAGE = 100;
+const OPEN = "WorkflowType = 'payout' AND ExecutionStatus = 'Running'";
 
 export interface WorkerVersion {
   deployment: string;
@@ -54,7 +56,7 @@ export async function workerVersions(client: Client): Promise<WorkerVersions> {
         buildId,
         role: roles.get(key) ?? 'old',
         hasWorker: versioned.includes(key),
-        openPayouts: await openPayoutsOn(client, key),
+        openPayouts: await countRuns(client, `${OPEN} AND TemporalWorkerDeploymentVersion = '${key}'`),
       };
     }),
   );
@@ -101,11 +103,4 @@ async function versionsOf(client: Client, deploymentName: string) {
     deployment: deploymentName,
     buildId: deploymentVersion?.buildId ?? '',
   }));
-}
-
-async function openPayoutsOn(client: Client, version: string): Promise<number> {
-  const { count } = await client.workflow.count(
-    `WorkflowType = 'payout' AND ExecutionStatus = 'Running' AND TemporalWorkerDeploymentVersion = '${version}'`,
-  );
-  return count;
 }

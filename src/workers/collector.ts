@@ -8,10 +8,11 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { ATTENTION } from '../contract/attention-codes.ts';
 import { PHASES } from '../contract/codes.ts';
-import { apiTaskQueue, reconciliationId } from '../contract/ids.ts';
+import { apiTaskQueue } from '../contract/ids.ts';
 import { type AppGauge, count, setGauge } from '../domain/telemetry.ts';
 import { type Clock, type Pace, repeat, sleep } from '../runtime/runtime.ts';
-import { listRunPage } from '../temporal/visibility.ts';
+import { lastReconciliationRun } from '../temporal/failing-workflows.ts';
+import { countRuns } from '../temporal/visibility.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
 import type { TokenCache } from './tokens/token-cache.ts';
 
@@ -117,7 +118,7 @@ async function countsOf(collection: Collection, app: string, startedMs: number):
   const countOpen = async (query: string) => {
     await pace.turn();
     const open = `PayoutApp = '${app}' AND ExecutionStatus = 'Running'`;
-    return (await client.workflow.count(`${open} AND ${query}`)).count;
+    return countRuns(client, `${open} AND ${query}`);
   };
   const countEach = async (values: readonly string[], queryOf: (value: string) => string) => {
     const counted = new Map<string, number>();
@@ -141,9 +142,6 @@ async function countsOf(collection: Collection, app: string, startedMs: number):
   const age = stats?.approximateBacklogAge;
   const calls = { waiting: Number(stats?.approximateBacklogCount ?? 0), oldestMs: age ? tsToMs(age) : 0 };
   await pace.turn();
-  const completed = `WorkflowType = 'payoutReconciliation' AND ExecutionStatus = 'Completed'`;
-  const own = `WorkflowId STARTS_WITH '${reconciliationId(environment)}'`;
-  // The list starts with the run that closed last.
-  const { runs } = await listRunPage(client, `${completed} AND ${own}`, 1);
-  return { phases, codes, calls, lagMs: Math.max(0, clock.wallMs() - (runs[0]?.closedMs ?? startedMs)) };
+  const reconciled = await lastReconciliationRun(client, environment);
+  return { phases, codes, calls, lagMs: Math.max(0, clock.wallMs() - (reconciled?.closedMs ?? startedMs)) };
 }
