@@ -29,7 +29,7 @@ import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import { type Clock, inParallel } from '../runtime/runtime.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { APP } from '../temporal/namespace.ts';
-import { listRunPages } from '../temporal/visibility.ts';
+import { latestRuns, listRunPages } from '../temporal/visibility.ts';
 import { requireEnvironment, requireValid } from './errors.ts';
 import type { PayoutRef } from './payouts.ts';
 import { retryDroppedUpdate } from './steering.ts';
@@ -83,18 +83,17 @@ export class Events {
   async endpoints(app = 'default'): Promise<ListedEndpoint[]> {
     const prefix = eventDeliveryWorkflowId(this.here, requireValid(checkBody(appName, app)), '');
     const query = `WorkflowType = 'eventDelivery' AND PayoutApp = '${app}' AND ExecutionStatus != 'ContinuedAsNew'`;
-    const found = new Map<string, ListedEndpoint>();
-    for await (const runs of listRunPages(this.client, query, PAGE_SIZE))
-      for (const { workflowId, status } of runs) {
-        if (!workflowId.startsWith(prefix) || found.has(workflowId)) continue;
-        const endpoint = workflowId.slice(prefix.length);
-        const state =
-          status === 'RUNNING'
-            ? await this.endpoint({ app, endpoint }).catch(() => 'no worker responds')
-            : status;
-        found.set(workflowId, typeof state === 'string' ? { app, endpoint, unknown: state } : state);
-      }
-    return [...found.values()].sort((one, other) => one.endpoint.localeCompare(other.endpoint));
+    const found: ListedEndpoint[] = [];
+    for await (const { workflowId, status } of latestRuns(this.client, query)) {
+      if (!workflowId.startsWith(prefix)) continue;
+      const endpoint = workflowId.slice(prefix.length);
+      const state =
+        status === 'RUNNING'
+          ? await this.endpoint({ app, endpoint }).catch(() => 'no worker responds')
+          : status;
+      found.push(typeof state === 'string' ? { app, endpoint, unknown: state } : state);
+    }
+    return found.sort((one, other) => one.endpoint.localeCompare(other.endpoint));
   }
 
   /** Throws Temporal's `WorkflowNotFoundError` if no worker has ever known the endpoint. */

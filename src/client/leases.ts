@@ -27,7 +27,7 @@ import {
 import { inForce } from '../domain/rate-limit.ts';
 import { APP, failoverVersionOf } from '../temporal/namespace.ts';
 import { ownMemo } from '../temporal/own-payloads.ts';
-import { type ListedRun, listRunPages } from '../temporal/visibility.ts';
+import { firstRuns } from '../temporal/visibility.ts';
 import { requireEnvironment } from './errors.ts';
 import { retryDroppedUpdate } from './steering.ts';
 
@@ -60,7 +60,6 @@ type LeaseHandle = WorkflowHandle<WorkflowSignatures['rateLimitLease']>;
 
 /** `PENDING_ACTIVITY_STATE_STARTED` */
 const STARTED = 2;
-const PAGE_SIZE = 100;
 
 /** Everything requires the environment of the workers. */
 export class Leases {
@@ -147,8 +146,7 @@ export class Leases {
     if (app !== undefined && !appName.safeParse(app).success) return [];
     const filter = app === undefined ? '' : ` AND PayoutApp = '${app}'`;
     const query = `WorkflowType = 'rateLimitLease'${status}${filter}`;
-    const runs: ListedRun[] = [];
-    for await (const page of listRunPages(this.client, query, PAGE_SIZE)) runs.push(...page);
+    const runs = await firstRuns(this.client, query, Number.POSITIVE_INFINITY);
     runs.sort((one, two) => two.startedMs - one.startedMs);
     const leases = new Map<string, Lease>();
     for (const { workflowId, attribute } of runs) {

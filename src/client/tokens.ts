@@ -4,6 +4,7 @@ import { tokenWorkflowId } from '../contract/ids.ts';
 import type { TokenState } from '../contract/tokens.ts';
 import { renewUpdate, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { WorkflowStuckError } from '../temporal/client-errors.ts';
+import { latestRuns } from '../temporal/visibility.ts';
 import { retryDroppedUpdate } from './steering.ts';
 
 /**
@@ -24,16 +25,9 @@ export class Tokens {
   async list(app: string, limit: number): Promise<ListedToken[]> {
     const found: ListedToken[] = [];
     const query = `WorkflowType = 'tokenRenewal' AND PayoutApp = '${app}' AND ExecutionStatus != 'ContinuedAsNew'`;
-    const seen = new Set<string>();
-    for await (const { workflowId, status } of this.client.workflow.list({ query })) {
-      // A restarted renewal is listed once, by its latest run, which comes first.
-      if (seen.has(workflowId)) continue;
-      seen.add(workflowId);
-      found.push(
-        status.name === 'RUNNING'
-          ? await this.stateOrWhy(app, workflowId)
-          : { workflowId, app, ended: status.name },
-      );
+    for await (const { workflowId, status } of latestRuns(this.client, query)) {
+      const isRunning = status === 'RUNNING';
+      found.push(isRunning ? await this.stateOrWhy(app, workflowId) : { workflowId, app, ended: status });
       if (found.length === limit) break;
     }
     return found.sort((one, two) => rank(one) - rank(two));

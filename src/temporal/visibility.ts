@@ -120,6 +120,17 @@ export async function* listRunPages(
   } while (next);
 }
 
+/** Each workflow of the query once, by the run that is listed first: the latest. */
+export async function* latestRuns(client: Client, query: string): AsyncGenerator<ListedRun> {
+  const seen = new Set<string>();
+  for await (const runs of listRunPages(client, query, PAGE_SIZE))
+    for (const run of runs) {
+      if (seen.has(run.workflowId)) continue;
+      seen.add(run.workflowId);
+      yield run;
+    }
+}
+
 export async function countRuns(client: Client, query: string): Promise<number> {
   const { namespace } = client.options;
   const { count } = await client.workflowService.countWorkflowExecutions({ namespace, query });

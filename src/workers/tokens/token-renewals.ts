@@ -15,7 +15,7 @@ import type { ProblemLog } from '../../observability/log.ts';
 import { type Runtime, repeat, sleep } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { APP } from '../../temporal/namespace.ts';
-import { isStopped, STOPPED_STATUSES } from '../../temporal/visibility.ts';
+import { isStopped, latestRuns, STOPPED_STATUSES } from '../../temporal/visibility.ts';
 import type { tokenRenewal } from '../../workflows/tokens/token-renewal.ts';
 
 /** The user has never authorized this application, or must authorize it again. */
@@ -99,11 +99,9 @@ export class TokenRenewals {
   /** Restarts the stopped renewals of this application. Returns the ids of those that could not be started. */
   async restartStopped({ environment, app }: TokenOwner): Promise<string[]> {
     const query = `WorkflowType = 'tokenRenewal' AND PayoutApp = '${app}' AND ExecutionStatus IN ${STOPPED_STATUSES}`;
-    const ids = new Set<string>();
-    for await (const { workflowId } of this.client.workflow.list({ query })) ids.add(workflowId);
     const user = tokenWorkflowId(app, '');
     const failed: string[] = [];
-    for (const workflowId of ids) {
+    for await (const { workflowId } of latestRuns(this.client, query)) {
       const openId = workflowId.startsWith(user) ? workflowId.slice(user.length) : undefined;
       await this.ensure({ environment, app, openId }).catch((error: unknown) => {
         if (!(error instanceof NotAuthorizedError)) failed.push(workflowId);
