@@ -1,6 +1,7 @@
 /** What any process reads about an application's lease: its settings, which need no worker. */
 import type { ApplicationFailure } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
+import { SharedReads } from '../../client/shared-reads.ts';
 import { leaseWorkflowId } from '../../contract/ids.ts';
 import { type LeaseSettings, type SharedSettings, settingsIn } from '../../contract/rate-limit.ts';
 import { inForce } from '../../domain/rate-limit.ts';
@@ -16,7 +17,7 @@ const FRESH_MS = 1_000;
 export type LeaseLooks = ReturnType<typeof leaseLooks>;
 
 export function leaseLooks(client: Client, environment: string, clock: Clock) {
-  const looks = new Map<string, { atMs: number; settings: Promise<LeaseSettings> }>();
+  const looks = new SharedReads<LeaseSettings>({ freshMs: FRESH_MS, clock });
   const look = async (appId: string): Promise<LeaseSettings> => {
     const workflowId = leaseWorkflowId(environment, appId);
     const [failoverVersion, lease] = await Promise.all([
@@ -28,14 +29,7 @@ export function leaseLooks(client: Client, environment: string, clock: Clock) {
   };
   return {
     /** Up to a second old. */
-    recent(appId: string): Promise<LeaseSettings> {
-      const atMs = clock.nowMs();
-      const last = looks.get(appId);
-      if (last && atMs - last.atMs < FRESH_MS) return last.settings;
-      const settings = look(appId);
-      looks.set(appId, { atMs, settings });
-      return settings;
-    },
+    recent: (appId: string) => looks.read(appId, () => look(appId)),
     /** Throws a retryable failure while they are missing, and after a failover. */
     async current(appId: string): Promise<SharedSettings> {
       const { shared } = await look(appId);

@@ -1,6 +1,7 @@
 /** Delivers a notification to its payout. Trusts nothing in it: the payout asks the provider. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { endedPayout, notifyFollowUp } from '../../client/follow-ups.ts';
+import { ReadSlots } from '../../client/shared-reads.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import { type Notification as NotificationSignal, notificationSignal } from '../../contract/workflows.ts';
 import type { Notification } from '../../payments/index.ts';
@@ -17,7 +18,8 @@ export const RECEIVED = ['delivered', 'ended', 'unknown'] as const;
 export type Received = (typeof RECEIVED)[number];
 
 const TEMPORAL_TIMEOUT_MS = 8_000;
-const MAX_CONCURRENT_LOOKUPS = 64;
+/** One more than these is rejected at once. */
+const LOOKUPS = { inFlight: 64, waiting: 0, waitMs: 0 };
 /** Limits the lookups that a flood of unmatched notifications costs Temporal. */
 const LOOKUP_INTERVAL_MS = 50;
 
@@ -31,13 +33,14 @@ export class Receiver {
   private readonly unmatched = new UnmatchedNotifications<Kept>();
   /** Set while notifications are kept. */
   private stopLookups: (() => void) | undefined;
-  private lookups = 0;
+  private readonly lookups: ReadSlots;
   private isRetrying = false;
   private closed = false;
 
   constructor(client: Client, { clock = PROCESS_RUNTIME.clock }: { clock?: Clock } = {}) {
     this.client = client;
     this.clock = clock;
+    this.lookups = new ReadSlots(LOOKUPS, clock);
     this.payoutSignals = new SignalCoalescer(this.clock, (workflowId, signal) =>
       this.limited(() => this.client.workflow.getHandle(workflowId).signal(notificationSignal, signal)),
     );
@@ -117,14 +120,9 @@ export class Receiver {
     });
   }
 
-  private async limited<T>(call: () => Promise<T>): Promise<T> {
-    if (this.lookups >= MAX_CONCURRENT_LOOKUPS) throw new Error('too many lookups are in flight');
-    this.lookups += 1;
-    try {
-      return await this.client.withDeadline(this.clock.wallMs() + TEMPORAL_TIMEOUT_MS, call);
-    } finally {
-      this.lookups -= 1;
-    }
+  private limited<T>(call: () => Promise<T>): Promise<T> {
+    const untilMs = this.clock.wallMs() + TEMPORAL_TIMEOUT_MS;
+    return this.lookups.run(() => this.client.withDeadline(untilMs, call));
   }
 
   private async retryNext(): Promise<void> {

@@ -2,6 +2,7 @@
  * The access tokens of this process's calls, only in memory. Token calls that run in this process fill the cache;
  * otherwise it fetches tokens from the renewal workflow. A call waits only if there is no usable token.
  */
+import { SharedReads } from '../../client/shared-reads.ts';
 import type { TokenOwner } from '../../contract/tokens.ts';
 import { fingerprint, type TokenSeal } from '../../encryption/key-ring.ts';
 import type { TokenKind, TokenRequest, TokenSource } from '../../payments/index.ts';
@@ -49,12 +50,13 @@ const RENEWAL_PAUSE_MS = 300;
 export class TokenCache implements TokenSource {
   private readonly parts: TokenCacheParts;
   private readonly tokens = new Map<string, CachedToken>();
-  private readonly loading = new Map<string, Promise<CachedToken>>();
+  private readonly loads: SharedReads<CachedToken>;
   /** The fingerprints of the rejected tokens. */
   private readonly rejections = new Map<string, string>();
 
   constructor(parts: TokenCacheParts) {
     this.parts = parts;
+    this.loads = new SharedReads({ freshMs: 0, clock: parts.runtime.clock });
   }
 
   /** Rejects if there is no token. The call is then not sent. */
@@ -117,12 +119,7 @@ export class TokenCache implements TokenSource {
   }
 
   private load(owner: TokenOwner): Promise<CachedToken> {
-    const key = keyOf(owner);
-    const running = this.loading.get(key);
-    if (running) return running;
-    const load = this.fetch(owner).finally(() => this.loading.delete(key));
-    this.loading.set(key, load);
-    return load;
+    return this.loads.read(keyOf(owner), () => this.fetch(owner));
   }
 
   private async fetch(owner: TokenOwner): Promise<CachedToken> {
