@@ -82,26 +82,39 @@ export interface DrainSettings {
 }
 
 /**
- * Ends a server in order: readiness falls first, requests in flight finish, then the process ends.
- * Drains `server` on SIGTERM, and on SIGINT, which comes from a terminal, without the notice for load balancers.
- * Then ends the process with exit code 0. A second signal, or the end of `drainMs`, ends it immediately with exit code 1.
+ * Begins to drain at SIGTERM and SIGINT. A second signal, or the end of `drainMs` after `late`, ends the process immediately
+ * with exit code 1. Call the returned function when the drain is over.
  */
-export function drainOnSignals(
-  server: FastifyInstance,
+export function onStopSignals(
   drain: Drain,
   { clock, drainMs }: DrainSettings,
-): void {
+  { stop, late }: { stop: (signal: 'SIGINT' | 'SIGTERM') => void; late: () => void },
+): () => void {
+  let cancelDeadline: () => void = () => undefined;
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => {
       if (drain.hasBegun) process.exit(1);
       drain.begin();
-      clock.after(drainMs, () => {
-        server.log.error('requests did not finish within PAYOUTS_DRAIN');
+      cancelDeadline = clock.after(drainMs, () => {
+        late();
         process.exit(1);
       });
-      const noticeMs = signal === 'SIGTERM' ? drainMs * NOTICE_SHARE : 0;
-      void sleep(clock, noticeMs)
-        .then(() => server.close())
-        .then(() => process.exit());
+      stop(signal);
     });
+  return () => cancelDeadline();
+}
+
+/**
+ * Ends a server in order: readiness falls first, unless the signal comes from a terminal, requests in flight finish, then the
+ * process ends with exit code 0.
+ */
+export function drainOnSignals(server: FastifyInstance, drain: Drain, settings: DrainSettings): void {
+  const { clock, drainMs } = settings;
+  onStopSignals(drain, settings, {
+    stop: (signal) =>
+      void sleep(clock, signal === 'SIGTERM' ? drainMs * NOTICE_SHARE : 0)
+        .then(() => server.close())
+        .then(() => process.exit()),
+    late: () => server.log.error('requests did not finish within PAYOUTS_DRAIN'),
+  });
 }

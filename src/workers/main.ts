@@ -6,7 +6,7 @@ import { hostInUrl } from '../config/values.ts';
 import { count, logEvent, setGauge } from '../domain/telemetry.ts';
 import { eventLogger } from '../observability/log.ts';
 import { startTracing } from '../observability/tracing.ts';
-import { Drain, PROCESS_RUNTIME } from '../runtime/process.ts';
+import { Drain, onStopSignals, PROCESS_RUNTIME } from '../runtime/process.ts';
 import { TemporalSetupError } from '../temporal/connection.ts';
 import { registerSearchAttributes } from '../temporal/namespace.ts';
 import { connectWorker } from '../temporal/worker-connection.ts';
@@ -14,7 +14,7 @@ import { serveHealth } from './health.ts';
 import { keepDeliveries, keepSchedules } from './kept-workflows.ts';
 import { installRuntime, tracedWorker } from './telemetry.ts';
 import { keepRenewals } from './tokens/token-renewals.ts';
-import { createWorkers, isRunning, type ProcessWorkers, runWorkers, shutDownOnSignals } from './worker.ts';
+import { createWorkers, isRunning, type ProcessWorkers, runWorkers, shutDownInOrder } from './worker.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 async function main(): Promise<void> {
@@ -50,7 +50,15 @@ async function main(): Promise<void> {
     workflowBundle: bundle,
   });
   const running = runWorkers(workers);
-  const stopDeadline = shutDownOnSignals(workers, drain, { clock, drainMs: env.PAYOUTS_DRAIN });
+  const started = workers;
+  const stopDeadline = onStopSignals(
+    drain,
+    { clock, drainMs: env.PAYOUTS_DRAIN },
+    {
+      stop: () => void shutDownInOrder(started, clock),
+      late: () => console.error('calls did not finish within PAYOUTS_DRAIN'),
+    },
+  );
   const stopKeeping = [
     keepRenewals(client, config, runtime, log),
     keepSchedules(client, config, clock, log),

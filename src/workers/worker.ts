@@ -2,7 +2,6 @@
 import type { WorkerOptions, WorkflowBundleOption } from '@temporalio/worker';
 import { plainPayloads, type WorkerEnvironment } from '../config/config.ts';
 import { dataConverter, workerConverter } from '../encryption/payload-codec.ts';
-import type { Drain, DrainSettings } from '../runtime/process.ts';
 import { type Clock, Pace, sleep } from '../runtime/runtime.ts';
 import { REQUEST_EVERY_MS } from '../temporal/visibility.ts';
 import { type ApplicationParts, activityWorker, type Runnable, shutDown } from './activity-worker.ts';
@@ -86,29 +85,6 @@ export async function runWorkers({ workflows, applications }: ProcessWorkers): P
 
 export function isRunning({ workflows, applications }: ProcessWorkers): boolean {
   return [workflows, ...applications].every((worker) => worker.getState() === 'RUNNING');
-}
-
-/**
- * SIGTERM and SIGINT shut the workers down. A second signal, or the end of `drainMs`, ends the process at once with exit
- * code 1. Call the returned function when the workers have ended.
- */
-export function shutDownOnSignals(
-  workers: ProcessWorkers,
-  drain: Drain,
-  { clock, drainMs }: DrainSettings,
-): () => void {
-  let cancelDeadline: () => void = () => undefined;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.on(signal, () => {
-      if (drain.hasBegun) process.exit(1);
-      drain.begin();
-      cancelDeadline = clock.after(drainMs, () => {
-        console.error('calls did not finish within PAYOUTS_DRAIN');
-        process.exit(1);
-      });
-      void shutDownInOrder(workers, clock);
-    });
-  return () => cancelDeadline();
 }
 
 /** First the leases, then the workflows. Resolves before the workers have ended. */
