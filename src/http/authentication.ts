@@ -1,5 +1,4 @@
 /** Authenticates requests: finds the caller of a bearer key, and limits the requests of callers and of unknown keys. */
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { type Caller, type Callers, TEST_CALLER } from '../config/callers.ts';
@@ -93,7 +92,7 @@ export class ReloadedCallers implements Callers {
   readonly limits: RequestLimits;
   private callers: Callers;
   private readonly log: FastifyBaseLogger;
-  private digest: string | undefined;
+  private content: string | undefined;
   private readonly timer: NodeJS.Timeout | undefined;
 
   constructor(callers: Callers, log: FastifyBaseLogger, limits: RequestLimits) {
@@ -113,9 +112,9 @@ export class ReloadedCallers implements Callers {
   }
 
   private async check({ path, read }: NonNullable<Callers['file']>): Promise<void> {
-    const digest = await digestOf(path);
-    if (digest === this.digest) return;
-    this.digest = digest;
+    const content = await readFile(path, 'utf8').catch(() => '');
+    if (content === this.content) return;
+    this.content = content;
     try {
       this.callers = read();
       const names = this.callers.keys.map(({ caller }) => caller.name);
@@ -126,12 +125,6 @@ export class ReloadedCallers implements Callers {
       this.log.error({ problems }, 'the keys file is not usable: the earlier keys stay valid');
     }
   }
-}
-
-/** Undefined is never a digest: a file that cannot be read is reported once. */
-async function digestOf(path: string): Promise<string> {
-  const content = await readFile(path).catch(() => undefined);
-  return content ? createHash('sha256').update(content).digest('hex') : 'unreadable';
 }
 
 /** For one process. Too few to guess even a short key, and enough that a program with a removed key does not block its neighbors. */
