@@ -26,7 +26,7 @@ main:focus { outline: none; }
 header { display: flex; flex-wrap: wrap; gap: .4rem 1.5rem; align-items: center; padding: .6rem 1rem; background: var(--panel); border-bottom: 1px solid var(--line); }
 .brand { display: flex; gap: .5rem; align-items: center; margin: 0; font-weight: 700; }
 .brand img { width: 1.4rem; height: 1.4rem; }
-nav { order: 1; flex: 1 0 100%; }
+header nav { order: 1; flex: 1 0 100%; }
 nav ul { display: flex; flex-wrap: wrap; gap: .1rem; margin: 0; padding: 0; list-style: none; }
 nav a { display: flex; gap: .5rem; padding: .35rem .45rem; border-radius: 6px; color: var(--faint); text-decoration: none; }
 nav a:hover { background: var(--calm-ground); color: var(--ink); }
@@ -34,26 +34,37 @@ nav [aria-current] { background: var(--accent-ground); color: var(--ink); font-w
 nav ul ul { display: none; }
 .count { margin-left: auto; min-width: 1.6em; padding: 0 .45em; border-radius: 1em; background: var(--calm-ground); color: var(--calm); font-size: 12px; font-weight: 600; line-height: 1.6; text-align: center; }
 .who { margin-left: auto; display: flex; gap: .8rem; align-items: center; color: var(--faint); }
-main { min-width: 0; max-width: 84rem; padding: 1rem; }
+.page { min-width: 0; }
+.top { display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: center; padding: .8rem 1rem 0; }
+.crumbs { flex: 1 1 auto; }
+.crumbs a { display: inline; padding: 0; } .crumbs a:hover { background: none; text-decoration: underline; }
+[role=search] { flex: 0 1 24rem; margin-left: auto; }
+main { max-width: 84rem; padding: 1rem; }
+.title { display: flex; flex-wrap: wrap; gap: .4rem 1rem; align-items: center; justify-content: space-between; margin: 0 0 1rem; }
+.outside main { max-width: 28rem; margin: 10vh auto 0; padding: 1.5rem; border: 1px solid var(--line); border-radius: 8px; }
+@media (max-width: 30rem) { .outside main { margin-top: 0; border: 0; } }
 @media (min-width: 60rem) {
-  body { display: grid; grid-template-columns: 14rem minmax(0, 1fr); min-height: 100vh; }
-  header { flex-direction: column; flex-wrap: nowrap; align-items: stretch; gap: 1rem; padding: 1.2rem .8rem; border: 0; border-right: 1px solid var(--line); position: sticky; top: 0; height: 100vh; overflow-y: auto; }
-  .brand { padding: 0 .7rem; }
-  nav { order: 0; flex: 1; }
+  .desk { display: grid; grid-template-columns: 14rem minmax(0, 1fr); min-height: 100vh; }
+  .desk header { flex-direction: column; flex-wrap: nowrap; align-items: stretch; gap: 1rem; padding: 1.2rem .8rem; border: 0; border-right: 1px solid var(--line); position: sticky; top: 0; height: 100vh; overflow-y: auto; }
+  .desk .brand { padding: 0 .7rem; }
+  header nav { order: 0; flex: 1; }
   nav ul, nav ul ul { display: block; }
-  nav a { padding: .35rem .7rem; }
+  header nav a { padding: .35rem .7rem; }
   nav ul ul a { padding-left: 1.5rem; font-size: 13px; }
   .who { margin: 0; padding: .8rem .7rem 0; border-top: 1px solid var(--line); justify-content: space-between; }
-  main { padding: 1.6rem 2rem 4rem; }
+  .top { padding: 1rem 2rem 0; max-width: 84rem; }
+  main { padding: 1rem 2rem 4rem; }
 }
-h1 { font-size: 22px; line-height: 1.25; letter-spacing: -.01em; margin: 0 0 1rem; overflow-wrap: anywhere; }
+@media (max-width: 45rem) { [role=search] { flex-basis: 100%; } }
+h1 { font-size: 22px; line-height: 1.25; letter-spacing: -.01em; margin: 0; overflow-wrap: anywhere; min-width: 0; }
+.title:has(~ .headline) { margin: 0 0 .2rem; } .title:has(~ .headline) h1 { font-size: 14px; letter-spacing: 0; color: var(--faint); }
 h2 { font-size: 16px; margin: 2rem 0 .6rem; }
 h3 { font-size: 14px; margin: 1.2rem 0 .4rem; overflow-wrap: anywhere; }
-h2 .count { margin-left: .3rem; vertical-align: .1em; }
+.title + section h2 { margin-top: .4rem; }
 p { margin: .5rem 0; }
 .visually-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .faint { color: var(--faint); }
-.pill { display: inline-block; padding: 0 .6em; border-radius: 1em; font-size: 12px; font-weight: 600; line-height: 1.7; white-space: nowrap; background: var(--calm-ground); color: var(--calm); }
+.pill { display: inline-block; padding: 0 .6em; border-radius: 1em; font-size: 12px; font-weight: 600; line-height: 1.7; letter-spacing: 0; white-space: nowrap; background: var(--calm-ground); color: var(--calm); }
 .pill.good { background: var(--good-ground); color: var(--good); }
 .pill.warn { background: var(--warn-ground); color: var(--warn); }
 .pill.bad { background: var(--bad-ground); color: var(--bad); }
@@ -62,6 +73,7 @@ p { margin: .5rem 0; }
 .notice { background: var(--good-ground); color: var(--good); }
 .warning { background: var(--warn-ground); color: var(--warn); }
 .notice a, .warning a { color: inherit; }
+[role=alert]::first-letter { text-transform: uppercase; }
 .warning > :first-child { margin-top: 0; } .warning > :last-child { margin-bottom: 0; }
 .card, .empty { background: var(--raised); border: 1px solid var(--line); border-radius: 8px; padding: 1rem; }
 .card > :first-child { margin-top: 0; } .card > :last-child { margin-bottom: 0; }
@@ -71,13 +83,22 @@ p { margin: .5rem 0; }
 .amount small { color: var(--faint); font-size: 12px; font-weight: 400; }
 .headline { margin: 0 0 .3rem; font-size: 26px; font-weight: 600; letter-spacing: -.02em; line-height: 1.3; }
 .headline small { font-size: 16px; }
+.headline .pill { margin-left: .3rem; vertical-align: .3em; }
+.lead { max-width: 52rem; }
+.lead:last-of-type { margin-bottom: 1.2rem; }
 .sides { display: grid; gap: 1.5rem; }
-.sides > * { min-width: 0; }
+.sides > * { min-width: 0; } .sides > :empty { display: none; }
 .card + .card { margin-top: 1rem; }
-@media (min-width: 75rem) { .sides { grid-template-columns: minmax(0, 1fr) 23rem; align-items: start; }  }
-.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(9rem, 100%), 1fr)); gap: .7rem 1.5rem; margin: .8rem 0; }
+@media (min-width: 75rem) {
+  .sides { grid-template: auto 1fr / minmax(0, 1fr) 23rem; align-items: start; }
+  .side { grid-column: 2; grid-row: 1 / span 2; }
+}
+.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(8rem, 100%), 1fr)); gap: .7rem 1.5rem; margin: .8rem 0; }
 .facts div { min-width: 0; }
-dt { color: var(--faint); font-size: 12px; }
+.side .facts { display: block; }
+.side .facts div { display: grid; grid-template-columns: 8rem minmax(0, 1fr); gap: 1rem; padding: .35rem 0; border-bottom: 1px solid var(--line); }
+.side .facts div:last-child { border: 0; }
+dt { color: var(--faint); font-size: 12px; line-height: 21px; }
 dd { margin: 0; overflow-wrap: anywhere; }
 .reasons { padding: 0; margin: 0; list-style: none; }
 .reasons li + li { margin-top: .6rem; }
@@ -91,6 +112,7 @@ tr:last-child > * { border-bottom: 0; }
 thead th { color: var(--faint); font-size: 12px; font-weight: 600; background: var(--panel); white-space: nowrap; border-bottom: 1px solid var(--line); }
 tbody th { font-weight: 500; min-width: 8rem; }
 tbody tr:hover, tbody tr:focus-within { background: var(--panel); }
+.sorts time { white-space: nowrap; }
 tbody a { text-decoration: none; } tbody a:hover { text-decoration: underline; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 td small, th small { display: block; color: var(--faint); font-size: 12px; font-weight: 400; }
@@ -101,29 +123,45 @@ td small, th small { display: block; color: var(--faint); font-size: 12px; font-
   caption { padding: 0 0 .5rem; border: 0; }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   tbody tr { border: 1px solid var(--line); border-radius: 8px; padding: .5rem .8rem; margin-bottom: .7rem; }
-  tbody th, tbody td { display: block; padding: .15rem 0; border: 0; text-align: right; overflow: hidden; overflow-wrap: anywhere; }
-  tbody th, tbody td:has(ul) { text-align: left; }
+  tbody tr { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 1rem; }
+  tbody th, tbody td { padding: .15rem 0; border: 0; text-align: left; overflow-wrap: anywhere; }
+  tbody th, tbody td:has(ul, form), [data-label="What to decide"] { grid-column: 1 / -1; }
   tbody td:empty { display: none; }
-  tbody td::before { content: attr(data-label); color: var(--faint); float: left; margin-right: 1rem; }
-  tbody td:has(ul)::before { float: none; }
-  td .buttons { flex-wrap: wrap; }
+  tbody td::before { content: attr(data-label); display: block; color: var(--faint); font-size: 12px; }
+  tbody .number { text-align: left; }
+  td .amount { white-space: normal; }
+  tbody td .buttons { justify-content: flex-start; }
+  header { padding: .6rem .5rem; } header nav ul { gap: 0; } header nav a { padding: .35rem .2rem; font-size: 13px; }
 }
 label, legend { display: block; font-weight: 600; margin-bottom: .15rem; }
-fieldset { border: 1px solid var(--line); border-radius: 6px; margin: 0 0 1rem; padding: .8rem; min-width: 0; }
+legend { padding: 0; }
+input + label { margin-top: .8rem; }
+form + details, .card > form + form { margin: .8rem 0 0; }
+fieldset { border: 0; margin: 0 0 1rem; padding: 0; min-width: 0; }
 .choice { display: flex; gap: .5rem; align-items: baseline; font-weight: 400; margin: .4rem 0; }
 th .choice { margin: 0; font-weight: inherit; }
 input, select, button, .button, summary { font: inherit; color: inherit; }
 input:not([type=radio], [type=checkbox], [type=hidden], [type=file]), select { width: 100%; padding: .35rem .6rem; background: var(--ground); border: 1px solid var(--field); border-radius: 6px; }
+::placeholder { color: var(--faint); opacity: 1; }
 input[type=file] { width: 100%; background: var(--panel); border-radius: 6px; padding: 1.2rem; border: 2px dashed var(--field); cursor: pointer; }
 .whole { grid-column: 1 / -1; }
 input[type=checkbox], input[type=radio] { accent-color: var(--accent); width: 1rem; height: 1rem; margin: 0; flex: none; align-self: center; }
-button, .button { display: inline-block; padding: .35rem .9rem; border: 1px solid var(--accent); border-radius: 6px; background: var(--accent); color: var(--on-accent); font-weight: 600; text-decoration: none; cursor: pointer; }
+button:disabled { opacity: .5; cursor: default; }
+button, .button { display: inline-block; white-space: nowrap; padding: .35rem .9rem; border: 1px solid var(--accent); border-radius: 6px; background: var(--accent); color: var(--on-accent); font-weight: 600; text-decoration: none; cursor: pointer; }
 button.danger { background: none; border-color: var(--bad); color: var(--bad); }
 button.plain, .button.plain { background: none; border-color: var(--field); color: inherit; font-weight: 400; }
+button.sort { display: inline-flex; gap: .3em; padding: 0; border: 0; background: none; color: inherit; font-weight: inherit; }
+button.sort:hover { color: var(--ink); }
+thead input[type=checkbox] { margin: 0 .5rem 0 0; vertical-align: -.2em; }
+[aria-sort] button.sort::after { content: "↓" / ""; } [aria-sort=ascending] button.sort::after { content: "↑" / ""; }
 button.copy { padding: 0 .35rem; margin-left: .3rem; border: 0; background: none; color: var(--faint); font-size: 12px; font-weight: 400; }
 button.copy:hover { color: var(--accent); }
 .buttons { display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; margin-top: .8rem; }
 .fields { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(13rem, 100%), 1fr)); gap: .8rem 1rem; align-items: end; }
+.chips { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; margin: 0 0 1rem; padding: 0; list-style: none; }
+.chips li { display: flex; gap: .4rem; padding: .1rem .6rem; border-radius: 6px; background: var(--accent-ground); } .chips li:last-child { background: none; }
+.chips a { text-decoration: none; }
+.pages { display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; }
 .tabs { display: flex; flex-wrap: wrap; gap: .3rem; margin: 0 0 .8rem; padding: 0; list-style: none; }
 .tabs a { display: block; padding: .2rem .8rem; border: 1px solid var(--line); border-radius: 1em; color: var(--faint); text-decoration: none; }
 .tabs [aria-current] { border-color: var(--accent); background: var(--accent-ground); color: var(--ink); }
@@ -131,7 +169,8 @@ details { margin: 0 0 1rem; }
 summary { cursor: pointer; color: var(--accent); width: max-content; max-width: 100%; }
 details[open] > summary { margin-bottom: .6rem; }
 .timeline { list-style: none; margin: 0; padding: 0 0 0 1.6rem; }
-.timeline li { position: relative; padding-bottom: .9rem; }
+.timeline li { position: relative; padding-bottom: .9rem; display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; }
+.timeline li p:first-child { flex: 1 1 20rem; }
 .timeline li::before { content: "•"; position: absolute; left: -1.6rem; top: .1rem; width: 1.15rem; height: 1.15rem; border-radius: 50%; background: var(--calm-ground); color: var(--calm); font-size: 11px; font-weight: 700; line-height: 1.15rem; text-align: center; }
 .timeline li.good::before { content: "✓"; background: var(--good-ground); color: var(--good); }
 .timeline li.warn::before { content: "!"; background: var(--warn-ground); color: var(--warn); }
@@ -140,22 +179,28 @@ details[open] > summary { margin-bottom: .6rem; }
 .timeline p { margin: 0; overflow-wrap: anywhere; }
 .sides > div > :first-child > h2, .sides > div > h2:first-child { margin-top: 0; }
 form + form { margin-top: .8rem; }
-.card .scrolls { border: 0; margin: 0 -.9rem; } .card + .empty { margin-top: 1rem; }
-td .buttons { margin: 0; flex-wrap: nowrap; justify-content: flex-end; } td select { width: auto; }
+.card .scrolls { border: 0; margin: 0 -.9rem; } .card + .empty, .card + .scrolls { margin-top: 1rem; }
+td .buttons { margin: 0; gap: .4rem; justify-content: flex-end; } .pair { display: flex; gap: .4rem; } td select { width: auto; }
 form + .scrolls, .sides { margin-top: 1rem; }
-.bulk { display: flex; flex-wrap: wrap; gap: .8rem 1rem; align-items: end; }
+.bulk { display: flex; flex-wrap: wrap; gap: .8rem 1rem; align-items: end; padding: .8rem; border: 1px solid var(--line); border-radius: 8px; background: var(--panel); }
+@media (min-width: 45rem) { .bulk { position: sticky; bottom: .5rem; } }
+.bulk output { flex-basis: 100%; font-weight: 600; } .bulk output:empty { display: none; }
+.keys { display: none; }
+@media (scripting: enabled) and (hover: hover) and (min-width: 45rem) { .keys { display: block; } }
+kbd { padding: 0 .35em; border: 1px solid var(--line); border-radius: 4px; background: var(--panel); font: 12px ui-monospace, monospace; }
 .bulk > div:not(.buttons) { flex: 1 1 14rem; max-width: 22rem; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 100%), 1fr)); gap: 1rem; margin-bottom: 1rem; }
 .tiles .card { margin: 0; } .tiles h2 { font-size: 13px; color: var(--faint); }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; }
 .bar { display: block; width: 100%; min-width: 6rem; height: .5rem; border-radius: 1em; background: var(--calm-ground); fill: var(--accent); margin-top: .2rem; }
-progress { width: 100%; height: .6rem; accent-color: var(--accent); }
+progress { appearance: none; display: block; width: 100%; height: .5rem; border: 0; border-radius: 1em; overflow: hidden; background: var(--calm-ground); }
+::-webkit-progress-bar { background: var(--calm-ground); } ::-webkit-progress-value { background: var(--accent); } ::-moz-progress-bar { background: var(--accent); }
 `;
 
 /** An arrow on a coin. */
 export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#4338ca"/><path d="M8 16h14m-6-7 7 7-7 7" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
-/** Makes times local, ids copyable, and tables usable with single keys while they have the focus. */
+/** Makes times local, ids copyable, rows sortable, and tables usable with single keys while they have the focus. */
 export const SCRIPT = `'use strict';
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 for (const one of document.querySelectorAll('time')) {
@@ -171,8 +216,39 @@ for (const one of document.querySelectorAll('[data-copy]')) {
   });
   one.after(button);
 }
+const { compare } = new Intl.Collator('en', { numeric: true });
+for (const table of document.querySelectorAll('.sorts')) {
+  const [body] = table.tBodies;
+  if (body.rows.length < 2) continue;
+  for (const head of table.tHead.rows[0].cells) {
+    const valueOf = ({ cells: { [head.cellIndex]: cell } }) =>
+      cell.querySelector('time')?.dateTime ?? cell.querySelector('[data-sort]')?.dataset.sort ?? cell.textContent.replaceAll(',', '');
+    const button = Object.assign(document.createElement('button'), { type: 'button', className: 'sort' });
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener('click', () => {
+      const order = head.ariaSort === 'descending' ? 'ascending' : 'descending';
+      for (const other of head.parentNode.cells) other.removeAttribute('aria-sort');
+      head.setAttribute('aria-sort', order);
+      const sign = order === 'ascending' ? 1 : -1;
+      body.append(...[...body.rows].sort((one, other) => sign * compare(valueOf(one), valueOf(other))));
+    });
+  }
+}
+addEventListener('keydown', (event) => {
+  const search = document.querySelector('[type=search]');
+  if (event.key !== '/' || !search || event.target.matches('input, select')) return;
+  event.preventDefault();
+  search.select();
+});
 for (const form of document.querySelectorAll('.chooses')) {
   const boxes = [...form.querySelectorAll('[data-amount]')];
+  if (boxes.length === 0) continue;
+  const all = Object.assign(document.createElement('input'), { type: 'checkbox', ariaLabel: 'Choose all' });
+  all.addEventListener('change', () => {
+    for (const box of boxes) box.checked = all.checked;
+  });
+  form.querySelector('thead th').prepend(all);
   const show = () => {
     const sums = new Map();
     const chosen = boxes.filter((box) => box.checked);
@@ -183,14 +259,18 @@ for (const form of document.querySelectorAll('.chooses')) {
       const digits = String(sum).padStart(3, '0');
       return grouped.format(digits.slice(0, -2) + '.' + digits.slice(-2)) + ' ' + currency;
     });
+    all.checked = chosen.length === boxes.length;
+    all.indeterminate = !all.checked && chosen.length > 0;
+    for (const button of form.querySelectorAll('[data-key]')) button.disabled = chosen.length === 0;
     form.querySelector('output').textContent = chosen.length + ' chosen' + (texts.length ? ': ' + texts.join(', ') : '');
   };
   form.addEventListener('change', show);
-  show();
+  // The browser restores choices after a step back.
+  addEventListener('pageshow', show);
 }
 for (const table of document.querySelectorAll('.scrolls')) {
-  const links = [...table.querySelectorAll('tbody th a')];
   table.addEventListener('keydown', (event) => {
+    const links = [...table.querySelectorAll('tbody th a')];
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('select')) return;
     const row = event.target.closest('tr');
     const at = links.findIndex((link) => link.closest('tr') === row);

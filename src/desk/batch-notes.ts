@@ -67,7 +67,7 @@ function fundsTable(funds: readonly PayerFunds[]): Html {
   const areRead = funds.every(({ quote }) => quote?.available);
   return html`${table({
     caption: 'Totals and balances, by payer',
-    head: ['Payer', 'Payouts#', 'Total#', 'Available balance#', 'Quoted now#'],
+    head: ['Payer', 'Payouts#', 'Total#', 'Available balance#', 'Quote of one row#'],
     rows: funds.map(({ payerId, payouts, total, quote }) => [
       payerId,
       payouts,

@@ -61,7 +61,7 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
     return {
       title: 'Batches',
       section: 'Batches',
-      content: html`${may(visit.caller, 'batch') && uploadForm(visit)}${await listOf(desk, visit, cursor)}`,
+      content: html`<div class="sides"><div>${await listOf(desk, visit, cursor)}</div>${may(visit.caller, 'batch') && uploadForm(visit)}</div>`,
     };
   });
 
@@ -75,7 +75,8 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
     return {
       title: `Batch ${id.batchId}`,
       section: 'Batches',
-      content: html`${progress(state)}${state.phase !== 'DONE' && liveLink(state, isLive)}${counts(state)}${resultsLink(id)}${await rowList(desk, visit, state)}${cancelForm(visit, state)}`,
+      actions: resultsLink(id),
+      content: html`${progress(state)}${state.phase !== 'DONE' && liveLink(state, isLive)}${counts(state)}${await rowList(desk, visit, state)}${cancelForm(visit, state)}`,
     };
   });
 
@@ -152,16 +153,17 @@ async function listOf(desk: Desk, { caller }: Visit, cursor: string | undefined)
     endedAt === undefined ? '' : time(endedAt),
     app,
   ]);
-  return html`<h2>Batches</h2>${table({
+  return html`${table({
     caption: 'Open ones first, newest first',
+    sorts: true,
     head: ['Batch', 'Status', 'Started', 'Finished', 'Application'],
     rows,
-  })}${nextCursor !== undefined && html`<p><a href="${link('/desk/batches', { cursor: nextCursor })}">Next page</a></p>`}`;
+  })}${nextCursor !== undefined && html`<p><a class="button plain" href="${link('/desk/batches', { cursor: nextCursor })}">Next page</a></p>`}`;
 }
 
 function progress({ sentence, nextStep, done, count }: BatchState): Html {
   return html`<p class="headline" role="status">${sentence}</p><p class="faint">Next step: ${nextStep}</p>
-<p><label for="progress">${done} of ${count} rows have finished</label><progress id="progress" value="${done}" max="${count}">${done} of ${count}</progress></p>`;
+<p><progress aria-label="Rows that have finished" value="${done}" max="${count}">${done} of ${count}</progress></p>`;
 }
 
 function liveLink({ app, batchId }: BatchState, isLive: boolean): Html {
@@ -279,7 +281,7 @@ function uploadForm({ formToken }: Visit): Html {
 <div class="fields"><div><label for="batchId">Batch id</label><input id="batchId" name="batchId" maxlength="64" required></div>
 <div><label for="app">Application</label><input id="app" name="app" maxlength="32" value="default"></div>
 <div class="whole"><label for="file">File: drop it here, or choose it</label><input id="file" name="file" type="file" accept=".csv,.txt,.ndjson,.jsonl,.json,text/csv,application/x-ndjson" required></div>
-<div><button>Preview</button></div></div>
+<div class="whole"><button>Preview</button></div></div>
 <p><a href="/desk/batches/template.csv">Download a template</a> <span class="faint">with the columns and an example. CSV, NDJSON or a JSON array, up to 4 MiB. You see a preview before anything starts.</span></p>
 <details><summary>About the columns</summary><p class="faint">The columns of a CSV file are the fields of a payout request by path, such as <code>partnerOrderId</code>, <code>instructedAmount.amount</code> and <code>receiver.bankName</code>; use <code>metadata.KEY</code> columns for metadata. Save a spreadsheet as “CSV UTF-8”, with the numbers of accounts and identity cards as text.</p></details></form></section>`;
 }
@@ -311,13 +313,13 @@ async function preview(
   gone: AbortSignal,
 ): Promise<Html> {
   const { app, batchId, fileName, file } = upload;
-  const about = html`<p>File ${isolated(fileName)}, application ${app}.</p>`;
+  const about = html`<p class="faint">File ${isolated(fileName)}, application ${app}.</p>`;
   const payouts = new BatchFile(Buffer.from(file, 'base64url'));
   const { lines } = payouts;
   try {
     const { rows } = await desk.service.previewBatch(visit.caller, { app, batchId, payouts, lines }, gone);
     const count = rows.length === 1 ? '1 payout' : `${rows.length} payouts`;
-    return html`${about}<p class="headline">${count}, ${totals(rows.map(({ instructedAmount }) => instructedAmount))}</p><p>Every row is valid. Nothing has started yet.</p>
+    return html`<p class="headline">${count}, ${totals(rows.map(({ instructedAmount }) => instructedAmount))}</p><p>Every row is valid. Nothing has started yet.</p>${about}
 ${await batchNotes(desk, visit.caller, rows, lines)}
 <form method="post" action="/desk/batches/start">${hidden({ formToken: visit.formToken, ...upload })}
 <div class="buttons"><button>Start ${count}</button> <a href="/desk/batches">Discard</a></div></form>

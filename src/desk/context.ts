@@ -11,7 +11,7 @@ import type { AuditLog } from '../http/audit.ts';
 import type { ReloadedCallers } from '../http/authentication.ts';
 import type { ToProblem } from '../http/problems.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { requireVerb } from '../service/permissions.ts';
+import { applicationsWithin, requireVerb } from '../service/permissions.ts';
 import { Problem } from '../service/problem.ts';
 import { valid } from '../service/requests.ts';
 import type { Service } from '../service/service.ts';
@@ -104,6 +104,12 @@ export async function pageVisit({ pauses, counts }: Desk, request: FastifyReques
     ({ app }) => caller.applications === 'any' || caller.applications.includes(app),
   );
   return { ...visit, pauses: visible, counts: counted };
+}
+
+/** The applications of the caller; of a caller with all of them, those that workers serve. */
+export function appsOf({ caller, pauses = [] }: Visit): string[] {
+  const apps = applicationsWithin(caller) ?? ['default', ...pauses.map(({ app }) => app)];
+  return [...new Set(apps)];
 }
 
 /** Undefined if Temporal or a worker does not respond, or there is nothing to read. */

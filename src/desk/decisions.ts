@@ -8,10 +8,10 @@ import { coveredText } from '../domain/payout-state.ts';
 import { isStarter } from '../domain/permissions.ts';
 import { inParallel } from '../runtime/runtime.ts';
 import { may } from '../service/permissions.ts';
-import { invalidFields } from '../service/problem.ts';
+import { invalidFields, Problem } from '../service/problem.ts';
 import { DECISION_VERBS, type DecisionVerb, type PayoutId, payoutId, valid } from '../service/requests.ts';
 import { type Desk, type Fields, filledIn, idIn, pageVisit, postForm, redirectWith } from './context.ts';
-import { type Html, hidden, html, noteField, payoutLink, pill, sentence, table } from './html.ts';
+import { type Html, hidden, html, money, noteField, payoutLink, pill, sentence, table } from './html.ts';
 import type { Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
 
@@ -64,15 +64,17 @@ ${
 }
 <div class="buttons">${may(caller, 'approve') && html`<button data-key="a">Approve chosen</button>`}
 ${may(caller, 'refuse') && html`<button class="danger" data-key="r" formaction="/desk/payouts/refuse-chosen">Refuse chosen</button>`}
-<output class="amount"></output></div></div>`;
+</div>
+<output class="amount"></output></div>
+<p class="keys faint"><kbd>j</kbd> <kbd>k</kbd> move in a table, <kbd>x</kbd> chooses, <kbd>a</kbd> <kbd>r</kbd> go to the buttons, <kbd>/</kbd> searches.</p>`;
 }
 
 /** The lock expires before most approvals: the approver chooses how much worse than this one the new quote may be. */
 function toleranceChoice(quote: Terms): Html {
   return html`<label for="tolerance">If the lock expires, the approval covers a new quote of</label>
-<select id="tolerance" name="tolerance"><option value="">${sentence(coveredText(quote))}: no worse than this one</option>${TOLERANCES.map(
+<select id="tolerance" name="tolerance"><option value="">No worse than this one</option>${TOLERANCES.map(
     (percent) =>
-      html`<option value="${percent}">${sentence(coveredText(coveredTerms(quote, percent)))}: up to ${percent} % more</option>`,
+      html`<option value="${percent}">Up to ${percent} % more: ${sentence(coveredText(coveredTerms(quote, percent)))}</option>`,
   )}</select>`;
 }
 
@@ -155,37 +157,40 @@ function chosenRoutes(scope: FastifyInstance, desk: Desk): void {
       const body = filledIn(fields, ...FIELDS[verb]);
       const results = await inParallel(picksIn(fields), async ({ lockRateId, ...id }) => {
         const decided = { ...body, ...(lockRateId !== undefined && { lockRateId }) };
-        const problem = await desk.service.decide(visit.caller, verb, id, decided).then(
-          () => undefined,
-          (error: unknown) => desk.toProblem(error, reply.request),
-        );
+        const result = await desk.service
+          .decide(visit.caller, verb, id, decided)
+          .catch((error: unknown) => desk.toProblem(error, reply.request));
+        const problem = result instanceof Problem ? result : undefined;
         desk.audit.record(
           { method: 'POST', path: `/desk${path}`, verb },
           reply.request,
           problem?.status ?? 303,
           id,
         );
-        return [
-          html`<a href="${payoutLink(id)}">${id.partnerOrderId}</a>`,
-          // After an error of ours, the decision may have been accepted.
-          problem
-            ? pill(problem.status < 500 ? 'NOT_ACCEPTED' : 'UNKNOWN', 'bad')
-            : pill(DECIDED[verb], 'good'),
-          problem &&
-            html`${problem.message}${problem.status >= 500 && '. Open the payout to see whether it was decided.'}`,
-        ];
+        const name = html`<a href="${payoutLink(id)}">${id.partnerOrderId}</a>`;
+        return { problem, cells: [name, ...cellsOf(verb, result)] };
       });
-      const failed = results.filter(([, , why]) => why !== undefined).length;
+      const failed = results.filter(({ problem }) => problem !== undefined).length;
       return sendPage(reply, {
         title: `${DECIDED[verb]} ${results.length - failed} of ${results.length}`,
         visit: await pageVisit(desk, reply.request),
         section: 'Inbox',
         content: html`${failed > 0 && html`<p class="warning" role="alert">${failed} of ${results.length} ${failed === 1 ? 'was' : 'were'} not decided, or it is unknown.</p>`}
-${table({ caption: 'Each decision', head: ['Payout', 'Result', 'Why'], rows: results })}
+${table({ caption: 'Each decision', head: ['Payout', 'Amount#', 'Result', 'What happens now'], rows: results.map(({ cells }) => cells) })}
 <p><a class="button" href="/desk">Back to the inbox</a></p>`,
       });
     });
   }
+}
+
+/** The amount, what became of the decision, and what happens now or why it was not accepted. */
+function cellsOf(verb: 'approve' | 'refuse', result: PayoutState | Problem): unknown[] {
+  if (!(result instanceof Problem))
+    return [money(result.quote?.target), pill(DECIDED[verb], 'good'), sentence(result.sentence)];
+  // After an error of ours, the decision may have been accepted.
+  return result.status < 500
+    ? ['', pill('NOT_ACCEPTED', 'bad'), result.message]
+    : ['', pill('UNKNOWN', 'bad'), `${result.message}. Open the payout to see whether it was decided.`];
 }
 
 const DECIDED = { approve: 'Approved', refuse: 'Refused' } as const;

@@ -1,7 +1,7 @@
 /** `/desk`: pages to approve, review and search payouts, without Temporal. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { cached } from '../client/shared-reads.ts';
-import { PROBLEMS } from '../contract/problems.ts';
+import { PROBLEMS, type ProblemKind } from '../contract/problems.ts';
 import { Problem } from '../service/problem.ts';
 import { CallerGoneError } from '../service/waits.ts';
 import { accountRoutes } from './accounts.ts';
@@ -12,6 +12,7 @@ import { acceptForms, type Desk, type DeskOptions } from './context.ts';
 import { sharedCounts } from './counts.ts';
 import { decisionRoutes } from './decisions.ts';
 import { eventRoutes } from './events.ts';
+import { findRoutes } from './find.ts';
 import { html, link, onTheDesk, prose } from './html.ts';
 import { Identity, visitOf } from './identity.ts';
 import { inboxRoutes } from './inbox.ts';
@@ -66,6 +67,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     inboxRoutes(scope, desk);
     decisionRoutes(scope, desk);
     payoutRoutes(scope, desk);
+    findRoutes(scope, desk);
     storyRoutes(scope, desk);
     batchRoutes(scope, desk);
     statementRoutes(scope, desk);
@@ -82,6 +84,21 @@ function ofForm(error: unknown): unknown {
   return isOfForm ? new Problem('form-not-accepted', 'the form is not from a page of this session') : error;
 }
 
+/** What to do, where our tables say it to programs. */
+const TODO: Partial<Record<ProblemKind, string>> = {
+  'invalid-request': 'Go back, and correct it.',
+  'malformed-request': 'Go back, and try again.',
+  'key-missing': 'Sign in, then open the page again.',
+  'key-expired': 'Ask your administrator for another key.',
+  'verb-not-allowed': 'Ask your administrator for the permission.',
+  'application-not-allowed': 'Ask your administrator for the application.',
+  'amount-too-large': 'Somebody with a higher limit has to do it.',
+  'outside-scope': 'Your key is limited: search for payouts by their ids.',
+  'not-found': 'Check the id and its application, or search for it.',
+  'route-not-found': 'Choose a page from the menu, or search.',
+  'request-limit-exceeded': 'Wait a few seconds, then load the page again.',
+};
+
 /** A page about a request that was not carried out. Redirects to the sign-in form if that is the reason. */
 async function sendProblem(
   request: FastifyRequest,
@@ -94,14 +111,16 @@ async function sendProblem(
     return reply.redirect(link('/desk/sign-in', { next: request.url }), 303);
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
   const { title, meaning, action } = PROBLEMS[kind];
+  const todo = TODO[kind] ?? `${onTheDesk(meaning)} ${onTheDesk(action)}`;
+  const [path, name] =
+    status === 401 && hasSessions ? ['/desk/sign-in', 'Sign in'] : ['/desk', 'Back to the inbox'];
   const page = {
     title,
     visit: visitOf(request),
     content: html`<p class="warning" role="alert">${message}</p>
-${fields.length > 0 && html`<ul>${fields.map(({ path, message: why }) => html`<li><code>${path}</code> ${why}</li>`)}</ul>`}
-<p>${prose(onTheDesk(meaning))}</p><p>${prose(onTheDesk(action))}</p>
-<p class="faint">Request ${request.id}</p>
-<p><a href="${status === 401 && hasSessions ? '/desk/sign-in' : '/desk'}">${status === 401 && hasSessions ? 'Sign in' : 'Back to the inbox'}</a></p>`,
+${fields.length > 1 && html`<ul>${fields.map(({ path, message: why }) => html`<li><code>${path}</code> ${why}</li>`)}</ul>`}
+<p>${prose(todo)}</p>
+<p><a class="button" href="${path}">${name}</a></p><p class="faint">Request ${request.id}</p>`,
   };
   return sendPage(reply, page, status);
 }

@@ -5,9 +5,9 @@ import type { ListedEndpoint } from '../client/events.ts';
 import type { Outcome } from '../contract/events.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { DAY_MS, HOUR_MS } from '../domain/time.ts';
-import { applicationsWithin, may } from '../service/permissions.ts';
+import { may } from '../service/permissions.ts';
 import { endpointRef, valid } from '../service/requests.ts';
-import { type Desk, filledIn, getPage, idIn, postForm, redirectWith } from './context.ts';
+import { appsOf, type Desk, filledIn, getPage, idIn, postForm, redirectWith } from './context.ts';
 import { attentionReasons, empty, type Html, hidden, html, pill, table, time } from './html.ts';
 import type { Visit } from './identity.ts';
 
@@ -20,14 +20,13 @@ export function eventRoutes(scope: FastifyInstance, desk: Desk): void {
   const { service, runtime } = desk;
   getPage(scope, desk, '/events', async (visit) => {
     const frame = { title: 'Events', section: 'Events' } as const;
-    const { caller, pauses = [] } = visit;
+    const { caller } = visit;
     if (isScoped(caller))
       return {
         ...frame,
         content: empty('No endpoints', 'Your key is limited: endpoints get the events of everybody.'),
       };
-    const apps = applicationsWithin(caller) ?? ['default', ...pauses.map(({ app }) => app)];
-    const lists = await Promise.all([...new Set(apps)].map((app) => service.endpoints(caller, app)));
+    const lists = await Promise.all(appsOf(visit).map((app) => service.endpoints(caller, app)));
     return { ...frame, content: listOf(visit, lists.flat()) };
   });
 
@@ -62,21 +61,32 @@ function listOf(visit: Visit, endpoints: readonly ListedEndpoint[]): Html {
     return empty('No endpoint gets events', 'Ask an operator to list one in the file of endpoints.');
   return html`${table({
     caption: 'Events wait while their endpoint fails, and are sent in order',
-    head: ['Endpoint', 'State', 'Waiting#', 'Delivered#', 'Lost#', 'Last delivered', 'Last failure', ''],
+    head: [
+      'Endpoint',
+      'State',
+      'Waiting#',
+      'Delivered#',
+      'Lost#',
+      'Last delivered',
+      'Last failure',
+      'Actions#',
+    ],
     rows: endpoints.map((one) => {
       const name = html`<strong>${one.endpoint}</strong><small>${one.app}</small>`;
       if ('unknown' in one) return [name, html`${pill('UNKNOWN', 'warn')}<small>${one.unknown}</small>`];
-      const { isEnabled, waiting, delivered, lost, lastDeliveredAt, lastFailure, needsAttention } = one;
+      const { sentence, isEnabled, waiting, delivered, lost, lastDeliveredAt, lastFailure, needsAttention } =
+        one;
+      const isRetried = waiting > 0 && lastFailure !== undefined && (lastDeliveredAt ?? '') < lastFailure.at;
       const state = !isEnabled
         ? pill('DISABLED', 'bad')
-        : needsAttention
+        : isRetried || needsAttention
           ? pill('FAILS', 'warn')
           : pill('ENABLED', 'good');
       return [
         name,
-        state,
+        html`${state}<small>${sentence}</small>`,
         ...[waiting, delivered, lost, time(lastDeliveredAt)],
-        lastFailure && html`${lastFailure.reason}<small>${time(lastFailure.at)}</small>`,
+        lastFailure && html`${lastFailure.reason.replaceAll('_', ' ')}<small>${time(lastFailure.at)}</small>`,
         forms(visit, one),
       ];
     }),
@@ -88,8 +98,8 @@ function forms({ caller, formToken }: Visit, one: ListedEndpoint): Html | undefi
   if (!may(caller, 'events')) return undefined;
   const isStuck = 'reasons' in one && (!one.isEnabled || one.waiting > 0 || one.needsAttention);
   return html`<form method="post" action="/desk/events/test" class="buttons">${hidden({ formToken, app, endpoint })}
-<button class="plain">Send a test <span class="visually-hidden">to ${endpoint}</span></button>
-${isStuck && html`<button class="plain" formaction="/desk/events/enable">Enable <span class="visually-hidden">${endpoint}</span></button>`}
-<select name="span" aria-label="Events of">${NAMES.map((name) => html`<option value="${name}">the last ${name}</option>`)}</select>
-<button class="plain" formaction="/desk/events/resend">Send again <span class="visually-hidden">to ${endpoint}</span></button></form>`;
+<span class="pair"><button class="plain">Send a test <span class="visually-hidden">to ${endpoint}</span></button>
+${isStuck && html`<button class="plain" formaction="/desk/events/enable">${one.isEnabled ? 'Retry now' : 'Enable'} <span class="visually-hidden">${endpoint}</span></button>`}</span>
+<span class="pair"><select name="span" aria-label="Events of">${NAMES.map((name) => html`<option value="${name}">the last ${name}</option>`)}</select>
+<button class="plain" formaction="/desk/events/resend">Send again <span class="visually-hidden">to ${endpoint}</span></button></span></form>`;
 }

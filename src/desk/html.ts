@@ -39,6 +39,7 @@ export function onTheDesk(text: string): string {
     .replace(/Run `payouts doctor`(\.?)/g, 'Ask an operator to check the system$1')
     .replace('`payouts doctor` checks', 'An operator can check')
     .replace('Start a worker.', 'Ask an operator to start a worker.')
+    .replace('Retry after `retry-after` seconds.', 'Try again in a few seconds.')
     .replace(COMMAND, (_all, command: string) => ON_THE_DESK[command] ?? 'an operator');
 }
 
@@ -118,7 +119,7 @@ export function copyable(id: string | undefined): Html | undefined {
 }
 
 /** Instead of a list without entries: what is not there, and what to do. */
-export function empty(what: string, todo: unknown = ''): Html {
+export function empty(what: unknown, todo: unknown = ''): Html {
   return html`<div class="empty"><strong>${what}</strong>${todo}</div>`;
 }
 
@@ -136,8 +137,8 @@ export function timeLeft(until: string | undefined, nowMs: number): Html | undef
   if (until === undefined) return undefined;
   const leftMs = Date.parse(until) - nowMs;
   return leftMs > 0
-    ? html`<span title="until ${until}">${duration(leftMs)}</span>`
-    : html`<span class="faint">expired</span>`;
+    ? html`<span title="until ${until}" data-sort="${leftMs}">${duration(leftMs)}</span>`
+    : html`<span class="faint" data-sort="0">expired</span>`;
 }
 
 /**
@@ -164,15 +165,17 @@ interface Table {
   head: readonly string[];
   /** The first cell of a row is its header. */
   rows: readonly (readonly unknown[])[];
+  /** Whether the script lets people sort the rows. */
+  sorts?: boolean;
 }
 
 /** A table that scrolls inside its frame, by keyboard too. On a phone, each row is a card. */
-export function table({ caption, head, rows }: Table): Html {
+export function table({ caption, head, rows, sorts }: Table): Html {
   const columns = head.map((name) => ({
     name: name.replace(/#$/, ''),
     kind: name.endsWith('#') && 'number',
   }));
-  return html`<div class="scrolls" role="group" aria-label="${columns[0]?.name}" tabindex="0"><table>
+  return html`<div class="scrolls" role="group" aria-label="${columns[0]?.name}" tabindex="0"><table class="${sorts && 'sorts'}">
 <caption>${caption}</caption>
 <thead><tr>${columns.map(({ name, kind }) => html`<th scope="col" class="${kind}">${name}</th>`)}</tr></thead>
 <tbody>${rows.map(

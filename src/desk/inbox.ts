@@ -91,6 +91,7 @@ function approvalList(
   const decidable = payouts.filter((one) => mayDecide(visit, one));
   return html`<form method="post" action="/desk/payouts/approve-chosen" class="chooses">${table({
     caption: html`${payouts.length} ${payouts.length === 1 ? 'payout' : 'payouts'}: ${totals(payouts.map(targetOf))}`,
+    sorts: true,
     head: [
       'Payout',
       'Beneficiary',
@@ -128,8 +129,9 @@ function checkbox(one: ReadPayout, at: number): Html {
 
 function reviewList(payouts: readonly ReadPayout[]): Html {
   return table({
-    caption: totals(payouts.map(targetOf)),
-    head: ['Payout', 'Beneficiary', 'Amount#', 'What to decide', 'Sent#', 'Provider last asked', ''],
+    caption: html`${payouts.length} ${payouts.length === 1 ? 'payout' : 'payouts'}: ${totals(payouts.map(targetOf))}`,
+    sorts: true,
+    head: ['Payout', 'Beneficiary', 'Amount#', 'What to decide', 'Sent#', 'Provider last asked', 'Action#'],
     rows: payouts.map(({ request, state, ...id }) => [
       html`<a href="${payoutLink(id)}">${id.partnerOrderId}</a>`,
       beneficiaryOf(request.receiver),

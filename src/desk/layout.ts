@@ -41,6 +41,7 @@ const SECTIONS = [
   ['/desk', 'Inbox'],
   ['/desk/payouts', 'Payouts'],
   ['/desk/batches', 'Batches'],
+  ['/desk/statement', 'Statements'],
   ['/desk/today', 'Today'],
   ['/desk/events', 'Events'],
 ] as const;
@@ -52,6 +53,10 @@ export interface Page {
   /** Absent on pages for visitors who have not signed in. */
   visit?: Visit | undefined;
   section?: Section;
+  /** What the search box contains. */
+  search?: string;
+  /** Beside the title. */
+  actions?: Html;
   content: Html;
 }
 
@@ -78,19 +83,20 @@ function takenNotice({ session }: FastifyRequest): Html | undefined {
   return html`<p class="notice" role="status">${done} ${link === undefined ? id : html`<a href="${link}">${id}</a>`}.</p>`;
 }
 
-function framed({ title, visit, section, content }: Page, notice: Html | undefined): Html {
+function framed(page: Page, notice: Html | undefined): Html {
+  const { title, visit, section, actions, content } = page;
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${title} · Payouts desk</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="/desk/icon.svg"><link rel="stylesheet" href="/desk/desk.css">
 <script src="/desk/desk.js" defer></script></head>
-<body><a class="skip" href="#content">Skip to the content</a>
+<body class="${visit ? 'desk' : 'outside'}"><a class="skip" href="#content">Skip to the content</a>
 <header><p class="brand"><img src="/desk/icon.svg" alt="">Payouts desk</p>${visit && navigation(visit, section)}</header>
-<main id="content" tabindex="-1"><h1>${title}</h1>
+<div class="page">${visit && topBar(page)}<main id="content" tabindex="-1"><div class="title"><h1>${title}</h1>${actions}</div>
 ${notice}${visit && pauseBanners(visit)}
 ${content}
-</main></body></html>
+</main></div></body></html>
 `;
 }
 
@@ -100,7 +106,7 @@ function navigation({ caller, counts, canSignOut, formToken }: Visit, section: S
       name === section
         ? html`<a href="${path}" aria-current="page">${name}</a>`
         : html`<a href="${path}">${name}</a>`;
-    return html`<li>${here}${name === 'Inbox' && counts && inboxLinks(counts)}</li>`;
+    return html`<li>${here}${name === 'Inbox' && inboxLinks(counts)}</li>`;
   });
   return html`<nav aria-label="Desk"><ul>${links}</ul></nav>
 <div class="who"><span>${caller.name}</span>${
@@ -109,14 +115,26 @@ function navigation({ caller, counts, canSignOut, formToken }: Visit, section: S
   }</div>`;
 }
 
-function inboxLinks(counts: Counts): Html {
+function inboxLinks(counts: Counts | undefined): Html {
   return html`<ul>${INBOX_SECTIONS.map(
     (id) =>
-      html`<li><a href="/desk#${id}">${INBOX[id].title} <span class="count">${counts[id]}</span></a></li>`,
+      html`<li><a href="/desk#${id}">${INBOX[id].title}${counts && html` <span class="count">${counts[id]}</span>`}</a></li>`,
   )}</ul>`;
 }
 
-function pauseBanners({ caller, formToken, pauses }: Visit): Html {
+/** The way back to the list of a page, and the search. */
+function topBar({ title, section, search }: Page): Html {
+  const list = SECTIONS.find(([, name]) => name === section && name !== title);
+  return html`<div class="top">${
+    list &&
+    html`<nav class="crumbs" aria-label="Breadcrumb"><a href="${list[0]}"><span aria-hidden="true">← </span>${list[1]}</a></nav>`
+  }<form role="search" action="/desk/find"><input name="q" type="search" aria-label="Search payouts" placeholder="Search id, beneficiary, account, amount" maxlength="128" required value="${search ?? ''}"></form></div>`;
+}
+
+function pauseBanners(visit: Visit): Html | undefined {
+  // A page about a problem does not ask.
+  if (!('pauses' in visit)) return undefined;
+  const { caller, formToken, pauses } = visit;
   if (pauses === undefined)
     return html`<p class="warning" role="status">Whether an application is paused cannot be read now.</p>`;
   const paused = pauses.flatMap(({ app, paused: pause }) => (pause ? [{ app, ...pause }] : []));

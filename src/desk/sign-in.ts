@@ -15,15 +15,9 @@ export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
     if (!identity.takesKeys) return reply.redirect(next, 303);
     // The cookie of the session does not arrive with a link from another site, but with this one.
     const isFromElsewhere = request.headers['sec-fetch-site'] === 'cross-site';
-    return sendPage(reply, {
-      title: 'Sign in',
-      content: isFromElsewhere
-        ? html`<p><a href="${next}">Continue to the desk</a></p>`
-        : html`<form method="post" action="/desk/sign-in">${hidden({ formToken: reply.generateCsrf(), next })}
-<label for="key">Key</label><input id="key" name="key" type="password" autocomplete="off" required>
-<p class="faint">Ask your administrator for a key. The session ends after 30 minutes without use, and after 8 hours.</p>
-<div class="buttons"><button>Sign in</button></div></form>`,
-    });
+    if (!isFromElsewhere) return sendForm(reply, next);
+    const content = html`<p><a class="button" href="${next}">Continue to the desk</a></p>`;
+    return sendPage(reply, { title: 'Sign in', content });
   });
 
   if (identity.provider) providerRoutes(scope, desk, identity.provider);
@@ -36,8 +30,14 @@ export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
     onSend: audit.recorder({ method: 'POST', path: '/desk/sign-in' }),
     preHandler: scope.csrfProtection,
     handler: async (request, reply) => {
-      identity.signIn(request, filledIn(request.body, 'key').key ?? '');
-      return reply.redirect(nextOf(request.body), 303);
+      const next = nextOf(request.body);
+      try {
+        identity.signIn(request, filledIn(request.body, 'key').key ?? '');
+      } catch (error) {
+        if (!(error instanceof Problem && error.status === 401)) throw error;
+        return sendForm(reply, next, error);
+      }
+      return reply.redirect(next, 303);
     },
   });
 
@@ -45,6 +45,15 @@ export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
     identity.signOut(reply);
     return reply.redirect('/desk/sign-in', 303);
   });
+}
+
+function sendForm(reply: FastifyReply, next: string, wrong?: Problem): Promise<FastifyReply> {
+  const content = html`${wrong && html`<p class="warning" role="alert">${wrong.message}</p>`}
+<form method="post" action="/desk/sign-in">${hidden({ formToken: reply.generateCsrf(), next })}
+<label for="key">Key</label><input id="key" name="key" type="password" autocomplete="off" required>
+<div class="buttons"><button>Sign in</button></div></form>
+<p class="faint">Ask your administrator for a key. The session ends after 30 minutes without use, and after 8 hours.</p>`;
+  return sendPage(reply, { title: 'Sign in', content }, wrong?.status);
 }
 
 const BEGIN = '/desk/sign-in/begin';

@@ -39,12 +39,12 @@ export function storyRoutes(scope: FastifyInstance, desk: Desk): void {
     return {
       title: `Payout ${story.partnerOrderId}`,
       section: 'Payouts',
-      content: html`${header(story)}<div class="sides"><div>${similarWarning(story)}${evidence(story)}${flags(visit, story)}${amounts(story)}
-<h2>Timeline</h2>${stepList(story.timeline.steps)}${story.timeline.isCut && html`<p class="faint">The history has more steps than this page shows.</p>`}</div>
-<div>${
+      content: html`${header(story)}<div class="sides"><div>${similarWarning(story)}${evidence(story)}${flags(visit, story)}${amounts(story)}</div>
+<div class="side">${
         forms &&
         html`<section class="card" aria-labelledby="review"><h2 id="review">${forms.title}</h2>${forms.content}</section>`
-      }${details(story, desk)}</div></div>`,
+      }${details(story, desk)}</div>
+<div><h2>Timeline</h2>${stepList(story.timeline.steps)}${story.timeline.isCut && cut()}</div></div>`,
     };
   });
 }
@@ -70,7 +70,10 @@ function formsOf(visit: Visit, story: Story): { title: string; content: Html } |
   const { phase } = story.state;
   const others = otherForms(visit, story);
   if (phase === 'AWAITING_APPROVAL')
-    return { title: 'Decide', content: html`${approvalForm(visit, story)}${others}` };
+    return {
+      title: 'Decide',
+      content: html`${approvalForm(visit, story)}${others && html`<details><summary>Cancel it instead</summary>${others}</details>`}`,
+    };
   if (phase === 'NEEDS_REVIEW' && may(visit.caller, 'resolve'))
     return { title: 'Review', content: html`${reviewForm(visit, story)}${others}` };
   return others && { title: 'Actions', content: others };
@@ -80,8 +83,8 @@ function header({ state, request, partnerOrderId }: Story): Html {
   const { reason } = state;
   return html`<p class="headline">${money(request.instructedAmount)} ${status(state)}</p>
 <p>to ${beneficiaryOf(request.receiver)} · ${copyable(partnerOrderId)}</p>
-<p><strong>${sentence(state.sentence)}</strong>${state.nextStep !== 'Nothing.' && html` <span class="faint">${sentence(state.nextStep)}</span>`}</p>
-${reason && html`<p>${explained(reason, REASON_MEANINGS)}</p>`}`;
+<p class="lead"><strong>${sentence(state.sentence)}</strong>${state.nextStep !== 'Nothing.' && html` <span class="faint">${sentence(state.nextStep)}</span>`}</p>
+${reason && html`<div class="lead">${explained(reason, REASON_MEANINGS)}</div>`}`;
 }
 
 function similarWarning({ similar }: Story): Html | undefined {
@@ -90,8 +93,10 @@ function similarWarning({ similar }: Story): Html | undefined {
 <ul>${similar.map((one) => html`<li><a href="${payoutLink(one)}">${one.partnerOrderId}</a> ${status(one)} ${time(one.startedAt)}</li>`)}</ul></div>`;
 }
 
+const cut = () => html`<p class="faint">The history has more steps than this page shows.</p>`;
+
 /** In a review: what was sent when, and what the provider said. */
-function evidence({ state, timeline: { steps } }: Story): Html | undefined {
+function evidence({ state, timeline: { steps, isCut } }: Story): Html | undefined {
   if (state.phase !== 'NEEDS_REVIEW') return undefined;
   const { sends, reviewedOrderIds = [] } = state;
   return html`<section class="card" aria-labelledby="evidence"><h2 id="evidence">Evidence</h2>
@@ -100,7 +105,7 @@ ${facts([
   ['Orders that the provider names', reviewedOrderIds.length === 0 ? 'none' : reviewedOrderIds.join(', ')],
   ['Provider last asked', time(state.lastAskedAt)],
   ['Provider last responded', time(state.lastConfirmedAt)],
-])}${stepList(steps.filter(({ isEvidence }) => isEvidence))}</section>`;
+])}${stepList(steps.filter(({ isEvidence }) => isEvidence))}${isCut && cut()}</section>`;
 }
 
 function details(story: Story, desk: Desk): Html {
@@ -164,14 +169,14 @@ function amounts({ state }: Story): Html {
   const { quote, debits = [], splits = [] } = state;
   return html`${
     quote &&
-    html`<h2>Amounts</h2>${facts([
+    html`<section class="card"><h2>Amounts</h2>${facts([
       ['Payer pays', money(quote.pay)],
       ['Beneficiary gets', money(quote.target)],
       ['Rate', quote.exchangeRate],
       ['Fee', money(quote.fee)],
       ['Received', money(state.received)],
       ['Failed', money(state.failed)],
-    ])}`
+    ])}</section>`
   }${
     splits.length > 0 &&
     table({

@@ -111,7 +111,7 @@ function durations({ today }: Figures): Html {
   return html`<h2>Time to final status</h2><p>Half of the orders finished within ${within(0.5)}, nine of ten within ${within(0.9)}.</p>
 ${table({
   caption: 'From the start of the latest run, including waits for an approval',
-  head: ['Time', 'Payouts#', ''],
+  head: ['Time', 'Payouts#', 'Share'],
   rows: DURATIONS.map(([name], at) => [name, counts[at], bar(counts[at] ?? 0, Math.max(...counts))]),
 })}`;
 }
@@ -122,7 +122,7 @@ const PROVIDER_LIMIT = 20;
 function rateLimits({ apps, moreApps }: Figures): Html {
   return html`<h2>Rate-limit use</h2>${table({
     caption: 'Calls to the provider per second, of the limit',
-    head: ['Application', 'Calls per second#', '', 'Waiting calls#'],
+    head: ['Application', 'Calls per second#', 'Use', 'Waiting calls#'],
     rows: apps.map(({ app, taken, waiting, callsPerSecond }) => {
       const limit = callsPerSecond ?? PROVIDER_LIMIT;
       return [
@@ -145,7 +145,7 @@ function tokens({ apps, tokens: { all, needingAttention } }: Figures): Html {
       token?.sentence ?? 'unknown: no worker responds',
       time(token?.expiresAt),
     ]),
-  })}<p>Of ${all} tokens of applications and users, ${needingAttention} need attention.</p>`;
+  })}<p>${all} ${all === 1 ? 'token' : 'tokens'} of applications and users; ${needingAttention} ${needingAttention === 1 ? 'needs' : 'need'} attention.</p>`;
 }
 
 /** One call to Temporal has so many, with their memos. */

@@ -195,8 +195,11 @@ export class Service {
   /** Without `app`, those of every application of the caller. */
   async listPayouts(caller: Caller, { limit, cursor, ...filter }: PayoutFilter & PageRequest) {
     const within = listedWithin(caller, filter.app);
+    // The prefix of a caller may only become longer.
+    const { idPrefix = '' } = within;
+    const narrower = filter.idPrefix?.startsWith(idPrefix) ? filter.idPrefix : within.idPrefix;
     const page = await this.withTemporalDeadline(() =>
-      this.payouts.listPage({ ...filter, ...within }, { limit, cursor }),
+      this.payouts.listPage({ ...filter, ...within, idPrefix: narrower }, { limit, cursor }),
     );
     return { ...page, payouts: page.payouts.filter((row) => isRowWithinScope(caller, row)) };
   }

@@ -138,8 +138,12 @@ describe('an approver', () => {
     expect(await textOf(page.getByRole('main'))).not.toContain(foreign.partnerOrderId);
     await page.goto('/desk/payouts');
     await page.getByText('Your key is limited to clients').waitFor();
-    await page.getByLabel('Payout id').fill(own.partnerOrderId);
-    await page.getByRole('button', { name: 'Open' }).click();
+    const search = page.getByRole('searchbox', { name: 'Search payouts' });
+    await search.fill(foreign.partnerOrderId);
+    await search.press('Enter');
+    await page.getByText(`No payout has the id ${foreign.partnerOrderId}`).waitFor();
+    await search.fill(own.partnerOrderId);
+    await search.press('Enter');
     await page.getByRole('heading', { name: `Payout ${own.partnerOrderId}` }).waitFor();
   });
 
@@ -214,13 +218,16 @@ describe('a person who searches', () => {
     const row = page.getByRole('row').filter({ hasText: ref.partnerOrderId });
     await eventually(async () => {
       await page.goto('/desk/payouts');
-      await page.getByText('Find by id, or filter').click();
+      await page.getByText('Filters').click();
       await page.getByLabel('Outcome').selectOption('Partial success');
       await page.getByLabel('Created from').fill('2020-01-01T00:00');
       await page.getByRole('button', { name: 'Filter' }).click();
       return (await row.count()) > 0 || undefined;
     });
     expect(await page.getByLabel('Outcome').inputValue()).toBe('PARTIAL_SUCCESS');
+    await page.getByRole('link', { name: 'Remove the filter Created from' }).click();
+    expect(page.url()).toMatch(/outcome=PARTIAL_SUCCESS/);
+    expect(page.url()).not.toMatch(/createdFrom/);
     await row.getByRole('link').click();
     const story = await textOf(page.getByRole('main'));
     expect(story).toMatch(/Splits[\s\S]*Failed/);

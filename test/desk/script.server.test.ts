@@ -29,7 +29,7 @@ test('keys choose rows and lead to the buttons; the sum of the chosen is shown; 
     timezoneId: 'Asia/Tokyo',
     locale: 'en-GB',
   });
-  const boxes = page.getByRole('checkbox');
+  const boxes = page.locator('[name^=pick]');
   await eventually(async () => {
     await page.goto('/desk');
     return (await boxes.count()) === refs.length || undefined;
@@ -41,6 +41,26 @@ test('keys choose rows and lead to the buttons; the sum of the chosen is shown; 
   await page.getByText('1 chosen: 100.00 CNY').waitFor();
   await page.keyboard.press('a');
   expect(await page.locator(':focus').textContent()).toBe('Approve chosen');
+  await page.getByLabel('Choose all').click();
+  await page.getByText('2 chosen: 200.00 CNY').waitFor();
+  await page.getByLabel('Choose all').click();
+  await page.getByText('0 chosen').waitFor();
+  expect(await page.getByRole('button', { name: 'Approve chosen' }).isDisabled()).toBe(true);
+  const ids = () =>
+    page.getByRole('region', { name: 'Awaiting approval' }).locator('tbody th a').allTextContents();
+  await page.getByRole('button', { name: 'Payout', exact: true }).click();
+  const falling = await ids();
+  const { compare } = new Intl.Collator('en', { numeric: true });
+  expect(falling).toEqual([...falling].sort(compare).reverse());
+  await page.getByRole('button', { name: 'Payout', exact: true }).click();
+  expect(await ids()).toEqual([...falling].reverse());
+  await page
+    .getByRole('columnheader', { name: 'Payout' })
+    .first()
+    .and(page.locator('[aria-sort=ascending]'))
+    .waitFor();
+  await page.keyboard.press('/');
+  expect(await page.locator(':focus').getAttribute('aria-label')).toBe('Search payouts');
   const [ref] = refs;
   await page.goto(`/desk/payout?partnerOrderId=${ref?.partnerOrderId}`);
   const started = page.locator('time').first();
@@ -75,6 +95,18 @@ test('an endpoint of events is listed, tested, and gets events again', async () 
     .getByRole('status')
     .filter({ hasText: /Sent again to shop: [1-9]\d* events/ })
     .waitFor();
+  endpoint.answer = () => 503;
+  await stage.world.payouts.result(await stage.world.pay('success final=0s'));
+  await eventually(async () => {
+    await page.goto('/desk/events');
+    return /Fails[\s\S]*HTTP 503/.test(await textOf(row)) || undefined;
+  });
+  endpoint.answer = () => 204;
+  await row.getByRole('button', { name: 'Retry now' }).click();
+  await eventually(async () => {
+    await page.goto('/desk/events');
+    return /Enabled\s+Everything has been delivered/.test(await textOf(row)) || undefined;
+  });
   const scoped = await stage.signedIn('scoped');
   await scoped.goto('/desk/events');
   await scoped.getByText('No endpoints').waitFor();

@@ -83,6 +83,13 @@ describe('the desk', () => {
   });
 });
 
+test('H323 a page about a problem, which does not ask for pauses, does not say that they cannot be read', async () => {
+  const browser = await signedIn(await desk());
+  const { status, html } = await browser.get(PAGE);
+  expect(status).toBe(404);
+  expect(html).not.toContain('Whether an application is paused');
+});
+
 describe('a session', () => {
   test('starts with the key of a caller; its cookie is encrypted, and only this desk gets it', async () => {
     const url = await desk();
@@ -180,8 +187,11 @@ describe('a session', () => {
   test('starts with no other key; failed sign-ins of an address are limited', async () => {
     const clock = new FakeClock();
     const browser = new DeskBrowser(await desk({}, clock));
-    for (let failed = 0; failed < 10; failed += 1)
-      expect((await browser.signIn('not-a-key')).status).toBe(401);
+    for (let failed = 0; failed < 10; failed += 1) {
+      const { status, html } = await browser.signIn('not-a-key');
+      expect(status).toBe(401);
+      expect(html).toMatch(/role="alert">the key is unknown[\s\S]*<label for="key">/);
+    }
     const limited = await browser.signIn('key-of-desk');
     expect([limited.status, limited.headers['retry-after']]).toEqual([429, '6']);
     await clock.advance(6_000);
@@ -198,7 +208,7 @@ describe('H276 a key with addresses', () => {
     const elsewhere = await new DeskBrowser(url, from('203.0.113.8')).signIn('key-of-office');
     const unknown = await new DeskBrowser(url, from('203.0.113.8')).signIn('key-of-nobody');
     expect(elsewhere.status).toBe(401);
-    const withoutId = (html: string) => html.replace(/Request [\w-]+/, '');
+    const withoutId = (html: string) => html.replace(/name="formToken" value="[^"]+"/, '');
     expect(withoutId(elsewhere.html)).toBe(withoutId(unknown.html));
     const browser = new DeskBrowser(url, from('203.0.113.7'));
     expect((await browser.signIn('key-of-office')).status).toBe(303);

@@ -38,6 +38,10 @@ test('H304 a person downloads the payouts of a day, and the results of a batch, 
     return rows.every(({ partnerOrderId }) => file.text.includes(partnerOrderId)) ? file : undefined;
   });
   expect(statement.name).toBe(`statement-${from}-${to}.csv`);
+  await page.goto('/desk/statement');
+  const ofToday = await downloaded(page, page.getByRole('main').getByRole('link', { name: 'Today' }));
+  expect(ofToday.name).toMatch(/^statement-\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d\.csv$/);
+  expect(ofToday.text).toMatch(/\r\nend,/);
   expect(statement.text).toMatch(/\r\nend,.*,2,0,false\r\n$/);
   await page.goto(`/desk/batch?batchId=${batchId}`);
   const results = await downloaded(page, page.getByRole('link', { name: 'Download the results' }));

@@ -159,6 +159,7 @@ export class DeskStage {
         callerEntry('scoped', { clientIds: ['client-2'], payerIds: ['payer-1'] }),
       ]),
       PAYOUTS_DESK_TEMPORAL_UI: 'https://temporal.example/ui/',
+      ...options.env,
     });
     return new DeskStage(world, server, await launchBrowser());
   }
