@@ -17,14 +17,18 @@ export async function takeDesk(browser: Browser, apiUrl: string): Promise<void> 
     await page.getByRole('link', { name: 'invoice-2048' }).first().waitFor();
   }
   for (const id of ['invoice-2050', 'invoice-2052']) await light.page.getByLabel(`Choose ${id}`).check();
-  await light.take('desk-inbox', 1_000);
-  await dark.take('desk-inbox-dark', 1_000);
+  await light.take('desk-inbox', 1_100);
+  await dark.take('desk-inbox-dark', 1_100);
   await phone.take('desk-inbox-phone', PHONE.height);
   for (const [name, path, height] of [
-    ['desk-payouts', 'payouts', 820],
-    ['desk-story', 'payout?partnerOrderId=invoice-2042', 1_130],
-    ['desk-review', 'payout?partnerOrderId=invoice-2048', 1_080],
-    ['desk-today', 'today', 1_020],
+    ['desk-payouts', 'payouts', 860],
+    ['desk-search', 'find?q=Lotus', 420],
+    ['desk-story', 'payout?partnerOrderId=invoice-2042', 1_160],
+    ['desk-approval', 'payout?partnerOrderId=invoice-2046', 1_100],
+    ['desk-review', 'payout?partnerOrderId=invoice-2048', 1_140],
+    ['desk-today', 'today', 1_060],
+    ['desk-events', 'events', 420],
+    ['desk-statements', 'statement', 460],
   ] as const) {
     await light.page.goto(`${apiUrl}/desk/${path}`);
     await light.take(name, height);
@@ -38,8 +42,8 @@ async function takeBatch({ page, take }: Camera, apiUrl: string): Promise<void> 
     ...(at === 2 && { instructedAmount: { currency: 'CNY', amount: '3250.005' } }),
   }));
   for (const [name, shown, height] of [
-    ['desk-batch-preview', rows.slice(0, 2), 620],
-    ['desk-batch-errors', rows, 420],
+    ['desk-batch-preview', rows.slice(0, 2), 680],
+    ['desk-batch-errors', rows, 440],
   ] as const) {
     await page.goto(`${apiUrl}/desk/batches`);
     await page.getByLabel('Batch id').fill('invoices-of-november');

@@ -17,6 +17,7 @@ import { type Camera, camera, currentDetails } from './camera.ts';
 import { takeDesk } from './desk.ts';
 import { operatorsStorage } from './operators-storage.ts';
 import { type Paid, startAndWait } from './payouts.ts';
+import { startReceiver } from './receiver.ts';
 import { filterLink, SAVED_FILTERS } from './saved-filters.ts';
 
 /** The UI's path of the tab that shows current details. */
@@ -27,6 +28,8 @@ async function main(): Promise<void> {
   // Never show a server with real payouts.
   delete process.env['TEMPORAL_ADDRESS'];
   mkdirSync(FOLDER, { recursive: true });
+  const receiver = await startReceiver();
+  process.env['PAYOUTS_EVENTS_FILE'] = receiver.file;
   const stage = await startStage((line) => console.log(line));
   const browser = await launchBrowser();
   try {
@@ -40,6 +43,7 @@ async function main(): Promise<void> {
   } finally {
     await browser.close();
     await stage.stop();
+    receiver.server.close();
   }
 }
 
