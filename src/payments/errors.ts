@@ -45,15 +45,7 @@ export interface ErrorContext {
   transportCode?: string | undefined;
 }
 
-export type NotSentReason =
-  | 'deadline'
-  | 'aborted'
-  | 'gate'
-  | 'paused'
-  | 'before-send'
-  | 'token'
-  | 'signer'
-  | 'closed';
+export type NotSentReason = 'deadline' | 'gate' | 'paused' | 'before-send' | 'token' | 'signer' | 'closed';
 
 /** What only some codes have. */
 interface ErrorDetails {

@@ -31,7 +31,6 @@ export interface GatedCall {
   /** The call waits behind create calls, whatever its operation. */
   background?: boolean;
   deadline?: number;
-  signal?: AbortSignal;
 }
 
 /** How a call ended, as far as the rate limit is concerned. */
@@ -112,8 +111,6 @@ export interface CallOptions {
   openId?: string | undefined;
   /** A background call waits behind create calls in the rate limiter. */
   background?: boolean;
-  /** An abort before the send prevents it. After the send, the client stops waiting for the response. */
-  signal?: AbortSignal;
   /**
    * Nothing is sent at or after this time, on the client's monotonic clock. A waiting call fails as soon as its turn
    * cannot come before it.
@@ -121,7 +118,7 @@ export interface CallOptions {
   deadline?: number;
   /**
    * Called when it is the call's turn, immediately before the send. If it throws or rejects, nothing is sent. It may take
-   * time: deadline, signal and gate are checked again before the first byte is written.
+   * time: deadline and gate are checked again before the first byte is written.
    */
   beforeSend?: () => void | Promise<void>;
   /** Sends a read over a new connection, as calls with an effect are: a kept one may be dead, and nobody repeats the read. */

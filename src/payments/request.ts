@@ -81,8 +81,8 @@ export class RequestSender {
   }
 
   async #try<T>(call: Call<T>, context: ErrorContext, options: CallOptions): Promise<Outcome<T>> {
-    const { signal, deadline, background } = options;
-    const gated: GatedCall = compact({ operation: call.operation, background, deadline, signal });
+    const { deadline, background } = options;
+    const gated: GatedCall = compact({ operation: call.operation, background, deadline });
     let end: CallEnd = 'not-sent';
     try {
       const prepared = await this.#prepare(call, context, options);
@@ -121,9 +121,9 @@ export class RequestSender {
       ...(body && { 'content-type': 'application/json' }),
       ...(place === 'trade' && (await this.#signature(call, method, body, context))),
     };
-    const { signal, deadline, fresh = false } = options;
+    const { deadline, fresh = false } = options;
     const isFresh = fresh || effect !== 'read';
-    const request = { method, path: url.pathname + url.search, headers, isFresh, signal, deadline };
+    const request = { method, path: url.pathname + url.search, headers, isFresh, deadline };
     return body ? { ...request, body } : request;
   }
 
@@ -159,7 +159,6 @@ export class RequestSender {
     try {
       await this.options.gate?.pass(gated);
     } catch (error) {
-      if (options.signal?.aborted) throw notSent(context, 'aborted', safeErrorName(error));
       throw notSent(context, gateReason(error), safeErrorName(error));
     }
   }
@@ -178,22 +177,21 @@ export class RequestSender {
     this.#throwIfExpired(context, options);
   }
 
-  /** Settles with `work`, but rejects at the deadline or at an abort if that comes first. */
-  async #withinDeadline<T>(work: Promise<T>, { signal, deadline }: CallOptions): Promise<T> {
+  /** Settles with `work`, but rejects at the deadline if that comes first. */
+  async #withinDeadline<T>(work: Promise<T>, { deadline }: CallOptions): Promise<T> {
     const { clock } = this.options.runtime;
     const late = new AbortController();
     const stopTimer =
       deadline !== undefined &&
       clock.after(Math.max(0, Math.ceil(deadline - clock.nowMs())), () => late.abort(new ExpiredError()));
     try {
-      return await abortable(signal ? AbortSignal.any([signal, late.signal]) : late.signal, work);
+      return await abortable(late.signal, work);
     } finally {
       if (stopTimer) stopTimer();
     }
   }
 
-  #throwIfExpired(context: ErrorContext, { signal, deadline }: CallOptions): void {
-    if (signal?.aborted) throw notSent(context, 'aborted');
+  #throwIfExpired(context: ErrorContext, { deadline }: CallOptions): void {
     if (deadline !== undefined && this.options.runtime.clock.nowMs() >= deadline)
       throw notSent(context, 'deadline');
   }

@@ -12,7 +12,6 @@ export interface WireRequest {
   body?: Buffer;
   /** Needs a connection of its own: the provider, or a proxy before it, may reset an idle one as the request arrives. */
   isFresh?: boolean;
-  signal?: AbortSignal | undefined;
   /** Checked again immediately before the first byte is written. On the transport's clock. */
   deadline?: number | undefined;
   /** Called at the same moment. If false, the request is withheld. */
@@ -32,7 +31,7 @@ export type Exchange =
   /** There was no connection. Nothing of the request was written. */
   | { kind: 'not-received'; transportCode: string }
   /** The client or its gate decided not to write the request. Nothing of it was written. */
-  | { kind: 'withheld'; reason: 'deadline' | 'aborted' | 'closed' | 'gate' }
+  | { kind: 'withheld'; reason: 'deadline' | 'closed' | 'gate' }
   /** The request may have been written, and no response came. */
   | { kind: 'no-response'; transportCode: string };
 
@@ -74,7 +73,7 @@ export interface Attempt {
    * nothing may be written.
    */
   readonly mayWrite: () => boolean;
-  /** Aborted by the caller or by the total timeout. After that, the response is no longer needed. */
+  /** Aborted by the total timeout. After that, the response is no longer needed. */
   readonly signal: AbortSignal;
 }
 
@@ -82,7 +81,7 @@ export interface Attempt {
 const CLOSED: readonly string[] = ['CLOSED', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED'];
 
 /**
- * The part that all transports share: deadline, abort, total timeout, the gate's last check, and the kind of the result.
+ * The part that all transports share: deadline, total timeout, the gate's last check, and the kind of the result.
  * `carry` rejects with an error that has a `code` if no response began.
  */
 export async function runAttempt(
@@ -92,9 +91,6 @@ export async function runAttempt(
 ): Promise<Exchange> {
   const giveUp = new AbortController();
   const stopTotal = clock.after(timeouts.totalMs, () => giveUp.abort(errorWithCode('TOTAL_TIMEOUT')));
-  const onAbort = () => giveUp.abort(errorWithCode('ABORTED'));
-  request.signal?.addEventListener('abort', onAbort, { once: true });
-  if (request.signal?.aborted) onAbort();
   /** The first byte of the request may have been written. */
   let written = false;
   let late = false;
@@ -115,12 +111,10 @@ export async function runAttempt(
     if (written) return { kind: 'no-response', transportCode };
     if (late) return { kind: 'withheld', reason: 'deadline' };
     if (gateClosed) return { kind: 'withheld', reason: 'gate' };
-    if (request.signal?.aborted) return { kind: 'withheld', reason: 'aborted' };
     if (CLOSED.includes(transportCode)) return { kind: 'withheld', reason: 'closed' };
     return { kind: 'not-received', transportCode };
   } finally {
     stopTotal();
-    request.signal?.removeEventListener('abort', onAbort);
   }
 }
 

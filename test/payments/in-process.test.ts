@@ -109,20 +109,6 @@ describe('H37 late or unwanted requests are not written', () => {
     expect([asked, written()]).toEqual([[connectedMs], 0]);
   });
 
-  test.each([
-    [10, 'NOT_SENT', 0],
-    [50, 'AMBIGUOUS', 1],
-  ])('an abort after %i ms ends the call as %s', async (abortMs, code, times) => {
-    const { clock, client, written } = setUp({ connectsAfterMs: 20, answersAfterMs: 100 });
-    const controller = new AbortController();
-    clock.after(abortMs, () => controller.abort());
-    const { error, tookMs } = await failed(
-      clock,
-      callOf(client, 'createPayout', { signal: controller.signal }),
-    );
-    expect([error.code, tookMs, written()]).toEqual([code, abortMs, times]);
-  });
-
   test('a closed client sends nothing', async () => {
     const { clock, client, written } = setUp();
     await client.close();

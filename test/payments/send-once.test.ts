@@ -140,28 +140,17 @@ describe('H37 late or unwanted requests are not sent', () => {
     expect(server.seen).toHaveLength(0);
   });
 
-  test('H37 an abort while the socket connects holds the request back', async () => {
-    const server = await startServer(answers(200, successBody('createPayout')));
-    const controller = new AbortController();
-    const beforeSend = () => queueMicrotask(() => controller.abort());
-    const call = { signal: controller.signal, beforeSend };
-    const error = await failureOf(callOf(clientFor(server.origin), 'createPayout', call));
-    expect(error).toMatchObject({ code: 'NOT_SENT', reason: 'aborted' });
-    expect(server.seen).toHaveLength(0);
-  });
-
-  test('H37 the gate gets operation, deadline and signal for each send, token calls included', async () => {
+  test('H37 the gate gets operation and deadline for each send, token calls included', async () => {
     const server = await startServer((request, response) => {
       response.end(successBody(request.url.startsWith('/v2/token') ? 'applicationToken' : 'quote'));
     });
     const passed: unknown[] = [];
     const gate = { pass: async (call: unknown) => void passed.push(call) };
     const client = clientFor(server.origin, { gate });
-    const { signal } = new AbortController();
     const deadline = performance.now() + 60_000;
-    await callOf(client, 'quote', { signal, deadline });
+    await callOf(client, 'quote', { deadline });
     await callOf(client, 'applicationToken');
-    expect(passed).toEqual([{ operation: 'quote', signal, deadline }, { operation: 'applicationToken' }]);
+    expect(passed).toEqual([{ operation: 'quote', deadline }, { operation: 'applicationToken' }]);
   });
 
   test.each([
@@ -170,7 +159,6 @@ describe('H37 late or unwanted requests are not sent', () => {
     ['token', { tokens: { token: async (): Promise<string> => 'bad\r\nx: y' } }, {}],
     ['signer', { signer: { sign: () => failLater('secret key') } }, {}],
     ['before-send', {}, { beforeSend: () => raise('secret reason') }],
-    ['aborted', {}, { signal: AbortSignal.abort(new Error('secret abort')) }],
     ['deadline', {}, { deadline: 1 }],
   ] as const)(
     'a rejecting %s means "not sent", and its message is not repeated',
@@ -182,19 +170,6 @@ describe('H37 late or unwanted requests are not sent', () => {
       expect(server.seen).toHaveLength(0);
     },
   );
-
-  test('an abort in flight is ambiguous for a create and unavailable for a read', async () => {
-    for (const [operation, code] of [
-      ['createPayout', 'AMBIGUOUS'],
-      ['tradeResult', 'UNAVAILABLE'],
-    ] as const) {
-      const controller = new AbortController();
-      const server = await startServer(() => controller.abort());
-      const call = { signal: controller.signal };
-      expect((await failureOf(callOf(clientFor(server.origin), operation, call))).code).toBe(code);
-      expect(server.seen).toHaveLength(1);
-    }
-  });
 
   test('a closed client sends nothing', async () => {
     const server = await startServer(answers(200, successBody('createPayout')));

@@ -376,19 +376,6 @@ describe('network faults on the way to the provider', () => {
     expect(await world.finish(client.quote(QUOTE))).toMatchObject({ targetCurrency: 'CNY' });
   });
 
-  test('a create that was sent acts although its sender gives up', async () => {
-    const scene = await signedIn();
-    const { world, client, control } = scene;
-    const { lockRateId } = await world.finish(client.quote(QUOTE));
-    const stop = new AbortController();
-    world.at(6, () => stop.abort());
-    const create = client.createPayout({ ...CREATE, lockRateId }, { signal: stop.signal });
-    expect(await world.finish(failureOf(create))).toMatchObject({ code: 'AMBIGUOUS' });
-    expect(control.counts().debits).toBe(0);
-    await scene.wait(10);
-    expect(control.counts().debits).toBe(1);
-  });
-
   test('a request that was sent acts although its process dies, which sends no other', async () => {
     const scene = await signedIn();
     const { world, control } = scene;

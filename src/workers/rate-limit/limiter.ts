@@ -200,17 +200,15 @@ export class RateLimiter implements CallGate {
     this.turnListener = listener;
   }
 
-  /** Resolves when it is the call's turn. Rejects on an abort, a lost lease, or a deadline that cannot be met. */
+  /** Resolves when it is the call's turn. Rejects on a lost lease, or a deadline that cannot be met. */
   async pass(call: GatedCall): Promise<void> {
-    const { signal, deadline } = call;
+    const { deadline } = call;
     if (!this.term) throw new NotOwnerError('this process does not own the lease');
     // A call that passes gets its turn in this term or not at all, so it is never written in a later, paused one.
     if (this.term.isPaused && creates(call.operation)) throw new GatePausedError('the application is paused');
-    signal?.throwIfAborted();
     this.noteUse();
     if (deadline !== undefined && deadline <= this.closedUntilMs) throw tooLate();
     let cancelTimer: () => void = () => undefined;
-    let onAbort: () => void = () => undefined;
     try {
       await new Promise<void>((go, reject) => {
         const refuse = (reason: unknown) => {
@@ -218,15 +216,12 @@ export class RateLimiter implements CallGate {
           reject(reason);
         };
         const turn: Turn = { call, go, refuse };
-        onAbort = () => refuse(signal?.reason);
-        signal?.addEventListener('abort', onAbort, { once: true });
         if (deadline !== undefined)
           cancelTimer = this.clock.after(Math.max(0, deadline - this.clock.nowMs()), () => refuse(tooLate()));
         this.turns.add(turn);
         this.grantTurns();
       });
     } finally {
-      signal?.removeEventListener('abort', onAbort);
       cancelTimer();
     }
   }
