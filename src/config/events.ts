@@ -6,7 +6,7 @@ import { isRefusedHost } from '../webhooks/event-transport.ts';
 import { readSigningKey, type SigningKey } from '../webhooks/sign-event.ts';
 import { ConfigError, type Environment, isTest, Parts } from './environment.ts';
 import { jsonFile } from './json-file.ts';
-import { Secrets } from './secrets.ts';
+import type { Secrets } from './secrets.ts';
 import { optionalText, readSecret } from './values.ts';
 
 const FILE = 'PAYOUTS_EVENTS_FILE';
@@ -74,7 +74,7 @@ export type EventEndpoints = ReadonlyMap<string, readonly EventEndpoint[]>;
 export function readEvents(
   environment: Environment,
   applications: ReadonlyMap<string, unknown> | undefined,
-  processSecrets = new Secrets(environment),
+  processSecrets: Secrets,
 ): EventEndpoints {
   const { [FILE]: path } = environment;
   const file = path ? jsonFile(FILE, path, endpointsFile) : [];

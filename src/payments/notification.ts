@@ -13,8 +13,6 @@ import { plugInMethod, rsaKey } from './signing.ts';
 
 interface NotificationVerdict {
   result: 'verified' | 'unverified-accepted' | 'rejected';
-  /** True for `verified` only. */
-  verified: boolean;
   /** Why the notification was rejected. Contains none of it. */
   reason?: string;
 }
@@ -42,7 +40,7 @@ export async function createNotificationVerifier(
   setting: string,
   secrets: readonly string[],
 ): Promise<NotificationVerifier> {
-  if (setting === 'none') return { verify: async () => ({ result: 'unverified-accepted', verified: false }) };
+  if (setting === 'none') return { verify: async () => ({ result: 'unverified-accepted' }) };
   if (setting === 'hmac-sha256') return webhookVerifier(hmacMatches(requireSecrets(secrets).map(hmacKey)));
   if (setting === 'rsa-sha256')
     return webhookVerifier(
@@ -78,10 +76,10 @@ async function moduleVerifier(path: string, secrets: readonly string[]): Promise
   };
 }
 
-const VERIFIED: NotificationVerdict = { result: 'verified', verified: true };
+const VERIFIED: NotificationVerdict = { result: 'verified' };
 
 function rejected(reason: string): NotificationVerdict {
-  return { result: 'rejected', verified: false, reason };
+  return { result: 'rejected', reason };
 }
 
 function requireSecrets(secrets: readonly string[]): readonly string[] {

@@ -26,15 +26,14 @@ function headersOf(timestamp: string, signature: string) {
   return { 'webhook-id': 'msg-1', 'webhook-timestamp': timestamp, 'webhook-signature': signature };
 }
 
-const verified = { result: 'verified', verified: true };
-const rejected = { result: 'rejected', verified: false, reason: expect.any(String) };
+const verified = { result: 'verified' };
+const rejected = { result: 'rejected', reason: expect.any(String) };
 
 describe('H32 notifications are verified over the raw bytes', () => {
   test('H32 without a scheme, accepts every notification as an unverified hint', async () => {
     const verifier = await createNotificationVerifier('none', []);
     expect(await verifier.verify({ rawBody: BODY, headers: {}, now: NOW })).toEqual({
       result: 'unverified-accepted',
-      verified: false,
     });
   });
 
@@ -101,7 +100,7 @@ describe('H32 notifications are verified over the raw bytes', () => {
     [301_000, false],
   ])('H32 signed %i ms from now: verified is %s', async (offset, good) => {
     const verifier = await createNotificationVerifier('hmac-sha256', ['key']);
-    expect((await verifier.verify(signed('key', { at: NOW + offset }))).verified).toBe(good);
+    expect((await verifier.verify(signed('key', { at: NOW + offset }))).result === 'verified').toBe(good);
   });
 
   test('H32 rejects missing, repeated and malformed headers', async () => {
@@ -122,7 +121,7 @@ describe('H32 notifications are verified over the raw bytes', () => {
     const verifier = await createNotificationVerifier('hmac-sha256', ['key']);
     const property = async (id: string, time: string, signature: string) => {
       const headers = { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': signature };
-      expect((await verifier.verify({ rawBody: BODY, headers, now: NOW })).verified).toBe(false);
+      expect((await verifier.verify({ rawBody: BODY, headers, now: NOW })).result).toBe('rejected');
     };
     await fc.assert(fc.asyncProperty(fc.string(), fc.constantFrom('1700000000', 'x'), fc.string(), property));
   });

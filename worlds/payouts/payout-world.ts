@@ -144,7 +144,7 @@ export class PayoutWorld {
     this.converter = { ...dataConverter(undefined, randomness), payloadCodecs: [current] };
     this.client = this.service.client({ dataConverter: this.converter });
     this.payouts = new Payouts({ client: this.client, environment: 'test', clock: world });
-    const receiver = new Receiver(this.client, { clock: world });
+    const receiver = new Receiver(this.client, world);
     this.provider = simulatorInProcess({
       ...{ runtime: { clock: world, random: randomness }, apps: APPS },
       ...(settings && { settings }),

@@ -133,11 +133,8 @@ export function providerActivities(dependencies: ProviderDependencies) {
       return { prepared, quote: await quoteForClient(principal, request.clientId, quoteRequestOf(request)) };
     },
     quoteForClient,
-    /** With `currency`, may return a response from the last five minutes that shows a usable account in it. */
-    checkAccount: (principal: Principal, clientId: string, currency?: string) =>
-      currency === undefined
-        ? read(principal, (options) => client.accounts({ clientId }, options))
-        : call(principal, (options) => accounts(clientId, currency, options)),
+    checkAccount: (principal: Principal, clientId: string) =>
+      read(principal, (options) => client.accounts({ clientId }, options)),
     quotePayout: (principal: Principal, request: QuoteRequest) =>
       read(principal, (options) => client.quote(request, options)),
     // Without `call`: the only heartbeat of this activity means that it may send.

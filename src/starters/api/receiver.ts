@@ -5,7 +5,6 @@ import { ReadSlots } from '../../client/shared-reads.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import { type Notification as NotificationSignal, notificationSignal } from '../../contract/workflows.ts';
 import type { Notification } from '../../payments/index.ts';
-import { PROCESS_RUNTIME } from '../../runtime/process.ts';
 import { type Clock, repeat, sleep } from '../../runtime/runtime.ts';
 import { TokenBuckets } from '../../runtime/token-buckets.ts';
 import { isQuotable } from '../../temporal/visibility.ts';
@@ -37,7 +36,7 @@ export class Receiver {
   private isRetrying = false;
   private closed = false;
 
-  constructor(client: Client, { clock = PROCESS_RUNTIME.clock }: { clock?: Clock } = {}) {
+  constructor(client: Client, clock: Clock) {
     this.client = client;
     this.clock = clock;
     this.lookups = new ReadSlots(LOOKUPS, clock);

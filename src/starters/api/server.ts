@@ -101,7 +101,7 @@ export async function buildServer(
   metrics.gauge('tasksFailing', failingWorkflowCount(client, environment));
   const toProblem = handleErrors(server);
   healthRoutes(server, drain, isReachable);
-  const receiver = new Receiver(client, { clock });
+  const receiver = new Receiver(client, clock);
   server.addHook('onClose', async () => receiver.close());
   metrics.gauge('waiting', () => receiver.waiting);
   const service = new Service(client, config, clock);

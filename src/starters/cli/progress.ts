@@ -15,14 +15,12 @@ export interface Progress<T> {
   end(): void;
 }
 
-export function showProgress<T>(
-  line: (value: T) => string,
-  stream: NodeJS.WriteStream = process.stderr,
-): Progress<T> {
-  if (!stream.isTTY) return { show: () => undefined, end: () => undefined };
+export function showProgress<T>(line: (value: T) => string): Progress<T> {
+  const { stderr } = process;
+  if (!stderr.isTTY) return { show: () => undefined, end: () => undefined };
   return {
-    show: (value) => void stream.write(`${ERASE_LINE}${line(value)}`),
-    end: () => void stream.write(ERASE_LINE),
+    show: (value) => void stderr.write(`${ERASE_LINE}${line(value)}`),
+    end: () => void stderr.write(ERASE_LINE),
   };
 }
 
