@@ -138,8 +138,8 @@ export const workerShape = {
     'How long an unknown outcome is confirmed while the provider returns "order not exist" (900004). Spec: Errors.',
   ),
   PAYOUTS_CREATE_CHECK: value.choice(
-    ['always', 'doubtful'],
-    "When to confirm before a create call: always, which takes one trade query per payout, or for doubtful starts. **Set `doubtful` only if no caller repeats a start after the namespace's [retention](operations.md#namespace-retention), and nobody without a payload key can write to the namespace ([why](security.md#plain-payloads)).**",
+    ['doubtful', 'always'],
+    "When to confirm before a create call: for doubtful starts, or always. **Set `always` if callers may repeat a start after the namespace's [retention](operations.md#namespace-retention), or somebody without a payload key can write to the namespace ([why](security.md#plain-payloads)).**",
   ),
   PAYOUTS_POLL_FIRST: value.durationOf(
     '30s',

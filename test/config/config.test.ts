@@ -48,7 +48,7 @@ describe('the environment is read once, and every bad variable is named', () => 
     expect([...env.PAYMENTS_CREATE_CODES]).toEqual([['429', 'busy']]);
     expect([...env.PAYMENTS_QUOTE_CODES]).toEqual([['900002', 'refused']]);
     expect(env.PAYMENTS_REPEATED_CREATE).toBe('review');
-    expect(env.PAYOUTS_CREATE_CHECK).toBe('always');
+    expect(env.PAYOUTS_CREATE_CHECK).toBe('doubtful');
     expect(env.PAYMENTS_CLIENT_PAIRS).toBe('learned');
     expect(env.PAYMENTS_TRADE_ORDER_ID).toBe('same');
     expect(env.PAYMENTS_ECHO).toBe('visible');
