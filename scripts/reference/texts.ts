@@ -98,7 +98,7 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
     on: '`payout`, `openReceivingAccount`',
     writer: 'the program that starts it',
     meaning:
-      "`true`: Temporal rejects a second workflow under this id. Otherwise it's a doubtful start, which confirms before it sends.",
+      "The time of a start with which Temporal rejects a second workflow under this id, or `true`. Otherwise, and if the workflow started more than a minute before or after that time, it's a doubtful start, which confirms before it sends.",
   },
   environment: {
     on: '`payout`, `payoutBatch`, `payoutFollowUp`, `payoutAcknowledgement`, `openReceivingAccount`, `payoutOperation`',

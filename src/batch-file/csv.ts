@@ -118,8 +118,12 @@ function faultOf({ code }: CsvError): string {
 /** The paths of the columns. A column without a name has an empty one. */
 function columnsOf(header: readonly string[]): string[] {
   const columns = header.map((name) => name.replace(/^[ \t]+|[ \t]+$/g, ''));
+  const seen = new Set<string>();
+  // Sets, because a header may have thousands of columns (H329).
+  const divided = new Set(columns.flatMap(parentsOf));
   const faults = columns.flatMap((name, at) => {
-    const fault = columnFault(columns, name, at);
+    const fault = columnFault(name, seen, divided);
+    seen.add(name);
     return fault === undefined ? [] : [`column ${at + 1} ${fault}`];
   });
   const [first] = faults;
@@ -128,15 +132,27 @@ function columnsOf(header: readonly string[]): string[] {
   throw new BatchFileError(`the header is invalid: ${first}${others}`);
 }
 
-function columnFault(columns: readonly string[], name: string, at: number): string | undefined {
+/** `receiver` of `receiver.bankName`. The keys of metadata may contain dots. */
+function parentsOf(column: string): string[] {
+  if (column.startsWith(METADATA)) return [METADATA.slice(0, -1)];
+  if (!COLUMN.test(column)) return [];
+  const parts = column.split('.');
+  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('.'));
+}
+
+/** `seen`: the columns before it. `divided`: names that other columns divide into fields. */
+function columnFault(
+  name: string,
+  seen: ReadonlySet<string>,
+  divided: ReadonlySet<string>,
+): string | undefined {
   if (name === '') return undefined;
   // The schema of the request checks the keys of metadata, which may contain dots.
   if (!COLUMN.test(name) && !(name.startsWith(METADATA) && name.length <= MAX_METADATA_COLUMN))
     return 'is not the path of a field, such as receiver.bankName. Separate columns by commas, semicolons or tabs';
-  if (columns.indexOf(name) < at) return `repeats ${name}`;
+  if (seen.has(name)) return `repeats ${name}`;
   const isMetadata = name.startsWith(METADATA);
-  if (!isMetadata && columns.some((other) => other.startsWith(`${name}.`)))
-    return `is ${name}, which other columns divide into fields`;
+  if (!isMetadata && divided.has(name)) return `is ${name}, which other columns divide into fields`;
   return undefined;
 }
 

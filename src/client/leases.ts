@@ -18,6 +18,7 @@ import {
   settingsIn,
 } from '../contract/rate-limit.ts';
 import {
+  argumentOf,
   pauseUpdate,
   rateLimitQuery,
   resumeUpdate,
@@ -233,12 +234,16 @@ export class Pauses {
    * Needs a running worker. Pausing again changes nothing.
    */
   pause(app: string, { by, reason }: PauseRequest): Promise<Pausable> {
-    return this.change(app, (lease) => lease.executeUpdate(pauseUpdate, { args: [{ by, reason }] }));
+    return this.change(app, (lease) =>
+      lease.executeUpdate(pauseUpdate, { args: [argumentOf(pauseUpdate, { by, reason })] }),
+    );
   }
 
   /** Ends the pause. The payouts that wait for it continue within a minute. */
   resume(app: string, { by }: Pick<PauseRequest, 'by'>): Promise<Pausable> {
-    return this.change(app, (lease) => lease.executeUpdate(resumeUpdate, { args: [{ by }] }));
+    return this.change(app, (lease) =>
+      lease.executeUpdate(resumeUpdate, { args: [argumentOf(resumeUpdate, { by })] }),
+    );
   }
 
   /** While the `app_id` changes, processes of both serve the application. */

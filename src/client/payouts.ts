@@ -17,6 +17,7 @@ import type { StatementFilter, StatementRow } from '../contract/statement.ts';
 import {
   type ApprovalDecision,
   approveUpdate,
+  argumentOf,
   type CancelRequest,
   cancelUpdate,
   type Decision,
@@ -285,7 +286,9 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
     decision: D,
   ): Promise<PayoutState> {
     try {
-      return await this.steer(ref, (handle) => handle.executeUpdate(update, { args: [decision] }));
+      return await this.steer(ref, (handle) =>
+        handle.executeUpdate(update, { args: [argumentOf(update, decision)] }),
+      );
     } catch (error) {
       const ended = await this.endedResult(ref, error);
       if (ended && repeatsLast(ended.decisions ?? [], action, decision)) return endedState(ended);

@@ -14,6 +14,7 @@ import { INVALID_PAYOUT_REQUEST } from '../contract/failures.ts';
 import type { CheckResult } from '../contract/fields.ts';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import { isRequestOf } from '../contract/payout-request.ts';
+import { isoTime } from '../domain/time.ts';
 import { type Clock, sleep } from '../runtime/runtime.ts';
 import { applicationFailure, unlessGone } from '../temporal/client-errors.ts';
 import { type DecisiveRun, decisiveRun } from '../temporal/decisive-run.ts';
@@ -85,12 +86,12 @@ async function tryToStart<Request>(
   once: UniqueStart<Request>,
   clock: Clock,
 ): Promise<StartedRun | Undecided> {
-  const fresh = await begin(client, once, 'REJECT_DUPLICATE');
+  const fresh = await begin(client, once, 'REJECT_DUPLICATE', clock);
   if (fresh) return fresh;
   const known = await unlessGone(() => joinable(client, once, clock));
   if (!known) return 'gone';
   if (known !== 'rejected') return known;
-  const again = await begin(client, once, 'ALLOW_DUPLICATE_FAILED_ONLY');
+  const again = await begin(client, once, 'ALLOW_DUPLICATE_FAILED_ONLY', clock);
   // Otherwise another caller started it first.
   return again ?? tryToStart(client, once, clock);
 }
@@ -186,9 +187,11 @@ async function begin<Request>(
   client: Client,
   once: UniqueStart<Request>,
   reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY',
+  clock: Clock,
 ): Promise<StartedRun | undefined> {
   // Tells the worker that no earlier run had this id.
-  const memo = { rejectDuplicate: reuse === 'REJECT_DUPLICATE', ...once.memo };
+  const rejectDuplicate = reuse === 'REJECT_DUPLICATE' && isoTime(clock.wallMs());
+  const memo = { rejectDuplicate, ...once.memo };
   try {
     const { firstExecutionRunId } = await client.workflow.start(once.type, {
       taskQueue: PAYOUTS_TASK_QUEUE,

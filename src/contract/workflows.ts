@@ -175,6 +175,14 @@ export interface NotCreatedResolution extends NotCreated {
   reviewedOrderIds?: string[] | undefined;
 }
 
+/**
+ * The argument names its update, so that nobody without a payload key can send a refusal again as an approval (H327). That
+ * of other programs may name none.
+ */
+export function argumentOf<A extends object>({ name }: { name: string }, argument: A): A {
+  return { ...argument, update: name };
+}
+
 export const notificationSignal = defineSignal<[Notification]>('notification');
 export const stateQuery = defineQuery<PayoutState>('state');
 export const approveUpdate = defineUpdate<PayoutState, [ApprovalDecision]>('approve');

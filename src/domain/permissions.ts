@@ -106,14 +106,15 @@ function sameName(one: string, other: string): boolean {
 
 export const NO_APPROVAL_POLICY: ApprovalPolicy = { callers: {} };
 
-/** `startedBy`: the recorded name of the caller, if there is one. */
+/** `startedBy`: the recorded name of the caller. Without one, the limits of every caller apply (H328). */
 export function requiresApproval(
   { above, callers }: ApprovalPolicy,
   instructedAmount: Money,
   startedBy: unknown,
 ): boolean {
   const byName = new Map(Object.entries(callers));
-  const starters = typeof startedBy === 'string' ? namesOf(startedBy).map((name) => byName.get(name)) : [];
+  const starters =
+    typeof startedBy === 'string' ? namesOf(startedBy).map((name) => byName.get(name)) : [...byName.values()];
   return [above, ...starters].some((limits) => limits && exceeds(instructedAmount, limits));
 }
 

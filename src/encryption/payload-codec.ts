@@ -3,7 +3,7 @@
  * `encoding: binary/encrypted`, `encryption-key-id`, and nonce, ciphertext and tag over the serialized payload.
  *
  * The encrypted payload names its workflow, so that nobody without a key can send it to another one (H326). Those of other
- * programs and of Schedules name none.
+ * programs name none.
  */
 
 import { extname } from 'node:path';
@@ -66,10 +66,15 @@ export class EncryptionCodec implements PayloadCodec {
   }
 }
 
+/** A Schedule starts its workflow under the id that it names, and the time. */
+const SCHEDULED_AT = /^-\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
+
 /** Whether a decoded payload was encrypted for another workflow than this one. */
 export function isForeign({ metadata }: Payload, workflowId: string | undefined): boolean {
-  const named = metadata?.[WORKFLOW_ID];
-  return named !== undefined && workflowId !== undefined && text(named) !== workflowId;
+  if (!metadata?.[WORKFLOW_ID] || workflowId === undefined) return false;
+  const named = text(metadata[WORKFLOW_ID]);
+  if (named === workflowId) return false;
+  return !(workflowId.startsWith(named) && SCHEDULED_AT.test(workflowId.slice(named.length)));
 }
 
 /** What workers do with starts, decisions and activities whose payloads are not encrypted. */
@@ -96,7 +101,10 @@ export class WorkerCodec extends EncryptionCodec {
   /** One that a known key cannot decrypt counts as neither: another key with its id may be wrong in this process. */
   #marked(payload: Payload, isUnchanged: boolean, context: SerializationContext | undefined): Payload {
     const isForeignHere = !isUnchanged && isForeign(payload, context?.workflowId);
-    if (!isUnchanged && !isForeignHere) return withOrigin(payload, 'encrypted');
+    // An activity that no workflow scheduled is not ours.
+    const isStray = context?.type === 'activity' && context.workflowId === undefined;
+    if (!isUnchanged && !isForeignHere && !(isStray && this.#plain === 'refuse'))
+      return withOrigin(payload, 'encrypted');
     if (this.#plain === 'accept' || keyIdOf(payload) !== undefined) return withOrigin(payload, 'unknown');
     if (context?.type === 'activity') throw new PlainPayloadError();
     return withOrigin(payload, 'refused');

@@ -4,6 +4,7 @@ import {
   decodeArrayFromPayloads,
   decodeMapFromPayloads,
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { environmentOfQueue } from '../contract/ids.ts';
@@ -69,6 +70,8 @@ interface StartEvent {
   /** By which the payout is found. Undefined if the program that started it has no keys. */
   hashes: string[] | undefined;
   firstRunId: string;
+  /** Unix milliseconds. */
+  startedMs: number;
 }
 
 const startHashes = z.array(z.string());
@@ -83,7 +86,9 @@ export async function readStartEvent(client: Client, workflowId: string, runId: 
   const own = await Promise.all(payloads.map((payload) => ownPayload(client, workflowId, payload)));
   const isEncrypted = own.every((payload) => payload !== undefined);
   const hashes = startHashes.safeParse(plainAttribute(start?.searchAttributes, 'PayoutKeys')).data;
-  return { argument, isEncrypted, memo: memo ?? {}, hashes, firstRunId: start?.firstExecutionRunId || runId };
+  const startedMs = first?.eventTime ? tsToMs(first.eventTime) : 0;
+  const firstRunId = start?.firstExecutionRunId || runId;
+  return { argument, isEncrypted, memo: memo ?? {}, hashes, firstRunId, startedMs };
 }
 
 /** These include a payout's first call, if it has made any. */

@@ -40,7 +40,11 @@ describe('a batch pays each of its rows', () => {
     expect(await batches.state(ref)).toMatchObject({ phase: 'DONE', sentence: 'All 6 rows have finished.' });
     const [first] = payouts;
     const { memo } = await world.payouts.handle({ partnerOrderId: first?.partnerOrderId ?? '' }).describe();
-    expect(memo).toMatchObject({ rejectDuplicate: true, environment: 'test', batch: ref.batchId });
+    expect(memo).toMatchObject({
+      rejectDuplicate: expect.stringMatching(/Z$/),
+      environment: 'test',
+      batch: ref.batchId,
+    });
   });
 
   test('joins a row whose payout has the same body, and reports another body as a conflict', async () => {

@@ -35,6 +35,16 @@ test('H182 a file with far too many rows is read up to the row limit', async () 
   }
 });
 
+test('H329 a header with very many columns is checked in seconds', async () => {
+  const letters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+  const names = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)));
+  const startedAt = performance.now();
+  const payouts = new BatchFile(Buffer.from(`${names.slice(0, 60_000).join(',')}\n1`));
+  await expect(checkedBatch({ batchId: 'b', payouts, lines: payouts.lines })).rejects.toThrow();
+  // Comparing each name with all others takes minutes.
+  expect(performance.now() - startedAt).toBeLessThan(20_000);
+});
+
 test('a long field with much white space costs no time', () => {
   const spaces = ' '.repeat(2_000_000);
   const startedAt = performance.now();

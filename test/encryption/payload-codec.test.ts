@@ -125,7 +125,12 @@ describe('keys and foreign payloads', () => {
 describe('H279 the codec of a worker', () => {
   const ring = new KeyRing(new Map([['k1', OLD]]));
   const worker = (plain: 'refuse' | 'accept') => new WorkerCodec(ring, PROCESS_RUNTIME.random, plain);
-  const activity = { type: 'activity', namespace: 'default', isLocal: false } as const;
+  const activity = {
+    type: 'activity',
+    namespace: 'default',
+    isLocal: false,
+    workflowId: 'payout:default:a',
+  } as const;
   const sealed = () => codec(['k1', OLD]).encode([json('kept')]);
 
   test('refuses plain arguments and results of activities, unless it accepts plain payloads', async () => {
@@ -145,8 +150,14 @@ describe('H279 the codec of a worker', () => {
       const moved = await only(worker(plain).decode(named, here('payout:default:b')));
       expect([isEncrypted(moved), isRefused(moved)]).toEqual([false, plain === 'refuse']);
     }
-    const elsewhere = { ...activity, workflowId: 'payout:default:b' };
-    await expect(worker('refuse').decode(named, elsewhere)).rejects.toThrow(PlainPayloadError);
+    const { workflowId: _none, ...stray } = activity;
+    for (const context of [{ ...activity, workflowId: 'payout:default:b' }, stray])
+      await expect(worker('refuse').decode(named, context)).rejects.toThrow(PlainPayloadError);
+    const scheduled = await codec(['k1', OLD]).encode([json('kept')], here('payout-report:test'));
+    const run = await only(
+      worker('refuse').decode(scheduled, here('payout-report:test-2026-11-28T00:10:00Z')),
+    );
+    expect(isEncrypted(run)).toBe(true);
   });
 
   test('believes no mark of a sender', async () => {

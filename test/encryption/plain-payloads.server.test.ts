@@ -49,7 +49,7 @@ let plain: Client;
 
 beforeAll(async () => {
   world = await PayoutWorld.start({
-    env: { ...KEYS, PAYOUTS_PLAIN_PAYLOADS: 'refuse' },
+    env: { ...KEYS, PAYOUTS_PLAIN_PAYLOADS: 'refuse', PAYOUTS_CREATE_CHECK: 'always' },
   });
   const { payloadCodecs: [codec] = [], ...rest } = dataConverter(
     encryptionKeys(world.workerEnvironment).payloads,
@@ -129,13 +129,17 @@ describe('H277 a start that is not encrypted', () => {
     expect(await failureOf(type, `by-hand:${type}`, args)).toEqual(REFUSED);
   });
 
-  test('fails when a Schedule starts it', async () => {
-    const body = request();
-    const id = payoutWorkflowId('default', body.partnerOrderId);
-    const schedule = await plain.schedule.create({
-      scheduleId: `schedule-${id}`,
+  /** Starts it by a Schedule. Returns the result of its run. */
+  async function resultOfScheduled(
+    client: Client,
+    workflowType: string,
+    workflowId: string,
+    args: unknown[],
+  ) {
+    const schedule = await client.schedule.create({
+      scheduleId: `schedule-${workflowId}`,
       spec: {},
-      action: { type: 'startWorkflow', workflowType: 'payout', taskQueue: PAYOUTS_TASK_QUEUE, args: [body] },
+      action: { type: 'startWorkflow', workflowType, workflowId, taskQueue: PAYOUTS_TASK_QUEUE, args },
     });
     await schedule.trigger();
     const started = await eventually(async () => {
@@ -143,10 +147,19 @@ describe('H277 a start that is not encrypted', () => {
       const [last] = info.recentActions;
       return last?.action.type === 'startWorkflow' ? last.action.workflow : undefined;
     });
-    await expect(world.client.workflow.getHandle(started.workflowId).result()).rejects.toMatchObject({
-      cause: REFUSED,
-    });
     await schedule.delete();
+    return world.client.workflow.getHandle(started.workflowId).result();
+  }
+
+  test('fails when a Schedule starts it', async () => {
+    const body = request();
+    const id = payoutWorkflowId('default', body.partnerOrderId);
+    await expect(resultOfScheduled(plain, 'payout', id, [body])).rejects.toMatchObject({ cause: REFUSED });
+  });
+
+  test('our own Schedules start theirs, whose id has the time', async () => {
+    const args = [{ environment: 'test' }];
+    await resultOfScheduled(world.client, 'payoutReconciliation', 'by-hand', args);
   });
 });
 
@@ -194,7 +207,7 @@ describe('H289 a run that follows another one by a cron schedule', () => {
   });
 });
 
-test('H320 the start of an ended payout, sent again as it was, pays nothing', async () => {
+test('H320 the start of an ended payout, sent again at once, pays nothing if workers always confirm', async () => {
   const body = request();
   await world.payouts.start(body);
   await world.payouts.result(body);

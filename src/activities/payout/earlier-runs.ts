@@ -9,6 +9,7 @@ import {
   payoutRequestSchema,
   readStoredRequest,
 } from '../../contract/payout-request.ts';
+import { provesNewId } from '../../domain/new-id.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import {
@@ -24,6 +25,8 @@ interface OtherRun {
   runId: string;
   /** Unix milliseconds. */
   startedAtMs: number;
+  /** It ended with an outcome, which another start must not change (H330). */
+  isCompleted: boolean;
 }
 
 interface Sender extends OtherRun {
@@ -51,8 +54,8 @@ export async function otherListedRuns(
 export type RunHistories = ReturnType<typeof temporalHistories>;
 
 /**
- * The other runs that may have sent: those that scheduled an activity of `activityType`, those whose history is gone, and
- * those that started before `recoveredAtMs`, because Temporal may have lost the end of their histories (H53).
+ * The other runs that may have sent: those that scheduled an activity of `activityType`, those that ended with an outcome,
+ * which stands, those whose history is gone, and those that started before `recoveredAtMs`, because Temporal may have lost the end of their histories (H53).
  */
 export async function runsThatMayHaveSent(
   histories: RunHistories,
@@ -66,7 +69,7 @@ export async function runsThatMayHaveSent(
   for (const run of others) {
     const isForgotten = run.startedAtMs < recoveredAtMs;
     const deadlineMs = await histories.lastDeadlineMs(workflowId, run.runId, activityType);
-    if (deadlineMs === undefined && !isForgotten) continue;
+    if (deadlineMs === undefined && !isForgotten && !run.isCompleted) continue;
     sent.push({ ...run, lastSendByMs: Math.max(deadlineMs ?? 0, isForgotten ? recoveredAtMs : 0) });
   }
   return sent;
@@ -115,7 +118,11 @@ export function temporalHistories(client: Client) {
   return {
     async othersOf(own: WorkflowRun): Promise<OtherRun[]> {
       const runs = await otherListedRuns(client, own);
-      return runs.map(({ runId, startedMs }) => ({ runId, startedAtMs: startedMs }));
+      return runs.map(({ runId, startedMs, isCompleted }) => ({
+        runId,
+        startedAtMs: startedMs,
+        isCompleted,
+      }));
     },
     /** The runs from which this run was reset, directly or indirectly, by their histories. */
     async basesOf({ workflowId, runId }: WorkflowRun): Promise<OtherRun[]> {
@@ -123,7 +130,7 @@ export function temporalHistories(client: Client) {
       const visit = async (next: string): Promise<void> => {
         const events = (await historyOf(workflowId, next)) ?? [];
         // If its history is gone, it started long ago.
-        bases.set(next, { runId: next, startedAtMs: atMs(events[0]) });
+        bases.set(next, { runId: next, startedAtMs: atMs(events[0]), isCompleted: false });
         for (const base of baseRunsIn(events)) if (!bases.has(base)) await visit(base);
       };
       await visit(runId);
@@ -154,8 +161,8 @@ export function temporalHistories(client: Client) {
     },
     /** Whether the id may have other runs. False if Temporal has guaranteed at the start that this one is the first. */
     async mayHaveOthers({ workflowId, runId }: WorkflowRun): Promise<boolean> {
-      const { memo } = await readStartEvent(client, workflowId, runId);
-      if (memo['rejectDuplicate'] !== true) return true;
+      const { memo, startedMs } = await readStartEvent(client, workflowId, runId);
+      if (!provesNewId(memo['rejectDuplicate'], startedMs)) return true;
       // A Workflow Reset copies the start.
       return baseRunsIn((await historyOf(workflowId, runId)) ?? []).length > 0;
     },

@@ -132,7 +132,9 @@ async function shortened(client: Client, condition: string, which: ClosedBetween
  */
 async function publishMissed(reconciler: Reconciler, run: ListedRun): Promise<Verdict> {
   const { client, environment } = reconciler;
-  const { environment: meant = environment, unpublishedEvents } = await run.memo();
+  const { environment: meant = environment } = await run.memo();
+  // Only our workers write it; whoever else completes a workflow cannot have its events signed.
+  const { unpublishedEvents } = await run.ownMemo();
   if (!unpublishedEvents || meant !== environment) return 'nothing';
   const { workflowId, runId } = run;
   const all = await client.workflow.getHandle(workflowId, runId).query(eventsQuery);

@@ -25,6 +25,7 @@ import { formatMoney } from '../../contract/money.ts';
 import type { PayoutResult } from '../../contract/payout.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
 import { memoOfRequest } from '../../domain/listed-payout.ts';
+import { isoTime } from '../../domain/time.ts';
 import { HEARTBEAT_TIMEOUT, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import type { payout } from './payout.ts';
 
@@ -64,7 +65,7 @@ async function begin(operation: PayoutOperation): Promise<Child | undefined> {
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       parentClosePolicy: ParentClosePolicy.ABANDON,
       args: [request],
-      memo: { rejectDuplicate: true, environment, startedBy, ...memoOfRequest(request) },
+      memo: { rejectDuplicate: isoTime(Date.now()), environment, startedBy, ...memoOfRequest(request) },
       typedSearchAttributes: [
         keyword('PayoutApp', app),
         keyword('PayoutPhase', 'CHECKING'),

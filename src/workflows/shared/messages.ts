@@ -38,6 +38,9 @@ export function onUpdate<Run, Result, Arguments extends unknown[]>(
   problem: (run: Run, ...args: Arguments) => string | undefined,
 ): void {
   const validator = (...args: Arguments): void => {
+    const [argument] = args;
+    const { update: named = update.name } = isRecord(argument) ? argument : {};
+    if (named !== update.name) throw notAccepted(`it is the argument of ${String(named)}`);
     const found = problem(run, ...args);
     if (found) throw notAccepted(found);
   };

@@ -6,6 +6,7 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { RunFacts } from '../../activities/payout/send-once.ts';
 import type { Principal } from '../../activities/shared/execution.ts';
+import { provesNewId } from '../../domain/new-id.ts';
 import type { PayoutSettings } from '../../domain/payout-record.ts';
 import { activityTimeoutMs } from '../../domain/time.ts';
 import { checks } from './calls.ts';
@@ -13,7 +14,8 @@ import { deciderProblem, isRecord } from './messages.ts';
 
 /** Whether the start does not prove that the id is new (a doubtful start). Only our starters prove it. */
 export function isDoubtfulStart(): boolean {
-  return workflowInfo().memo?.['rejectDuplicate'] !== true;
+  const { memo, startTime } = workflowInfo();
+  return !provesNewId(memo?.['rejectDuplicate'], startTime.getTime());
 }
 
 /** Whether this run's start proves that no run was before it. For validators: a step's branch on run ids would not replay. */

@@ -1,0 +1,13 @@
+/** The promise of a start that no run had its id before, in the memo's `rejectDuplicate`. */
+
+/** Clocks differ, and requests are repeated, by less. Otherwise the payout confirms first, which takes one query. */
+const HOLDS_MS = 60_000;
+
+/**
+ * Whether the start proves that its id is new. Our starters promise it with the time, because whoever can write to the
+ * namespace can send a start again after its end (H330). Programs in other languages may write `true`.
+ */
+export function provesNewId(promise: unknown, startedMs: number): boolean {
+  if (typeof promise === 'string') return Math.abs(startedMs - Date.parse(promise)) <= HOLDS_MS;
+  return promise === true;
+}
