@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { SUBJECTS } from './subject.ts';
 
-export const FIGURES_FILE = join(import.meta.dirname, '../../docs/bench/peers.json');
+export const FIGURES_FILE = join(import.meta.dirname, 'figures.json');
 
 const count = z.number().int().min(0);
 const about = { measuredAt: z.iso.datetime(), commit: z.string() };

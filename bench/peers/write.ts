@@ -5,7 +5,7 @@ import { type Figures, readFigures } from './figures.ts';
 import { SUBJECTS, type SubjectName } from './subject.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/comparison.md');
-const BEGIN = '<!-- generated from docs/bench/peers.json by `npm run bench:peers` -->';
+const BEGIN = '<!-- generated from bench/peers/figures.json by `npm run bench:peers` -->';
 const END = '<!-- end of the generated part -->';
 const NOT_MEASURED = 'not measured';
 

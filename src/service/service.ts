@@ -226,7 +226,7 @@ export class Service {
 
   private async sharedStatement(caller: Caller, gone: AbortSignal, read: () => Promise<Statement>) {
     gone.throwIfAborted();
-    gone.addEventListener('abort', this.statementShares.take(caller.name, 1));
+    gone.addEventListener('abort', this.statementShares.take(caller.actsFor ?? caller.name, 1));
     const { rows, isFinal } = await read();
     return { rows: withinScope(caller, await begun(rows)), isFinal, stop: this.waits.closed };
   }
