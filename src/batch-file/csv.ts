@@ -5,6 +5,8 @@ import { BatchFileError, type FileRow, MAX_ROW_BYTES } from './rows.ts';
 
 const CHUNK_BYTES = 64 * 1024;
 const MAX_METADATA_COLUMN = 256;
+/** Far more than a request has fields. Each row is compared with the header. */
+const MAX_COLUMNS = 1_000;
 const METADATA = 'metadata.';
 const COLUMN = /^[A-Za-z]{1,64}(\.[A-Za-z]{1,64}){0,2}$/;
 const SEPARATORS = [',', ';', '\t'];
@@ -117,6 +119,8 @@ function faultOf({ code }: CsvError): string {
 
 /** The paths of the columns. A column without a name has an empty one. */
 function columnsOf(header: readonly string[]): string[] {
+  if (header.length > MAX_COLUMNS)
+    throw new BatchFileError(`the header has ${header.length} columns; at most ${MAX_COLUMNS} are allowed`);
   const columns = header.map((name) => name.replace(/^[ \t]+|[ \t]+$/g, ''));
   const seen = new Set<string>();
   // Sets, because a header may have thousands of columns (H329).

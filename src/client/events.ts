@@ -16,6 +16,7 @@ import {
   payoutWorkflowId,
 } from '../contract/ids.ts';
 import {
+  argumentOf,
   enableEndpointUpdate,
   endpointStateQuery,
   eventsQuery,
@@ -143,7 +144,9 @@ export class Events {
   /** Sends everything that waits again, and lets a disabled endpoint get events. `by`: who decides. */
   enable(ref: EndpointRef, by: string): Promise<EndpointState> {
     return retryDroppedUpdate(() =>
-      this.delivery(ref).executeUpdate(enableEndpointUpdate, { args: [{ by }] }),
+      this.delivery(ref).executeUpdate(enableEndpointUpdate, {
+        args: [argumentOf(enableEndpointUpdate, { by })],
+      }),
     );
   }
 

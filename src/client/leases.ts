@@ -131,9 +131,9 @@ export class Leases {
    */
   async setCallsPerSecond(app: string, callsPerSecond: number | null, by: string): Promise<RateLimit> {
     const { workflowId } = await this.of(app);
-    const args: [{ callsPerSecond: number | null; by: string }] = [{ callsPerSecond, by }];
+    const argument = argumentOf(setCallsPerSecondUpdate, { callsPerSecond, by });
     const state = await retryDroppedUpdate(() =>
-      this.handle(workflowId).executeUpdate(setCallsPerSecondUpdate, { args }),
+      this.handle(workflowId).executeUpdate(setCallsPerSecondUpdate, { args: [argument] }),
     );
     const { owner } = await this.describe(app, workflowId);
     // The owner reports the new rate only after a handover.

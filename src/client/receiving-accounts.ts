@@ -10,6 +10,7 @@ import {
   readStoredReceivingAccount,
 } from '../contract/receiving-account.ts';
 import {
+  argumentOf,
   type ReceivingAccountResolution,
   receivingAccountStateQuery,
   resolveReceivingAccountUpdate,
@@ -93,8 +94,8 @@ export class ReceivingAccounts extends Steered<Opening, ReceivingAccountRef, Rec
     resolution: ReceivingAccountResolution,
   ): Promise<ReceivingAccountState> {
     try {
-      const update = { args: [resolution] as [ReceivingAccountResolution] };
-      return await this.steer(ref, (handle) => handle.executeUpdate(resolveReceivingAccountUpdate, update));
+      const args: [ReceivingAccountResolution] = [argumentOf(resolveReceivingAccountUpdate, resolution)];
+      return await this.steer(ref, (handle) => handle.executeUpdate(resolveReceivingAccountUpdate, { args }));
     } catch (error) {
       throw new EndedError('request', (await this.endedResult(ref, error))?.outcome);
     }

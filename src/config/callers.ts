@@ -327,7 +327,7 @@ export const approvalsFile = z.strictObject({
   }),
   callers: z.record(callerName, amounts).default({}).meta({
     description:
-      'The same, by the caller who starts the payout: `name` in `PAYOUTS_API_KEYS_FILE`, or `--by` of the CLI.',
+      'The same, by the caller who starts the payout: `name` in `PAYOUTS_API_KEYS_FILE`, or `--by` of the CLI. A payout without a starter has the limits of all callers.',
     valueType: 'object: caller to object: currency to amount',
   }),
 });

@@ -17,8 +17,8 @@ export function findRoutes(scope: FastifyInstance, desk: Desk): void {
   getPage(scope, desk, '/find', async (visit, query, reply) => {
     const { q = '' } = filledIn(query, 'q');
     if (q === '') return reply.redirect('/desk/payouts', 303);
-    const [path] = await pathsOf(desk, visit, q, reply);
-    if (path !== undefined) return reply.redirect(path, 303);
+    const [path, other] = await pathsOf(desk, visit, q, reply);
+    if (path !== undefined && other === undefined) return reply.redirect(path, 303);
     const frame = { title: 'Search', section: 'Payouts', search: q } as const;
     if (!mayList(visit.caller))
       return {

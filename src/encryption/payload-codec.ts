@@ -66,15 +66,15 @@ export class EncryptionCodec implements PayloadCodec {
   }
 }
 
-/** A Schedule starts its workflow under the id that it names, and the time. */
-const SCHEDULED_AT = /^-\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
+/** Our Schedules start their workflows under the id that they name, and the time. */
+const SCHEDULED = /^(payout-(?:reconciliation|report):.*)-\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 
 /** Whether a decoded payload was encrypted for another workflow than this one. */
 export function isForeign({ metadata }: Payload, workflowId: string | undefined): boolean {
   if (!metadata?.[WORKFLOW_ID] || workflowId === undefined) return false;
   const named = text(metadata[WORKFLOW_ID]);
   if (named === workflowId) return false;
-  return !(workflowId.startsWith(named) && SCHEDULED_AT.test(workflowId.slice(named.length)));
+  return SCHEDULED.exec(workflowId)?.[1] !== named;
 }
 
 /** What workers do with starts, decisions and activities whose payloads are not encrypted. */

@@ -196,10 +196,12 @@ export class Service {
   async listPayouts(caller: Caller, { limit, cursor, ...filter }: PayoutFilter & PageRequest) {
     const within = listedWithin(caller, filter.app);
     // The prefix of a caller may only become longer.
-    const { idPrefix = '' } = within;
-    const narrower = filter.idPrefix?.startsWith(idPrefix) ? filter.idPrefix : within.idPrefix;
+    const { idPrefix: own = '' } = within;
+    const { idPrefix: asked = own } = filter;
+    if (!asked.startsWith(own) && !own.startsWith(asked)) return { payouts: [] };
+    const idPrefix = (asked.startsWith(own) ? asked : own) || undefined;
     const page = await this.withTemporalDeadline(() =>
-      this.payouts.listPage({ ...filter, ...within, idPrefix: narrower }, { limit, cursor }),
+      this.payouts.listPage({ ...filter, ...within, idPrefix }, { limit, cursor }),
     );
     return { ...page, payouts: page.payouts.filter((row) => isRowWithinScope(caller, row)) };
   }

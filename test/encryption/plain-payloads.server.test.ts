@@ -159,7 +159,7 @@ describe('H277 a start that is not encrypted', () => {
 
   test('our own Schedules start theirs, whose id has the time', async () => {
     const args = [{ environment: 'test' }];
-    await resultOfScheduled(world.client, 'payoutReconciliation', 'by-hand', args);
+    await resultOfScheduled(world.client, 'payoutReconciliation', 'payout-reconciliation:by-hand', args);
   });
 });
 

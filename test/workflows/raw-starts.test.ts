@@ -48,11 +48,15 @@ test('H266 the state of another run does not replace the checks of the first one
   expect(createsOf(world, request)).toEqual([]);
 });
 
-test('H330 the start of a refused payout, sent again later, waits for a person', async () => {
-  const world = await startWorld();
+test.each([
+  {},
+  // The provider refuses a used id, so a create may be repeated.
+  { PAYMENTS_REPEATED_CREATE: 'safe', PAYMENTS_CLIENT_PAIRS: 'trusted' },
+])('H330 the start of a canceled payout, sent again later, waits for a person: %j', async (env) => {
+  const world = await startWorld({ env });
   const ref = await world.pay('success', { approval: 'required' });
   await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
-  await world.payouts.refuse(ref, { by: 'olga' });
+  await world.payouts.cancel(ref, { by: 'olga' });
   expect((await world.payouts.result(ref)).outcome).toBe('NOT_CREATED');
   const { memo } = await world.payouts.handle(ref).describe();
   const request = payoutRequest(ref.partnerOrderId, { platform: 'sim:success' });

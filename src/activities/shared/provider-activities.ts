@@ -155,7 +155,8 @@ export function providerActivities(dependencies: ProviderDependencies) {
           const otherBody = await sentAnotherBody(histories, own.workflowId, senders, request);
           return { exists: true, trade, otherBody, ...common };
         }
-        const mayRepeat = repeatedCreate === 'safe';
+        // The provider refuses a used id, but an earlier outcome without an order stands (H330).
+        const mayRepeat = repeatedCreate === 'safe' && !senders.some(({ isCompleted }) => isCompleted);
         const isPairKnown = await isProven(pairs, sending, environment, request);
         return { exists: false, isPairKnown, mayRepeat, recoveredAtMs, ...common };
       }),
