@@ -146,8 +146,6 @@ async function startStage(options: StageOptions, folder: string): Promise<BenchS
     PAYOUTS_WORKFLOW_BUNDLE: await bundledWorkflows(),
     // A rate-limited create is confirmed over this window before it is sent again.
     PAYOUTS_CONFIRMATION_WINDOW: '5s',
-    // The programs to compare with query nothing before a send.
-    PAYOUTS_CREATE_CHECK: 'doubtful',
     // As users have them. The programs to compare with encrypt nothing.
     ...(options.program === undefined && { PAYOUTS_ENCRYPTION_KEYS: KEY }),
     ...machineJitter(),
