@@ -155,8 +155,7 @@ export function providerActivities(dependencies: ProviderDependencies) {
           const otherBody = await sentAnotherBody(histories, own.workflowId, senders, request);
           return { exists: true, trade, otherBody, ...common };
         }
-        // The provider refuses a used id, but an earlier outcome without an order stands (H330).
-        const mayRepeat = repeatedCreate === 'safe' && !senders.some(({ isCompleted }) => isCompleted);
+        const mayRepeat = repeatedCreate === 'safe';
         const isPairKnown = await isProven(pairs, sending, environment, request);
         return { exists: false, isPairKnown, mayRepeat, recoveredAtMs, ...common };
       }),
