@@ -28,7 +28,7 @@ interface Case {
 
 /** Lists the payer's accounts in a run whose id has `others`: another run that has sent the request. */
 function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<string[] | null> {
-  const other = { runId: 'other', startedAtMs: 0, isCompleted: false };
+  const other = { runId: 'other', startedAtMs: 0 };
   const histories: RunHistories = {
     othersOf: async () => (others ? [other] : []),
     basesOf: async () => [],

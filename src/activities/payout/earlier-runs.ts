@@ -25,8 +25,6 @@ interface OtherRun {
   runId: string;
   /** Unix milliseconds. */
   startedAtMs: number;
-  /** It ended with an outcome, which another start must not change (H330). */
-  isCompleted: boolean;
 }
 
 interface Sender extends OtherRun {
@@ -54,8 +52,7 @@ export async function otherListedRuns(
 export type RunHistories = ReturnType<typeof temporalHistories>;
 
 /**
- * The other runs that may have sent: those that scheduled an activity of `activityType`, those that ended with an outcome,
- * which stands, those whose history is gone, and those that started before `recoveredAtMs`, because Temporal may have lost the end of their histories (H53).
+ * The other runs that may have sent: those that scheduled an activity of `activityType`, those whose history is gone, and those that started before `recoveredAtMs`, because Temporal may have lost the end of their histories (H53).
  */
 export async function runsThatMayHaveSent(
   histories: RunHistories,
@@ -69,7 +66,7 @@ export async function runsThatMayHaveSent(
   for (const run of others) {
     const isForgotten = run.startedAtMs < recoveredAtMs;
     const deadlineMs = await histories.lastDeadlineMs(workflowId, run.runId, activityType);
-    if (deadlineMs === undefined && !isForgotten && !run.isCompleted) continue;
+    if (deadlineMs === undefined && !isForgotten) continue;
     sent.push({ ...run, lastSendByMs: Math.max(deadlineMs ?? 0, isForgotten ? recoveredAtMs : 0) });
   }
   return sent;
@@ -118,11 +115,7 @@ export function temporalHistories(client: Client) {
   return {
     async othersOf(own: WorkflowRun): Promise<OtherRun[]> {
       const runs = await otherListedRuns(client, own);
-      return runs.map(({ runId, startedMs, isCompleted }) => ({
-        runId,
-        startedAtMs: startedMs,
-        isCompleted,
-      }));
+      return runs.map(({ runId, startedMs }) => ({ runId, startedAtMs: startedMs }));
     },
     /** The runs from which this run was reset, directly or indirectly, by their histories. */
     async basesOf({ workflowId, runId }: WorkflowRun): Promise<OtherRun[]> {
@@ -130,7 +123,7 @@ export function temporalHistories(client: Client) {
       const visit = async (next: string): Promise<void> => {
         const events = (await historyOf(workflowId, next)) ?? [];
         // If its history is gone, it started long ago.
-        bases.set(next, { runId: next, startedAtMs: atMs(events[0]), isCompleted: false });
+        bases.set(next, { runId: next, startedAtMs: atMs(events[0]) });
         for (const base of baseRunsIn(events)) if (!bases.has(base)) await visit(base);
       };
       await visit(runId);
