@@ -34,8 +34,6 @@ import { memoOfRequest } from '../domain/listed-payout.ts';
 import { repeatsLast } from '../domain/payout-record.ts';
 import { endedState } from '../domain/payout-state.ts';
 import type { SearchKeys } from '../encryption/search-keys.ts';
-import { PROCESS_RUNTIME } from '../runtime/process.ts';
-import type { Clock } from '../runtime/runtime.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/namespace.ts';
 import { withPacedLists } from '../temporal/visibility.ts';
 import { NoWorkerError } from '../temporal/worker-watch.ts';
@@ -88,20 +86,16 @@ type Payout = WorkflowSignatures['payout'];
 export type PayoutSnapshot = Snapshot<PayoutState, PayoutResult>;
 
 export interface PayoutsOptions extends StarterOptions {
-  /** The clock for waits on Temporal's visibility. Default: that of this process. */
-  clock?: Clock | undefined;
   /** Payouts are found by their hashes. Without it, starts write none, and a search throws. */
   searchKeys?: SearchKeys | undefined;
 }
 
 export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
-  private readonly clock: Clock;
   private readonly searchKeys: SearchKeys | undefined;
   private paced: Client | undefined;
 
-  constructor({ clock = PROCESS_RUNTIME.clock, searchKeys, ...options }: PayoutsOptions) {
+  constructor({ searchKeys, ...options }: PayoutsOptions) {
     super(options);
-    this.clock = clock;
     this.searchKeys = searchKeys;
   }
 

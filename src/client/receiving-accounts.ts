@@ -16,7 +16,6 @@ import {
   resolveReceivingAccountUpdate,
   type WorkflowSignatures,
 } from '../contract/workflows.ts';
-import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import { APP } from '../temporal/namespace.ts';
 import { ConflictError, EndedError, requireValid } from './errors.ts';
 import type { Origin } from './payouts.ts';
@@ -61,7 +60,7 @@ export class ReceivingAccounts extends Steered<Opening, ReceivingAccountRef, Rec
       readStored: readStoredReceivingAccount,
       conflict: () => conflict(requestId),
     };
-    const { runId } = await startOrJoin(this.client, once, PROCESS_RUNTIME.clock);
+    const { runId } = await startOrJoin(this.client, once, this.clock);
     return { workflowId: once.idOf(request), runId, app, requestId };
   }
 

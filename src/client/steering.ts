@@ -6,6 +6,8 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure, type Workflow, type WorkflowResultType } from '@temporalio/common';
+import { PROCESS_RUNTIME } from '../runtime/process.ts';
+import type { Clock } from '../runtime/runtime.ts';
 import { grpcStatusOf, isOfEndedRun, serverMessageOf } from '../temporal/client-errors.ts';
 import { NoWorkerError } from '../temporal/worker-watch.ts';
 import { type ReadSharing, SharedReads, unlimitedReads } from './shared-reads.ts';
@@ -16,6 +18,8 @@ export interface StarterOptions {
   environment?: string | undefined;
   /** The target currencies that the provider takes. Default: CNY. */
   targetCurrencies?: readonly string[] | undefined;
+  /** For waits on Temporal's visibility, and the time of a start. Default: that of this process. */
+  clock?: Clock | undefined;
   /** How status reads share workers. Default: only among the callers of this object. */
   reads?: ReadSharing | undefined;
 }
@@ -36,14 +40,22 @@ export abstract class Steered<Type extends Workflow, Ref, State> {
   protected readonly client: Client;
   protected readonly environment: string | undefined;
   protected readonly targetCurrencies: readonly string[] | undefined;
+  protected readonly clock: Clock;
   protected readonly seen: SharedReads<Snapshot<State, WorkflowResultType<Type>>>;
   /** Limits the queries to workers. */
   protected readonly slots: ReadSharing['slots'];
 
-  constructor({ client, environment, targetCurrencies, reads = unlimitedReads() }: StarterOptions) {
+  constructor({
+    client,
+    environment,
+    targetCurrencies,
+    clock = PROCESS_RUNTIME.clock,
+    reads = unlimitedReads(),
+  }: StarterOptions) {
     this.client = client;
     this.environment = environment;
     this.targetCurrencies = targetCurrencies;
+    this.clock = clock;
     this.seen = new SharedReads(reads);
     this.slots = reads.slots;
   }

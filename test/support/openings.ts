@@ -14,7 +14,7 @@ export function openingRequest(over: Partial<ReceivingAccountRequest> = {}): Rec
 }
 
 export function accountsOf(world: TestWorld): ReceivingAccounts {
-  return new ReceivingAccounts({ client: world.client, environment: 'test' });
+  return new ReceivingAccounts({ client: world.client, environment: 'test', clock: world.clock });
 }
 
 /** The payer's accounts according to the provider. */

@@ -98,7 +98,11 @@ describe('H107 the answer that a payout may end without an order holds only for 
   test('a receiving account that a later run has opened', async () => {
     const { system, world, server } = worldOf();
     const { control } = system.provider;
-    const accounts = new ReceivingAccounts({ client: system.client, environment: 'test' });
+    const accounts = new ReceivingAccounts({
+      client: system.client,
+      environment: 'test',
+      clock: system.world,
+    });
     const request = { requestId: 'ra-1', payerId: 'payer-1', currency: 'USD' };
     const fault = { kind: 'latency', ms: 3_000 } as const;
     control.addFault({ operation: 'receivingAccountBalance', times: 1, fault });
@@ -198,7 +202,11 @@ describe('H313 a payout whose first call waits', () => {
 describe('H312 a request for a receiving account that waits', () => {
   test('is replaced, and flagged, if no worker has picked it up: it is sent once', async () => {
     const { system, world, untilHeld, release } = worldOf({}, 'openReceivingAccount');
-    const accounts = new ReceivingAccounts({ client: system.client, environment: 'test' });
+    const accounts = new ReceivingAccounts({
+      client: system.client,
+      environment: 'test',
+      clock: system.world,
+    });
     const request = { requestId: 'ra-1', payerId: 'payer-1', currency: 'USD' };
     await world.finish(accounts.open(request));
     await untilHeld();

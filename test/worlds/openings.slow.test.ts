@@ -6,7 +6,8 @@ import { EventType } from '../../worlds/temporal/history.ts';
 import { snapshotOf } from '../../worlds/temporal/snapshot.ts';
 
 const request = { requestId: 'ra-1', payerId: 'payer-1', currency: 'USD' };
-const accountsOf = ({ client }: PayoutWorld) => new ReceivingAccounts({ client, environment: 'test' });
+const accountsOf = ({ client, world }: PayoutWorld) =>
+  new ReceivingAccounts({ client, environment: 'test', clock: world });
 
 const MINUTE_MS = 60_000;
 

@@ -197,7 +197,7 @@ test('H212 an approval given during a pause covers only its own terms afterwards
 
 test('H213 a paused application opens no receiving account', async () => {
   const { system, world, pass, pauseAndWait, resume, control } = await scene();
-  const accounts = new ReceivingAccounts({ client: system.client, environment: 'test' });
+  const accounts = new ReceivingAccounts({ client: system.client, environment: 'test', clock: system.world });
   const request = { requestId: 'ra-1', payerId: 'payer-1', currency: 'USD' };
   await pauseAndWait();
   await world.finish(accounts.open(request));

@@ -69,7 +69,11 @@ async function scene(options: Partial<PayoutWorldOptions> = {}) {
 describe('H250 an application whose shared settings nobody has set creates nothing', () => {
   test('H250 payouts and receiving accounts wait, say so, and continue once they are set', async () => {
     const { system, world, pass, set, state, result, creates, control } = await scene({ shared: null });
-    const accounts = new ReceivingAccounts({ client: system.client, environment: 'test' });
+    const accounts = new ReceivingAccounts({
+      client: system.client,
+      environment: 'test',
+      clock: system.world,
+    });
     const request = { requestId: 'ra-1', payerId: 'payer-1', currency: 'USD' };
     const pauses = new Pauses({ client: system.client, environment: 'test' });
     await world.finish(system.start(1));

@@ -38,7 +38,11 @@ export class Openings implements Feature {
 
   constructor(scene: Scene) {
     this.scene = scene;
-    this.starter = new ReceivingAccounts({ client: scene.system.client, environment: 'test' });
+    this.starter = new ReceivingAccounts({
+      client: scene.system.client,
+      environment: 'test',
+      clock: scene.system.world,
+    });
   }
 
   begin(): void {
