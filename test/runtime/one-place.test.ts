@@ -18,7 +18,7 @@ const ALLOWED = new Map([
 /** Where a process is assembled, or a library that callers construct themselves. */
 const ASSEMBLERS = [
   ...['src/workers/main.ts', 'src/temporal/connection.ts'],
-  ...['src/client/events.ts', 'src/client/payouts.ts', 'src/client/shared-reads.ts'],
+  ...['src/client/events.ts', 'src/client/shared-reads.ts', 'src/client/steering.ts'],
 ];
 
 const FOLDERS = ['activities', 'encryption', 'observability', 'payments', 'runtime', 'temporal', 'workers'];
