@@ -1,6 +1,6 @@
 /** What a seed determines: payouts, faults, random answers and disruptions. */
 import { mulberry32 } from '../bench/seeded.ts';
-import type { FaultInput, FaultRuleInput } from '../simulator/index.ts';
+import { type FaultInput, type FaultRuleInput, transportFaults } from '../simulator/index.ts';
 
 const DISRUPTIONS = [
   'kill-worker',
@@ -105,16 +105,7 @@ const AMOUNTS = ['100.00', '0.50', '712.34', '1234567890.12', '9999999999999999.
 const BEYOND_TIMEOUT_MS = 4_000;
 
 const COMMON_FAULTS: readonly FaultInput[] = [
-  { kind: 'drop-before' },
-  { kind: 'drop-after' },
-  { kind: 'cut-body' },
-  { kind: 'html-502' },
-  { kind: 'html-502', effect: 'commit' },
-  { kind: 'garbage' },
-  { kind: 'garbage', effect: 'none' },
-  { kind: 'slow-body', ms: BEYOND_TIMEOUT_MS },
-  { kind: 'latency', ms: BEYOND_TIMEOUT_MS, effect: 'before' },
-  { kind: 'latency', ms: BEYOND_TIMEOUT_MS, effect: 'after' },
+  ...transportFaults(BEYOND_TIMEOUT_MS),
   { kind: 'envelope', code: 900000 },
   { kind: 'envelope', code: 900000, effect: 'commit' },
   { kind: 'envelope', code: 900002 },

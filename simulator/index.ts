@@ -19,7 +19,14 @@ export type {
   OrderRecord,
   PlantedOrderInput,
 } from './control/schemas.ts';
-export type { FaultInput, FaultKind, FaultReport, FaultRuleInput, OperationName } from './faults/rules.ts';
+export {
+  type FaultInput,
+  type FaultKind,
+  type FaultReport,
+  type FaultRuleInput,
+  type OperationName,
+  transportFaults,
+} from './faults/rules.ts';
 export {
   type InProcessAnswer,
   type InProcessOptions,

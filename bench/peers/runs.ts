@@ -1,6 +1,6 @@
 /** The runs: what each tool does with the same payouts, and what the simulator's record says about it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FaultInput, FaultRuleInput } from '../../simulator/index.ts';
+import { type FaultInput, type FaultRuleInput, transportFaults } from '../../simulator/index.ts';
 import { callFigures, mostInOneSecond, percentile, round } from '../measures.ts';
 import { cpuMs, rssMiB } from '../process-use.ts';
 import { eachOf, type Say, steadily, TimedOut } from '../waits.ts';
@@ -82,16 +82,7 @@ const CALL_TIMEOUT_MS = 2_000;
 const BEYOND_TIMEOUT_MS = 2 * CALL_TIMEOUT_MS;
 /** As in `npm run chaos`. Random responses are left out: they test what a job compares, and not its tool. */
 const KINDS: readonly FaultInput[] = [
-  { kind: 'drop-before' },
-  { kind: 'drop-after' },
-  { kind: 'cut-body' },
-  { kind: 'html-502' },
-  { kind: 'html-502', effect: 'commit' },
-  { kind: 'garbage' },
-  { kind: 'garbage', effect: 'none' },
-  { kind: 'slow-body', ms: BEYOND_TIMEOUT_MS },
-  { kind: 'latency', ms: BEYOND_TIMEOUT_MS, effect: 'before' },
-  { kind: 'latency', ms: BEYOND_TIMEOUT_MS, effect: 'after' },
+  ...transportFaults(BEYOND_TIMEOUT_MS),
   { kind: 'envelope', code: 900000 },
   { kind: 'envelope', code: 900000, effect: 'commit' },
   { kind: 'status', status: 429 },

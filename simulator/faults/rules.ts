@@ -80,6 +80,22 @@ export type Fault = z.output<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;
 export type FaultKind = Fault['kind'];
 
+/** Faults of the connection and of its proxies, which any operation can meet. `tooLongMs`: beyond the client's timeout. */
+export function transportFaults(tooLongMs: number): FaultInput[] {
+  return [
+    { kind: 'drop-before' },
+    { kind: 'drop-after' },
+    { kind: 'cut-body' },
+    { kind: 'html-502' },
+    { kind: 'html-502', effect: 'commit' },
+    { kind: 'garbage' },
+    { kind: 'garbage', effect: 'none' },
+    { kind: 'slow-body', ms: tooLongMs },
+    { kind: 'latency', ms: tooLongMs, effect: 'before' },
+    { kind: 'latency', ms: tooLongMs, effect: 'after' },
+  ];
+}
+
 export const faultRuleSchema = z
   .strictObject({
     id: z.string().min(1).max(64).optional(),

@@ -1,5 +1,5 @@
 /** Draws the plan of a seed. */
-import type { FaultInput, FaultRuleInput } from '../../simulator/index.ts';
+import { type FaultInput, type FaultRuleInput, transportFaults } from '../../simulator/index.ts';
 import { Random } from '../engine/random.ts';
 import type { Trip } from '../provider/transport.ts';
 import { planBatch } from './batches.ts';
@@ -101,16 +101,7 @@ const ECHOED_PERSONAL_DATA = `cannot pay ${bankAccountNumber} of ${bankAccountNa
 
 function faultsOfAnyOperation(tooLongMs: number): FaultInput[] {
   return [
-    { kind: 'drop-before' },
-    { kind: 'drop-after' },
-    { kind: 'cut-body' },
-    { kind: 'html-502' },
-    { kind: 'html-502', effect: 'commit' },
-    { kind: 'garbage' },
-    { kind: 'garbage', effect: 'none' },
-    { kind: 'slow-body', ms: tooLongMs },
-    { kind: 'latency', ms: tooLongMs, effect: 'before' },
-    { kind: 'latency', ms: tooLongMs, effect: 'after' },
+    ...transportFaults(tooLongMs),
     { kind: 'envelope', code: 900000, message: ECHOED_PERSONAL_DATA },
     { kind: 'envelope', code: 900000, effect: 'commit' },
     { kind: 'envelope', code: 900002 },
