@@ -5,7 +5,7 @@ import { BatchFileError, type FileRow, MAX_ROW_BYTES } from './rows.ts';
 
 const CHUNK_BYTES = 64 * 1024;
 const MAX_METADATA_COLUMN = 256;
-/** Far more than a request has fields. Each row is compared with the header. */
+/** Far more than a request has fields. The header is compared with itself, and each row with it (H329). */
 const MAX_COLUMNS = 1_000;
 const METADATA = 'metadata.';
 const COLUMN = /^[A-Za-z]{1,64}(\.[A-Za-z]{1,64}){0,2}$/;
@@ -122,12 +122,8 @@ function columnsOf(header: readonly string[]): string[] {
   if (header.length > MAX_COLUMNS)
     throw new BatchFileError(`the header has ${header.length} columns; at most ${MAX_COLUMNS} are allowed`);
   const columns = header.map((name) => name.replace(/^[ \t]+|[ \t]+$/g, ''));
-  const seen = new Set<string>();
-  // Sets, because a header may have thousands of columns (H329).
-  const divided = new Set(columns.flatMap(parentsOf));
   const faults = columns.flatMap((name, at) => {
-    const fault = columnFault(name, seen, divided);
-    seen.add(name);
+    const fault = columnFault(columns, name, at);
     return fault === undefined ? [] : [`column ${at + 1} ${fault}`];
   });
   const [first] = faults;
@@ -136,27 +132,15 @@ function columnsOf(header: readonly string[]): string[] {
   throw new BatchFileError(`the header is invalid: ${first}${others}`);
 }
 
-/** `receiver` of `receiver.bankName`. The keys of metadata may contain dots. */
-function parentsOf(column: string): string[] {
-  if (column.startsWith(METADATA)) return [METADATA.slice(0, -1)];
-  if (!COLUMN.test(column)) return [];
-  const parts = column.split('.');
-  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('.'));
-}
-
-/** `seen`: the columns before it. `divided`: names that other columns divide into fields. */
-function columnFault(
-  name: string,
-  seen: ReadonlySet<string>,
-  divided: ReadonlySet<string>,
-): string | undefined {
+function columnFault(columns: readonly string[], name: string, at: number): string | undefined {
   if (name === '') return undefined;
   // The schema of the request checks the keys of metadata, which may contain dots.
   if (!COLUMN.test(name) && !(name.startsWith(METADATA) && name.length <= MAX_METADATA_COLUMN))
     return 'is not the path of a field, such as receiver.bankName. Separate columns by commas, semicolons or tabs';
-  if (seen.has(name)) return `repeats ${name}`;
+  if (columns.indexOf(name) < at) return `repeats ${name}`;
   const isMetadata = name.startsWith(METADATA);
-  if (!isMetadata && divided.has(name)) return `is ${name}, which other columns divide into fields`;
+  if (!isMetadata && columns.some((other) => other.startsWith(`${name}.`)))
+    return `is ${name}, which other columns divide into fields`;
   return undefined;
 }
 
