@@ -84,8 +84,8 @@ function ofForm(error: unknown): unknown {
   return isOfForm ? new Problem('form-not-accepted', 'the form is not from a page of this session') : error;
 }
 
-/** What to do, where our tables say it to programs. */
-const TODO: Partial<Record<ProblemKind, string>> = {
+/** Instructions for people, where those of our tables are for programs. */
+const INSTRUCTIONS: Partial<Record<ProblemKind, string>> = {
   'invalid-request': 'Go back, and correct it.',
   'malformed-request': 'Go back, and try again.',
   'key-missing': 'Sign in, then open the page again.',
@@ -111,7 +111,7 @@ async function sendProblem(
     return reply.redirect(link('/desk/sign-in', { next: request.url }), 303);
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
   const { title, meaning, action } = PROBLEMS[kind];
-  const todo = TODO[kind] ?? `${onTheDesk(meaning)} ${onTheDesk(action)}`;
+  const todo = INSTRUCTIONS[kind] ?? `${onTheDesk(meaning)} ${onTheDesk(action)}`;
   const [path, name] =
     status === 401 && hasSessions ? ['/desk/sign-in', 'Sign in'] : ['/desk', 'Back to the inbox'];
   const page = {

@@ -9,8 +9,9 @@ import { empty, html, payoutLink } from './html.ts';
 import type { Visit } from './identity.ts';
 import { payoutTable } from './payouts.ts';
 
-/** Of each kind. */
+/** The maximum number of payouts that each search returns. */
 const MOST = 25;
+/** How many of the latest payouts are searched for parts of their texts. */
 const LAST = 100;
 
 export function findRoutes(scope: FastifyInstance, desk: Desk): void {

@@ -32,7 +32,7 @@ export interface Visit {
   caller: Caller;
   formToken: string;
   canSignOut: boolean;
-  /** The pauses of the caller's applications; undefined if they could not be read. Absent where nobody asked. */
+  /** The pauses of the caller's applications; undefined if they could not be read, absent if they were not. */
   pauses?: readonly Pausable[] | undefined;
   /** What waits in the inbox; undefined if it could not be read, or the caller cannot list. Only on pages. */
   counts?: Counts | undefined;

@@ -53,7 +53,7 @@ export interface Page {
   /** Absent on pages for visitors who have not signed in. */
   visit?: Visit | undefined;
   section?: Section;
-  /** What the search box contains. */
+  /** The text in the search box. */
   search?: string;
   /** Beside the title. */
   actions?: Html;

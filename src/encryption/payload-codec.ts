@@ -100,11 +100,10 @@ export class WorkerCodec extends EncryptionCodec {
 
   /** One that a known key cannot decrypt counts as neither: another key with its id may be wrong in this process. */
   #marked(payload: Payload, isUnchanged: boolean, context: SerializationContext | undefined): Payload {
-    const isForeignHere = !isUnchanged && isForeign(payload, context?.workflowId);
     // An activity that no workflow scheduled is not ours.
     const isStray = context?.type === 'activity' && context.workflowId === undefined;
-    if (!isUnchanged && !isForeignHere && !(isStray && this.#plain === 'refuse'))
-      return withOrigin(payload, 'encrypted');
+    const isOwn = !isUnchanged && !isStray && !isForeign(payload, context?.workflowId);
+    if (isOwn) return withOrigin(payload, 'encrypted');
     if (this.#plain === 'accept' || keyIdOf(payload) !== undefined) return withOrigin(payload, 'unknown');
     if (context?.type === 'activity') throw new PlainPayloadError();
     return withOrigin(payload, 'refused');

@@ -198,8 +198,9 @@ export class Service {
     // The prefix of a caller may only become longer.
     const { idPrefix: own = '' } = within;
     const { idPrefix: asked = own } = filter;
-    if (!asked.startsWith(own) && !own.startsWith(asked)) return { payouts: [] };
-    const idPrefix = (asked.startsWith(own) ? asked : own) || undefined;
+    const longer = asked.startsWith(own) ? asked : own;
+    if (!longer.startsWith(asked)) return { payouts: [] };
+    const idPrefix = longer || undefined;
     const page = await this.withTemporalDeadline(() =>
       this.payouts.listPage({ ...filter, ...within, idPrefix }, { limit, cursor }),
     );

@@ -65,7 +65,7 @@ export async function lastEvents(
 interface StartEvent {
   argument: unknown;
   /** The argument and the memo are encrypted for this workflow, or this process has no keys. */
-  isEncrypted: boolean;
+  isEncrypted(): Promise<boolean>;
   memo: Record<string, unknown>;
   /** By which the payout is found. Undefined if the program that started it has no keys. */
   hashes: string[] | undefined;
@@ -83,8 +83,11 @@ export async function readStartEvent(client: Client, workflowId: string, runId: 
   const [argument] = await decodeArrayFromPayloads(converter, start?.input?.payloads);
   const memo = await decodeMapFromPayloads(converter, start?.memo?.fields);
   const payloads = [...(start?.input?.payloads ?? []), ...Object.values(start?.memo?.fields ?? {})];
-  const own = await Promise.all(payloads.map((payload) => ownPayload(client, workflowId, payload)));
-  const isEncrypted = own.every((payload) => payload !== undefined);
+  // Few readers ask, so only they decrypt again.
+  const isEncrypted = async () => {
+    const own = await Promise.all(payloads.map((payload) => ownPayload(client, workflowId, payload)));
+    return own.every((payload) => payload !== undefined);
+  };
   const hashes = startHashes.safeParse(plainAttribute(start?.searchAttributes, 'PayoutKeys')).data;
   const startedMs = first?.eventTime ? tsToMs(first.eventTime) : 0;
   const firstRunId = start?.firstExecutionRunId || runId;

@@ -52,7 +52,8 @@ export async function otherListedRuns(
 export type RunHistories = ReturnType<typeof temporalHistories>;
 
 /**
- * The other runs that may have sent: those that scheduled an activity of `activityType`, those whose history is gone, and those that started before `recoveredAtMs`, because Temporal may have lost the end of their histories (H53).
+ * The other runs that may have sent: those that scheduled an activity of `activityType`, those whose history is gone, and
+ * those that started before `recoveredAtMs`, because Temporal may have lost the end of their histories (H53).
  */
 export async function runsThatMayHaveSent(
   histories: RunHistories,

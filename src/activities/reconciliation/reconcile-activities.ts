@@ -132,10 +132,11 @@ async function shortened(client: Client, condition: string, which: ClosedBetween
  */
 async function publishMissed(reconciler: Reconciler, run: ListedRun): Promise<Verdict> {
   const { client, environment } = reconciler;
-  const { environment: meant = environment } = await run.memo();
-  // Only our workers write it; whoever else completes a workflow cannot have its events signed.
+  // Only our workers write it, so that nobody else can get the events of a workflow signed.
   const { unpublishedEvents } = await run.ownMemo();
-  if (!unpublishedEvents || meant !== environment) return 'nothing';
+  if (!unpublishedEvents) return 'nothing';
+  const { environment: meant = environment } = await run.memo();
+  if (meant !== environment) return 'nothing';
   const { workflowId, runId } = run;
   const all = await client.workflow.getHandle(workflowId, runId).query(eventsQuery);
   // Only an activity gives an event its time, so one without has never been tried.

@@ -150,7 +150,7 @@ async function originOf({ client, plainPayloads }: Reconciler, workflowId: strin
   const start = await knownStart(client, workflowId, decisive);
   if (!start) return { verdict: { reason: ORIGIN_IS_GONE } };
   // A restart would encrypt what workers have refused, or would refuse now.
-  if (start.isEncrypted || plainPayloads === 'accept') return start;
+  if (plainPayloads === 'accept' || (await start.isEncrypted())) return start;
   const verdict: Verdict = decisive.sent ? { reason: PLAIN_AFTER_SEND } : 'nothing';
   return { verdict };
 }
@@ -172,7 +172,7 @@ async function startOf(client: Client, workflowId: string, runId: string) {
   const { firstRunId, memo } = start;
   if (firstRunId === runId) return start;
   const first = await unlessGone(() => readStartEvent(client, workflowId, firstRunId));
-  const isEncrypted = start.isEncrypted && first?.isEncrypted !== false;
+  const isEncrypted = async () => (await start.isEncrypted()) && (await first?.isEncrypted()) !== false;
   return { ...start, isEncrypted, memo: { ...first?.memo, ...memo } };
 }
 
