@@ -33,7 +33,10 @@ function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<strin
     othersOf: async () => (others ? [other] : []),
     basesOf: async () => [],
     mayHaveOthers: async () => others,
-    lastDeadlineMs: async (_workflowId, runId) => (runId === other.runId ? 1 : undefined),
+    evidenceOf: async (_workflowId, runId) => ({
+      deadlineMs: runId === other.runId ? 1 : undefined,
+      isCompleted: false,
+    }),
     argumentOf: async () => undefined,
   };
   const { listReceivingAccounts } = providerActivities({

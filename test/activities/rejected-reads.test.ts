@@ -28,7 +28,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
       othersOf: async () => [],
       basesOf: async () => [],
       mayHaveOthers: async () => false,
-      lastDeadlineMs: async () => undefined,
+      evidenceOf: async () => ({ deadlineMs: undefined, isCompleted: false }),
       argumentOf: async () => undefined,
     },
     pairs: { isKnown: async () => false },

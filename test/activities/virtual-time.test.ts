@@ -30,7 +30,7 @@ function workerWith(provider: InProcessOptions) {
       othersOf: async () => [],
       basesOf: async () => [],
       mayHaveOthers: async () => false,
-      lastDeadlineMs: async () => undefined,
+      evidenceOf: async () => ({ deadlineMs: undefined, isCompleted: false }),
       argumentOf: async () => undefined,
     },
     claim: async () => void claims.push(clock.nowMs() - beganMs),

@@ -41,6 +41,7 @@ describe('H6 a create that an earlier attempt of its activity may have sent', ()
         isPairKnown: true,
         mayRepeat: false,
         earlierSend: false,
+        hasOutcome: false,
         runId: '',
       }),
     };

@@ -1,8 +1,9 @@
 /** Starts of the workflow by anyone who may start workflows, without the client library. */
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { approveUpdate, argumentOf, refuseUpdate, tokenStateQuery } from '../../src/contract/workflows.ts';
 import { PayoutRecord } from '../../src/domain/payout-record.ts';
 import { TokenRecord } from '../../src/domain/tokens.ts';
+import { sleep } from '../../src/runtime/runtime.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -45,6 +46,32 @@ test('H266 the state of another run does not replace the checks of the first one
   const other = await start(newPartnerOrderId());
   await expect(other.result()).rejects.toMatchObject({ cause: { type: 'InvalidPayoutRequest' } });
   expect(createsOf(world, request)).toEqual([]);
+});
+
+describe('H331 the start of a canceled payout, sent again later, waits for a person', () => {
+  test.each([
+    {},
+    // The provider refuses a used id, so a create may be repeated.
+    { PAYMENTS_REPEATED_CREATE: 'safe', PAYMENTS_CLIENT_PAIRS: 'trusted' },
+  ])('%j', async (env) => {
+    const world = await startWorld({ env });
+    const ref = await world.pay('success', { approval: 'required' });
+    await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    await world.payouts.cancel(ref, { by: 'olga' });
+    expect((await world.payouts.result(ref)).outcome).toBe('NOT_CREATED');
+    const { memo } = await world.payouts.handle(ref).describe();
+    const request = payoutRequest(ref.partnerOrderId, { platform: 'sim:success' });
+    await sleep(world.clock, 6 * 60_000);
+    await world.client.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: world.payouts.handle(ref).workflowId,
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      memo: memo ?? {},
+      args: [request],
+    });
+    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    expect(createsOf(world, ref)).toEqual([]);
+  });
 });
 
 test('H327 the argument of a refusal approves nothing', async () => {

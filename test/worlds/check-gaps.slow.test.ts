@@ -38,6 +38,15 @@ function worldOf(env: Environment = {}, ...held: string[]) {
       for (const activity of waiting.splice(0)) if (!activity.isClosed) offer(activity);
     },
     debits: () => system.provider.control.ledgerOf(partnerOrderId).debits,
+    /** The payout had ended without an order, so a person decides that it is paid after all (H331). */
+    payAfterReview: async () => {
+      const { payouts } = system;
+      await world.run({ withinMs: 20_000 });
+      expect(await world.finish(payouts.state(ref))).toMatchObject({ phase: 'NEEDS_REVIEW' });
+      await world.finish(payouts.resolve(ref, { created: false, then: 'retry', by: 'olga', sends: 0 }));
+      await world.run({ withinMs: 20_000 });
+      await world.finish(approveShown(payouts, ref));
+    },
   };
 }
 
@@ -56,7 +65,7 @@ function completedTasks(run: Run): number[] {
 
 describe('H107 the answer that a payout may end without an order holds only for the run that asked', () => {
   test('a reset of the last task of an ended run, after a later run has paid: the order is found', async () => {
-    const { system, world, server, debits } = worldOf(EXPIRES);
+    const { system, world, server, debits, payAfterReview } = worldOf(EXPIRES);
     const { payouts } = system;
     await world.finish(system.start(1, { approval: 'required' }));
     expect(await world.finish(payouts.result(ref), HOUR)).toMatchObject({ outcome: 'NOT_CREATED' });
@@ -65,6 +74,7 @@ describe('H107 the answer that a payout may end without an order holds only for 
     server.reset(first, tasks[0] ?? 0, 'pay it after all');
     await world.run({ withinMs: 20_000 });
     await world.finish(approveShown(payouts, ref));
+    await payAfterReview();
     expect(await world.finish(payouts.result(ref), HOUR)).toMatchObject({ outcome: 'SUCCESS' });
     await world.run({ withinMs: HOUR });
     const third = server.reset(first, tasks.at(-1) ?? 0, 'by mistake');
@@ -75,7 +85,7 @@ describe('H107 the answer that a payout may end without an order holds only for 
   });
 
   test('the same after a foreign start has paid', async () => {
-    const { system, world, server, debits } = worldOf(EXPIRES);
+    const { system, world, server, debits, payAfterReview } = worldOf(EXPIRES);
     const { payouts, client } = system;
     await world.finish(system.start(1, { approval: 'required' }));
     await world.finish(payouts.result(ref), HOUR);
@@ -84,8 +94,7 @@ describe('H107 the answer that a payout may end without an order holds only for 
     await world.finish(
       client.workflow.start('payout', { taskQueue: 'payouts', workflowId: payoutId(1), args }),
     );
-    await world.run({ withinMs: 20_000 });
-    await world.finish(approveShown(payouts, ref));
+    await payAfterReview();
     expect(await world.finish(payouts.result(ref), HOUR)).toMatchObject({ outcome: 'SUCCESS' });
     await world.run({ withinMs: 5_000 });
     const third = server.reset(first, completedTasks(first).at(-1) ?? 0, 'by mistake');

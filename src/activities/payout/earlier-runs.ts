@@ -52,7 +52,7 @@ export async function otherListedRuns(
 export type RunHistories = ReturnType<typeof temporalHistories>;
 
 /**
- * The other runs that may have sent: those that scheduled an activity of `activityType`, those whose history is gone, and
+ * The other runs that may have sent, and whether another run has ended with an outcome. May have sent: those that scheduled an activity of `activityType`, those whose history is gone, and
  * those that started before `recoveredAtMs`, because Temporal may have lost the end of their histories (H53).
  */
 export async function runsThatMayHaveSent(
@@ -60,17 +60,29 @@ export async function runsThatMayHaveSent(
   own: WorkflowRun,
   activityType: string,
   recoveredAtMs = 0,
-): Promise<Sender[]> {
+): Promise<{ senders: Sender[]; hasOutcome: boolean }> {
   const { workflowId } = own;
   const others = await otherRuns(histories, own);
-  const sent: Sender[] = [];
+  const senders: Sender[] = [];
+  let hasOutcome = false;
   for (const run of others) {
     const isForgotten = run.startedAtMs < recoveredAtMs;
-    const deadlineMs = await histories.lastDeadlineMs(workflowId, run.runId, activityType);
+    const { deadlineMs, isCompleted } = await histories.evidenceOf(workflowId, run.runId, activityType);
+    hasOutcome ||= isCompleted;
     if (deadlineMs === undefined && !isForgotten) continue;
-    sent.push({ ...run, lastSendByMs: Math.max(deadlineMs ?? 0, isForgotten ? recoveredAtMs : 0) });
+    senders.push({ ...run, lastSendByMs: Math.max(deadlineMs ?? 0, isForgotten ? recoveredAtMs : 0) });
   }
-  return sent;
+  return { senders, hasOutcome };
+}
+
+interface Evidence {
+  /**
+   * The deadline of the last activity that was scheduled: undefined if there is none, 0 if the history is gone. Unix
+   * milliseconds.
+   */
+  deadlineMs: number | undefined;
+  /** The run has ended with an outcome. */
+  isCompleted: boolean;
 }
 
 /** What the other runs of a workflow id may have sent: create calls, or requests for an account. */
@@ -131,19 +143,13 @@ export function temporalHistories(client: Client) {
       bases.delete(runId);
       return [...bases.values()];
     },
-    /**
-     * The deadline of the last activity of this type that the closed run has scheduled: undefined if it has scheduled
-     * none, 0 if its history is gone. Unix milliseconds.
-     */
-    async lastDeadlineMs(
-      workflowId: string,
-      runId: string,
-      activityType: string,
-    ): Promise<number | undefined> {
+    /** What the history of the closed run shows of the activities of this type, and of its end. */
+    async evidenceOf(workflowId: string, runId: string, activityType: string): Promise<Evidence> {
       const events = await historyOf(workflowId, runId);
-      if (!events) return 0;
+      if (!events) return { deadlineMs: 0, isCompleted: false };
+      const last = events.at(-1);
       // No attempt begins after the end of its run.
-      const closedAtMs = atMs(events.at(-1));
+      const closedAtMs = atMs(last);
       const deadlines = events.flatMap((event) => {
         const scheduled = event.activityTaskScheduledEventAttributes;
         if (scheduled?.activityType?.name !== activityType) return [];
@@ -151,7 +157,10 @@ export function temporalHistories(client: Client) {
         const startsByMs = Math.min(atMs(event) + startsWithinMs, closedAtMs);
         return startsByMs + durationMs(scheduled.startToCloseTimeout);
       });
-      return deadlines.length > 0 ? Math.max(...deadlines) : undefined;
+      return {
+        deadlineMs: deadlines.length > 0 ? Math.max(...deadlines) : undefined,
+        isCompleted: Boolean(last?.workflowExecutionCompletedEventAttributes),
+      };
     },
     /** Whether the id may have other runs. False if Temporal has guaranteed at the start that this one is the first. */
     async mayHaveOthers({ workflowId, runId }: WorkflowRun): Promise<boolean> {

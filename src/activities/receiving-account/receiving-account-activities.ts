@@ -121,7 +121,7 @@ async function mayBeOfAnotherRun(histories: RunHistories, { recoveredAtMs }: Sen
   if (recoveredAtMs !== undefined) return true;
   const own = ownRun();
   if (!(await histories.mayHaveOthers(own))) return false;
-  return (await runsThatMayHaveSent(histories, own, SEND)).length > 0;
+  return (await runsThatMayHaveSent(histories, own, SEND)).senders.length > 0;
 }
 
 async function listedBy(
@@ -148,7 +148,7 @@ export async function confirmAccount(
 ): Promise<AccountConfirmation> {
   const own = ownRun();
   const listed = await listedBy(client, options, which);
-  const senders = await runsThatMayHaveSent(histories, own, SEND, recoveredAtMs);
+  const { senders } = await runsThatMayHaveSent(histories, own, SEND, recoveredAtMs);
   const isForgotten = recoveredAtMs !== undefined && (startedAtMs < recoveredAtMs || listed?.length !== 0);
   const mayStillAppear = recoveredAtMs !== undefined && startedAtMs < recoveredAtMs + visibleWithinMs;
   const sends = sendsOf(senders);

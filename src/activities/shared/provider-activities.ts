@@ -68,7 +68,11 @@ interface OrderQuestion {
   request: CheckedPayoutRequest;
 }
 
-export type Confirmation = EarlierSends & { runId: string } & (
+export type Confirmation = EarlierSends & {
+  runId: string;
+  /** Another run has ended with an outcome, which only a person may change (H331). */
+  hasOutcome: boolean;
+} & (
     | {
         exists: true;
         trade: TradeResult;
@@ -149,8 +153,13 @@ export function providerActivities(dependencies: ProviderDependencies) {
         const trade = await result(key, options);
         const sending = known(policy);
         const { recoveredAtMs, repeatedCreate } = sending;
-        const senders = await runsThatMayHaveSent(histories, own, 'createPayout', recoveredAtMs);
-        const common = { ...sendsOf(senders), runId: own.runId };
+        const { senders, hasOutcome } = await runsThatMayHaveSent(
+          histories,
+          own,
+          'createPayout',
+          recoveredAtMs,
+        );
+        const common = { ...sendsOf(senders), runId: own.runId, hasOutcome };
         if (trade) {
           const otherBody = await sentAnotherBody(histories, own.workflowId, senders, request);
           return { exists: true, trade, otherBody, ...common };
