@@ -75,6 +75,13 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'deadline, beforeSend: async () => undefined && beforeSend() }',
   },
   {
+    name: 'outcome-does-not-stand',
+    what: 'A payout that ended without an order is sent after a reset, and nobody has decided that.',
+    file: 'src/workflows/payout/confirm.ts',
+    find: "if (creation.cause === 'earlier-run' && answer.hasOutcome) return false;",
+    replace: '',
+  },
+  {
     name: 'reset-sends-again',
     what: 'A run created by Workflow Reset does not check whether the previous run has sent: a second payment.',
     file: 'src/activities/payout/send-once.ts',

@@ -1,8 +1,10 @@
 /** Checks that the product keeps every decision that it accepted. */
 import type { PayoutState } from '../../src/contract/payout.ts';
-import { partnerOrderIdOf } from './payout-world.ts';
+import { EventType } from '../temporal/history.ts';
+import type { Run } from '../temporal/run.ts';
+import { partnerOrderIdOf, payoutId } from './payout-world.ts';
 import type { Plan, PlannedPayout } from './planned.ts';
-import type { Decision, Feature, Scene } from './scene.ts';
+import { type Decision, type Feature, isCompleted, type Scene } from './scene.ts';
 
 /** What is wrong with the state that an accepted decision returned: it must be the state after the decision. */
 export function stateProblem(
@@ -32,10 +34,24 @@ export class Decisions implements Feature {
     const { plan, system } = this.scene;
     // A restored Temporal does not have the decisions that were made after the snapshot.
     if (plan.restored) return;
+    for (const payout of plan.payouts) this.checkOutcomeStands(payout);
     for (const payout of plan.payouts.filter((one) => keepsDecisions(plan, one)))
       for (const decision of this.scene.decisions.get(payout.number) ?? [])
         for (const problem of this.problemsAfter(payout, decision))
           system.world.violation(`${partnerOrderIdOf(payout.number)} ${problem}`);
+  }
+
+  /** Once a run has ended, only a person lets another one send (H331). */
+  private checkOutcomeStands({ number }: PlannedPayout): void {
+    const { world, server, provider } = this.scene.system;
+    const runs = server.runs.filter(({ workflowId }) => workflowId === payoutId(number));
+    if (runs.some(hasResolved)) return;
+    const endedAtMs = Math.min(
+      ...runs.filter(isCompleted).map(({ closedAt }) => closedAt ?? Number.POSITIVE_INFINITY),
+    );
+    const { creates } = provider.control.ledgerOf(partnerOrderIdOf(number));
+    if (creates.some(({ atMs }) => atMs > endedAtMs))
+      world.violation(`${partnerOrderIdOf(number)} was sent after its end, and nobody had decided that`);
   }
 
   private problemsAfter({ number }: PlannedPayout, { atMs, what, orderId }: Decision): string[] {
@@ -56,6 +72,14 @@ export class Decisions implements Feature {
         `does not have the order ${orderId} that the operator named`,
     ].filter((problem) => typeof problem === 'string');
   }
+}
+
+function hasResolved({ entries }: Run): boolean {
+  return entries.some(
+    ({ type, event }) =>
+      type === EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED &&
+      event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input?.name === 'resolve',
+  );
 }
 
 /** A reset, or a start after a termination, loses the decisions that were made since. A stranger may terminate, too. */
