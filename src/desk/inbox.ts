@@ -208,5 +208,5 @@ async function openPayouts(
 
 async function readPayout(service: Service, caller: Caller, id: PayoutId): Promise<ReadPayout> {
   const start = await service.payoutStart(caller, id);
-  return { ...id, ...start, state: await service.withTemporalDeadline(() => service.payouts.state(id)) };
+  return { ...id, ...start, state: await service.readStatus(caller, () => service.payouts.state(id)) };
 }

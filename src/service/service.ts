@@ -66,6 +66,7 @@ const PROVIDER_TIMEOUT_MS = 30_000;
 
 /** Workers serve at most ten status queries of this process at a time, and one workflow at most one per second. */
 const STATUS_READS = { inFlight: 10, waiting: 500, waitMs: 5_000 };
+const MAX_STATUS_READS = STATUS_READS.inFlight + STATUS_READS.waiting;
 const FRESH_MS = 1_000;
 const TOO_MANY_READS = 'too many reads of the provider wait for their turn';
 const MAX_WAITING_READS = 50;
@@ -109,6 +110,7 @@ export class Service {
   readonly receivingAccounts: ReceivingAccounts;
   readonly events: Events;
   readonly waits = new Waits();
+  private readonly statusShares = new Shares(MAX_STATUS_READS, 'too many status reads wait for a worker');
   private readonly readShares = new Shares(MAX_WAITING_READS, TOO_MANY_READS);
   private readonly statementShares = new Shares(MAX_STATEMENTS, 'too many statements are being read');
   private readonly readTurns: CallerTurns;
@@ -170,7 +172,7 @@ export class Service {
     // The state does not name the client.
     if (isScoped(caller)) await this.payoutStart(caller, id);
     await this.waits.until(caller, waiting, (options) => this.payouts.untilEnd(id, options));
-    const snapshot = await this.withTemporalDeadline(() => this.payouts.look(id).catch(rejectedStart));
+    const snapshot = await this.readStatus(caller, () => this.payouts.look(id).catch(rejectedStart));
     return include.length === 0 ? snapshot : { ...snapshot, ...(await this.included(caller, id, include)) };
   }
 
@@ -183,6 +185,11 @@ export class Service {
         timeline: await this.withTemporalDeadline(() => this.payouts.timeline(id, start)),
       }),
     };
+  }
+
+  /** No caller's reads take all places of the others' in the queue for workers. */
+  readStatus<T>(caller: Caller, read: () => Promise<T>): Promise<T> {
+    return this.statusShares.run(caller.name, () => this.withTemporalDeadline(read));
   }
 
   async payoutStart(caller: Caller, id: PayoutId) {
@@ -285,7 +292,7 @@ export class Service {
     require(caller, 'read', id.app);
     await this.requireOwnBatch(caller, id);
     await this.waits.until(caller, waiting, (options) => this.batches.untilEnd(id, options));
-    return this.withTemporalDeadline(() => this.batches.state(id));
+    return this.readStatus(caller, () => this.batches.state(id));
   }
 
   /** Without `app`, those of every application of the caller. */
@@ -361,7 +368,7 @@ export class Service {
     require(caller, 'read', id.app);
     if (isScoped(caller)) await this.requireOwnOpening(caller, id);
     await this.waits.until(caller, waiting, (options) => this.receivingAccounts.untilEnd(id, options));
-    return this.withTemporalDeadline(() => this.receivingAccounts.look(id).catch(rejectedStart));
+    return this.readStatus(caller, () => this.receivingAccounts.look(id).catch(rejectedStart));
   }
 
   async resolveReceivingAccount(

@@ -172,3 +172,37 @@ test('a key that is removed during a wait gets no answer', async () => {
     await own.close();
   }
 });
+
+test('the status reads of one caller take at most half of the places in the queue for workers', async () => {
+  const callers = ['first', 'second'].map((name) => callerEntry(name, { requestsPerSecond: 1_000 }));
+  const own = await startApiServer(world.client, { PAYOUTS_API_KEYS_FILE: keysFile(callers) });
+  const { ref } = await openPayout();
+  const read = (caller: string) => get(`${own.url}/v1/payouts/${ref.partnerOrderId}`, as(caller));
+  const { workflowService } = world.client;
+  const describeRun = workflowService.describeWorkflowExecution.bind(workflowService);
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const spy = vi.spyOn(workflowService, 'describeWorkflowExecution');
+  spy.mockImplementation((async (req: Parameters<typeof describeRun>[0]) => {
+    await held;
+    return describeRun(req);
+  }) as typeof workflowService.describeWorkflowExecution);
+  try {
+    // 510 places: each read beyond half of them is refused at once.
+    const flood = Array.from({ length: 256 }, () => read('first'));
+    expect(await Promise.race(flood)).toMatchObject({
+      status: 503,
+      body: { type: '/problems/too-many-waiting' },
+    });
+    const other = read('second');
+    release();
+    expect(await other).toMatchObject({ status: 200, body: OPEN });
+    const statuses = (await Promise.all(flood)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(255);
+  } finally {
+    spy.mockRestore();
+    await own.close();
+  }
+});
