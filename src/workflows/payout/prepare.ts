@@ -11,6 +11,8 @@ import type { PayoutRun } from './run.ts';
 
 /** A bad request, or one for an application without workers, waits no longer for its check. Nor does a payout's state. */
 const BEGIN_WITHIN_MS = 30_000;
+/** An attempt takes 25 s at most, so that the check ends within a minute. */
+const BEGIN_CALL_MS = 10_000;
 
 /** Throws the check's own error for bad input. */
 export async function prepare(run: PayoutRun, request: unknown): Promise<Prepared<CheckedPayoutRequest>> {
@@ -33,7 +35,7 @@ async function begin(run: PayoutRun, request: unknown): Promise<Begun | undefine
   const calls = untilAnswered(
     {
       apiQueue: apiTaskQueue(environment, app),
-      callTimeoutMs: BEGIN_WITHIN_MS,
+      callTimeoutMs: BEGIN_CALL_MS,
       withinMs: BEGIN_WITHIN_MS,
       ...(typeof clientId === 'string' && { onBehalfOf: clientId }),
     },

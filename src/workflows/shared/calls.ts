@@ -83,7 +83,7 @@ const CODE_LIFETIME = '30 minutes';
 export type CallSettings = Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'> & {
   /** They take turns within one priority if the Temporal server supports fairness. */
   onBehalfOf?: string | undefined;
-  /** A read must have its response within this time, and a send must have begun. Default: no limit. */
+  /** A call must have begun within this time, and a read ends one attempt later. Default: no limit. */
   withinMs?: number | undefined;
 };
 
@@ -132,9 +132,18 @@ function readsWith(retry: RetryPolicy) {
   return (settings: CallSettings, urgency: Urgency, summary: string) =>
     proxyActivities<ProviderActivities>({
       ...activityOptions(settings, urgency, summary),
-      ...(settings.withinMs !== undefined && { scheduleToCloseTimeout: settings.withinMs }),
+      ...within(settings),
       retry,
     });
+}
+
+/** A read that gets its turn just in time has the time for it: under load, every read waits that long. */
+function within({ withinMs, callTimeoutMs }: CallSettings) {
+  if (withinMs === undefined) return {};
+  return {
+    scheduleToStartTimeout: withinMs,
+    scheduleToCloseTimeout: withinMs + activityTimeoutMs(callTimeoutMs),
+  };
 }
 
 /** Reads after the end of a payout: they have days, so the retries are slow. A read without a response within `timeoutMs` fails, which flags the follow-up. */
