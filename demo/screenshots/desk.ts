@@ -20,6 +20,9 @@ export async function takeDesk(browser: Browser, apiUrl: string): Promise<void> 
   await light.take('desk-inbox', 1_100);
   await dark.take('desk-inbox-dark', 1_100);
   await phone.take('desk-inbox-phone', PHONE.height);
+  await light.page.getByRole('button', { name: 'Approve chosen' }).click();
+  await light.page.getByRole('heading', { name: 'Approve 2 payouts?' }).waitFor();
+  await light.take('desk-confirm', 620);
   for (const [name, path, height] of [
     ['desk-payouts', 'payouts', 860],
     ['desk-search', 'find?q=Lotus', 420],
@@ -28,22 +31,23 @@ export async function takeDesk(browser: Browser, apiUrl: string): Promise<void> 
     ['desk-review', 'payout?partnerOrderId=invoice-2048', 1_140],
     ['desk-today', 'today', 1_060],
     ['desk-events', 'events', 420],
-    ['desk-statements', 'statement', 460],
+    ['desk-statements', 'statement', 860],
   ] as const) {
     await light.page.goto(`${apiUrl}/desk/${path}`);
     await light.take(name, height);
   }
-  await takeBatch(light, apiUrl);
+  await takeUploads(light, apiUrl);
+  await takeBatches(light, apiUrl);
 }
 
-async function takeBatch({ page, take }: Camera, apiUrl: string): Promise<void> {
+async function takeUploads({ page, take }: Camera, apiUrl: string): Promise<void> {
   const rows = BATCH.map((number, at) => ({
     ...payoutRequest({ number, cny: `${at + 1}250.00`, scenario: 'success' }),
     ...(at === 2 && { instructedAmount: { currency: 'CNY', amount: '3250.005' } }),
   }));
   for (const [name, shown, height] of [
-    ['desk-batch-preview', rows.slice(0, 2), 680],
     ['desk-batch-errors', rows, 440],
+    ['desk-batch-preview', rows.slice(0, 2), 680],
   ] as const) {
     await page.goto(`${apiUrl}/desk/batches`);
     await page.getByLabel('Batch id').fill('invoices-of-november');
@@ -54,4 +58,14 @@ async function takeBatch({ page, take }: Camera, apiUrl: string): Promise<void> 
     await page.getByRole('heading', { name: 'Preview' }).waitFor();
     await take(name, height);
   }
+}
+
+/** After the preview of the upload. */
+async function takeBatches({ page, take }: Camera, apiUrl: string): Promise<void> {
+  await page.getByRole('button', { name: 'Start 2 payouts' }).click();
+  await page.getByText('All 2 rows have finished.').waitFor();
+  // Lists lag.
+  do await page.goto(`${apiUrl}/desk/batches`);
+  while ((await page.getByText('2 paid').count()) === 0);
+  await take('desk-batches', 640);
 }

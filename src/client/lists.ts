@@ -29,7 +29,7 @@ import { isInvalidArgument } from '../temporal/client-errors.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
 import { InvalidPayoutRequestError, requireValid } from './errors.ts';
 import { acknowledgedRuns } from './follow-ups.ts';
-import { searchConditions } from './search.ts';
+import { batchesCondition, searchConditions } from './search.ts';
 
 /** As in `pageRequestSchema`. */
 const MAX_PAGE_SIZE = 100;
@@ -52,6 +52,35 @@ export async function payoutPage(
     .map(([run, row]) => ({ ...row, ...(acknowledged.has(run) && { needsAttention: false }) }))
     .filter(({ needsAttention }) => needsAttention || !filter.attention);
   return { payouts, ...rest };
+}
+
+/** In one call to Temporal, with their memos. */
+export const MAX_LISTED = 1_000;
+
+/**
+ * What these batches have started, at most the first `MAX_LISTED`. Without search keys, among all payouts since the earliest
+ * of the batches began.
+ */
+export async function payoutsOfBatches(
+  client: Client,
+  keys: SearchKeys | undefined,
+  batches: readonly ListedBatch[],
+): Promise<{ payouts: ListedPayout[]; isCut: boolean }> {
+  if (batches.length === 0) return { payouts: [], isCut: false };
+  const ids = batches.map(({ batchId }) => batchId);
+  const [createdFrom] = batches.map(({ startedAt }) => startedAt).sort();
+  const apps = [...new Set(batches.map(({ app }) => app))];
+  const query = all([
+    "WorkflowType = 'payout'",
+    ...sharedConditions({ apps, ...(!keys && { createdFrom }) }, payoutWorkflowId),
+    keys && batchesCondition(keys, ids),
+  ]);
+  const { runs, next } = await listRunPage(client, query, MAX_LISTED);
+  const payouts = await inParallel(runs, listedPayout);
+  return {
+    payouts: payouts.filter(({ batch }) => batch !== undefined && ids.includes(batch)),
+    isCut: next !== undefined,
+  };
 }
 
 /** Empty if it has another form, or its key is unknown. */
@@ -124,7 +153,9 @@ function invalidCursor(): InvalidPayoutRequestError {
 
 /** The query contains only validated values, so nothing needs escaping. */
 function payoutQuery(filter: PayoutFilter, keys: SearchKeys | undefined): string {
-  const { phase, outcome, attention, ...rest } = requireValid(checkBody(payoutFilterSchema, filter));
+  const { phase, outcome, attention, endedFrom, endedTo, ...rest } = requireValid(
+    checkBody(payoutFilterSchema, filter),
+  );
   return all([
     // After the end of a payout, its follow-up has the attention flag.
     attention ? "WorkflowType IN ('payout', 'payoutFollowUp')" : "WorkflowType = 'payout'",
@@ -132,6 +163,7 @@ function payoutQuery(filter: PayoutFilter, keys: SearchKeys | undefined): string
     phase !== undefined && `PayoutPhase = '${phase}'`,
     outcome !== undefined && `PayoutOutcome = '${outcome}'`,
     attention && 'PayoutNeedsAttention = true',
+    ...closedConditions(endedFrom, endedTo),
     ...searchConditions(keys, rest),
   ]);
 }
@@ -150,8 +182,15 @@ export function endedQuery({ from, to, ...rest }: StatementFilter): string {
   return all([
     "WorkflowType = 'payout' AND ExecutionStatus = 'Completed'",
     ...sharedConditions(rest, payoutWorkflowId),
-    `CloseTime >= '${new Date(from).toISOString()}' AND CloseTime < '${new Date(to).toISOString()}'`,
+    ...closedConditions(from, to),
   ]);
+}
+
+function closedConditions(from: string | undefined, to: string | undefined) {
+  return [
+    from !== undefined && `CloseTime >= '${new Date(from).toISOString()}'`,
+    to !== undefined && `CloseTime < '${new Date(to).toISOString()}'`,
+  ];
 }
 
 /** `workflowIds`: of the kinds of workflows that are listed. */

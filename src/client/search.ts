@@ -56,6 +56,12 @@ export function searchConditions(keys: SearchKeys | undefined, searched: Searche
   throw new InvalidPayoutRequestError(fields.map((path) => ({ path, message })));
 }
 
+/** Finds the payouts that any of these batches has started. */
+export function batchesCondition(keys: SearchKeys, batches: readonly string[]): string {
+  const hashes = batches.flatMap((batch) => textsOf({ batch })).flatMap((text) => keys.asked(text));
+  return `PayoutKeys IN (${quoteIds(hashes)})`;
+}
+
 /** With the name of the field, so that equal values of two fields have different hashes. */
 function textsOf(searched: Searched): string[] {
   return SEARCHED.flatMap((field) =>

@@ -58,6 +58,8 @@ export const payoutFilterSchema = filter.extend({
   phase: z.enum(PHASES).optional(),
   outcome: z.enum(OUTCOMES).optional(),
   attention: z.boolean().optional().describe('Only payouts with the attention flag, and flagged follow-ups'),
+  endedFrom: time('Finished at this time or later. ISO 8601 with an offset'),
+  endedTo: time('Finished before this time. ISO 8601 with an offset'),
   ...searched.shape,
 });
 export type PayoutFilter = z.input<typeof payoutFilterSchema>;

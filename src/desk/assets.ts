@@ -162,7 +162,7 @@ button.copy:hover { color: var(--accent); }
 .chips li { display: flex; gap: .4rem; padding: .1rem .6rem; border-radius: 6px; background: var(--accent-ground); } .chips li:last-child { background: none; }
 .chips a { text-decoration: none; }
 .pages { display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; }
-.tabs { display: flex; flex-wrap: wrap; gap: .3rem; margin: 0 0 .8rem; padding: 0; list-style: none; }
+.tabs { display: flex; flex-wrap: wrap; align-items: center; gap: .3rem; margin: 0 0 .8rem; padding: 0; list-style: none; }
 .tabs a { display: block; padding: .2rem .8rem; border: 1px solid var(--line); border-radius: 1em; color: var(--faint); text-decoration: none; }
 .tabs [aria-current] { border-color: var(--accent); background: var(--accent-ground); color: var(--ink); }
 details { margin: 0 0 1rem; }
@@ -184,8 +184,10 @@ td .buttons { margin: 0; gap: .4rem; justify-content: flex-end; } .pair { displa
 form + .scrolls, .sides { margin-top: 1rem; }
 .bulk { display: flex; flex-wrap: wrap; gap: .8rem 1rem; align-items: end; padding: .8rem; border: 1px solid var(--line); border-radius: 8px; background: var(--panel); }
 @media (min-width: 45rem) { .bulk { position: sticky; bottom: .5rem; } }
-.bulk output { flex-basis: 100%; font-weight: 600; } .bulk output:empty { display: none; }
+.bulk output { flex: 1 1 14rem; align-self: center; font-weight: 600; } .bulk .buttons { margin: 0; }
 .keys { display: none; }
+.scripted { display: none; }
+@media (scripting: enabled) { .scripted { display: inline; } }
 @media (scripting: enabled) and (hover: hover) and (min-width: 45rem) { .keys { display: block; } }
 kbd { padding: 0 .35em; border: 1px solid var(--line); border-radius: 4px; background: var(--panel); font: 12px ui-monospace, monospace; }
 .bulk > div:not(.buttons) { flex: 1 1 14rem; max-width: 22rem; }
@@ -194,6 +196,7 @@ kbd { padding: 0 .35em; border: 1px solid var(--line); border-radius: 4px; backg
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; }
 .bar { display: block; width: 100%; min-width: 6rem; height: .5rem; border-radius: 1em; background: var(--calm-ground); fill: var(--accent); margin-top: .2rem; }
 progress { appearance: none; display: block; width: 100%; height: .5rem; border: 0; border-radius: 1em; overflow: hidden; background: var(--calm-ground); }
+td progress { min-width: 7rem; margin-top: .45rem; }
 ::-webkit-progress-bar { background: var(--calm-ground); } ::-webkit-progress-value { background: var(--accent); } ::-moz-progress-bar { background: var(--accent); }
 `;
 

@@ -5,11 +5,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { BatchFile } from '../batch-file/batch-file.ts';
 import { BatchFileError } from '../batch-file/rows.ts';
 import { InvalidPayoutRequestError } from '../client/errors.ts';
+import { MAX_LISTED, payoutsOfBatches } from '../client/lists.ts';
+import type { Caller } from '../config/callers.ts';
 import type { BatchState } from '../contract/batch.ts';
+import { OUTCOMES } from '../contract/codes.ts';
+import type { ListedBatch, ListedPayout } from '../contract/lists.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { mayList } from '../domain/permissions.ts';
 import { goneSignal } from '../http/connections.ts';
-import { may, requireApplication, requireVerb } from '../service/permissions.ts';
+import { isRowWithinScope, may, requireApplication, requireVerb } from '../service/permissions.ts';
 import { invalidFields, Problem } from '../service/problem.ts';
 import { batchRef } from '../service/requests.ts';
 import { batchNotes } from './batch-notes.ts';
@@ -61,7 +65,7 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
     return {
       title: 'Batches',
       section: 'Batches',
-      content: html`<div class="sides"><div>${await listOf(desk, visit, cursor)}</div>${may(visit.caller, 'batch') && uploadForm(visit)}</div>`,
+      content: html`${may(visit.caller, 'batch') && uploadForm(visit)}${await listOf(desk, visit, cursor)}`,
     };
   });
 
@@ -146,19 +150,48 @@ async function listOf(desk: Desk, { caller }: Visit, cursor: string | undefined)
       cursor === undefined ? 'No batches yet' : 'No batches on this page',
       cursor === undefined && 'Upload a file to start one.',
     );
-  const rows = batches.map(({ app, batchId, startedAt, endedAt, workflow }) => [
-    html`<a href="${link('/desk/batch', { app, batchId })}">${batchId}</a>`,
-    pill(workflow),
-    time(startedAt),
-    endedAt === undefined ? '' : time(endedAt),
-    app,
-  ]);
+  const { payouts, isCut } = await startedBy(desk, caller, batches);
+  const rows = batches.map(({ app, batchId, startedAt, endedAt, workflow }) => {
+    const own = payouts.filter((one) => one.batch === batchId && one.app === app);
+    return [
+      html`<a href="${link('/desk/batch', { app, batchId })}">${batchId}</a>${app !== 'default' && html`<small>${app}</small>`}`,
+      own.length,
+      own.length > 0 && totals(own.flatMap(({ instructedAmount }) => instructedAmount ?? [])),
+      own.length > 0 && paidOf(own),
+      pill(workflow),
+      time(startedAt),
+      endedAt === undefined ? '' : time(endedAt),
+    ];
+  });
   return html`${table({
-    caption: 'Open ones first, newest first',
-    sorts: true,
-    head: ['Batch', 'Status', 'Started', 'Finished', 'Application'],
+    caption: html`Open ones first, newest first. Payouts and amounts are those that each batch has started${isCut && html`, of the first ${MAX_LISTED}: open a batch for all of them`}`,
+    sorts: cursor === undefined && nextCursor === undefined ? true : 'part',
+    head: ['Batch', 'Payouts#', 'Amount#', 'Progress', 'Status', 'Started', 'Finished'],
     rows,
   })}${nextCursor !== undefined && html`<p><a class="button plain" href="${link('/desk/batches', { cursor: nextCursor })}">Next page</a></p>`}`;
+}
+
+/** One call to Temporal for all of the page: the memo of a batch has no sums, those of its payouts do. */
+async function startedBy(
+  { client, config, service }: Desk,
+  caller: Caller,
+  batches: readonly ListedBatch[],
+): Promise<{ payouts: ListedPayout[]; isCut: boolean }> {
+  const { payouts, isCut } = await service.withTemporalDeadline(() =>
+    payoutsOfBatches(client, config.keys.search, batches),
+  );
+  return { payouts: payouts.filter((one) => isRowWithinScope(caller, one)), isCut };
+}
+
+/** How many have each outcome, or are open. */
+function paidOf(payouts: readonly ListedPayout[]): Html {
+  const done = payouts.filter(({ outcome }) => outcome !== '').length;
+  const counts = [
+    ...OUTCOMES.map((one) => [label(one), payouts.filter(({ outcome }) => outcome === one).length] as const),
+    ['Open', payouts.length - done] as const,
+  ].filter(([, count]) => count > 0);
+  const text = counts.map(([name, count]) => `${count} ${name.toLowerCase()}`).join(', ');
+  return html`<progress aria-label="Payouts that have finished" value="${done}" max="${payouts.length}"></progress><small>${text}</small>`;
 }
 
 function progress({ sentence, nextStep, done, count }: BatchState): Html {

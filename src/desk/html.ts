@@ -4,15 +4,33 @@
  */
 import { html } from 'hono/html';
 import { ATTENTION, type AttentionKind, type Explained } from '../contract/attention-codes.ts';
-import { label } from '../contract/codes.ts';
+import { label as labelOf } from '../contract/codes.ts';
 import type { PayoutMemo } from '../contract/lists.ts';
 import { type Money, totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { accountEnd } from '../domain/listed-payout.ts';
 import type { PayoutId } from '../service/requests.ts';
 
-export { html, label };
+export { html };
 export type Html = ReturnType<typeof html>;
+
+/** What people in finance call what our codes say, where the code in words would not tell them. */
+const WORDS: Readonly<Record<string, string>> = {
+  ...{ SUCCESS: 'Paid', PARTIAL_SUCCESS: 'Paid in part', NOT_CREATED: 'Not paid' },
+  ...{ CHECKING: 'Being checked', QUOTING: 'Getting a quote', CREATING: 'Being sent' },
+  ...{ RECONCILING: 'Checking with the provider', FETCHING_DETAIL: 'Confirming the amounts' },
+  ...{ DONE: 'Finished', COMPLETED: 'Finished', RUNNING: 'In progress', notStarted: 'Not started' },
+  ...{ AVAIL_ACCOUNT: 'Available balance', TEMP_ACCOUNT: 'Temporary account' },
+};
+
+export function label(code: string): string {
+  return WORDS[code] ?? labelOf(code);
+}
+
+/** A code in words, and as it is for whoever asks support about it. */
+export function coded(code: string): Html {
+  return html`${label(code)} <small class="faint">${code}</small>`;
+}
 
 /** What the desk has instead of the commands in our tables. */
 const ON_THE_DESK: Readonly<Record<string, string>> = {
@@ -40,7 +58,8 @@ export function onTheDesk(text: string): string {
     .replace('`payouts doctor` checks', 'An operator can check')
     .replace('Start a worker.', 'Ask an operator to start a worker.')
     .replace('Retry after `retry-after` seconds.', 'Try again in a few seconds.')
-    .replace(COMMAND, (_all, command: string) => ON_THE_DESK[command] ?? 'an operator');
+    .replace(COMMAND, (_all, command: string) => ON_THE_DESK[command] ?? 'an operator')
+    .replace(/\brun (?=“)/gi, 'choose ');
 }
 
 /** Text of our own tables, in which backticks mark code. */
@@ -67,7 +86,7 @@ const TONES: Readonly<Record<string, Tone>> = {
 /** A code as colored words. */
 export function pill(code: string | undefined, tone = TONES[code ?? '']): Html | undefined {
   if (code === undefined || code === '') return undefined;
-  return html`<span class="pill ${tone ?? 'calm'}">${label(code)}</span>`;
+  return html`<span class="pill ${tone ?? 'calm'}" title="${code}">${label(code)}</span>`;
 }
 
 /** The outcome of a payout that has finished, else its phase. */
@@ -103,9 +122,43 @@ export function money(amount: Money | undefined): Html | undefined {
   return html`<span class="amount">${groupedAmount(amount.amount)} <small>${amount.currency}</small></span>`;
 }
 
-/** Text of our own with its amounts as `money` shows them: `Paid 60,000.00 CNY.` */
+/** Our texts for operators, as people in finance would say it. None changes what a person or the provider wrote. */
+const IN_FINANCE: readonly (readonly [RegExp, string])[] = [
+  [
+    /a create call was sent, or may have been, and the provider knows no order/,
+    'the payment may have been sent, but the provider has no record of it',
+  ],
+  [
+    /a create call was sent, and its outcome is unknown: the order may exist/,
+    'the payment was sent, and the provider may have it',
+  ],
+  [/but a create call of unknown outcome was sent/, 'but the payment was sent, and the provider may have it'],
+  [/\bno create call is sent\b/, 'no payment is sent'],
+  [/\bA create call was already sent\b/, 'The payment was already sent'],
+  [/^An operator must decide\b/, 'Somebody must decide'],
+  [
+    /^Find out whether the order exists, then resolve\./,
+    'Ask the provider whether it has this payment, then decide.',
+  ],
+  [/ The payout keeps querying the provider\.$/, ' Until then, the provider is asked again.'],
+  [/^Waiting for notBefore\./, 'Waiting for its start time.'],
+  [/^Starts at notBefore\./, 'Starts at that time.'],
+  [/^The order exists\.$/, 'The provider has the payment.'],
+  [/^The order exists with status PROCESSING\.$/, 'The provider is processing the payment.'],
+  [/^The provider is queried again after a notification or .*$/, 'The provider is asked again regularly.'],
+  [/^The provider knows no order\.$/, 'The provider has no record of it.'],
+  [/^Order (may have been sent|sent|not sent)$/, 'Payment $1'],
+  [/^Order read$/, 'Payment found'],
+  [/^Asked whether the order exists$/, 'Asked the provider whether it has the payment'],
+  [/^Publishes events$/, 'Events sent'],
+];
+const STATUS_CODE = /(?<=\b(?:with status|is final:|^still) )[A-Z_]{4,}\b/g;
+
+/** Text of our own, with its amounts as `money` shows them and its codes in words: `Paid 60,000.00 CNY.` */
 export function sentence(text: string): string {
-  return text.replace(/\b(\d+\.\d+)(?= [A-Z]{3}\b)/g, groupedAmount);
+  return IN_FINANCE.reduce((said, [ours, theirs]) => said.replace(ours, theirs), text)
+    .replace(STATUS_CODE, (code) => label(code).toLowerCase())
+    .replace(/\b(\d+\.\d+)(?= [A-Z]{3}\b)/g, groupedAmount);
 }
 
 /** One total per currency. */
@@ -165,8 +218,8 @@ interface Table {
   head: readonly string[];
   /** The first cell of a row is its header. */
   rows: readonly (readonly unknown[])[];
-  /** Whether the script lets people sort the rows. */
-  sorts?: boolean;
+  /** Whether the script lets people sort the rows. `part`: there are more on other pages, which Temporal orders. */
+  sorts?: boolean | 'part';
 }
 
 /** A table that scrolls inside its frame, by keyboard too. On a phone, each row is a card. */
@@ -176,7 +229,7 @@ export function table({ caption, head, rows, sorts }: Table): Html {
     kind: name.endsWith('#') && 'number',
   }));
   return html`<div class="scrolls" role="group" aria-label="${columns[0]?.name}" tabindex="0"><table class="${sorts && 'sorts'}">
-<caption>${caption}</caption>
+<caption>${caption}${sorts === 'part' && html`<span class="scripted">. The column names sort this page only</span>`}</caption>
 <thead><tr>${columns.map(({ name, kind }) => html`<th scope="col" class="${kind}">${name}</th>`)}</tr></thead>
 <tbody>${rows.map(
     ([first, ...rest]) => html`
@@ -229,7 +282,7 @@ export function attentionReasons(kind: AttentionKind, reasons: readonly CodedMes
 /** The code, the message, and the explanation of the code if it has one. */
 export function explained({ code, message }: CodedMessage, explanations: Explanations): Html {
   const known = Object.hasOwn(explanations, code) ? explanations[code] : undefined;
-  return html`<strong title="${code}">${label(code)}.</strong> ${isolated(sentence(message))}
+  return html`<strong title="${code}">${label(code)}.</strong> ${isolated(sentence(message).replace(/^[a-z]/, (first) => first.toUpperCase()))}
 ${known && html`<p class="faint">${prose(onTheDesk(known.meaning))} <em>What to do:</em> ${prose(onTheDesk(known.action))}</p>`}`;
 }
 

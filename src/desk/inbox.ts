@@ -1,16 +1,12 @@
 /** `/desk`: what waits for an approver or operator, and the stop switch of each application. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller } from '../config/callers.ts';
 import { appName, text } from '../contract/fields.ts';
 import type { ListedPayout } from '../contract/lists.ts';
-import type { PayoutState } from '../contract/payout.ts';
-import { isStarter } from '../domain/permissions.ts';
 import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
 import { applicationsWithin, may } from '../service/permissions.ts';
-import { type PayoutId, valid } from '../service/requests.ts';
-import type { Service } from '../service/service.ts';
+import { valid } from '../service/requests.ts';
 import { ATTENTION_HEAD, attentionRows, type RowPage } from './attention.ts';
 import {
   type Desk,
@@ -22,7 +18,15 @@ import {
   redirectWith,
 } from './context.ts';
 import { INBOX, INBOX_SECTIONS, type InboxSection } from './counts.ts';
-import { decisionBar, mayDecide, pickOf } from './decisions.ts';
+import {
+  choiceOf,
+  decisionBar,
+  mayDecide,
+  type ReadPayout,
+  readPayout,
+  targetOf,
+  termsTable,
+} from './decisions.ts';
 import {
   beneficiaryOf,
   empty,
@@ -33,15 +37,13 @@ import {
   money,
   noteField,
   payoutLink,
-  pill,
   sentence,
   table,
   time,
-  timeLeft,
   totals,
 } from './html.ts';
 import type { Visit } from './identity.ts';
-import { recentPayouts, similarTo } from './similar.ts';
+import { recentPayouts } from './similar.ts';
 
 export function inboxRoutes(scope: FastifyInstance, desk: Desk): void {
   pauseRoutes(scope, desk);
@@ -82,49 +84,16 @@ ${
 ${nextCursor !== undefined && html`<p><a class="button plain" href="${link('/desk', { [id]: nextCursor })}#${id}">Show more</a></p>`}</section>`;
 }
 
-/** Each checkbox names the quote of its row: a decision about the row applies to no other one. */
+/** Each checkbox names the quote of its row: a decision about the row applies to no other one. Own payouts come last. */
 function approvalList(
   visit: Visit,
   payouts: readonly ReadPayout[],
-  { nowMs, recent }: { nowMs: number; recent: readonly ListedPayout[] },
+  beside: { nowMs: number; recent: readonly ListedPayout[] },
 ): Html {
   const decidable = payouts.filter((one) => mayDecide(visit, one));
-  return html`<form method="post" action="/desk/payouts/approve-chosen" class="chooses">${table({
-    caption: html`${payouts.length} ${payouts.length === 1 ? 'payout' : 'payouts'}: ${totals(payouts.map(targetOf))}`,
-    sorts: true,
-    head: [
-      'Payout',
-      'Beneficiary',
-      'Amount#',
-      'Payer pays#',
-      'Fee#',
-      'Rate#',
-      'Rate locked for',
-      'Started by',
-    ],
-    rows: payouts.map((one) => {
-      const { request, startedBy, state } = one;
-      return [
-        html`<span class="choice">${decidable.includes(one) && checkbox(one, decidable.indexOf(one))}<span><a href="${payoutLink(one)}">${one.partnerOrderId}</a>${state.reasons.map(({ code }) => html` ${pill(code, 'bad')}`)}${similarTo(recent, one).length > 0 && html` ${pill('PAID_TWICE?', 'warn')}`}</span></span>`,
-        beneficiaryOf(request.receiver),
-        money(targetOf(one)),
-        money(state.quote?.pay),
-        money(state.quote?.fee),
-        state.quote?.exchangeRate,
-        timeLeft(state.lockExpiresAt, nowMs),
-        isStarter(visit.caller, startedBy)
-          ? html`${startedBy}<small>You or your key: someone else has to approve it.</small>`
-          : (startedBy ?? 'not recorded'),
-      ];
-    }),
-  })}${decidable.length > 0 && decisionBar(visit)}</form>`;
-}
-
-const targetOf = ({ request, state }: ReadPayout) => state.quote?.target ?? request.instructedAmount;
-
-function checkbox(one: ReadPayout, at: number): Html {
-  const { currency, amount } = targetOf(one);
-  return html`<input type="checkbox" name="${`pick-${at}`}" value="${pickOf(one)}" aria-label="Choose ${one.partnerOrderId}" data-amount="${amount}" data-currency="${currency}">`;
+  const others = payouts.filter((one) => !decidable.includes(one));
+  const choice = (one: ReadPayout) => decidable.includes(one) && choiceOf(one, decidable.indexOf(one));
+  return html`<form method="post" class="chooses">${termsTable(visit, [...decidable, ...others], { ...beside, choice })}${decidable.length > 0 && decisionBar(visit)}</form>`;
 }
 
 function reviewList(payouts: readonly ReadPayout[]): Html {
@@ -148,7 +117,7 @@ function reviewList(payouts: readonly ReadPayout[]): Html {
 function pauseForms({ caller, formToken, pauses = [] }: Visit): Html | undefined {
   const running = pauses.filter(({ paused }) => !paused);
   if (running.length === 0 || !may(caller, 'pause')) return undefined;
-  return html`<details><summary>Stop all create calls</summary>
+  return html`<details><summary>Stop all new payments</summary>
 <p>While an application is paused, no order and no receiving account is created. Queries continue.</p>
 ${running.map(
   ({ app }) => html`<div class="card"><form method="post" action="/desk/pause">${hidden({ formToken, app })}
@@ -167,10 +136,6 @@ function pauseRoutes(scope: FastifyInstance, desk: Desk): void {
       else await desk.service.resume(caller, app);
       return redirectWith(reply, '/desk', { done, id: app });
     });
-}
-
-interface ReadPayout extends PayoutId, PayoutStart {
-  state: PayoutState;
 }
 
 /**
@@ -204,9 +169,4 @@ async function openPayouts(
       .map((id) => html`<a href="${payoutLink(id)}">${id.partnerOrderId}</a>`),
     nextCursor,
   };
-}
-
-async function readPayout(service: Service, caller: Caller, id: PayoutId): Promise<ReadPayout> {
-  const start = await service.payoutStart(caller, id);
-  return { ...id, ...start, state: await service.readStatus(caller, () => service.payouts.state(id)) };
 }

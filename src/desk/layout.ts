@@ -140,7 +140,7 @@ function pauseBanners(visit: Visit): Html | undefined {
   const paused = pauses.flatMap(({ app, paused: pause }) => (pause ? [{ app, ...pause }] : []));
   return html`${paused.map(
     ({ app, by, at, reason }) =>
-      html`<div class="warning" role="status"><p>Application ${app} is paused: no create call is sent. ${by} paused it at ${time(at)}${reason !== undefined && html`: ${reason}`}.</p>${
+      html`<div class="warning" role="status"><p>Application ${app} is paused: no payment is sent. ${by} paused it at ${time(at)}${reason !== undefined && html`: ${reason}`}.</p>${
         may(caller, 'pause') &&
         html`<form method="post" action="/desk/resume">${hidden({ formToken, app })}<button class="plain">Resume ${app}</button></form>`
       }</div>`,

@@ -5,6 +5,7 @@ import type { ListedPayout, PayoutPage } from '../contract/lists.ts';
 import { mayList } from '../domain/permissions.ts';
 import { payoutQuery, valid } from '../service/requests.ts';
 import { type Desk, filledIn, getPage } from './context.ts';
+import { mayDecide } from './decisions.ts';
 import {
   beneficiary,
   empty,
@@ -20,11 +21,13 @@ import {
   time,
   totals,
 } from './html.ts';
+import { type Period, periodsOf } from './periods.ts';
 
 /** Of the filters whose values are no codes. */
 const NAMES: Readonly<Record<string, string>> = {
   ...{ beneficiary: 'Beneficiary', account: 'Account number', amount: 'Amount', clientId: 'Client' },
   ...{ batch: 'Batch', app: 'Application', createdFrom: 'Created from', createdTo: 'Created before' },
+  ...{ endedFrom: 'Finished from', endedTo: 'Finished before', waiting: 'Waiting for' },
 };
 const HINTS: Readonly<Record<string, string>> = {
   beneficiary: 'Beneficiary (the whole name)',
@@ -32,19 +35,20 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 /** By hashes, which this server has only with `PAYOUTS_SEARCH_KEYS`. */
 const SEARCHED_BY = ['beneficiary', 'account', 'amount', 'clientId', 'batch'] as const;
+const TIMES = ['createdFrom', 'createdTo', 'endedFrom', 'endedTo'] as const;
 const FILTERS = [
   'app',
   ...SEARCHED_BY,
   'phase',
   'outcome',
   'attention',
-  'createdFrom',
-  'createdTo',
+  ...TIMES,
   'limit',
+  'waiting',
 ] as const;
 const LIMITS = ['10', '25', '50', '100'];
 const DEFAULT_LIMIT = '50';
-type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
+type Filters = Partial<Record<(typeof FILTERS)[number], string | undefined>>;
 
 export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
   getPage(scope, desk, '/payouts', async (visit, query) => {
@@ -56,13 +60,22 @@ export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
         ...frame,
         content: html`<p class="warning">Your key is limited to clients, payers or users: search for payouts by their ids, or open them in the inbox.</p>`,
       };
-    const times = { createdFrom: inUtc(filters.createdFrom), createdTo: inUtc(filters.createdTo) };
-    const asked = valid(payoutQuery, { ...filters, ...times, cursor });
-    const page = await desk.service.listPayouts(visit.caller, asked);
+    const { waiting, ...listed } = filters;
+    const times = Object.fromEntries(TIMES.map((name) => [name, inUtc(filters[name])]));
+    const page = await desk.service.listPayouts(
+      visit.caller,
+      valid(payoutQuery, { ...listed, ...times, cursor }),
+    );
+    // Lists do not know who may decide: this narrows each page.
+    const payouts = waiting
+      ? page.payouts.filter(({ startedBy }) => mayDecide(visit, { startedBy }))
+      : page.payouts;
+    const nowMs = desk.runtime.clock.wallMs();
+    const views = viewsOf(nowMs);
     return {
       ...frame,
       actions: html`<a class="button plain" href="/desk/statement">Download a statement</a>`,
-      content: html`${tabs(filters)}${filterForm(filters, desk.config.keys.search !== undefined)}${chips(filters)}${listOf(page, cursor)}
+      content: html`${tabs(views, filters)}${filterForm(filters, periodsOf(nowMs), desk.config.keys.search !== undefined)}${chips(views, filters)}${listOf({ ...page, payouts }, cursor)}
 <p class="pages">${cursor !== undefined && html`<a class="button plain" href="${link('/desk/payouts', filters)}">First page</a>`}
 ${
   page.nextCursor !== undefined &&
@@ -72,25 +85,50 @@ ${
   });
 }
 
-const TABS: readonly (readonly [name: string, filters: Filters])[] = [
-  ['All', {}],
-  ['Awaiting approval', { phase: 'AWAITING_APPROVAL' }],
-  ['In review', { phase: 'NEEDS_REVIEW' }],
-  ['Processing', { phase: 'PROCESSING' }],
-  ['Success', { outcome: 'SUCCESS' }],
-  ['Partial success', { outcome: 'PARTIAL_SUCCESS' }],
-  ['Failed', { outcome: 'FAILED' }],
-  ['Flagged', { attention: 'true' }],
-];
+type View = readonly [name: string, filters: Filters];
 
-/** They keep the other filters. */
-function tabs({ phase, outcome, attention, ...others }: Filters): Html {
-  const chosen = link('', { phase, outcome, attention });
-  return html`<ul class="tabs">${TABS.map(([name, filters]) => {
-    const href = link('/desk/payouts', { ...filters, ...others });
-    return link('', filters) === chosen
-      ? html`<li><a href="${href}" aria-current="true">${name}</a></li>`
-      : html`<li><a href="${href}">${name}</a></li>`;
+function viewsOf(nowMs: number): readonly View[] {
+  const [today] = periodsOf(nowMs);
+  const finishedToday = { endedFrom: `${today.from}T00:00` };
+  return [
+    ['All', {}],
+    ['Waiting for me', { phase: 'AWAITING_APPROVAL', waiting: 'me' }],
+    ['Awaiting approval', { phase: 'AWAITING_APPROVAL' }],
+    ['Needs review', { phase: 'NEEDS_REVIEW' }],
+    ['Processing', { phase: 'PROCESSING' }],
+    ['Paid today', { outcome: 'SUCCESS', ...finishedToday }],
+    ['Paid in part', { outcome: 'PARTIAL_SUCCESS' }],
+    ['Failed today', { outcome: 'FAILED', ...finishedToday }],
+    ['Flagged', { attention: 'true' }],
+  ];
+}
+
+/** The filters by which views differ, and the others, which every view keeps. */
+function split({ phase, outcome, attention, waiting, endedFrom, endedTo, ...others }: Filters) {
+  const view: Filters = { phase, outcome, attention, waiting, endedFrom, endedTo };
+  return { view, others };
+}
+
+const sameView = (one: Filters, other: Filters) => link('', split(one).view) === link('', split(other).view);
+
+function tabs(views: readonly View[], filters: Filters): Html {
+  const { others } = split(filters);
+  return html`<ul class="tabs">${views.map(
+    ([name, view]) =>
+      html`<li><a href="${link('/desk/payouts', { ...view, ...others })}"${sameView(view, filters) && html` aria-current="true"`}>${name}</a></li>`,
+  )}</ul>`;
+}
+
+/** Of the finish for payouts with an outcome; else of the start. */
+function periodLinks(filters: Filters, periods: readonly Period[]): Html {
+  const [from, to, name] =
+    filters.outcome === undefined
+      ? (['createdFrom', 'createdTo', 'Created'] as const)
+      : (['endedFrom', 'endedTo', 'Finished'] as const);
+  return html`<ul class="tabs"><li>${name}:</li>${periods.map((one) => {
+    const within = { [from]: `${one.from}T00:00`, [to]: `${one.to}T00:00` };
+    const isChosen = filters[from] === within[from] && filters[to] === within[to];
+    return html`<li><a href="${link('/desk/payouts', { ...filters, ...within })}"${isChosen && html` aria-current="true"`}>${one.name}</a></li>`;
   })}</ul>`;
 }
 
@@ -100,25 +138,28 @@ function inUtc(local: string | undefined): string | undefined {
 }
 
 /** The filters that no tab shows, each with a link that removes it. */
-function chips({ phase, outcome, attention, limit, ...others }: Filters): Html | undefined {
-  const chosen = { phase, outcome, attention };
-  const isTab = TABS.some(([, tab]) => link('', tab) === link('', chosen));
-  const shown = Object.entries(isTab ? others : { ...chosen, ...others }).filter(([, value]) => value);
+function chips(views: readonly View[], filters: Filters): Html | undefined {
+  const { limit, ...known } = filters;
+  const isView = views.some(([, view]) => sameView(view, filters));
+  const { limit: _, ...others } = split(filters).others;
+  const shown = Object.entries(isView ? others : known).flatMap(([name, value]) =>
+    value ? [[name, value] as const] : [],
+  );
   if (shown.length === 0) return undefined;
   return html`<ul class="chips">${shown.map(([name, value]) => {
-    const rest = { ...chosen, ...others, limit, [name]: undefined };
-    return html`<li>${NAMES[name] ?? label(name)}: <bdi>${NAMES[name] === undefined ? label(value) : value}</bdi> <a href="${link('/desk/payouts', rest)}" aria-label="Remove the filter ${NAMES[name] ?? name}">✕</a></li>`;
+    const rest = { ...known, limit, [name]: undefined };
+    const about = NAMES[name] ?? label(name);
+    return html`<li>${about}: <bdi>${NAMES[name] === undefined ? label(value) : value.replace('T00:00', '')}</bdi> <a href="${link('/desk/payouts', rest)}" aria-label="Remove the filter ${about}">✕</a></li>`;
   })}<li><a href="/desk/payouts">Clear all</a></li></ul>`;
 }
 
-function filterForm(filters: Filters, searches: boolean): Html {
-  return html`<details><summary>Filters</summary><form class="card" action="/desk/payouts" aria-label="Filter the list"><div class="fields">
+function filterForm(filters: Filters, periods: readonly Period[], searches: boolean): Html {
+  return html`<details><summary>Filters</summary>${periodLinks(filters, periods)}<form class="card" action="/desk/payouts" aria-label="Filter the list"><div class="fields">
 <div><label for="phase">Phase</label>${choice('phase', PHASES, filters.phase)}</div>
 <div><label for="outcome">Outcome</label>${choice('outcome', OUTCOMES, filters.outcome)}</div>
 ${searches && SEARCHED_BY.map((name) => html`<div><label for="${name}">${HINTS[name] ?? NAMES[name]}</label><input id="${name}" name="${name}" maxlength="256" value="${filters[name] ?? ''}"></div>`)}
 <div><label for="app">Application</label><input id="app" name="app" maxlength="32" value="${filters.app ?? ''}"></div>
-<div><label for="createdFrom">Created from (UTC)</label><input id="createdFrom" name="createdFrom" type="datetime-local" value="${filters.createdFrom ?? ''}"></div>
-<div><label for="createdTo">Created before (UTC)</label><input id="createdTo" name="createdTo" type="datetime-local" value="${filters.createdTo ?? ''}"></div>
+${TIMES.map((name) => html`<div><label for="${name}">${NAMES[name]} (UTC)</label><input id="${name}" name="${name}" type="datetime-local" value="${filters[name] ?? ''}"></div>`)}
 <div><label for="limit">Rows on a page</label>${choice('limit', LIMITS, filters.limit ?? DEFAULT_LIMIT)}</div>
 <div><label class="choice"><input type="checkbox" name="attention" value="true"${filters.attention === 'true' && html` checked`}> Flagged only</label></div>
 <div><button>Filter</button></div></div></form></details>`;
@@ -135,7 +176,7 @@ function choice(name: string, codes: readonly string[], chosen: string | undefin
 function listOf({ payouts, nextCursor }: PayoutPage, cursor: string | undefined): Html {
   if (payouts.length === 0)
     return empty(
-      'No payout matches',
+      nextCursor === undefined ? 'No payout matches' : 'No payout on this page matches',
       html`Remove a filter, or <a href="/desk/payouts">show all payouts</a>.`,
     );
   const amounts = payouts.flatMap(({ instructedAmount }) => instructedAmount ?? []);
@@ -143,14 +184,15 @@ function listOf({ payouts, nextCursor }: PayoutPage, cursor: string | undefined)
   return payoutTable(
     payouts,
     html`${payouts.length} ${payouts.length === 1 ? 'payout' : 'payouts'}${!isAll && ' on this page'}${amounts.length === payouts.length && html`: ${totals(amounts)}`}. Open ones first, newest first`,
+    !isAll,
   );
 }
 
 /** Payouts as lists know them. */
-export function payoutTable(payouts: readonly ListedPayout[], caption: unknown): Html {
+export function payoutTable(payouts: readonly ListedPayout[], caption: unknown, isPart = false): Html {
   return table({
     caption,
-    sorts: true,
+    sorts: isPart ? 'part' : true,
     head: ['Payout', 'Beneficiary', 'Amount#', 'Status', 'Client', 'Started by', 'Started'],
     rows: payouts.map((one) => [
       html`<a href="${payoutLink(one)}">${one.partnerOrderId}</a>${one.app !== 'default' && html`<small>${one.app}</small>`}`,

@@ -1,23 +1,44 @@
-/** `/desk/statement`: downloads of statements, and of the results of a batch. */
+/** `/desk/statement`: the totals of a period, and downloads of its statement and of the results of a batch. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { DAY_MS, dayOf } from '../domain/time.ts';
+import type { z } from 'zod';
+import { endedQuery } from '../client/lists.ts';
+import type { Caller } from '../config/callers.ts';
+import type { Money } from '../contract/money.ts';
+import { mayList } from '../domain/permissions.ts';
 import { goneSignal } from '../http/connections.ts';
 import { sendStatement } from '../http/statements.ts';
 import { requireVerb } from '../service/permissions.ts';
 import { batchRef, resultsQuery, statementQuery, valid } from '../service/requests.ts';
-import { type Desk, filledIn, getPage, idIn } from './context.ts';
-import { type Html, html, link } from './html.ts';
+import { listedWithin } from '../service/service.ts';
+import { type Desk, filledIn, getPage, idIn, ifKnown } from './context.ts';
+import { amounts, countsOf, lastEnded, lostIn, outcomeTable, receivedIn, tile } from './ended.ts';
+import { empty, type Html, html, link } from './html.ts';
+import { periodsOf } from './periods.ts';
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
 export function statementRoutes(scope: FastifyInstance, desk: Desk): void {
   const mayRead = (request: FastifyRequest) => () => requireVerb(desk.identity.callerOf(request), 'read');
 
-  getPage(scope, desk, '/statement', async () => ({
-    title: 'Statements',
-    section: 'Statements',
-    content: form(desk.runtime.clock.wallMs()),
-  }));
+  getPage(scope, desk, '/statement', async ({ caller }, query, reply) => {
+    const periods = periodsOf(desk.runtime.clock.wallMs());
+    const [today] = periods;
+    const { from = today.from, to = today.to, app } = filledIn(query, 'from', 'to', 'app');
+    const filter = valid(statementQuery, { from: midnight(from), to: midnight(to), app });
+    const chosen = { from, to, app };
+    return {
+      title: 'Statements',
+      section: 'Statements',
+      content: html`<ul class="tabs">${periods.map(
+        (one) =>
+          html`<li><a href="${link('/desk/statement', { from: one.from, to: one.to, app })}"${one.from === from && one.to === to && html` aria-current="true"`}>${one.name}</a></li>`,
+      )}</ul>${form(chosen)}${
+        mayList(caller)
+          ? html`${await totalsOf(desk, caller, filter, goneSignal(reply))}${downloads(chosen)}`
+          : html`<p class="warning">Your key is limited to clients, payers or users, and cannot list: download the results of a batch from its page.</p>`
+      }`,
+    };
+  });
 
   getPage(scope, desk, '/statement/file', async ({ caller }, query, reply) => {
     const { from = '', to = '', ...others } = filledIn(query, 'from', 'to', 'app', 'format');
@@ -49,25 +70,69 @@ function midnight(day: string): string {
   return DAY.test(day) ? `${day}T00:00:00Z` : day;
 }
 
-function form(nowMs: number): Html {
-  const today = dayOf(nowMs);
-  const tomorrow = dayOf(nowMs + DAY_MS);
-  const month = `${today.slice(0, 8)}01`;
-  const periods = [
-    ['Today', today, tomorrow],
-    ['Yesterday', dayOf(nowMs - DAY_MS), today],
-    ['This month', month, tomorrow],
-    ['Last month', `${dayOf(Date.parse(month) - DAY_MS).slice(0, 8)}01`, month],
-  ] as const;
-  return html`<p>A statement has a row for each payout that finished in the period, the last to finish first. Its last line says that the file is complete. Days are in UTC.</p>
-<section class="card"><h2>Download as CSV</h2><div class="buttons">${periods.map(
-    ([name, from, to]) =>
-      html`<a class="button plain" href="${link('/desk/statement/file', { from, to, format: 'csv' })}">${name}</a>`,
-  )}</div></section>
-<section class="card"><h2>Another period</h2><form method="get" action="/desk/statement/file">
-<div class="fields"><div><label for="from">From (UTC)</label><input id="from" name="from" type="date" value="${month}" required></div>
-<div><label for="to">Before (UTC)</label><input id="to" name="to" type="date" value="${tomorrow}" required></div>
-<div><label for="app">Application, all if empty</label><input id="app" name="app" maxlength="32"></div>
-<div><label for="format">Format</label><select id="format" name="format"><option value="csv">CSV, for spreadsheets</option><option value="ndjson">NDJSON</option><option value="json">JSON</option></select></div>
-<div><button>Download</button></div></div></form></section>`;
+/** Results, which have the fees, are read one by one: of so many payouts. */
+const MAX_FEES = 100;
+
+/** What the statement will add up to, from lists: five calls to Temporal for thousands of payouts. */
+async function totalsOf(
+  desk: Desk,
+  caller: Caller,
+  filter: z.output<typeof statementQuery>,
+  gone: AbortSignal,
+): Promise<Html> {
+  const { format: _, ...period } = filter;
+  const query = endedQuery({ ...period, ...listedWithin(caller, period.app) });
+  const [counts, payouts] = await Promise.all([countsOf(desk, query), lastEnded(desk, query)]);
+  const finished = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const isCut = finished > payouts.length;
+  if (finished === 0 && payouts.length === 0)
+    return empty('No payout finished in this period', 'The statement would have no rows.');
+  const fees = finished > MAX_FEES ? undefined : await ifKnown(feesOf(desk, caller, filter, gone));
+  const about = isCut && `Of the last ${payouts.length}: the file has all`;
+  return html`<div class="tiles">${tile('Payouts', finished, 'Finished in this period')}
+${tile('Received', amounts(receivedIn(payouts)), about || 'By beneficiaries')}
+${tile('Not received', amounts(lostIn(payouts)), about || 'Failed, or not paid')}
+${tile('Fees', fees ? amounts(fees) : 'In the file', fees ? 'Of paid payouts, by their quotes' : `Shown here for up to ${MAX_FEES} payouts`)}</div>
+${outcomeTable({ counts, payouts, isCut, whole: 'The file has those of all payouts' })}`;
+}
+
+async function feesOf(
+  { service }: Desk,
+  caller: Caller,
+  filter: z.output<typeof statementQuery>,
+  gone: AbortSignal,
+): Promise<Money[]> {
+  const { rows } = await service.statement(caller, filter, gone);
+  const fees: Money[] = [];
+  for await (const { outcome, fee } of rows)
+    if (fee && (outcome === 'SUCCESS' || outcome === 'PARTIAL_SUCCESS')) fees.push(fee);
+  return fees;
+}
+
+interface Chosen {
+  from: string;
+  to: string;
+  app: string | undefined;
+}
+
+const FORMATS = [
+  ['csv', 'CSV, for spreadsheets'],
+  ['ndjson', 'NDJSON'],
+  ['json', 'JSON'],
+] as const;
+
+function downloads(chosen: Chosen): Html {
+  return html`<section class="card"><h2>Download the statement</h2><p>One row for each payout that finished on ${chosen.from} or later, and before ${chosen.to} (UTC); the last to finish first. The last line says that the file is complete.</p>
+<div class="buttons">${FORMATS.map(
+    ([format, name], at) =>
+      html`<a class="button ${at > 0 && 'plain'}" href="${link('/desk/statement/file', { ...chosen, format })}">${name}</a>`,
+  )}</div></section>`;
+}
+
+function form({ from, to, app }: Chosen): Html {
+  return html`<details><summary>Another period</summary><form class="card" action="/desk/statement" aria-label="Choose a period"><div class="fields">
+<div><label for="from">From (UTC)</label><input id="from" name="from" type="date" value="${from}" required></div>
+<div><label for="to">Before (UTC)</label><input id="to" name="to" type="date" value="${to}" required></div>
+<div><label for="app">Application, all if empty</label><input id="app" name="app" maxlength="32" value="${app ?? ''}"></div>
+<div><button>Show</button></div></div></form></details>`;
 }

@@ -12,6 +12,7 @@ import {
   attentionReasons,
   beneficiaryFacts,
   beneficiaryOf,
+  coded,
   copyable,
   explained,
   facts,
@@ -101,8 +102,8 @@ function evidence({ state, timeline: { steps, isCut } }: Story): Html | undefine
   const { sends, reviewedOrderIds = [] } = state;
   return html`<section class="card" aria-labelledby="evidence"><h2 id="evidence">Evidence</h2>
 ${facts([
-  ['Create calls sent', sends],
-  ['Orders that the provider names', reviewedOrderIds.length === 0 ? 'none' : reviewedOrderIds.join(', ')],
+  ['Payments sent', sends],
+  ['Orders the provider names', reviewedOrderIds.length === 0 ? 'none' : reviewedOrderIds.join(', ')],
   ['Provider last asked', time(state.lastAskedAt)],
   ['Provider last responded', time(state.lastConfirmedAt)],
 ])}${stepList(steps.filter(({ isEvidence }) => isEvidence))}${isCut && cut()}</section>`;
@@ -110,21 +111,21 @@ ${facts([
 
 function details(story: Story, desk: Desk): Html {
   const { state, request, startedBy, workflow, app } = story;
+  const { steps, isCut } = story.timeline;
   const { quote, acknowledged, decisions } = state;
   const covers = decisions?.findLast(({ action }) => action === 'approve')?.covers;
   return html`<section class="card" aria-labelledby="details"><h2 id="details">Details</h2>${facts([
-    ['Phase', label(state.phase)],
-    ['Outcome', state.outcome && label(state.outcome)],
+    ['Status', coded(state.outcome ?? state.phase)],
     ...beneficiaryFacts(request.receiver),
     ['Client', request.clientId],
     ['Payer', request.payerId],
     ['Application', app],
     ['Started by', startedBy ?? 'not recorded'],
-    ['Started (latest run)', time(workflow.startedAt)],
+    ['Started', time(isCut ? workflow.startedAt : (steps[0]?.at ?? workflow.startedAt))],
     ['Order', copyable(state.orderId)],
     ['Risk audit', state.auditStatus && pill(state.auditStatus)],
     [
-      'Lock, and time left',
+      'Rate lock',
       state.lockExpiresAt &&
         quote &&
         html`${copyable(quote.lockRateId)} ${timeLeft(state.lockExpiresAt, desk.runtime.clock.wallMs())}`,
@@ -180,8 +181,8 @@ function amounts({ state }: Story): Html {
   }${
     splits.length > 0 &&
     table({
-      caption: 'Splits',
-      head: ['Payment', 'Amount#', 'Status', 'Finished', 'Notes'],
+      caption: 'Payments',
+      head: ['Number', 'Amount#', 'Status', 'Finished', 'Notes'],
       rows: splits.map((split) => [
         copyable(split.distributeId),
         money(split.target),
@@ -199,17 +200,25 @@ function amounts({ state }: Story): Html {
       head: ['Account', 'Type', 'Amount#', 'Fee#', 'Without the fee#'],
       rows: debits.map(({ accountId, accountType, pay, fee, actual }) => [
         accountId,
-        accountType,
+        html`<span title="${accountType}">${label(accountType)}</span>`,
         ...[pay, fee, actual].map(money),
       ]),
     })
   }`;
 }
 
+/** A number that only support needs comes after what it is about. */
+const ABOUT_ORDER = /^Order (\S+?)(?:: (.+))?\.$/;
+
 function stepList(steps: Story['timeline']['steps']): Html {
   const shown = steps.map(({ at, what, detail, tone, count, lastAt }) => {
-    return html`<li class="${tone}"><p>${sentence(what)}${detail !== undefined && html`: <span class="faint">${sentence(detail)}</span>`}</p>
+    const [, orderId, status] = ABOUT_ORDER.exec(detail ?? '') ?? [];
+    const about = orderId === undefined ? detail && sentence(detail) : status && label(codeOf(status));
+    return html`<li class="${tone}"><p>${sentence(what)}${about && html`: <span class="faint">${about}</span>`}${orderId !== undefined && html` <small class="faint">${orderId}</small>`}</p>
 <p class="faint">${time(at)}${count !== undefined && html`, ${count} times, last at ${time(lastAt)}`}</p></li>`;
   });
   return html`<ol class="timeline">${shown}</ol>`;
 }
+
+/** The timeline has statuses in words. */
+const codeOf = (words: string) => words.toUpperCase().replaceAll(' ', '_');

@@ -1,20 +1,19 @@
 /** `/desk/today`: what has been paid today, compared with yesterday; the use of the rate limit; the tokens. */
 import type { FastifyInstance } from 'fastify';
 import { Leases } from '../client/leases.ts';
-import { endedQuery, listedPayout } from '../client/lists.ts';
+import { endedQuery, MAX_LISTED } from '../client/lists.ts';
 import { SharedReads, unlimitedReads } from '../client/shared-reads.ts';
-import { OUTCOMES } from '../contract/codes.ts';
 import { apiTaskQueue, leaseWorkflowId, tokenWorkflowId } from '../contract/ids.ts';
-import type { Money } from '../contract/money.ts';
+import { type Money, toMinorUnits, totalsByCurrency } from '../contract/money.ts';
 import { tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { dayBounds } from '../domain/reconciliation.ts';
 import { DAY_MS, dayOf, HOUR_MS, isoTime } from '../domain/time.ts';
-import { inParallel } from '../runtime/runtime.ts';
 import { applicationsWithin } from '../service/permissions.ts';
 import { countRuns, listRunPage, quoteIds } from '../temporal/visibility.ts';
 import { type Desk, getPage, ifKnown } from './context.ts';
-import { duration, type Html, html, pill, table, time, totals } from './html.ts';
+import { amounts, countsOf, lastEnded, lostIn, outcomeTable, receivedIn, tile } from './ended.ts';
+import { duration, type Html, html, table, time } from './html.ts';
 
 /** All reloads in this time share one reading. */
 const FRESH_MS = 15_000;
@@ -51,41 +50,48 @@ function bar(value: number, max: number): Html {
   return html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="${share.toFixed(1)}" height="8"/></svg>`;
 }
 
-const receivedIn = (payouts: readonly EndedPayout[]) => payouts.flatMap(({ received }) => received ?? []);
-
-function tile(name: string, amount: unknown, about: unknown): Html {
-  return html`<section class="card"><h2>${name}</h2><p class="headline">${amount}</p><p class="faint">${about}</p></section>`;
-}
-
-function amounts(payouts: readonly Money[]): Html | string {
-  return payouts.length === 0 ? '–' : totals(payouts);
-}
-
-function tiles({ today, yesterday, open, outcomes }: Figures): Html {
-  const paid = receivedIn(today);
-  const lost = today.flatMap(({ lost }) => lost ?? []);
+/** What is compared needs all payouts of both days. */
+function tiles({ today, yesterday, open, outcomes, isCut }: Figures): Html {
   const finished = [...outcomes.values()].reduce((sum, count) => sum + count, 0);
-  return html`<div class="tiles">${tile('Received today', amounts(paid), html`Yesterday by this time: ${amounts(receivedIn(yesterday))}`)}
-${tile('Not received today', amounts(lost), 'Failed, or no order was created')}
-${tile('Payouts', html`${finished} <small>finished</small>`, `${open} open now; yesterday by this time: ${yesterday.length} finished`)}</div>`;
+  const beside = (sumsOf: typeof receivedIn) =>
+    html`Yesterday by this time: ${amounts(sumsOf(yesterday))}${!isCut && changes(sumsOf(today), sumsOf(yesterday))}`;
+  return html`<div class="tiles">${tile('Received today', amounts(receivedIn(today)), beside(receivedIn))}
+${tile('Not received today', amounts(lostIn(today)), beside(lostIn))}
+${tile(
+  'Payouts',
+  html`${finished} <small>finished</small>`,
+  html`Yesterday by this time: ${yesterday.length}${!isCut && change(BigInt(finished), BigInt(yesterday.length))}. Open now: ${open}`,
+)}</div>`;
+}
+
+/** `+12.5 %`, of each currency of the day before. */
+export function changes(today: readonly Money[], yesterday: readonly Money[]): Html {
+  const now = totalsByCurrency(today);
+  return html`${totalsByCurrency(yesterday).map(({ currency, amount }, _at, { length }) => {
+    const paid = now.find((one) => one.currency === currency)?.amount ?? '0.00';
+    const text = change(toMinorUnits(paid), toMinorUnits(amount));
+    return text && html`${text}${length > 1 && ` ${currency}`}`;
+  })}`;
+}
+
+function change(now: bigint, then: bigint): Html | undefined {
+  if (then === 0n) return undefined;
+  const tenths = Number(((now - then) * 1_000n) / then);
+  const sign = tenths > 0 ? '+' : '';
+  return html` <strong>${sign}${(tenths / 10).toFixed(1)} %</strong>`;
 }
 
 function volumes({ today, yesterday, outcomes, isCut }: Figures): Html {
-  const unknown = [...today, ...yesterday].filter(({ isKnown }) => !isKnown).length;
-  return table({
-    caption: html`Finished payouts by outcome${isCut && html`: amounts of the last ${MAX_LISTED}. For all of them, see the daily report`}${unknown > 0 && html`, without ${unknown} whose amounts are unknown`}`,
-    head: ['Outcome', 'Payouts#', 'Received#', 'Not received#', 'Yesterday by this time#', 'Received then#'],
-    rows: Array.from(outcomes, ([outcome, count]) => {
-      const [now, then] = [today, yesterday].map((day) => day.filter((one) => one.outcome === outcome));
-      return [
-        pill(outcome),
-        count,
-        amounts(receivedIn(now ?? [])),
-        amounts((now ?? []).flatMap(({ lost }) => lost ?? [])),
-        then?.length,
-        amounts(receivedIn(then ?? [])),
-      ];
-    }),
+  return outcomeTable({
+    counts: outcomes,
+    payouts: today,
+    isCut,
+    whole: 'For all of them, see the daily report',
+    head: ['Yesterday by this time#', 'Received then#'],
+    cells: (outcome) => {
+      const then = yesterday.filter((one) => one.outcome === outcome);
+      return [then.length, amounts(receivedIn(then))];
+    },
   });
 }
 
@@ -148,15 +154,12 @@ function tokens({ apps, tokens: { all, needingAttention } }: Figures): Html {
   })}<p>${all} ${all === 1 ? 'token' : 'tokens'} of applications and users; ${needingAttention} ${needingAttention === 1 ? 'needs' : 'need'} attention.</p>`;
 }
 
-/** One call to Temporal has so many, with their memos. */
-const MAX_LISTED = 1_000;
 /** Each costs five calls. */
 const MAX_APPS = 10;
 /** `TASK_QUEUE_TYPE_ACTIVITY` */
 const ACTIVITY = 2;
 
 type Figures = Awaited<ReturnType<typeof figuresOf>>;
-type EndedPayout = Figures['today'][number];
 
 /** `apps`: undefined for every application. */
 async function figuresOf(desk: Desk, apps: readonly string[] | undefined) {
@@ -172,11 +175,7 @@ async function figuresOf(desk: Desk, apps: readonly string[] | undefined) {
   const count = (query: string) => service.withTemporalDeadline(() => countRuns(client, query));
   const known = apps ?? (await servedApps(desk));
   const [counts, open, today, earlier, figures, all, needingAttention] = await Promise.all([
-    Promise.all(
-      OUTCOMES.map(
-        async (outcome) => [outcome, await count(`${ended} AND PayoutOutcome = '${outcome}'`)] as const,
-      ),
-    ),
+    countsOf(desk, ended),
     count(`WorkflowType = 'payout' AND ExecutionStatus = 'Running'${within}`),
     lastEnded(desk, ended),
     lastEnded(desk, endedQuery({ ...served, ...yesterday })),
@@ -194,7 +193,7 @@ async function figuresOf(desk: Desk, apps: readonly string[] | undefined) {
     isCut: Math.max(today.length, earlier.length) === MAX_LISTED,
     apps: figures,
     moreApps: known.length > MAX_APPS,
-    outcomes: new Map(counts),
+    outcomes: counts,
     tokens: { all, needingAttention },
   };
 }
@@ -207,24 +206,6 @@ async function servedApps({ client, service, config }: Desk): Promise<string[]> 
     workflowId.startsWith(leaseWorkflowId(config.PAYMENTS_ENVIRONMENT, '')),
   );
   return [...new Set(here.map((run) => String(run.attribute('PayoutApp') ?? '')))].filter(Boolean).sort();
-}
-
-async function lastEnded({ client, service }: Desk, query: string) {
-  const { runs } = await service.withTemporalDeadline(() => listRunPage(client, query, MAX_LISTED));
-  return inParallel(runs, async (run) => {
-    const { outcome, instructedAmount, received, failed } = await listedPayout(run);
-    // Without an order, the memo has no sums.
-    const isLost = outcome === 'FAILED' || outcome === 'NOT_CREATED';
-    const lost = failed ?? (isLost ? instructedAmount : undefined);
-    return {
-      outcome,
-      /** From the start of the latest run to its end. */
-      tookMs: (run.closedMs ?? run.startedMs) - run.startedMs,
-      received,
-      lost,
-      isKnown: Boolean(received ?? lost),
-    };
-  });
 }
 
 /** A figure that is not known is undefined. */

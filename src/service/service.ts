@@ -485,7 +485,7 @@ function require(caller: Caller, verb: Verb, app: string): void {
 }
 
 /** What the list must be limited to. Without `apps`: to none, or to `app`, which the caller may use. */
-function listedWithin(
+export function listedWithin(
   caller: Caller,
   app: string | undefined,
 ): { apps: string[] | undefined; idPrefix: string | undefined } {

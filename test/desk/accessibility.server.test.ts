@@ -103,12 +103,23 @@ describe.each([
       ...[refs.approval, refs.review, refs.partial, refs.slow].map(story),
       `/desk/receiving-account?requestId=${opening.requestId}`,
       ...['/desk/payouts', '/desk/payouts?phase=DONE', '/desk/payouts?phase=NONE', '/desk/no-such-page'],
-      ...['/desk/batches', `/desk/batch?batchId=${batchId}&live=off`, '/desk/today', '/desk/events'],
+      ...[
+        '/desk/batches',
+        `/desk/batch?batchId=${batchId}&live=off`,
+        '/desk/today',
+        '/desk/events',
+        '/desk/statement',
+      ],
     ];
     for (const path of paths) {
       await page.goto(path);
       await expectAccessible(page);
     }
+    await page.goto('/desk');
+    await page.getByLabel(`Choose ${refs.approval.partnerOrderId}`).check();
+    await page.getByRole('button', { name: 'Approve chosen' }).click();
+    await page.getByRole('heading', { name: 'Approve 1 payout?' }).waitFor();
+    await expectAccessible(page);
     await upload(page, JSON.stringify(payoutRequest('p-1')));
     await expectAccessible(page);
     await upload(page, '{"clientId":""}');

@@ -50,7 +50,7 @@ describe('what needs attention', () => {
     await handle.terminate('by a test');
     await eventually(async () => (await reconcile(stage.world)).notReconciled.length > 0 || undefined);
     expect(await cardText(`Payout ${partnerOrderId}`)).toMatch(
-      /Not reconciled\..*cannot be read[\s\S]*Do what the message says/,
+      /Not reconciled\. Cannot be read[\s\S]*Do what the message says/,
     );
   });
 

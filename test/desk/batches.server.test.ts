@@ -114,7 +114,7 @@ describe('the upload of a batch', () => {
     await batches.result({ batchId });
     // The page loads itself again until the end.
     await page.getByText('All 3 rows have finished.').waitFor();
-    expect(await textOf(page.getByRole('main'))).toMatch(/Finished: Success\s+3/);
+    expect(await textOf(page.getByRole('main'))).toMatch(/Finished: Paid\s+3/);
     for (const partnerOrderId of ids)
       expect((await stage.world.payouts.startDetails({ partnerOrderId })).startedBy).toBe('desk');
     // Visibility lags. The rows lead to the payouts.
@@ -123,14 +123,15 @@ describe('the upload of a batch', () => {
       return (
         (await page
           .getByRole('row')
-          .filter({ hasText: /10\.00 CNY\s*Success/ })
+          .filter({ hasText: /10\.00 CNY\s*Paid/ })
           .count()) === 3 || undefined
       );
     });
     expect(await page.getByRole('link', { name: ids[0] ?? '', exact: true }).count()).toBe(1);
     await eventually(async () => {
       await page.goto('/desk/batches');
-      return (await page.getByRole('link', { name: batchId }).count()) > 0 || undefined;
+      const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: batchId }) });
+      return /\s3\s+30\.00 CNY\s+3 paid\s+Finished/.test(await textOf(row)) || undefined;
     });
   });
 

@@ -121,12 +121,21 @@ describe('decisions about several payouts at once', () => {
     const browser = new DeskBrowser(server.url);
     await browser.signIn('key-of-desk');
     await browser.get('/desk');
-    const { status, html } = await browser.post('/desk/payouts/approve-chosen', {
+    const picks = {
       'pick-0': await pick(requoted, 'another-quote'),
       'pick-1': JSON.stringify({ app: 'default', partnerOrderId: ended.partnerOrderId }),
       'pick-2': JSON.stringify({ app: 'default', partnerOrderId: 'no-such-payout' }),
       'pick-3': await pick(good),
-    });
+    };
+    const confirm = await browser.post('/desk/payouts/confirm-approve', picks);
+    expect(confirm.html).toContain('Approve 1 payout?');
+    expect(confirm.html).toMatch(/its quote has changed[\s\S]*does not wait for approval any more/);
+    // It is bound to the quote of the list, and nothing is decided yet.
+    const { quote } = await world.payouts.state(good);
+    expect(confirm.html.match(/name="pick-\d+"/g)).toHaveLength(1);
+    expect(confirm.html).toContain(quote?.lockRateId);
+    expect((await world.payouts.state(good)).phase).toBe('AWAITING_APPROVAL');
+    const { status, html } = await browser.post('/desk/payouts/approve-chosen', picks);
     expect(status).toBe(200);
     expect(html).toContain('Approved 1 of 4');
     expect(resultOf(html, good)).toMatch(/Approved/);

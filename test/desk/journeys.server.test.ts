@@ -41,8 +41,9 @@ async function rowOf(page: Page, { partnerOrderId }: PayoutRef) {
 
 async function decide(page: Page, ref: PayoutRef, button: string, note = ''): Promise<void> {
   await (await rowOf(page, ref)).getByRole('checkbox').check();
+  await page.getByRole('button', { name: `${button} chosen` }).click();
   await page.getByLabel('Note').fill(note);
-  await page.getByRole('button', { name: button }).click();
+  await page.getByRole('button', { name: `${button} 1 payout` }).click();
 }
 
 /** A state may be a second old. */
@@ -50,7 +51,7 @@ async function endedStory(page: Page, { partnerOrderId }: PayoutRef): Promise<st
   return eventually(async () => {
     await page.goto(`/desk/payout?partnerOrderId=${partnerOrderId}`);
     const story = await textOf(page.getByRole('main'));
-    return /Phase\s+Done/.test(story) ? story : undefined;
+    return /Status\s+(Paid|Not paid)/.test(story) ? story : undefined;
   });
 }
 
@@ -66,7 +67,7 @@ describe('an approver', () => {
     // The decision counts for this quote only.
     const { quote } = await world.payouts.state(body);
     expect(await row.getByRole('checkbox').inputValue()).toContain(quote?.lockRateId);
-    await decide(page, body, 'Approve chosen', 'invoice checked');
+    await decide(page, body, 'Approve', 'invoice checked');
     await page.getByRole('heading', { name: 'Approved 1 of 1' }).waitFor();
     expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
     const story = await endedStory(page, body);
@@ -75,7 +76,7 @@ describe('an approver', () => {
     expect(story).toMatch(/Approved by desk: invoice checked/);
     expect(story).toContain('Paid 100.00 CNY.');
     expect(story).toMatch(/Debits[\s\S]*AC-payer-1-USD/);
-    expect(story).toMatch(/Splits[\s\S]*100\.00 CNY/);
+    expect(story).toMatch(/Payments[\s\S]*100\.00 CNY/);
     const { workflowId, runId } = await world.payouts.handle(body).describe();
     expect(await page.getByRole('link', { name: 'Open in the Temporal UI' }).getAttribute('href')).toBe(
       `https://temporal.example/ui/namespaces/${world.namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/history`,
@@ -85,7 +86,7 @@ describe('an approver', () => {
   test('refuses with a note, which the result names', async () => {
     const body = await awaitingApproval();
     const page = await stage.signedIn();
-    await decide(page, body, 'Refuse chosen', 'unknown invoice');
+    await decide(page, body, 'Refuse', 'unknown invoice');
     await page.getByRole('heading', { name: 'Refused 1 of 1' }).waitFor();
     const { outcome, reason } = await world.payouts.result(body);
     expect([outcome, reason?.message]).toEqual(['NOT_CREATED', 'refused by desk: unknown invoice']);
@@ -103,6 +104,8 @@ describe('an approver', () => {
     };
     await press(`[aria-label="Choose ${body.partnerOrderId}"]`, '', 'Space');
     await press('button', 'Approve chosen', 'Enter');
+    await page.getByRole('heading', { name: 'Approve 1 payout?' }).waitFor();
+    await press('button', 'Approve 1 payout', 'Enter');
     await page.getByRole('heading', { name: 'Approved 1 of 1' }).waitFor();
     expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
   });
@@ -122,13 +125,39 @@ describe('an approver', () => {
     const body = await awaitingApproval();
     const page = await stage.signedIn();
     await (await rowOf(page, body)).getByRole('checkbox').check();
-    await world.payouts.refuse(body, { by: 'piet' });
     await page.getByRole('button', { name: 'Approve chosen' }).click();
+    await world.payouts.refuse(body, { by: 'piet' });
+    await page.getByRole('button', { name: 'Approve 1 payout' }).click();
     await page
       .getByRole('row')
       .filter({ hasText: /Not accepted.*(has ended|does not wait for approval)/ })
       .waitFor();
     expect((await world.payouts.result(body)).reason?.code).toBe('APPROVAL_REFUSED');
+  });
+
+  test('H332 reads count, totals and the largest amount before several payouts are decided', async () => {
+    const instructed = (amount: string) => ({ instructedAmount: { currency: 'CNY', amount } });
+    const [small, large, tooLarge] = [
+      await awaitingApproval(instructed('60.25')),
+      await awaitingApproval(instructed('99.50')),
+      await awaitingApproval(instructed('2500.00')),
+    ];
+    const page = await stage.signedIn();
+    for (const body of [small, large, tooLarge]) await rowOf(page, body);
+    for (const { partnerOrderId } of [small, large, tooLarge])
+      await page.getByRole('checkbox', { name: `Choose ${partnerOrderId}` }).check();
+    await page.getByRole('button', { name: 'Approve chosen' }).click();
+    await page.getByRole('heading', { name: 'Approve 2 payouts?' }).waitFor();
+    const text = await textOf(page.getByRole('main'));
+    expect(text).toMatch(/^159\.75 CNY$/m);
+    expect(text).toMatch(/Largest amount\s+99\.50 CNY to Zhang San/);
+    expect(text).toMatch(/Payers pay\s+\S+ USD\s+Fees\s+\S+ USD/);
+    expect(text).toContain(`${tooLarge.partnerOrderId}: this key allows at most 100.00 CNY`);
+    for (const body of [small, large])
+      expect((await world.payouts.state(body)).phase).toBe('AWAITING_APPROVAL');
+    await page.getByRole('button', { name: 'Approve 2 payouts' }).click();
+    await page.getByRole('heading', { name: 'Approved 2 of 2' }).waitFor();
+    for (const body of [small, large]) expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
   });
 
   test('sees only the payouts in the scope of the key', async () => {
@@ -219,7 +248,7 @@ describe('a person who searches', () => {
     await eventually(async () => {
       await page.goto('/desk/payouts');
       await page.getByText('Filters').click();
-      await page.getByLabel('Outcome').selectOption('Partial success');
+      await page.getByLabel('Outcome').selectOption('Paid in part');
       await page.getByLabel('Created from').fill('2020-01-01T00:00');
       await page.getByRole('button', { name: 'Filter' }).click();
       return (await row.count()) > 0 || undefined;
@@ -230,15 +259,52 @@ describe('a person who searches', () => {
     expect(page.url()).not.toMatch(/createdFrom/);
     await row.getByRole('link').click();
     const story = await textOf(page.getByRole('main'));
-    expect(story).toMatch(/Splits[\s\S]*Failed/);
-    expect(story).toContain('Partial success');
+    expect(story).toMatch(/Payments[\s\S]*Failed/);
+    expect(story).toMatch(/Paid in part PARTIAL_SUCCESS/);
     await page.goto('/desk/payouts?limit=1');
     const first = await textOf(page.getByRole('rowgroup').last());
+    const sorting = page.getByText('The column names sort this page only');
+    expect([await sorting.count(), await sorting.isVisible()]).toEqual([1, false]);
     await page.getByRole('link', { name: 'Next page' }).click();
     expect(await textOf(page.getByRole('rowgroup').last())).not.toBe(first);
     expect(await page.getByRole('row').count()).toBe(2);
     await page.goto('/desk/payouts?phase=NOT_A_PHASE');
     await page.getByRole('alert').waitFor();
+  });
+
+  test('opens views and periods as links, of payouts that finished today and that wait for this person', async () => {
+    const [own, other] = [await awaitingApproval(), await awaitingApproval()];
+    const paid = await world.pay('success final=0s');
+    await world.payouts.result(paid);
+    const page = await stage.signedIn();
+    const shows = (view: string, ref: PayoutRef) =>
+      eventually(async () => {
+        await page.goto('/desk/payouts?limit=100');
+        await page.getByRole('main').getByRole('link', { name: view, exact: true }).click();
+        return (await textOf(page.getByRole('main'))).includes(ref.partnerOrderId) || undefined;
+      });
+    await shows('Waiting for me', own);
+    await shows('Waiting for me', other);
+    // At midnight, the day begins anew.
+    await eventually(async () => {
+      await page.goto('/desk/payouts?limit=100');
+      await page.getByRole('link', { name: 'Paid today', exact: true }).click();
+      if ((await textOf(page.getByRole('main'))).includes(paid.partnerOrderId)) return true;
+      await page.goto('/desk/payouts?limit=100&outcome=SUCCESS');
+      await page.getByText('Filters').click();
+      await page.getByRole('link', { name: 'Yesterday', exact: true }).click();
+      return (await textOf(page.getByRole('main'))).includes(paid.partnerOrderId) || undefined;
+    });
+    await page.goto('/desk/payouts?outcome=SUCCESS');
+    await page.getByText('Filters').click();
+    await page.getByRole('main').getByRole('link', { name: 'Last month', exact: true }).click();
+    await page.getByText('No payout matches').waitFor();
+    expect(page.url()).toMatch(/endedFrom=.*endedTo=/);
+    const shop = await stage.signedIn('shop');
+    await shop.goto('/desk/payouts?phase=AWAITING_APPROVAL&limit=100');
+    expect(await textOf(shop.getByRole('main'))).toContain(own.partnerOrderId);
+    await shop.getByRole('link', { name: 'Waiting for me' }).click();
+    expect(await textOf(shop.getByRole('main'))).not.toContain(own.partnerOrderId);
   });
 
   test('cancels a payout that waits, with a reason, and asks for a poll', async () => {

@@ -52,9 +52,11 @@ describe('a reviewer', () => {
     });
     await card.getByRole('link', { name: 'Review ' }).click();
     const text = await textOf(main(page));
-    expect(text).toMatch(/Create calls sent\s+1/);
+    expect(text).toMatch(/Payments sent\s+1/);
+    expect(text).toMatch(/Status\s+Needs review NEEDS_REVIEW/);
+    expect(text).not.toMatch(/create call|knows no order/);
     expect(text).toMatch(
-      /Evidence[\s\S]*Order may have been sent: No usable response\.[\s\S]*The provider knows no order\./,
+      /Evidence[\s\S]*Payment may have been sent: No usable response\.[\s\S]*The provider has no record of it\./,
     );
     await page.getByLabel('No. Close this payout').check();
     await page.getByRole('button', { name: 'Resolve' }).click();

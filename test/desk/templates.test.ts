@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ATTENTION } from '../../src/contract/attention-codes.ts';
 import { REASON_MEANINGS } from '../../src/contract/meanings.ts';
+import type { Money } from '../../src/contract/money.ts';
 import { PROBLEMS } from '../../src/contract/problems.ts';
 import { facts, html, link, money, onTheDesk, sentence, table } from '../../src/desk/html.ts';
+import { changes } from '../../src/desk/today.ts';
 
 const FOLDER = join(import.meta.dirname, '../../src/desk');
 const sources = readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name), 'utf8')] as const);
@@ -62,8 +64,51 @@ describe('the templates of the desk', () => {
     expect(texts.length).toBeGreaterThan(50);
     expect(texts.map(onTheDesk).filter((text) => /npm run|--[a-z]/.test(text))).toEqual([]);
     expect(onTheDesk(ATTENTION.payout.NEEDS_REVIEW.action)).toBe(
-      'Ask the provider for the order by the `partnerOrderId`. Then run “Resolve”.',
+      'Ask the provider for the order by the `partnerOrderId`. Then choose “Resolve”.',
     );
+  });
+
+  test('compare amounts with those of the day before', () => {
+    const cny = (amount: string) => [{ currency: 'CNY', amount }];
+    const shown = (today: readonly Money[], yesterday: readonly Money[]) =>
+      changes(today, yesterday)
+        .toString()
+        .replace(/<[^>]+>/g, '')
+        .trim();
+    expect(shown(cny('112.50'), cny('100.00'))).toBe('+12.5 %');
+    expect(shown([], cny('100.00'))).toBe('-100.0 %');
+    expect(shown(cny('100.00'), [])).toBe('');
+    const usd = { currency: 'USD', amount: '9999999999999999.99' };
+    expect(shown([...cny('1.00'), usd], [...cny('2.00'), usd])).toBe('-50.0 % CNY 0.0 % USD');
+  });
+
+  test('say in words what our texts for operators say in terms of the API', () => {
+    const review =
+      'An operator must decide: a create call was sent, or may have been, and the provider knows no order.';
+    expect(sentence(review)).toBe(
+      'Somebody must decide: the payment may have been sent, but the provider has no record of it.',
+    );
+    expect(sentence('The order is final: PARTIAL_SUCCESS. Its splits are being fetched.')).toMatch(
+      /^The order is final: paid in part\./,
+    );
+    // Whoever wrote it is quoted.
+    expect(sentence('refused by olga: the order exists, and is FAILED')).toBe(
+      'refused by olga: the order exists, and is FAILED',
+    );
+    // They are still what our sources say.
+    const ours = ['workflows/payout/confirm.ts', 'workflows/payout/create.ts', 'workflows/payout/run.ts'];
+    const texts = [...ours, 'domain/payout-state.ts', 'client/timeline.ts']
+      .map((name) => readFileSync(join(FOLDER, '..', name), 'utf8'))
+      .join('\n');
+    for (const text of [
+      ...['a create call was sent, or may have been, and the provider knows no order'],
+      ...['a create call was sent, and its outcome is unknown: the order may exist'],
+      ...['but a create call of unknown outcome was sent', 'no create call is sent'],
+      ...['A create call was already sent', 'An operator must decide', 'Find out whether the order exists'],
+      ...['Waiting for notBefore.', 'The order exists with status', 'Asked whether the order exists'],
+      ...['The provider knows no order.', 'Order may have been sent', 'Order read'],
+    ])
+      expect(texts).toContain(text);
   });
 
   test('encode the parts of a link', () => {

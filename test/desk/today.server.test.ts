@@ -28,11 +28,13 @@ describe('today', () => {
       await world.pass(FIGURES_FRESH_MS);
       await page.goto('/desk/today');
       const shown = await textOf(main);
-      return /Success\s+1\s+100\.00 CNY/.test(shown) && /Partial success\s+1/.test(shown) ? shown : undefined;
+      return /Paid\s+1\s+100\.00 CNY/.test(shown) && /Paid in part\s+1/.test(shown) ? shown : undefined;
     });
-    expect(text).toMatch(/Failed\s+0\s+–[\s\S]*Not created\s+0\s+–/);
-    expect(text).toMatch(/Partial success\s+1\s+75\.00 CNY\s+25\.00 CNY/);
-    expect(text).toMatch(/Received today\s+175\.00 CNY[\s\S]*Not received today\s+25\.00 CNY/);
+    expect(text).toMatch(/Failed\s+0\s+–[\s\S]*Not paid\s+0\s+–/);
+    expect(text).toMatch(/Paid in part\s+1\s+75\.00 CNY\s+25\.00 CNY/);
+    expect(text).toMatch(
+      /Received today\s+175\.00 CNY\s+Yesterday by this time: –\s+Not received today\s+25\.00 CNY/,
+    );
     expect(text).toMatch(/Half of the orders finished within/);
     expect(text).toMatch(/default\s+\S+( of 20)?\s/);
     expect(text).toMatch(/Application default\s+Valid; renewed automatically\./);
