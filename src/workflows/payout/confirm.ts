@@ -78,7 +78,7 @@ function whyReview(run: PayoutRun, creation: Confirming, answer: Confirmation): 
   if (unread !== undefined)
     return `order ${unread} was found under this partnerOrderId, but could not be read to compare it`;
   if (isEndedOnly(run, creation, answer))
-    return 'the payout had ended without an order, and was then started again or reset: decide whether it may be sent after all';
+    return 'an earlier run of the payout has ended with an outcome, and it was then started again or reset: read that outcome, and decide whether it may be sent';
   const what =
     cause === 'duplicate'
       ? 'the provider says that this partnerOrderId was used before, and the trade query knows no order under it'
