@@ -42,6 +42,8 @@ function worldOf(env: Environment = {}, ...held: string[]) {
     payAfterReview: async () => {
       const { payouts } = system;
       await world.run({ withinMs: 20_000 });
+      await world.finish(approveShown(payouts, ref));
+      await world.run({ withinMs: 20_000 });
       expect(await world.finish(payouts.state(ref))).toMatchObject({ phase: 'NEEDS_REVIEW' });
       await world.finish(payouts.resolve(ref, { created: false, then: 'retry', by: 'olga', sends: 0 }));
       await world.run({ withinMs: 20_000 });
@@ -72,8 +74,6 @@ describe('H107 the answer that a payout may end without an order holds only for 
     const first = server.find(payoutId(1));
     const tasks = completedTasks(first);
     server.reset(first, tasks[0] ?? 0, 'pay it after all');
-    await world.run({ withinMs: 20_000 });
-    await world.finish(approveShown(payouts, ref));
     await payAfterReview();
     expect(await world.finish(payouts.result(ref), HOUR)).toMatchObject({ outcome: 'SUCCESS' });
     await world.run({ withinMs: HOUR });

@@ -77,9 +77,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'outcome-does-not-stand',
     what: 'A payout that ended without an order is sent after a reset, and nobody has decided that.',
-    file: 'src/workflows/payout/confirm.ts',
-    find: "if (creation.cause === 'earlier-run' && answer.hasOutcome) return false;",
-    replace: '',
+    file: 'src/workflows/payout/create.ts',
+    find: 'if (run.outcomeStands) {',
+    replace: 'if (run.outcomeStands && run.record.sends > 99) {',
   },
   {
     name: 'reset-sends-again',

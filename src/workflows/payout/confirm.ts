@@ -63,8 +63,8 @@ export async function confirm(run: PayoutRun): Promise<void> {
   }
   if (record.creation.stage !== 'confirming') return;
   // Only the response to a query at its end closes the window. Without a response, nothing is known.
-  if (answer && (queriedAtMs >= creation.untilMs || isEndedOnly(run, creation, answer))) {
-    run.enterReview(whyReview(run, creation, answer));
+  if (answer && queriedAtMs >= creation.untilMs) {
+    run.enterReview(whyReview(record, creation, answer));
     return;
   }
   const pause = nextPauseMs(run, creation);
@@ -72,13 +72,10 @@ export async function confirm(run: PayoutRun): Promise<void> {
   await run.waitForNotificationOrPoll(pause, WAIT_SUMMARY);
 }
 
-function whyReview(run: PayoutRun, creation: Confirming, answer: Confirmation): string {
-  const { cause } = creation;
-  const [unread] = undisprovedOrders(run.record);
+function whyReview(record: PayoutRecord, { cause }: Confirming, answer: Confirmation): string {
+  const [unread] = undisprovedOrders(record);
   if (unread !== undefined)
     return `order ${unread} was found under this partnerOrderId, but could not be read to compare it`;
-  if (isEndedOnly(run, creation, answer))
-    return 'an earlier run of the payout has ended with an outcome, and it was then started again or reset: read that outcome, and decide whether it may be sent';
   const what =
     cause === 'duplicate'
       ? 'the provider says that this partnerOrderId was used before, and the trade query knows no order under it'
@@ -91,7 +88,8 @@ function whyReview(run: PayoutRun, creation: Confirming, answer: Confirmation): 
 function goOn(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtMs: number): void {
   const { cause, end, untilMs } = creation;
   if (cause !== 'refused') {
-    const { runId, recoveredAtMs } = answer;
+    const { runId, recoveredAtMs, hasOutcome } = answer;
+    run.outcomeStands = hasOutcome;
     // A whole window clears a payout that started after a restore. Only a person clears one that started before it.
     const isAfter = recoveredAtMs !== undefined && run.record.startedAtMs >= recoveredAtMs;
     sendAgain(run, queriedAtMs >= untilMs && isAfter ? { runId, recoveredAtMs } : { runId });
@@ -110,11 +108,6 @@ function goOn(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtM
 /** This run refused to send a create call, because an earlier run may have sent. */
 function isDoubtOnly({ record }: PayoutRun, { cause }: Confirming): boolean {
   return cause === 'earlier-run' && !record.unknownSend;
-}
-
-/** No run has sent, and another one has ended with an outcome. Whoever starts its id again must not change it (H331). */
-function isEndedOnly(run: PayoutRun, creation: Confirming, answer: Confirmation): boolean {
-  return answer.hasOutcome && isDoubtOnly(run, creation);
 }
 
 /** The next run would take the create call of this one for an earlier send, although one answer ends the doubt. */
@@ -153,9 +146,9 @@ function isOnlyForgotten({ record }: PayoutRun, { cause }: Confirming): boolean 
  */
 function provesNoOrder(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtMs: number): boolean {
   if (undisprovedOrders(run.record).length > 0) return false;
-  if (creation.cause === 'earlier-run' && answer.hasOutcome) return false;
   // No other run has begun to send, so no order can still appear. A restore may have lost one that had (H321).
   if (isDoubtOnly(run, creation)) return answer.recoveredAtMs === undefined || answer.isPairKnown;
+  if (creation.cause === 'earlier-run' && answer.hasOutcome) return false;
   if (!answer.isPairKnown) return false;
   // The provider has refused this send. Its code may lie, and its order appear late (H230).
   if (creation.cause === 'refused') return queriedAtMs >= creation.readsFromMs;
@@ -257,6 +250,7 @@ function carryOut(
     return;
   }
   run.keep(made);
+  run.outcomeStands = false;
   record.creationRestarts = 0;
   // The new quote may need a new approval.
   record.refused = undefined;

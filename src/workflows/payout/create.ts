@@ -64,6 +64,12 @@ async function proceed(
 /** Sends the create call once. The response, or its absence, decides the next stage. */
 export async function sendCreate(run: PayoutRun, quote: AgreedQuote): Promise<void> {
   run.endIfCanceled();
+  if (run.outcomeStands) {
+    run.enterReview(
+      'an earlier run of the payout has ended with an outcome, and it was then started again or reset: read that outcome, and decide whether it may be sent',
+    );
+    return;
+  }
   const budget = lockBudget(lockLeftMs(run), run.settings.callTimeoutMs);
   if (!budget) {
     run.requote();

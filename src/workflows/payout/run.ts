@@ -71,6 +71,8 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
   firstQuote: QuoteResult | undefined;
   /** This run has confirmed that no order exists. It proves nothing to another run. */
   cleared: Clearance | undefined;
+  /** Another run has ended with an outcome, and nobody has decided that this one may send (H331). */
+  outcomeStands = false;
 
   /** As the caller sent it: a later start with the same body joins each run. */
   private readonly started: PayoutRequest;
