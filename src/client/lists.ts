@@ -58,8 +58,8 @@ export async function payoutPage(
 export const MAX_LISTED = 1_000;
 
 /**
- * What these batches have started, at most the first `MAX_LISTED`. Without search keys, among all payouts since the earliest
- * of the batches began.
+ * The payouts that these batches have started, at most the first `MAX_LISTED`. Without search keys, among all payouts since
+ * the earliest of the batches began.
  */
 export async function payoutsOfBatches(
   client: Client,

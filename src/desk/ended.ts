@@ -57,7 +57,7 @@ interface ByOutcome {
   /** All, or the last `MAX_LISTED`. */
   payouts: readonly EndedPayout[];
   isCut: boolean;
-  /** What has the amounts of all of them. */
+  /** Tells where people find the amounts of all of them. */
   whole: string;
   /** More columns. */
   head?: readonly string[];

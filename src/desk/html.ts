@@ -14,7 +14,7 @@ import type { PayoutId } from '../service/requests.ts';
 export { html };
 export type Html = ReturnType<typeof html>;
 
-/** What people in finance call what our codes say, where the code in words would not tell them. */
+/** The words of people in finance, for codes whose own words would not tell them. */
 const WORDS: Readonly<Record<string, string>> = {
   ...{ SUCCESS: 'Paid', PARTIAL_SUCCESS: 'Paid in part', NOT_CREATED: 'Not paid' },
   ...{ CHECKING: 'Being checked', QUOTING: 'Getting a quote', CREATING: 'Being sent' },
@@ -27,7 +27,7 @@ export function label(code: string): string {
   return WORDS[code] ?? labelOf(code);
 }
 
-/** A code in words, and as it is for whoever asks support about it. */
+/** A code in words, and the code itself, for questions to support. */
 export function coded(code: string): Html {
   return html`${label(code)} <small class="faint">${code}</small>`;
 }

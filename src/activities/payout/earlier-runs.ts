@@ -52,8 +52,9 @@ export async function otherListedRuns(
 export type RunHistories = ReturnType<typeof temporalHistories>;
 
 /**
- * The other runs that may have sent, and whether another run has ended with an outcome. May have sent: those that scheduled an activity of `activityType`, those whose history is gone, and
- * those that started before `recoveredAtMs`, because Temporal may have lost the end of their histories (H53).
+ * The other runs that may have sent: those that scheduled an activity of `activityType`, those whose history is gone, and
+ * those that started before `recoveredAtMs`, because Temporal may have lost the end of their histories (H53). Also tells
+ * whether another run has ended with an outcome.
  */
 export async function runsThatMayHaveSent(
   histories: RunHistories,
@@ -143,7 +144,7 @@ export function temporalHistories(client: Client) {
       bases.delete(runId);
       return [...bases.values()];
     },
-    /** What the history of the closed run shows of the activities of this type, and of its end. */
+    /** Reads in the history of the closed run when it sent, and how it ended. */
     async evidenceOf(workflowId: string, runId: string, activityType: string): Promise<Evidence> {
       const events = await historyOf(workflowId, runId);
       if (!events) return { deadlineMs: 0, isCompleted: false };

@@ -132,18 +132,12 @@ function readsWith(retry: RetryPolicy) {
   return (settings: CallSettings, urgency: Urgency, summary: string) =>
     proxyActivities<ProviderActivities>({
       ...activityOptions(settings, urgency, summary),
-      ...within(settings),
+      // A read that gets its turn just in time has the time for it: under load, every read waits that long.
+      ...(settings.withinMs !== undefined && {
+        scheduleToCloseTimeout: settings.withinMs + activityTimeoutMs(settings.callTimeoutMs),
+      }),
       retry,
     });
-}
-
-/** A read that gets its turn just in time has the time for it: under load, every read waits that long. */
-function within({ withinMs, callTimeoutMs }: CallSettings) {
-  if (withinMs === undefined) return {};
-  return {
-    scheduleToStartTimeout: withinMs,
-    scheduleToCloseTimeout: withinMs + activityTimeoutMs(callTimeoutMs),
-  };
 }
 
 /** Reads after the end of a payout: they have days, so the retries are slow. A read without a response within `timeoutMs` fails, which flags the follow-up. */
@@ -164,7 +158,6 @@ export function followUpCalls(settings: CallSettings, summary: string, timeoutMs
 export function once(settings: CallSettings, urgency: Urgency, summary: string) {
   return proxyActivities<Pick<ProviderActivities, 'createPayout' | 'openReceivingAccount'>>({
     ...activityOptions(settings, urgency, summary),
-    ...(settings.withinMs !== undefined && { scheduleToStartTimeout: settings.withinMs }),
     retry: NO_RETRY,
   });
 }
@@ -213,13 +206,14 @@ export function exchangeCalls({ environment, app }: TokenOwner, { callTimeoutMs 
 }
 
 function activityOptions(
-  { apiQueue, callTimeoutMs, onBehalfOf }: CallSettings,
+  { apiQueue, callTimeoutMs, onBehalfOf, withinMs }: CallSettings,
   urgency: Urgency,
   summary: string,
 ) {
   return {
     taskQueue: apiQueue,
     summary,
+    ...(withinMs !== undefined && { scheduleToStartTimeout: withinMs }),
     startToCloseTimeout: activityTimeoutMs(callTimeoutMs),
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     priority: {
