@@ -31,6 +31,8 @@ export async function startApiServer(
   const clock = virtualClockOf(client);
   const server = await buildServer(client, apiConfig({ ...TEST, ...environment }), {
     ...(clock && { clock }),
+    // A starved machine may hold a request of a test back for longer than the default.
+    requestTimeoutMs: 60_000,
     ...options,
   });
   const url = await server.listen({ host: '127.0.0.1', port: Number(environment['PORT'] ?? 0) });
