@@ -203,7 +203,7 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Memo fields',
-    text: 'Memos are encrypted like payloads, and hold no personal data.',
+    text: 'Memos are encrypted like payloads.',
     table: listed(['field', 'on', 'written by', 'meaning'], MEMO_FIELDS, ({ on, writer, meaning }) => [
       on,
       writer,

@@ -94,27 +94,21 @@ export const SEARCH_ATTRIBUTE_MEANINGS: Readonly<Record<keyof typeof SEARCH_ATTR
 
 /** A test compares them with what the code reads and writes. */
 export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; meaning: string }>> = {
-  rejectDuplicate: {
-    on: '`payout`, `openReceivingAccount`',
+  start: {
+    on: 'all that programs start',
     writer: 'the program that starts it',
     meaning:
-      "The time of a start with which Temporal rejects a second workflow under this id, or `true`. Otherwise, and if the workflow started more than a minute before or after that time, it's a doubtful start, which confirms before it sends.",
+      "What it tells the workflow. `environment`: workers of another one reject the start. `rejectDuplicate`: the time of a start with which Temporal rejects a second workflow under this id; otherwise, and if the workflow started more than a minute before or after that time, it's a doubtful start, which confirms before it sends. `startedBy`: the caller, or `caller/user` for a user whom a proxy signed in to the desk, who can't approve the payout or resolve its review. `batch`: the `batchId`. And what lists show of a payout.",
   },
   environment: {
-    on: '`payout`, `payoutBatch`, `payoutFollowUp`, `payoutAcknowledgement`, `openReceivingAccount`, `payoutOperation`',
-    writer: 'the program that starts it',
-    meaning: 'The environment of the start. Workers of another one reject it.',
-  },
-  startedBy: {
-    on: '`payout`, `payoutBatch`, `openReceivingAccount`',
-    writer: 'the program that starts it',
-    meaning:
-      "The caller who started it, or `caller/user` for a user whom a proxy signed in to the desk. They can't approve the payout or resolve its review.",
-  },
-  batch: {
     on: '`payout`',
-    writer: 'the batch',
-    meaning: 'The `batchId`.',
+    writer: 'a program without `start`',
+    meaning: 'As in `start`.',
+  },
+  rejectDuplicate: {
+    on: '`payout`',
+    writer: 'a program without `start`',
+    meaning: 'As in `start`, or `true`.',
   },
   received: {
     on: '`payout`',
@@ -125,7 +119,7 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
   createSent: {
     on: '`payout`',
     writer: 'the payout, reconciliation',
-    meaning: '`true`: a create call may have been sent.',
+    meaning: '`createSent: true`: a create call may have been sent.',
   },
   stops: {
     on: '`payout`',

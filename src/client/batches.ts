@@ -2,12 +2,14 @@
  * Starts and reads batches of payouts. Every call is idempotent: after a crash or an error, call again with the same
  * rows. Connects to Temporal only.
  */
+
 import { WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { type BatchRequest, type BatchState, type RowRange, rowsDigest } from '../contract/batch.ts';
 import { MAX_ROWS_PER_ADD } from '../contract/codes.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../contract/ids.ts';
 import type { BatchFilter, BatchPage, ListedBatch, PageRequest } from '../contract/lists.ts';
+import { starterIn, startMemo } from '../contract/memo.ts';
 import { type CheckedPayoutRequest, checkPayoutRequest } from '../contract/payout-request.ts';
 import type { Statement, StatementRow } from '../contract/statement.ts';
 import {
@@ -23,7 +25,6 @@ import { type BatchRef, type CheckedBatch, checkedBatch, type NewBatch, otherWor
 import { ConflictError, EndedError } from './errors.ts';
 import { allRows, batchPage } from './lists.ts';
 import { unlimitedReads } from './shared-reads.ts';
-import { memoOf } from './start-once.ts';
 import { batchRows, type WithDeadline } from './statements.ts';
 import { type StarterOptions, Steered } from './steering.ts';
 
@@ -160,8 +161,7 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
   /** The name of the caller who started the batch, if recorded. Throws Temporal's `WorkflowNotFoundError`. */
   async startedBy(ref: BatchRef): Promise<string | undefined> {
     const { memo } = await this.withDeadline(() => this.handle(ref).describe());
-    const startedBy = memo?.['startedBy'];
-    return typeof startedBy === 'string' ? startedBy : undefined;
+    return starterIn(memo);
   }
 
   handle({ app = 'default', batchId }: BatchRef): BatchHandle {
@@ -182,7 +182,7 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
           workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
           workflowIdConflictPolicy: 'USE_EXISTING',
           args: [request],
-          memo: memoOf({ environment: this.environment, startedBy }),
+          memo: startMemo({ environment: this.environment, startedBy }),
           typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
           staticSummary: `batch of ${count} payouts`,
         }),

@@ -1,6 +1,8 @@
 /** Reads ended payouts from their closed workflows, for the daily report and for statements. */
+
 import type { Client } from '@temporalio/client';
 import type { z } from 'zod';
+import { startFactsIn } from '../contract/memo.ts';
 import { storedResultSchema } from '../contract/payout.ts';
 import { type FollowUpChanges, followUpChanges } from '../contract/reconciliation.ts';
 import { isRetryableTemporalError } from '../temporal/client-errors.ts';
@@ -34,7 +36,7 @@ export async function firstStartMs(
 
 /** Several environments may share a namespace. True if the memo names no other one, or this process cannot read it. */
 export async function isMeantFor(run: ListedRun, environment: string | undefined): Promise<boolean> {
-  const { environment: meant } = await memoOf(run);
+  const { environment: meant } = startFactsIn(await memoOf(run));
   return environment === undefined || typeof meant !== 'string' || meant === environment;
 }
 

@@ -1,4 +1,5 @@
 /** The events of payouts, and the endpoints that get them: queues them, lists them, sends them again, tests and enables endpoints. */
+
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import type {
@@ -15,6 +16,7 @@ import {
   payoutFollowUpWorkflowId,
   payoutWorkflowId,
 } from '../contract/ids.ts';
+import { startMemo } from '../contract/memo.ts';
 import {
   argumentOf,
   enableEndpointUpdate,
@@ -217,7 +219,7 @@ export function deliveryOptions(key: EndpointKey) {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: eventDeliveryWorkflowId(environment, app, endpoint),
     args: [key] as [EndpointKey],
-    memo: { environment },
+    memo: startMemo({ environment }),
     typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
     staticSummary: `delivers events to ${endpoint}`,
   };

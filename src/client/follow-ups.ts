@@ -2,6 +2,7 @@
  * What comes after the end of a payout: its follow-up, which finds what changes later, and the acknowledgement of its flags.
  * An acknowledgement covers what had been found by then: a follow-up that finds more needs attention again.
  */
+
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { z } from 'zod';
@@ -13,7 +14,8 @@ import {
   payoutOf,
   payoutOfFollowUp,
 } from '../contract/ids.ts';
-import { type PayoutMemo, payoutMemoSchema } from '../contract/lists.ts';
+import type { PayoutMemo } from '../contract/lists.ts';
+import { startMemo } from '../contract/memo.ts';
 import { type PayoutState, storedResultSchema } from '../contract/payout.ts';
 import { readStoredRequest } from '../contract/payout-request.ts';
 import { type FollowUpRequest, type FollowUpResult, followUpChanges } from '../contract/reconciliation.ts';
@@ -30,6 +32,7 @@ import { environmentOf, readStartEvent } from '../temporal/histories.ts';
 import { APP } from '../temporal/namespace.ts';
 import { ownMemo } from '../temporal/own-payloads.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
+import { listedIn } from './lists.ts';
 import { hashesAttribute } from './search.ts';
 
 interface Ref {
@@ -67,7 +70,7 @@ export async function endedPayout(client: Client, workflowId: string): Promise<E
     ...(orderId !== undefined && { orderId }),
     ...(metadata && { metadata }),
   };
-  const shown = { ...payoutMemoSchema.safeParse(memo).data, ...memoOfRequest(request.value) };
+  const shown = { ...listedIn(memo), ...memoOfRequest(request.value) };
   return { request: followed, memo: shown, hashes };
 }
 
@@ -107,7 +110,7 @@ function followUpOptions({ request, memo, hashes }: EndedPayout) {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: payoutFollowUpWorkflowId(app, partnerOrderId),
     args: [request] as [FollowUpRequest],
-    memo: { ...memo, ...(environment !== undefined && { environment }) },
+    memo: startMemo({ ...memo, environment }),
     typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }, ...hashesAttribute(hashes)]),
     staticSummary: 'checks again after the end',
   };
@@ -199,7 +202,7 @@ export async function acknowledge(client: Client, given: NewAcknowledgement): Pr
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     workflowIdConflictPolicy: 'TERMINATE_EXISTING',
     args: [],
-    memo: { ...(environment !== undefined && { environment }), acknowledgement },
+    memo: { ...startMemo({ environment }), acknowledgement },
     typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
     staticSummary: 'the flags of an ended payout were acknowledged',
   });

@@ -1,6 +1,8 @@
 /** Lists payouts and batches from Temporal's visibility store, which lags by up to a few seconds. */
+
 import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
+import { compact } from '../contract/compact.ts';
 import { checkBody } from '../contract/fields.ts';
 import {
   ownIdOf,
@@ -22,6 +24,7 @@ import {
   payoutFilterSchema,
   payoutMemoSchema,
 } from '../contract/lists.ts';
+import { startFactsIn } from '../contract/memo.ts';
 import type { StatementFilter } from '../contract/statement.ts';
 import type { SearchKeys } from '../encryption/search-keys.ts';
 import { inParallel } from '../runtime/runtime.ts';
@@ -83,10 +86,15 @@ export async function payoutsOfBatches(
   };
 }
 
-/** Empty if it has another form, or its key is unknown. */
+/** Empty if its key is unknown. */
 export async function payoutMemoOf(run: ListedRun): Promise<PayoutMemo> {
-  const memo = await run.memo().catch(() => undefined);
-  return payoutMemoSchema.safeParse(memo).data ?? {};
+  return listedIn(await run.memo().catch(() => ({})));
+}
+
+/** Empty if it has another form. */
+export function listedIn(memo: Record<string, unknown>): PayoutMemo {
+  const { received, failed } = memo;
+  return payoutMemoSchema.safeParse(compact({ ...startFactsIn(memo), received, failed })).data ?? {};
 }
 
 /** One call to Temporal. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */

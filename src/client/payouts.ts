@@ -1,9 +1,11 @@
 /** Starts, steers and reads payouts. Connects to Temporal only, never to the provider. */
+
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import { checkBody } from '../contract/fields.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
 import type { ListedPayout, PageRequest, PayoutFilter, PayoutPage } from '../contract/lists.ts';
+import { startFactsIn } from '../contract/memo.ts';
 import { formatMoney } from '../contract/money.ts';
 import type { MadeDecision, PayoutResult, PayoutState, Timeline } from '../contract/payout.ts';
 import {
@@ -42,14 +44,7 @@ import { acknowledge, withoutAcknowledged } from './follow-ups.ts';
 import { lastKnownState } from './last-known.ts';
 import { allRows, payoutPage } from './lists.ts';
 import { hashesAttribute, hashesOf } from './search.ts';
-import {
-  findJoinable,
-  findStarted,
-  memoOf,
-  startDetails,
-  startOrJoin,
-  type UniqueStart,
-} from './start-once.ts';
+import { findJoinable, findStarted, startDetails, startOrJoin, type UniqueStart } from './start-once.ts';
 import { periodRows, type WithDeadline } from './statements.ts';
 import { type Snapshot, type StarterOptions, Steered, withResult } from './steering.ts';
 import { timelineOf } from './timeline.ts';
@@ -112,13 +107,13 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
   async startForBatch(body: unknown, batchId: string, startedBy?: string): Promise<{ joined: boolean }> {
     const once = this.uniqueStart(body, { batch: batchId, startedBy });
     const { memo } = await startOrJoin(this.client, once, this.clock);
-    return { joined: memo['batch'] !== batchId };
+    return { joined: startFactsIn(memo)['batch'] !== batchId };
   }
 
   /** The payout that `startForBatch` would join. Undefined if there is none. Throws what `startForBatch` throws. */
   async findForBatch(body: unknown, batchId: string): Promise<{ joined: boolean } | undefined> {
     const found = await findStarted(this.client, this.uniqueStart(body, { batch: batchId }));
-    return found && { joined: found.memo['batch'] !== batchId };
+    return found && { joined: startFactsIn(found.memo)['batch'] !== batchId };
   }
 
   /** The payout that `start` would join. Undefined if it would start one. Throws what `start` throws. */
@@ -136,7 +131,7 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
       idOf: (named) => payoutWorkflowId(named.app, named.partnerOrderId),
       request,
       summary: `payout of ${formatMoney(instructedAmount)}`,
-      memo: { ...memoOf({ environment: this.environment, batch, startedBy }), ...memoOfRequest(request) },
+      facts: { environment: this.environment, batch, startedBy, ...memoOfRequest(request) },
       attributes: [
         { key: APP, value: app },
         { key: PHASE, value: 'CHECKING' },

@@ -1,15 +1,16 @@
 /** Reads from the provider, and the daily report, each through a short workflow on a worker. */
+
 import { randomUUID } from 'node:crypto';
 import type { Client, WorkflowResultType } from '@temporalio/client';
 import type { Workflow } from '@temporalio/common';
 import { PAYOUTS_TASK_QUEUE, reportId } from '../contract/ids.ts';
+import { startMemo } from '../contract/memo.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../contract/provider-records.ts';
 import type { DailyReport } from '../contract/reconciliation.ts';
 import type { ProbeResult, ProbeTarget, QuotedPayout, WorkflowSignatures } from '../contract/workflows.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import { whileWorkerRuns } from '../temporal/worker-watch.ts';
-import { memoOf } from './start-once.ts';
 
 type ReadType =
   | 'payoutQuote'
@@ -80,7 +81,7 @@ export class ProviderReads {
         taskQueue: PAYOUTS_TASK_QUEUE,
         workflowId: `${idPrefix}:${question.app}:${randomUUID()}`,
         workflowExecutionTimeout: this.startedBy === undefined ? GIVE_UP_AFTER : CALLER_GIVES_UP_AFTER,
-        memo: memoOf({ startedBy: this.startedBy }),
+        memo: startMemo({ startedBy: this.startedBy }),
         args: [question],
       }),
     );

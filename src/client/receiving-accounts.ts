@@ -1,4 +1,5 @@
 /** Opens receiving accounts. Connects to Temporal only. Balance and detail are in `reads.ts`. */
+
 import type { WorkflowHandle } from '@temporalio/client';
 import { receivingAccountWorkflowId } from '../contract/ids.ts';
 import {
@@ -19,7 +20,7 @@ import {
 import { APP } from '../temporal/namespace.ts';
 import { ConflictError, EndedError, requireValid } from './errors.ts';
 import type { Origin } from './payouts.ts';
-import { memoOf, startDetails, startOrJoin } from './start-once.ts';
+import { startDetails, startOrJoin } from './start-once.ts';
 import { type Snapshot, Steered, withResult } from './steering.ts';
 
 /** Identifies a request: the caller's own id, and the application (default `default`). */
@@ -54,7 +55,7 @@ export class ReceivingAccounts extends Steered<Opening, ReceivingAccountRef, Rec
       idOf: (named: CheckedReceivingAccountRequest) => receivingAccountWorkflowId(named.app, named.requestId),
       request,
       summary: `receiving account in ${currency}`,
-      memo: memoOf({ environment: this.environment, startedBy }),
+      facts: { environment: this.environment, startedBy },
       attributes: [{ key: APP, value: app }],
       read: checkReceivingAccount,
       readStored: readStoredReceivingAccount,

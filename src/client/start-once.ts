@@ -2,6 +2,7 @@
  * Starts a workflow whose id contains the caller's own id. The same body joins the running or ended workflow; another
  * body is a conflict. Every outcome uses the id up, except a start with bad input.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Client,
@@ -13,6 +14,7 @@ import { type ApplicationFailure, type SearchAttributePair, TypedSearchAttribute
 import { INVALID_PAYOUT_REQUEST } from '../contract/failures.ts';
 import type { CheckResult } from '../contract/fields.ts';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
+import { type StartFacts, starterIn, startMemo } from '../contract/memo.ts';
 import { isRequestOf } from '../contract/payout-request.ts';
 import { isoTime } from '../domain/time.ts';
 import { type Clock, sleep } from '../runtime/runtime.ts';
@@ -27,7 +29,7 @@ export interface UniqueStart<Request> {
   idOf(request: Request): string;
   request: Request;
   summary: string;
-  memo: Record<string, unknown>;
+  facts: StartFacts;
   attributes: SearchAttributePair[];
   /** Validates the argument of another start. */
   read(argument: unknown): CheckResult<Request>;
@@ -40,12 +42,6 @@ export interface UniqueStart<Request> {
 interface StartedRun {
   runId: string;
   memo: Record<string, unknown>;
-}
-
-/** The memo of a start, without what is unknown or empty. */
-export function memoOf(facts: Record<string, string | undefined>): Record<string, string> {
-  const known = Object.entries(facts).flatMap(([name, fact]) => (fact ? [[name, fact]] : []));
-  return Object.fromEntries(known);
 }
 
 /**
@@ -174,10 +170,9 @@ export async function startDetails(client: Client, workflowId: string): Promise<
   const { runId, startTime, historyLength } = await client.workflow.getHandle(workflowId).describe();
   const { argument, memo, firstRunId } = await readStartEvent(client, workflowId, runId);
   const first = firstRunId === runId ? memo : (await readStartEvent(client, workflowId, firstRunId)).memo;
-  const startedBy = memo['startedBy'] ?? first['startedBy'];
   return {
     argument,
-    startedBy: typeof startedBy === 'string' ? startedBy : undefined,
+    startedBy: starterIn(memo) ?? starterIn(first),
     run: { workflowId, runId, startedAt: startTime.toISOString(), length: historyLength },
   };
 }
@@ -191,7 +186,7 @@ async function begin<Request>(
 ): Promise<StartedRun | undefined> {
   // Tells the worker that no earlier run had this id.
   const rejectDuplicate = reuse === 'REJECT_DUPLICATE' && isoTime(clock.wallMs());
-  const memo = { rejectDuplicate, ...once.memo };
+  const memo = startMemo({ ...once.facts, rejectDuplicate });
   try {
     const { firstExecutionRunId } = await client.workflow.start(once.type, {
       taskQueue: PAYOUTS_TASK_QUEUE,

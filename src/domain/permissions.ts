@@ -110,11 +110,11 @@ export const NO_APPROVAL_POLICY: ApprovalPolicy = { callers: {} };
 export function requiresApproval(
   { above, callers }: ApprovalPolicy,
   instructedAmount: Money,
-  startedBy: unknown,
+  startedBy: string | undefined,
 ): boolean {
   const byName = new Map(Object.entries(callers));
   const starters =
-    typeof startedBy === 'string' ? namesOf(startedBy).map((name) => byName.get(name)) : [...byName.values()];
+    startedBy === undefined ? [...byName.values()] : namesOf(startedBy).map((name) => byName.get(name));
   return [above, ...starters].some((limits) => limits && exceeds(instructedAmount, limits));
 }
 

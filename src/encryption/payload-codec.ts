@@ -2,8 +2,8 @@
  * The data converter of every process. It encrypts payloads in the format of Temporal's own samples in every language:
  * `encoding: binary/encrypted`, `encryption-key-id`, and nonce, ciphertext and tag over the serialized payload.
  *
- * The encrypted payload names its workflow, so that nobody without a key can send it to another one (H326). Those of other
- * programs name none.
+ * The encrypted payload names its workflow and its activity, so that nobody without a key can put it into another one
+ * (H326, H336). Those of other programs name none.
  */
 
 import { extname } from 'node:path';
@@ -19,6 +19,7 @@ const ENCRYPTED = 'binary/encrypted';
 const KEY_ID = 'encryption-key-id';
 /** Inside the ciphertext. */
 const WORKFLOW_ID = 'workflow-id';
+const ACTIVITY_ID = 'activity-id';
 
 const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 
@@ -32,7 +33,7 @@ export class EncryptionCodec implements PayloadCodec {
   }
 
   async encode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
-    return payloads.map((payload) => this.#encrypted(payload, context?.workflowId));
+    return payloads.map((payload) => this.#encrypted(payload, context));
   }
 
   /**
@@ -44,9 +45,8 @@ export class EncryptionCodec implements PayloadCodec {
     return payloads.map((payload) => this.#decrypted(payload));
   }
 
-  #encrypted(given: Payload, workflowId: string | undefined): Payload {
-    const named = workflowId === undefined ? {} : { [WORKFLOW_ID]: Buffer.from(workflowId) };
-    const payload = { ...given, metadata: { ...given.metadata, ...named } };
+  #encrypted(given: Payload, context: SerializationContext | undefined): Payload {
+    const payload = { ...given, metadata: { ...given.metadata, ...placeOf(context) } };
     const plain = PayloadProto.encode(PayloadProto.fromObject(payload)).finish();
     return {
       metadata: { [ENCODING]: Buffer.from(ENCRYPTED), [KEY_ID]: Buffer.from(this.#ring.current) },
@@ -69,12 +69,22 @@ export class EncryptionCodec implements PayloadCodec {
 /** Our Schedules start their workflows under the id that they name, and the time. */
 const SCHEDULED = /^(payout-(?:reconciliation|report):.*)-\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 
-/** Whether a decoded payload was encrypted for another workflow than this one. */
-export function isForeign({ metadata }: Payload, workflowId: string | undefined): boolean {
+type Place = Pick<SerializationContext, 'workflowId'> & { activityId?: string };
+
+function placeOf(context: SerializationContext | undefined): Record<string, Uint8Array> {
+  const { workflowId, activityId }: Place = context ?? {};
+  return {
+    ...(workflowId !== undefined && { [WORKFLOW_ID]: Buffer.from(workflowId) }),
+    ...(activityId !== undefined && { [ACTIVITY_ID]: Buffer.from(activityId) }),
+  };
+}
+
+/** Whether a decoded payload was encrypted for another workflow or activity than this one. */
+export function isForeign({ metadata }: Payload, { workflowId, activityId }: Place): boolean {
   if (!metadata?.[WORKFLOW_ID] || workflowId === undefined) return false;
+  if (text(metadata[ACTIVITY_ID]) !== (activityId ?? '')) return true;
   const named = text(metadata[WORKFLOW_ID]);
-  if (named === workflowId) return false;
-  return SCHEDULED.exec(workflowId)?.[1] !== named;
+  return named !== workflowId && named !== SCHEDULED.exec(workflowId)?.[1];
 }
 
 /** What workers do with starts, decisions and activities whose payloads are not encrypted. */
@@ -102,7 +112,7 @@ export class WorkerCodec extends EncryptionCodec {
   #marked(payload: Payload, isUnchanged: boolean, context: SerializationContext | undefined): Payload {
     // An activity that no workflow scheduled is not ours.
     const isStray = context?.type === 'activity' && context.workflowId === undefined;
-    const isOwn = !isUnchanged && !isStray && !isForeign(payload, context?.workflowId);
+    const isOwn = !isUnchanged && !isStray && !isForeign(payload, context ?? {});
     if (isOwn) return withOrigin(payload, 'encrypted');
     if (this.#plain === 'accept' || keyIdOf(payload) !== undefined) return withOrigin(payload, 'unknown');
     if (context?.type === 'activity') throw new PlainPayloadError();

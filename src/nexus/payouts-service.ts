@@ -2,6 +2,7 @@
  * The handler of the Nexus service `payouts`, for callers in other namespaces. Each application has its own task queue,
  * and so its own endpoint: the endpoint identifies the callers, and determines what they may pay.
  */
+
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { startWorkflow, WorkflowRunOperationHandler } from '@temporalio/nexus';
@@ -20,6 +21,7 @@ import {
   payoutOperationsPrefix,
   payoutOperationWorkflowId,
 } from '../contract/ids.ts';
+import { startMemo } from '../contract/memo.ts';
 import type { PayoutResult } from '../contract/payout.ts';
 import { type CheckedPayoutRequest, checkPayoutRequest } from '../contract/payout-request.ts';
 import type { PayoutOperation, WorkflowSignatures } from '../contract/workflows.ts';
@@ -83,7 +85,7 @@ function payOperation(context: nexus.StartOperationContext, operation: PayoutOpe
       // The caller's Temporal server may retry the same operation.
       workflowIdConflictPolicy: 'USE_EXISTING',
       args: [operation],
-      memo: { environment },
+      memo: startMemo({ environment }),
       typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
       staticSummary: `Nexus operation for a payout of ${instructedAmount.amount} ${instructedAmount.currency}`,
     }),

@@ -1,4 +1,5 @@
 /** Reads histories: whole, or their first events, which tell how a run was started and for which environment. */
+
 import type { Client } from '@temporalio/client';
 import {
   decodeArrayFromPayloads,
@@ -8,6 +9,7 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { environmentOfQueue } from '../contract/ids.ts';
+import { startFactsIn } from '../contract/memo.ts';
 import { unlessGone } from './client-errors.ts';
 import { ownPayload } from './own-payloads.ts';
 import { plainAttribute } from './visibility.ts';
@@ -105,7 +107,8 @@ export async function environmentOf(
   run: WorkflowRun,
   memo: Record<string, unknown>,
 ): Promise<string | undefined> {
-  if (typeof memo['environment'] === 'string') return memo['environment'];
+  const { environment: meant } = startFactsIn(memo);
+  if (typeof meant === 'string') return meant;
   const events = await firstEvents(client, run, FIRST_EVENTS);
   for (const { activityTaskScheduledEventAttributes: scheduled } of events) {
     const environment = environmentOfQueue(scheduled?.taskQueue?.name ?? '');

@@ -18,7 +18,7 @@ export async function ownPayload(
   const [decoded] = await decode(payloadCodecs, [payload]);
   // The codec returns unchanged what is not encrypted, and what its key cannot decrypt.
   const isOwn =
-    payloadCodecs.length === 0 || (decoded && decoded !== payload && !isForeign(decoded, workflowId));
+    payloadCodecs.length === 0 || (decoded && decoded !== payload && !isForeign(decoded, { workflowId }));
   return isOwn ? decoded : undefined;
 }
 

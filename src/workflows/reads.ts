@@ -54,7 +54,7 @@ export async function workerProbe(from: string): Promise<WorkerDescription & { f
 /** Callers' reads take turns after all payouts. An operator's read, which names no caller, can't flood. */
 function turnsOf(calls: CallSettings, summary: string): ProviderActivities {
   const { startedBy } = startFacts();
-  if (typeof startedBy !== 'string') return asked(calls, 'beginning', summary);
+  if (startedBy === undefined) return asked(calls, 'beginning', summary);
   return asked({ ...calls, onBehalfOf: `reads\n${startedBy}` }, 'read', summary);
 }
 

@@ -41,9 +41,7 @@ describe('a batch pays each of its rows', () => {
     const [first] = payouts;
     const { memo } = await world.payouts.handle({ partnerOrderId: first?.partnerOrderId ?? '' }).describe();
     expect(memo).toMatchObject({
-      rejectDuplicate: expect.stringMatching(/Z$/),
-      environment: 'test',
-      batch: ref.batchId,
+      start: { rejectDuplicate: expect.stringMatching(/Z$/), environment: 'test', batch: ref.batchId },
     });
   });
 

@@ -160,6 +160,23 @@ describe('H279 the codec of a worker', () => {
     expect(isEncrypted(run)).toBe(true);
   });
 
+  test('H336 refuses what was encrypted for another activity, or for its workflow', async () => {
+    const { workflowId, namespace } = activity;
+    const [its, fifth] = [
+      { type: 'workflow', namespace, workflowId } as const,
+      { ...activity, activityId: '5' },
+    ];
+    const result = await codec(['k1', OLD]).encode([json('kept')], fifth);
+    expect(isEncrypted(await only(worker('refuse').decode(result, fifth)))).toBe(true);
+    expect(isRefused(await only(worker('refuse').decode(result, its)))).toBe(true);
+    const argument = await codec(['k1', OLD]).encode([json('kept')], its);
+    for (const [payloads, context] of [
+      [result, { ...activity, activityId: '6' }],
+      [argument, fifth],
+    ] as const)
+      await expect(worker('refuse').decode(payloads, context)).rejects.toThrow(PlainPayloadError);
+  });
+
   test('believes no mark of a sender', async () => {
     const forged = withOrigin(json('x'), 'encrypted');
     for (const plain of ['refuse', 'accept'] as const) {

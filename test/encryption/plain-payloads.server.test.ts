@@ -13,6 +13,7 @@ import {
   RawValue,
 } from '@temporalio/common';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
+import proto from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
 import { withoutAcknowledged } from '../../src/client/follow-ups.ts';
@@ -201,7 +202,7 @@ describe('H289 a run that follows another one by a cron schedule', () => {
   test('accepts no plain memo', async () => {
     const body = request();
     const id = payoutWorkflowId('default', body.partnerOrderId);
-    const memo = { environment: 'test', startedBy: 'nobody' };
+    const memo = { start: { environment: 'test', startedBy: 'nobody' } };
     await runTwice(plain, id, { args: [await encrypted(body)], memo });
     expect(createsOf(world, body)).toEqual([]);
   });
@@ -268,13 +269,64 @@ describe('H326 a ciphertext of another payout', () => {
   });
 });
 
+describe('H336 with ciphertexts of the payout itself', () => {
+  test('what an activity returned is no memo of a start', async () => {
+    const body = request();
+    await world.payouts.start(body);
+    await world.payouts.result(body);
+    const events = (await world.history(body)).events ?? [];
+    const { input } = events[0]?.workflowExecutionStartedEventAttributes ?? {};
+    const [returned] = events.flatMap(
+      ({ activityTaskCompletedEventAttributes: completed }) => completed?.result?.payloads ?? [],
+    );
+    const handle = await plain.workflow.start('payout', {
+      taskQueue: PAYOUTS_TASK_QUEUE,
+      workflowId: payoutWorkflowId('default', body.partnerOrderId),
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      args: (input?.payloads ?? []).map((payload) => RawValue.fromPayload(payload)),
+      memo: { start: RawValue.fromPayload(returned ?? {}) },
+    });
+    await expect(handle.result()).rejects.toMatchObject({ cause: REFUSED });
+    expect(createsOf(world, body)).toHaveLength(1);
+  });
+
+  test('a run on another task queue that continues as new on ours brings no plain memo', async () => {
+    const body = request();
+    const argument = (await encrypted(body)).payload;
+    const handle = await plain.workflow.start('payout', {
+      taskQueue: 'elsewhere',
+      workflowId: payoutWorkflowId('default', body.partnerOrderId),
+      args: [RawValue.fromPayload(argument)],
+    });
+    const { workflowService } = plain;
+    const namespace = world.namespace;
+    const { taskToken } = await workflowService.pollWorkflowTaskQueue({
+      namespace,
+      taskQueue: { name: 'elsewhere' },
+    });
+    const memo = { fields: { start: defaultPayloadConverter.toPayload({ startedBy: 'nobody' }) } };
+    const continueAsNewWorkflowExecutionCommandAttributes = {
+      workflowType: { name: 'payout' },
+      taskQueue: { name: PAYOUTS_TASK_QUEUE },
+      input: { payloads: [argument] },
+      memo,
+    };
+    const { COMMAND_TYPE_CONTINUE_AS_NEW_WORKFLOW_EXECUTION: commandType } =
+      proto.temporal.api.enums.v1.CommandType;
+    const commands = [{ commandType, continueAsNewWorkflowExecutionCommandAttributes }];
+    await workflowService.respondWorkflowTaskCompleted({ namespace, taskToken, commands });
+    await expect(handle.result()).rejects.toMatchObject({ cause: REFUSED });
+    expect(createsOf(world, body)).toEqual([]);
+  });
+});
+
 test('H290 the reconciliation restarts no payout with a plain memo, which the restart would encrypt', async () => {
   const body = request();
   const handle = await plain.workflow.start('payout', {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: payoutWorkflowId('default', body.partnerOrderId),
     args: [await encrypted(body)],
-    memo: { environment: 'test', startedBy: 'nobody' },
+    memo: { start: { environment: 'test', startedBy: 'nobody' } },
     // No worker sees it before it is terminated.
     startDelay: '1h',
   });

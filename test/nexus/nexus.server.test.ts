@@ -119,11 +119,8 @@ test('a workflow of another team requests a payout and receives the result', asy
     environment: 'test',
     startedBy: 'nexus:default',
   };
-  expect(memo).toEqual({
-    ...start,
-    ...{ clientId, payerId, instructedAmount },
-    ...{ beneficiary: receiver.bankAccountName, accountEnd: receiver.bankAccountNumber.slice(-4) },
-  });
+  const listed = { beneficiary: receiver.bankAccountName, accountEnd: receiver.bankAccountNumber.slice(-4) };
+  expect(memo).toEqual({ start: { ...start, clientId, payerId, instructedAmount, ...listed } });
   const isFound = async () => {
     const { payouts } = await world.payouts.listPage({
       beneficiary: receiver.bankAccountName,

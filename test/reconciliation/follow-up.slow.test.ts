@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startFollowUp } from '../../src/client/follow-ups.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { payoutFollowUpWorkflowId } from '../../src/contract/ids.ts';
+import { CREATE_SENT } from '../../src/contract/memo.ts';
 import { changesQuery } from '../../src/contract/workflows.ts';
 import { checkTimeoutMs } from '../../src/domain/reconciliation-follow-up.ts';
 import { APP } from '../../src/temporal/namespace.ts';
@@ -278,7 +279,7 @@ describe('H22 money that is returned after the end', () => {
       workflowId: `payout:default:${partnerOrderId}`,
       args: [body],
       // As the payout records it once it has sent.
-      memo: { environment: 'test', rejectDuplicate: true, createSent: true },
+      memo: { environment: 'test', rejectDuplicate: true, ...CREATE_SENT },
       typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: 'default' }]),
     });
     await world.until(body, ({ phase }) => phase === 'NEEDS_REVIEW');

@@ -4,6 +4,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { movedPayouts, startPayouts } from '../../src/activities/batch/batch-activities.ts';
 import { ConflictError } from '../../src/client/errors.ts';
+import { CREATE_SENT } from '../../src/contract/memo.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import type { OpenPayouts } from '../../src/domain/batch.ts';
 import { VisibilityLagsError } from '../../src/temporal/decisive-run.ts';
@@ -38,10 +39,7 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await untilStartedAgain(world, body, await terminate(world, body));
     expect(await memoOf(body)).toMatchObject({
-      rejectDuplicate: false,
-      environment: 'test',
-      batch: 'payday',
-      startedBy: 'shop',
+      start: { rejectDuplicate: false, environment: 'test', batch: 'payday', startedBy: 'shop' },
       stops: 1,
     });
     await world.approveShown(body);
@@ -158,10 +156,8 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
       await failOver(body, { nonsense: true }, { environment: 'production' }),
     );
     expect(await memoOf(body)).toMatchObject({
-      environment: 'test',
-      startedBy: 'shop',
-      rejectDuplicate: false,
-      createSent: true,
+      start: { environment: 'test', startedBy: 'shop', rejectDuplicate: false },
+      ...CREATE_SENT,
     });
     await world.until(body, ({ phase }) => phase === 'PROCESSING');
     world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });

@@ -1,10 +1,12 @@
 /** Statements and the results of batches: over HTTP and in the CLI, on a real Temporal server. */
+
 import { parse } from 'csv-parse/sync';
 import { request as send } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { dailyReport } from '../../src/client/reads.ts';
+import { startMemo } from '../../src/contract/memo.ts';
 import { totalsByCurrency } from '../../src/contract/money.ts';
 import { type StatementRow, statementRowSchema, statementSchema } from '../../src/contract/statement.ts';
 import { addUpdate } from '../../src/contract/workflows.ts';
@@ -241,7 +243,7 @@ test('H318 the results of a canceled batch tell nothing of a payout that another
     taskQueue: 'payouts',
     workflowId: handle.workflowId,
     args: [{ app: 'default', batchId, count: 2 }],
-    memo: { environment: 'test', startedBy: 'one' },
+    memo: startMemo({ environment: 'test', startedBy: 'one' }),
   });
   // A row is missing, so that none is started before the batch is canceled.
   await handle.executeUpdate(addUpdate, { args: [{ offset: 0, payouts: [{ ...mine, app: 'default' }] }] });

@@ -1,7 +1,9 @@
 /** A person's decision and an order that appears, each while the other is being processed. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
+import { CREATE_SENT } from '../../src/contract/memo.ts';
 import type { PayoutState } from '../../src/contract/payout.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { eventually } from '../support/eventually.ts';
@@ -151,7 +153,7 @@ describe('H103 an order appears', () => {
     await expect(world.payouts.cancel(body, { by })).rejects.toMatchObject({
       cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/outcome is unknown/) },
     });
-    expect((await world.payouts.handle(body).describe()).memo).toMatchObject({ createSent: true });
+    expect((await world.payouts.handle(body).describe()).memo).toMatchObject(CREATE_SENT);
     control.removeFault(unread.id);
     control.changeOrder(partnerOrderId, { visible: true });
     await world.payouts.poll(body);

@@ -1,5 +1,7 @@
 /** Starts of the workflow by anyone who may start workflows, without the client library. */
+
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { startFactsIn, startMemo } from '../../src/contract/memo.ts';
 import { approveUpdate, argumentOf, refuseUpdate, tokenStateQuery } from '../../src/contract/workflows.ts';
 import { PayoutRecord } from '../../src/domain/payout-record.ts';
 import { TokenRecord } from '../../src/domain/tokens.ts';
@@ -65,7 +67,7 @@ describe('H331 the start of a canceled payout, sent again later, waits for a per
       workflowId: world.payouts.handle(ref).workflowId,
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       // As after a minute, when the promise of a new id no longer holds.
-      memo: { ...memo, rejectDuplicate: false },
+      memo: startMemo({ ...startFactsIn(memo), rejectDuplicate: false }),
       args: [request],
     });
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
+import { CREATE_SENT } from '../../src/contract/memo.ts';
 import type { PayoutState } from '../../src/contract/payout.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { eventually } from '../support/eventually.ts';
@@ -110,21 +111,21 @@ describe.concurrent('H58 after a send of unknown outcome, only a person ends the
     const result = await world.payouts.result(ref);
     expect(result).toMatchObject({ outcome: 'NOT_CREATED', reason: { code: 'RESOLVED_NOT_CREATED' } });
     expect(debitsOf(world, ref)).toBe(0);
-    expect((await world.payouts.handle(ref).describe()).memo).toMatchObject({ createSent: true });
+    expect((await world.payouts.handle(ref).describe()).memo).toMatchObject(CREATE_SENT);
   });
 
   test('the memo says so while it runs, and a run that is started again after retention confirms', async () => {
     const sent = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(sent, isUnknown);
     const { memo } = await world.payouts.handle(sent).describe();
-    expect(memo).toMatchObject({ createSent: true });
+    expect(memo).toMatchObject(CREATE_SENT);
     // No other run under this partnerOrderId is left, so only the memo says that one has sent.
     const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
     await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
       workflowId: `payout:default:${body.partnerOrderId}`,
       args: [body],
-      memo: { createSent: true },
+      memo: CREATE_SENT,
     });
     await world.until(body, ({ phase }) => phase === 'NEEDS_REVIEW');
     expect(createsOf(world, body)).toEqual([]);
@@ -175,6 +176,6 @@ describe.concurrent('H58 after a send of unknown outcome, only a person ends the
   test('a refused first create ends the payout, and marks it for the follow-up', async () => {
     const ref = await world.payWithFault({ kind: 'envelope', code: 30005 }, 'success');
     expect((await world.payouts.result(ref)).outcome).toBe('NOT_CREATED');
-    expect((await world.payouts.handle(ref).describe()).memo).toMatchObject({ createSent: true });
+    expect((await world.payouts.handle(ref).describe()).memo).toMatchObject(CREATE_SENT);
   });
 });

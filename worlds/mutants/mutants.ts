@@ -99,8 +99,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'started-again-as-new',
     what: 'A terminated payout starts again as if it had never sent a create: a second payment.',
     file: 'src/activities/reconciliation/restart-stopped.ts',
-    find: 'rejectDuplicate: false,',
-    replace: 'rejectDuplicate: true,',
+    find: 'rejectDuplicate: false })',
+    replace: 'rejectDuplicate: new Date(nowMs).toISOString() })',
   },
   {
     name: 'start-does-not-join',
@@ -433,8 +433,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'joined-rows-count-as-started',
     what: 'A batch counts payouts of other callers as started by itself, and its own as joined.',
     file: 'src/client/payouts.ts',
-    find: "joined: memo['batch'] !== batchId",
-    replace: "joined: memo['batch'] === batchId",
+    find: "joined: startFactsIn(memo)['batch'] !== batchId",
+    replace: "joined: startFactsIn(memo)['batch'] === batchId",
   },
 
   // ---- receiving accounts

@@ -40,7 +40,8 @@ async function recall(
   context: SerializationContext | undefined,
   convert: Convert,
 ): Promise<Payload[]> {
-  const keys = payloads.map((payload) => `${context?.type} ${context?.workflowId} ${keyOf(payload)}`);
+  const place = JSON.stringify(context);
+  const keys = payloads.map((payload) => `${place} ${keyOf(payload)}`);
   const missing = new Map(
     payloads.flatMap((payload, at) => {
       const key = keys[at];

@@ -38,7 +38,7 @@ export interface CreateOrder extends SendGuard {
   /** The payout requires an approval, and has it. */
   isApproved: boolean;
   /** The caller who started the payout, if its name was recorded. */
-  startedBy?: unknown;
+  startedBy?: string | undefined;
   /** What the sender must know, if the payout runs on a newer version: see `PayoutSettings`. */
   requires?: readonly string[] | undefined;
 }

@@ -1,9 +1,11 @@
 /** What the other runs of a workflow id have sent, by their histories. */
+
 import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { sameBody } from '../../client/start-once.ts';
 import { checkBody } from '../../contract/fields.ts';
 import { clientPair } from '../../contract/ids.ts';
+import { startFactsIn } from '../../contract/memo.ts';
 import {
   type CheckedPayoutRequest,
   payoutRequestSchema,
@@ -166,7 +168,7 @@ export function temporalHistories(client: Client) {
     /** Whether the id may have other runs. False if Temporal has guaranteed at the start that this one is the first. */
     async mayHaveOthers({ workflowId, runId }: WorkflowRun): Promise<boolean> {
       const { memo, startedMs } = await readStartEvent(client, workflowId, runId);
-      if (!provesNewId(memo['rejectDuplicate'], startedMs)) return true;
+      if (!provesNewId(startFactsIn(memo)['rejectDuplicate'], startedMs)) return true;
       // A Workflow Reset copies the start.
       return baseRunsIn((await historyOf(workflowId, runId)) ?? []).length > 0;
     },

@@ -1,4 +1,5 @@
 /** Starts the follow-ups of payouts that may have an order, and restarts stopped follow-ups (H22). */
+
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { type EndedPayout, endedPayout, notifyFollowUp, startFollowUp } from '../../client/follow-ups.ts';
@@ -9,6 +10,7 @@ import {
   payoutOfFollowUp,
   payoutWorkflowId,
 } from '../../contract/ids.ts';
+import { saysCreateSent } from '../../contract/memo.ts';
 import type { FollowUpRequest } from '../../contract/reconciliation.ts';
 import { isoTime } from '../../domain/time.ts';
 import { Pace } from '../../runtime/runtime.ts';
@@ -49,7 +51,7 @@ function appOf(workflowId: string): string {
 /** Whether the payout has an order, or its memo says that a create call was sent: its order may still appear. */
 async function mayHaveOrder(run: ListedRun): Promise<boolean> {
   const outcome = run.attribute('PayoutOutcome');
-  return outcome === 'NOT_CREATED' ? (await run.memo())['createSent'] === true : WITH_ORDER.includes(outcome);
+  return outcome === 'NOT_CREATED' ? saysCreateSent(await run.memo()) : WITH_ORDER.includes(outcome);
 }
 
 async function follow(search: Search, { workflowId, closedMs = 0 }: ListedRun): Promise<Verdict> {

@@ -1,6 +1,8 @@
 /** The activities of the reconciliation. */
+
 import type { Client } from '@temporalio/client';
 import { plainPayloads, type WorkerConfig } from '../../config/config.ts';
+import { startFactsIn } from '../../contract/memo.ts';
 import { eventsQuery } from '../../contract/workflows.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { findFailingWorkflows } from '../../temporal/failing-workflows.ts';
@@ -135,7 +137,7 @@ async function publishMissed(reconciler: Reconciler, run: ListedRun): Promise<Ve
   // Only our workers write it, so that nobody else can get the events of a workflow signed.
   const { unpublishedEvents } = await run.ownMemo();
   if (!unpublishedEvents) return 'nothing';
-  const { environment: meant = environment } = await run.memo();
+  const { environment: meant = environment } = startFactsIn(await run.memo());
   if (meant !== environment) return 'nothing';
   const { workflowId, runId } = run;
   const all = await client.workflow.getHandle(workflowId, runId).query(eventsQuery);

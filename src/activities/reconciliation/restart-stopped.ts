@@ -2,12 +2,14 @@
  * Finds payouts whose workflow was terminated, timed out or failed, and restarts them under the same id, with the argument
  * of the run that sent. The restart is a doubtful start, so it confirms first (H10).
  */
+
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { hashesAttribute } from '../../client/search.ts';
 import { failedAsBadInput } from '../../client/start-once.ts';
 import type { EventEndpoints } from '../../config/events.ts';
 import { PAYOUTS_TASK_QUEUE, payoutOf } from '../../contract/ids.ts';
+import { CREATE_SENT, startFactsIn, startMemo } from '../../contract/memo.ts';
 import { isRequestOf } from '../../contract/payout-request.ts';
 import { restartDelayMs, type Unresolved } from '../../domain/reconciliation.ts';
 import type { PlainPayloads } from '../../encryption/payload-codec.ts';
@@ -103,9 +105,8 @@ async function restartOne(
     { argument, hashes },
     {
       ...memo,
-      ...(meant !== undefined && { environment: meant }),
-      ...(decisive.sent && { createSent: true }),
-      rejectDuplicate: false,
+      ...startMemo({ ...startFactsIn(memo), environment: meant, rejectDuplicate: false }),
+      ...(decisive.sent && CREATE_SENT),
       stops,
     },
   );

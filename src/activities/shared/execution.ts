@@ -20,7 +20,7 @@ export interface StartFacts {
   workflowId: string;
   environment?: unknown;
   /** The caller, if its name was recorded. */
-  startedBy?: unknown;
+  startedBy?: string | undefined;
 }
 
 type Place = Pick<Principal, 'environment'> & Partial<Principal>;

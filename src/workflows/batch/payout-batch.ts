@@ -6,6 +6,7 @@
  * The payouts are not child workflows: they continue if the batch or a part is stopped, and a batch that is started again
  * joins them.
  */
+
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   ApplicationFailure,
@@ -25,8 +26,10 @@ import {
 import type { CheckedRows } from '../../activities/batch/batch-activities.ts';
 import type { BatchRequest, BatchResult, BatchState, PartReport } from '../../contract/batch.ts';
 import { MAX_ROWS_PER_ADD, ROW_KEY_LENGTH } from '../../contract/codes.ts';
+import { compact } from '../../contract/compact.ts';
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
 import { batchPartWorkflowId } from '../../contract/ids.ts';
+import { starterIn } from '../../contract/memo.ts';
 import {
   type AddRows,
   addedRowsQuery,
@@ -278,8 +281,7 @@ async function startPart(
   { offset, count, digest }: BatchPart,
   payouts: AddRows['payouts'],
 ): Promise<void> {
-  const startedBy = workflowInfo().memo?.['startedBy'];
-  const starter = typeof startedBy === 'string' && { startedBy };
+  const starter = compact({ startedBy: starterIn(workflowInfo().memo) });
   const request = { environment, app, batchId, offset, count, digest, payouts, window, ...starter };
   try {
     await startChild<typeof payoutBatchPart>('payoutBatchPart', {

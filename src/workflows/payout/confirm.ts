@@ -1,6 +1,8 @@
 /** Confirms whether the order exists: queries the provider, then leaves it to a person. Nothing is sent meanwhile. */
+
 import { workflowInfo } from '@temporalio/workflow';
 import type { Confirmation } from '../../activities/shared/provider-activities.ts';
+import { saysCreateSent } from '../../contract/memo.ts';
 import {
   type Clearance,
   type Creation,
@@ -28,7 +30,8 @@ const SUMMARY = 'confirms whether the order exists';
  */
 export async function findEarlierOrder(run: PayoutRun): Promise<void> {
   if (!isDoubtfulStart()) return;
-  const { createSent, stops } = workflowInfo().memo ?? {};
+  const { memo } = workflowInfo();
+  const stops = memo?.['stops'];
   if (typeof stops === 'number' && stops >= STOPS_BEFORE_FLAG)
     run.flag(
       'STOPPED_REPEATEDLY',
@@ -36,7 +39,7 @@ export async function findEarlierOrder(run: PayoutRun): Promise<void> {
     );
   run.confirmFirst('earlier-run');
   // The run that sent may be past retention by now, so a restart carries this fact in its memo.
-  if (createSent === true) run.noteUnknownSend('earlier-run');
+  if (saysCreateSent(memo)) run.noteUnknownSend('earlier-run');
   while (run.record.creation.stage === 'confirming' || run.record.creation.stage === 'review')
     await (run.record.creation.stage === 'review' ? review(run) : confirm(run));
 }

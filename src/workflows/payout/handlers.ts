@@ -1,7 +1,9 @@
 /** The messages that a payout takes. */
+
 import type { UpdateDefinition } from '@temporalio/common';
 import { condition, log, setHandler, workflowInfo } from '@temporalio/workflow';
 import { TOLERANCE, TOLERANCE_RULE } from '../../contract/codes.ts';
+import { starterIn } from '../../contract/memo.ts';
 import type { MadeDecision, PayoutState } from '../../contract/payout.ts';
 import {
   type ApprovalDecision,
@@ -135,8 +137,7 @@ function approvalProblem(run: PayoutRun, decision: ApprovalDecision): string | u
 }
 
 function isByStarter({ by }: { by: string }): boolean {
-  const startedBy = workflowInfo().memo?.['startedBy'];
-  return typeof startedBy === 'string' && isStarter({ name: by }, startedBy);
+  return isStarter({ name: by }, starterIn(workflowInfo().memo));
 }
 
 function refuse(run: PayoutRun, { by, note }: Decision): void {

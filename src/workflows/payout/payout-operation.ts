@@ -4,6 +4,7 @@
  *
  * The payout is a child so that this learns of its end at once. It continues if this workflow ends.
  */
+
 import {
   defineSearchAttributeKey,
   type SearchAttributePair,
@@ -21,6 +22,7 @@ import {
 } from '@temporalio/workflow';
 import type { operationActivities } from '../../activities/payout/operation-activities.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
+import { startMemo } from '../../contract/memo.ts';
 import { formatMoney } from '../../contract/money.ts';
 import type { PayoutResult } from '../../contract/payout.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
@@ -65,7 +67,12 @@ async function begin(operation: PayoutOperation): Promise<Child | undefined> {
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       parentClosePolicy: ParentClosePolicy.ABANDON,
       args: [request],
-      memo: { rejectDuplicate: isoTime(Date.now()), environment, startedBy, ...memoOfRequest(request) },
+      memo: startMemo({
+        rejectDuplicate: isoTime(Date.now()),
+        environment,
+        startedBy,
+        ...memoOfRequest(request),
+      }),
       typedSearchAttributes: [
         keyword('PayoutApp', app),
         keyword('PayoutPhase', 'CHECKING'),

@@ -4,8 +4,10 @@
  * It *completes* with one of four outcomes when the provider has ended the order, or when no order was created. It
  * *fails* only on bad input. It has no execution timeout: money in flight is never abandoned.
  */
+
 import { allHandlersFinished, condition, log, setWorkflowOptions, upsertMemo } from '@temporalio/workflow';
 import { WHILE_OPEN } from '../../contract/attention-codes.ts';
+import { CREATE_SENT } from '../../contract/memo.ts';
 import { sameMoney } from '../../contract/money.ts';
 import type { PayoutResult } from '../../contract/payout.ts';
 import type { PayoutRequest } from '../../contract/payout-request.ts';
@@ -71,7 +73,7 @@ function resultWithoutOrder(run: PayoutRun, error: unknown): PayoutResult {
   const { partnerOrderId } = run.request;
   const { reason } = error;
   // A follow-up checks later whether an order has appeared after all.
-  if (sends > 0) upsertMemo({ createSent: true });
+  if (sends > 0) upsertMemo(CREATE_SENT);
   return { partnerOrderId, outcome: 'NOT_CREATED', reason, ...(quote && { quote }), debits: [], splits: [] };
 }
 

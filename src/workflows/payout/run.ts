@@ -2,6 +2,7 @@
  * One run of a payout as its steps see it: its record, its calls, its waits, its cancellation, and the transitions between
  * the stages of the creation (see `create.ts`).
  */
+
 import {
   allHandlersFinished,
   CancellationScope,
@@ -14,6 +15,7 @@ import {
 } from '@temporalio/workflow';
 import type { QuoteResult } from '../../activities/payout/quote-payout.ts';
 import type { PayoutPhase } from '../../contract/codes.ts';
+import { CREATE_SENT } from '../../contract/memo.ts';
 import type { Attention, MadeDecision, Reason } from '../../contract/payout.ts';
 import type { CheckedPayoutRequest, PayoutRequest } from '../../contract/payout-request.ts';
 import type { TradeKey } from '../../contract/provider-records.ts';
@@ -228,7 +230,7 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
 
   noteUnknownSend(cause: UnknownCause): void {
     // The memo outlives the run: a follow-up reads it, and so does a run that reconciliation starts.
-    if (!this.record.unknownSend) upsertMemo({ createSent: true });
+    if (!this.record.unknownSend) upsertMemo(CREATE_SENT);
     this.record.unknownSend ??= { cause, sinceMs: Date.now() };
     this.dropCancel();
   }

@@ -56,8 +56,8 @@ class Gate implements WorkflowInternalsInterceptor {
 
   private begin(start: Start): void {
     const given = start.arguments ?? [];
-    // Temporal carries the memo of a run that continues as new. It may be older than the setting.
-    const memo = hasContinuedAsNew() ? {} : (start.memo?.fields ?? {});
+    // Temporal carries the memo of a run that continues as new, which may be older than the setting. Ours pass their state.
+    const memo = hasContinuedAsNew() && given.length > 1 ? {} : (start.memo?.fields ?? {});
     this.isEncrypted = given.length > 0 && given.every(isEncrypted);
     this.refusesStart = [...given, ...Object.values(memo)].some(isRefused);
     // What cannot be decoded would fail the workflow task, again and again.

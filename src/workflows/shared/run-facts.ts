@@ -1,4 +1,5 @@
 /** What a run knows about its own start and history. */
+
 import type { WorkflowDefinitionOptions } from '@temporalio/common';
 import {
   allHandlersFinished,
@@ -8,6 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { StartFacts } from '../../activities/shared/execution.ts';
+import { starterIn, startFactsIn } from '../../contract/memo.ts';
 
 /**
  * About 300 events, far below Temporal's limits, so that each replay stays fast. A round of a waiting payout takes about
@@ -18,7 +20,7 @@ const MAX_GROWTH_BYTES = 75_000;
 /** The id, the environment that the starter meant, and who started it. */
 export function startFacts(): StartFacts {
   const { workflowId, memo } = workflowInfo();
-  return { workflowId, environment: memo?.['environment'], startedBy: memo?.['startedBy'] };
+  return { workflowId, environment: startFactsIn(memo)['environment'], startedBy: starterIn(memo) };
 }
 
 /**

@@ -3,9 +3,11 @@
  * another run has sent is asked before each send and before an end. A send of unknown outcome is confirmed over a window,
  * and in doubt a person decides.
  */
+
 import { workflowInfo } from '@temporalio/workflow';
 import type { RunFacts } from '../../activities/payout/send-once.ts';
 import type { Principal } from '../../activities/shared/execution.ts';
+import { startFactsIn } from '../../contract/memo.ts';
 import { provesNewId } from '../../domain/new-id.ts';
 import type { PayoutSettings } from '../../domain/payout-record.ts';
 import { activityTimeoutMs } from '../../domain/time.ts';
@@ -15,7 +17,7 @@ import { deciderProblem, isRecord } from './messages.ts';
 /** Whether the start does not prove that the id is new (a doubtful start). Only our starters prove it. */
 export function isDoubtfulStart(): boolean {
   const { memo, startTime } = workflowInfo();
-  return !provesNewId(memo?.['rejectDuplicate'], startTime.getTime());
+  return !provesNewId(startFactsIn(memo)['rejectDuplicate'], startTime.getTime());
 }
 
 /** Whether this run's start proves that no run was before it. For validators: a step's branch on run ids would not replay. */
