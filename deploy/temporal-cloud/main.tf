@@ -39,6 +39,7 @@ resource "temporalcloud_namespace_search_attribute" "payouts" {
     PayoutNeedsAttention = "bool"
     PayoutReasons        = "keyword_list"
     PayoutKeys           = "keyword_list"
+    PayoutStartedAt      = "datetime"
   }
   namespace_id = temporalcloud_namespace.payouts.id
   name         = each.key

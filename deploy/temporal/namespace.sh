@@ -25,7 +25,8 @@ fi
 patiently temporal operator search-attribute list --namespace "$TEMPORAL_NAMESPACE"
 known=$(temporal operator search-attribute list --namespace "$TEMPORAL_NAMESPACE")
 for attribute in PayoutPhase=Keyword PayoutOutcome=Keyword PayoutApp=Keyword PayoutOrderId=Keyword \
-  PayoutAuditStatus=Keyword PayoutPair=Keyword PayoutNeedsAttention=Bool PayoutReasons=KeywordList PayoutKeys=KeywordList; do
+  PayoutAuditStatus=Keyword PayoutPair=Keyword PayoutNeedsAttention=Bool PayoutReasons=KeywordList PayoutKeys=KeywordList \
+  PayoutStartedAt=Datetime; do
   name=${attribute%=*}
   case "$known" in
     *"$name"*) continue ;;

@@ -90,6 +90,8 @@ export const SEARCH_ATTRIBUTE_MEANINGS: Readonly<Record<keyof typeof SEARCH_ATTR
   PayoutReasons: 'The [attention codes](#attention-codes) of a flagged workflow. Absent means none.',
   PayoutKeys:
     'Keyed hashes of what [lists search](http.md#lists). Also on follow-ups. Absent without `PAYOUTS_SEARCH_KEYS`.',
+  PayoutStartedAt:
+    'The first start, by which [lists](http.md#lists) filter: Temporal shows the start of the latest run. Also on batches and receiving accounts. Absent if another program started it.',
 };
 
 /** A test compares them with what the code reads and writes. */

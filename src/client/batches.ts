@@ -20,7 +20,7 @@ import {
   type WorkflowSignatures,
 } from '../contract/workflows.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
-import { APP } from '../temporal/namespace.ts';
+import { APP, STARTED_AT } from '../temporal/namespace.ts';
 import { type BatchRef, type CheckedBatch, checkedBatch, type NewBatch, otherWork } from './checked-batch.ts';
 import { ConflictError, EndedError } from './errors.ts';
 import { allRows, batchPage } from './lists.ts';
@@ -183,7 +183,10 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
           workflowIdConflictPolicy: 'USE_EXISTING',
           args: [request],
           memo: startMemo({ environment: this.environment, startedBy }),
-          typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
+          typedSearchAttributes: new TypedSearchAttributes([
+            { key: APP, value: app },
+            { key: STARTED_AT, value: new Date() },
+          ]),
           staticSummary: `batch of ${count} payouts`,
         }),
       );

@@ -7,7 +7,7 @@ import { storedResultSchema } from '../contract/payout.ts';
 import { type FollowUpChanges, followUpChanges } from '../contract/reconciliation.ts';
 import { isRetryableTemporalError } from '../temporal/client-errors.ts';
 import type { WorkflowRun } from '../temporal/histories.ts';
-import { describedRun, type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
+import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
 
 type StoredResult = z.output<typeof storedResultSchema>;
 
@@ -23,15 +23,6 @@ export async function readableResult(
     if (isRetryableTemporalError(error)) throw error;
     return undefined;
   }
-}
-
-/** The start of the first run, because a payout continues as new every few hours. Retention may have deleted it. */
-export async function firstStartMs(
-  client: Client,
-  { workflowId, runId, startedMs, firstRunId }: ListedRun & { firstRunId: string },
-): Promise<number> {
-  if (firstRunId === runId) return startedMs;
-  return (await describedRun(client, workflowId, firstRunId))?.startedMs ?? startedMs;
 }
 
 /** Several environments may share a namespace. True if the memo names no other one, or this process cannot read it. */

@@ -57,6 +57,9 @@ export async function payoutPage(
   return { payouts, ...rest };
 }
 
+/** A payout is started by the clock of another process than its batch. */
+const CLOCKS_DIFFER_MS = 60_000;
+
 /** In one call to Temporal, with their memos. */
 export const MAX_LISTED = 1_000;
 
@@ -71,7 +74,8 @@ export async function payoutsOfBatches(
 ): Promise<{ payouts: ListedPayout[]; isCut: boolean }> {
   if (batches.length === 0) return { payouts: [], isCut: false };
   const ids = batches.map(({ batchId }) => batchId);
-  const [createdFrom] = batches.map(({ startedAt }) => startedAt).sort();
+  const firstMs = Math.min(...batches.map(({ startedAt }) => Date.parse(startedAt)));
+  const createdFrom = new Date(firstMs - CLOCKS_DIFFER_MS).toISOString();
   const apps = [...new Set(batches.map(({ app }) => app))];
   const query = all([
     "WorkflowType = 'payout'",
@@ -216,9 +220,15 @@ function sharedConditions(
     app !== undefined && `PayoutApp = '${app}'`,
     apps !== undefined && `PayoutApp IN (${quoteIds(apps)})`,
     idPrefix !== undefined && `(${begins(idPrefix).join(' OR ')})`,
-    createdFrom !== undefined && `StartTime >= '${new Date(createdFrom).toISOString()}'`,
-    createdTo !== undefined && `StartTime < '${new Date(createdTo).toISOString()}'`,
+    createdFrom !== undefined && started('>=', createdFrom),
+    createdTo !== undefined && started('<', createdTo),
   ];
+}
+
+/** By the first run, because a payout continues as new every few hours. */
+function started(operator: '>=' | '<', time: string): string {
+  const than = `${operator} '${new Date(time).toISOString()}'`;
+  return `(PayoutStartedAt ${than} OR (PayoutStartedAt IS NULL AND StartTime ${than}))`;
 }
 
 function all(conditions: readonly (string | false | undefined)[]): string {
@@ -240,7 +250,7 @@ export async function listedPayout(run: ListedRun): Promise<ListedPayout> {
     needsAttention: run.attribute('PayoutNeedsAttention') === true,
     orderId: text('PayoutOrderId'),
     auditStatus: text('PayoutAuditStatus'),
-    startedAt: new Date(run.startedMs).toISOString(),
+    startedAt: new Date(run.firstStartedMs).toISOString(),
     workflow: run.status,
     ...(isWhole && { received: instructedAmount }),
     ...memo,
@@ -251,7 +261,7 @@ function listedBatch(run: ListedRun): ListedBatch {
   return {
     batchId: ownIdOf(run.workflowId),
     app: String(run.attribute('PayoutApp') ?? ''),
-    startedAt: new Date(run.startedMs).toISOString(),
+    startedAt: new Date(run.firstStartedMs).toISOString(),
     ...(run.closedMs !== undefined && { endedAt: new Date(run.closedMs).toISOString() }),
     workflow: run.status,
   };

@@ -16,11 +16,11 @@ import type { CheckResult } from '../contract/fields.ts';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import { type StartFacts, starterIn, startMemo } from '../contract/memo.ts';
 import { isRequestOf } from '../contract/payout-request.ts';
-import { isoTime } from '../domain/time.ts';
 import { type Clock, sleep } from '../runtime/runtime.ts';
 import { applicationFailure, unlessGone } from '../temporal/client-errors.ts';
 import { type DecisiveRun, decisiveRun } from '../temporal/decisive-run.ts';
 import { readStartEvent, type WorkflowRun } from '../temporal/histories.ts';
+import { STARTED_AT } from '../temporal/namespace.ts';
 import { isStopped } from '../temporal/visibility.ts';
 
 /** The workflow to start, and how to compare it with an existing one under the same id. */
@@ -185,7 +185,8 @@ async function begin<Request>(
   clock: Clock,
 ): Promise<StartedRun | undefined> {
   // Tells the worker that no earlier run had this id.
-  const rejectDuplicate = reuse === 'REJECT_DUPLICATE' && isoTime(clock.wallMs());
+  const startedAt = new Date(clock.wallMs());
+  const rejectDuplicate = reuse === 'REJECT_DUPLICATE' && startedAt.toISOString();
   const memo = startMemo({ ...once.facts, rejectDuplicate });
   try {
     const { firstExecutionRunId } = await client.workflow.start(once.type, {
@@ -195,7 +196,10 @@ async function begin<Request>(
       workflowIdConflictPolicy: 'FAIL',
       args: [once.request],
       memo,
-      typedSearchAttributes: new TypedSearchAttributes(once.attributes),
+      typedSearchAttributes: new TypedSearchAttributes([
+        ...once.attributes,
+        { key: STARTED_AT, value: startedAt },
+      ]),
       staticSummary: once.summary,
     });
     return { runId: firstExecutionRunId, memo };

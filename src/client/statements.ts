@@ -24,7 +24,6 @@ import { readStartEvent } from '../temporal/histories.ts';
 import { describedRun, type ListedRun, listRunPage } from '../temporal/visibility.ts';
 import {
   FOLLOW_UPS_PER_QUERY,
-  firstStartMs,
   followUpFindings,
   isMeantFor,
   mergedFindings,
@@ -117,7 +116,7 @@ async function endedRow(
   known?: PayoutMemo,
 ): Promise<StatementRow> {
   const { clientId, payerId, batch, instructedAmount } = known ?? (await memoOrRequest(client, run));
-  const startedAt = isoTime(await firstStartMs(client, run));
+  const startedAt = isoTime(run.firstStartedMs);
   const endedAt = run.closedMs === undefined ? undefined : isoTime(run.closedMs);
   const result = await readableResult(client, run);
   const moved = result && movedMoney(result);
@@ -211,6 +210,6 @@ async function batchRow(
   // The batch has not compared a row with the payout if it has not started the row, or not yet.
   if (!isOwn && !isDeepStrictEqual(await requestOf(client, run), request))
     return row(state.phase === 'DONE' ? 'notStarted' : 'conflict');
-  if (!run.isCompleted) return { ...row(), startedAt: isoTime(await firstStartMs(client, run)) };
+  if (!run.isCompleted) return { ...row(), startedAt: isoTime(run.firstStartedMs) };
   return endedRow(client, run, request, known);
 }

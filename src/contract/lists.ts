@@ -76,9 +76,7 @@ export const pageRequestSchema = z.strictObject({
 });
 export type PageRequest = z.input<typeof pageRequestSchema>;
 
-const startedAt = z
-  .string()
-  .describe('ISO 8601: the start of the workflow or, after continue-as-new or a restart, of its latest run');
+const startedAt = z.string().describe('ISO 8601: the start; of the latest run if another program started it');
 const workflow = z.string().describe("Temporal's status of the workflow: RUNNING, COMPLETED, FAILED, …");
 const nextCursor = z
   .string()

@@ -16,6 +16,7 @@ export const SEARCH_ATTRIBUTES = {
   PayoutNeedsAttention: 'Bool',
   PayoutReasons: 'KeywordList',
   PayoutKeys: 'KeywordList',
+  PayoutStartedAt: 'Datetime',
 } as const;
 
 /** Temporal's numeric codes of the types. */
@@ -23,6 +24,7 @@ const ENCODED = {
   Keyword: encodeSearchAttributeIndexedValueType(SearchAttributeType.KEYWORD) ?? 0,
   KeywordList: encodeSearchAttributeIndexedValueType(SearchAttributeType.KEYWORD_LIST) ?? 0,
   Bool: encodeSearchAttributeIndexedValueType(SearchAttributeType.BOOL) ?? 0,
+  Datetime: encodeSearchAttributeIndexedValueType(SearchAttributeType.DATETIME) ?? 0,
 };
 
 type Name = keyof typeof SEARCH_ATTRIBUTES;
@@ -75,6 +77,8 @@ export const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEY
 export const PHASE = defineSearchAttributeKey('PayoutPhase', SearchAttributeType.KEYWORD);
 /** Keyed hashes. Absent if the program that started it has no search keys. */
 export const SEARCH_KEYS = defineSearchAttributeKey('PayoutKeys', SearchAttributeType.KEYWORD_LIST);
+/** Temporal's own start time is that of the latest run. Absent if another program started the workflow. */
+export const STARTED_AT = defineSearchAttributeKey('PayoutStartedAt', SearchAttributeType.DATETIME);
 /** Set by the workflow; absent if the attention flag has never been set. */
 export const NEEDS_ATTENTION = defineSearchAttributeKey('PayoutNeedsAttention', SearchAttributeType.BOOL);
 

@@ -8,6 +8,7 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto, { type temporal } from '@temporalio/proto';
 import { type Clock, Pace } from '../runtime/runtime.ts';
 import { unlessGone } from './client-errors.ts';
+import { STARTED_AT } from './namespace.ts';
 import { ownMemo } from './own-payloads.ts';
 
 const { WorkflowExecutionStatus } = proto.temporal.api.enums.v1;
@@ -17,6 +18,8 @@ export interface ListedRun {
   workflowId: string;
   runId: string;
   startedMs: number;
+  /** The start of its first run, if the program that started it has recorded that. */
+  firstStartedMs: number;
   /** Undefined while the run is open. */
   closedMs: number | undefined;
   isCompleted: boolean;
@@ -62,10 +65,12 @@ function listedRun(
   { execution, type, startTime, closeTime, status, memo, searchAttributes }: ExecutionInfo,
 ): ListedRun {
   const workflowId = execution?.workflowId ?? '';
+  const startedMs = startTime ? tsToMs(startTime) : 0;
   return {
     workflowId,
     runId: execution?.runId ?? '',
-    startedMs: startTime ? tsToMs(startTime) : 0,
+    startedMs,
+    firstStartedMs: Date.parse(String(plainAttribute(searchAttributes, STARTED_AT.name))) || startedMs,
     closedMs: closeTime ? tsToMs(closeTime) : undefined,
     isCompleted: status === WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_COMPLETED,
     type: type?.name ?? '',

@@ -13,7 +13,12 @@ test('the command of docs/temporal-cloud.md registers the search attributes of t
 
 test('the Terraform example registers the same', () => {
   const given = [...read('deploy/temporal-cloud/main.tf').matchAll(/^ {4}(Payout\w+)\s+= "(\w+)"$/gm)];
-  const types: Record<string, string> = { Keyword: 'keyword', Bool: 'bool', KeywordList: 'keyword_list' };
+  const types: Record<string, string> = {
+    Keyword: 'keyword',
+    Bool: 'bool',
+    KeywordList: 'keyword_list',
+    Datetime: 'datetime',
+  };
   const expected = Object.entries(SEARCH_ATTRIBUTES).map(([name, type]) => [name, types[type]]);
   expect(Object.fromEntries(given.map(([, name, type]) => [name, type]))).toEqual(
     Object.fromEntries(expected),

@@ -300,10 +300,9 @@ describe('H336 with ciphertexts of the payout itself', () => {
     });
     const { workflowService } = plain;
     const namespace = world.namespace;
-    const { taskToken } = await workflowService.pollWorkflowTaskQueue({
-      namespace,
-      taskQueue: { name: 'elsewhere' },
-    });
+    const { taskToken } = await plain.withDeadline(Date.now() + 70_000, () =>
+      workflowService.pollWorkflowTaskQueue({ namespace, taskQueue: { name: 'elsewhere' } }),
+    );
     const memo = { fields: { start: defaultPayloadConverter.toPayload({ startedBy: 'nobody' }) } };
     const continueAsNewWorkflowExecutionCommandAttributes = {
       workflowType: { name: 'payout' },

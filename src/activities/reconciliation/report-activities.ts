@@ -4,7 +4,6 @@ import {
   changesIn,
   FLAGGED_FOLLOW_UPS,
   FOLLOW_UPS_PER_QUERY,
-  firstStartMs,
   followUpFindings,
   isMeantFor,
   mergedFindings,
@@ -54,7 +53,7 @@ export function reportActivities({ env }: WorkerConfig, unpaced: Client, clock: 
     reportEnded: (page: ReportPage) => here(page, () => reportEnded(client, page)),
     /** Payouts that are open now. */
     reportOpen: (page: ReportPage) =>
-      here(page, () => reportPages(client, OPEN, page, rowsOf(openRow(client, page.nowMs)))),
+      here(page, () => reportPages(client, OPEN, page, rowsOf(openRow(page.nowMs)))),
     /** What follow-ups found on the day, by their memos. */
     reportChanged: (page: ReportPage) => here(page, () => reportChanged(client, page)),
   };
@@ -92,12 +91,10 @@ async function endedRow(client: Client, run: ListedRun, app: string): Promise<Ap
   return [report];
 }
 
-function openRow(client: Client, nowMs: number): RowOf {
+function openRow(nowMs: number): RowOf {
   return async (run, app) => {
     const report = emptyAppReport(app);
-    const described = await describedRun(client, run.workflowId, run.runId);
-    const startedMs = described ? await firstStartMs(client, described) : run.startedMs;
-    report.open[ageGroup(nowMs - startedMs)] = 1;
+    report.open[ageGroup(nowMs - run.firstStartedMs)] = 1;
     if (run.attribute('PayoutNeedsAttention') === true) report.open.needingAttention = 1;
     return [report];
   };

@@ -17,7 +17,7 @@ import { type Clock, inParallel, Pace } from '../../runtime/runtime.ts';
 import { isGone, isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import { type DecisiveRun, decisiveRun, VisibilityLagsError } from '../../temporal/decisive-run.ts';
 import { environmentOf, readStartEvent } from '../../temporal/histories.ts';
-import { APP, PHASE } from '../../temporal/namespace.ts';
+import { APP, PHASE, STARTED_AT } from '../../temporal/namespace.ts';
 import {
   countRuns,
   isQuotable,
@@ -81,7 +81,8 @@ async function restartOne(
   pace: Pace,
 ): Promise<Verdict> {
   const { client, clock, environment, reconcileEveryMs } = reconciler;
-  const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
+  const stopped = await client.workflow.getHandle(workflowId).describe();
+  const { runId, status, closeTime } = stopped;
   if (!isStopped(status)) return 'nothing';
   const isBadInput = status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId));
   const isValid = (argument: unknown) => isRequestOf(workflowId, argument);
@@ -102,7 +103,7 @@ async function restartOne(
   return restart(
     client,
     workflowId,
-    { argument, hashes },
+    { argument, hashes, startedAt: stopped.typedSearchAttributes.get(STARTED_AT) ?? stopped.startTime },
     {
       ...memo,
       ...startMemo({ ...startFactsIn(memo), environment: meant, rejectDuplicate: false }),
@@ -120,7 +121,7 @@ function unknownWhileLagging(error: unknown): 'unknown' {
 async function restart(
   client: Client,
   workflowId: string,
-  { argument, hashes }: { argument: unknown; hashes: string[] | undefined },
+  { argument, hashes, startedAt }: { argument: unknown; hashes: string[] | undefined; startedAt: Date },
   memo: Record<string, unknown>,
 ): Promise<Verdict> {
   const { app = '' } = payoutOf(workflowId) ?? {};
@@ -135,6 +136,7 @@ async function restart(
       typedSearchAttributes: new TypedSearchAttributes([
         { key: APP, value: app },
         { key: PHASE, value: 'CHECKING' },
+        { key: STARTED_AT, value: startedAt },
         ...hashesAttribute(hashes),
       ]),
       staticSummary: 'restarted by the reconciliation after its workflow was stopped',

@@ -27,7 +27,6 @@ import { formatMoney } from '../../contract/money.ts';
 import type { PayoutResult } from '../../contract/payout.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
 import { memoOfRequest } from '../../domain/listed-payout.ts';
-import { isoTime } from '../../domain/time.ts';
 import { HEARTBEAT_TIMEOUT, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import type { payout } from './payout.ts';
 
@@ -61,6 +60,7 @@ type Child = ChildWorkflowHandle<typeof payout>;
 async function begin(operation: PayoutOperation): Promise<Child | undefined> {
   const { environment, request, startedBy, hashes } = operation;
   const { app, partnerOrderId, instructedAmount } = request;
+  const startedAt = new Date();
   try {
     return await startChild<typeof payout>('payout', {
       workflowId: payoutWorkflowId(app, partnerOrderId),
@@ -68,7 +68,7 @@ async function begin(operation: PayoutOperation): Promise<Child | undefined> {
       parentClosePolicy: ParentClosePolicy.ABANDON,
       args: [request],
       memo: startMemo({
-        rejectDuplicate: isoTime(Date.now()),
+        rejectDuplicate: startedAt.toISOString(),
         environment,
         startedBy,
         ...memoOfRequest(request),
@@ -76,6 +76,7 @@ async function begin(operation: PayoutOperation): Promise<Child | undefined> {
       typedSearchAttributes: [
         keyword('PayoutApp', app),
         keyword('PayoutPhase', 'CHECKING'),
+        { key: STARTED_AT, value: startedAt },
         ...(hashes ? [{ key: KEYS, value: hashes }] : []),
       ],
       staticSummary: `payout of ${formatMoney(instructedAmount)}`,
@@ -87,6 +88,7 @@ async function begin(operation: PayoutOperation): Promise<Child | undefined> {
   }
 }
 
+const STARTED_AT = defineSearchAttributeKey('PayoutStartedAt', SearchAttributeType.DATETIME);
 const KEYS = defineSearchAttributeKey('PayoutKeys', SearchAttributeType.KEYWORD_LIST);
 
 function keyword(name: string, value: string): SearchAttributePair {
