@@ -185,7 +185,7 @@ describe('errors', () => {
 test('memo fields: exactly those that are read or written', () => {
   const all = source('src');
   const read = found(all, /\bmemo(?:Of\(run\)\))?(?:\?\.)?\['(\w+)'\]/g);
-  const destructured = found(all, /const \{ ([\w, ]+) \} = workflowInfo\(\)\.memo/g).flatMap((names) =>
+  const destructured = found(all, /const \{ ([\w, ]+) \} = memo \?\? \{\}/g).flatMap((names) =>
     names.split(', '),
   );
   const upserted = found(all, /upsertMemo\(\{ (\w+)/g);

@@ -10,6 +10,7 @@ import { startMemo } from '../../src/contract/memo.ts';
 import { totalsByCurrency } from '../../src/contract/money.ts';
 import { type StatementRow, statementRowSchema, statementSchema } from '../../src/contract/statement.ts';
 import { addUpdate } from '../../src/contract/workflows.ts';
+import { STARTED_AT } from '../../src/temporal/namespace.ts';
 import { batchesOf, rowsOf } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
@@ -125,10 +126,14 @@ describe('GET /v1/statements', () => {
   test('a row has the ids, the times, the amounts and what came back later', async () => {
     const row = (await statement()).find(({ partnerOrderId }) => partnerOrderId === FORMULA_ID);
     const { quote, orderId, debits, splits } = await world.payouts.result(returned);
-    const { closeTime, startTime } = await world.payouts.handle(returned).describe();
+    const { closeTime, typedSearchAttributes } = await world.payouts.handle(returned).describe();
     expect(row).toEqual({
       ...{ app: 'default', partnerOrderId: FORMULA_ID, orderId, clientId: '-5', payerId: 'payer-1' },
-      ...{ startedAt: startTime.toISOString(), endedAt: closeTime?.toISOString(), outcome: 'SUCCESS' },
+      ...{
+        startedAt: typedSearchAttributes.get(STARTED_AT)?.toISOString(),
+        endedAt: closeTime?.toISOString(),
+        outcome: 'SUCCESS',
+      },
       instructedAmount: { currency: 'CNY', amount: '100.00' },
       ...{ pay: quote?.pay, rate: quote?.exchangeRate, fee: quote?.fee },
       received: { currency: 'CNY', amount: '100.00' },

@@ -21,6 +21,15 @@ describe('H39 the history of a payout that stays open is bounded', () => {
       const { runId: first } = await world.payouts.handle(ref).describe();
       const second = await eventually(() => otherRun(world, ref, [first]));
       await eventually(() => otherRun(world, ref, [first, second]));
+      const { startTime } = await world.client.workflow
+        .getHandle(world.payouts.handle(ref).workflowId, second)
+        .describe();
+      // Lists filter by the first start, though Temporal's start time is that of the latest run.
+      const { startedAt } = await eventually(async () => {
+        const { payouts } = await world.payouts.listPage({ createdTo: startTime.toISOString() });
+        return payouts.find(({ partnerOrderId }) => partnerOrderId === ref.partnerOrderId);
+      });
+      expect(Date.parse(startedAt)).toBeLessThan(startTime.getTime());
       await world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
       expect((await world.payouts.result(ref)).quote).toBeDefined();

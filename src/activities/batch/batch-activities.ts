@@ -2,6 +2,7 @@
  * The activities of batches: they check the rows, start their payouts, and wait for changes: by visibility, which may lag, or
  * by describing each payout.
  */
+
 import { activityInfo, cancellationSignal, log } from '@temporalio/activity';
 import {
   type Client,
@@ -25,6 +26,7 @@ import { type EventType, OUTCOMES, type PayoutPhase, PHASES, type RowOutcome } f
 import type { FieldError } from '../../contract/failures.ts';
 import { checkBody } from '../../contract/fields.ts';
 import { payoutBatchWorkflowId, payoutWorkflowId } from '../../contract/ids.ts';
+import { startFactsIn } from '../../contract/memo.ts';
 import { type PayoutRequest, targetErrors } from '../../contract/payout-request.ts';
 import { BUSY_PHASE, type OpenPayouts } from '../../domain/batch.ts';
 import { type Clock, inParallel } from '../../runtime/runtime.ts';
@@ -190,7 +192,7 @@ export async function cancelPayouts(
     const ref = { app, partnerOrderId };
     try {
       const { memo } = await payouts.handle(ref).describe();
-      if (memo?.['batch'] !== batchId) return;
+      if (startFactsIn(memo)['batch'] !== batchId) return;
       await payouts.cancel(ref, { by: `batch ${batchId}`, reason: 'the batch was canceled' });
     } catch (error) {
       // Otherwise it has ended, or may have an order.
