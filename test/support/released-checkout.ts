@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = '46eacb60b7666212957910d6a35fe60567787be0';
+const COMMIT = 'b67cc85b7d81520d7432d915bd8c7f448e0ded94';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
