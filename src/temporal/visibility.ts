@@ -8,7 +8,6 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto, { type temporal } from '@temporalio/proto';
 import { type Clock, Pace } from '../runtime/runtime.ts';
 import { unlessGone } from './client-errors.ts';
-import { STARTED_AT } from './namespace.ts';
 import { ownMemo } from './own-payloads.ts';
 
 const { WorkflowExecutionStatus } = proto.temporal.api.enums.v1;
@@ -70,7 +69,7 @@ function listedRun(
     workflowId,
     runId: execution?.runId ?? '',
     startedMs,
-    firstStartedMs: Date.parse(String(plainAttribute(searchAttributes, STARTED_AT.name))) || startedMs,
+    firstStartedMs: Date.parse(String(plainAttribute(searchAttributes, 'PayoutStartedAt'))) || startedMs,
     closedMs: closeTime ? tsToMs(closeTime) : undefined,
     isCompleted: status === WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_COMPLETED,
     type: type?.name ?? '',
