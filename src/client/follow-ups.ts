@@ -14,8 +14,8 @@ import {
   payoutOf,
   payoutOfFollowUp,
 } from '../contract/ids.ts';
-import type { PayoutMemo } from '../contract/lists.ts';
-import { startMemo } from '../contract/memo.ts';
+import { type PayoutMemo, payoutMemoSchema } from '../contract/lists.ts';
+import { startFactsIn, startMemo } from '../contract/memo.ts';
 import { type PayoutState, storedResultSchema } from '../contract/payout.ts';
 import { readStoredRequest } from '../contract/payout-request.ts';
 import { type FollowUpRequest, type FollowUpResult, followUpChanges } from '../contract/reconciliation.ts';
@@ -32,7 +32,6 @@ import { environmentOf, readStartEvent } from '../temporal/histories.ts';
 import { APP } from '../temporal/namespace.ts';
 import { ownMemo } from '../temporal/own-payloads.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
-import { listedIn } from './lists.ts';
 import { hashesAttribute } from './search.ts';
 
 interface Ref {
@@ -70,7 +69,7 @@ export async function endedPayout(client: Client, workflowId: string): Promise<E
     ...(orderId !== undefined && { orderId }),
     ...(metadata && { metadata }),
   };
-  const shown = { ...listedIn(memo), ...memoOfRequest(request.value) };
+  const shown = { ...payoutMemoSchema.safeParse(startFactsIn(memo)).data, ...memoOfRequest(request.value) };
   return { request: followed, memo: shown, hashes };
 }
 
