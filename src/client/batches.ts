@@ -102,8 +102,7 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
     const taken = await this.withDeadline(() => handle.query(addedRowsQuery));
     if (state.count !== count) throw conflict(batchId, `it has ${state.count} rows, not ${count}`);
     for (const known of taken) {
-      if (rowsDigest(rowsIn(rows, known)) !== known.digest)
-        throw conflict(batchId, `rows ${known.offset} to ${known.offset + known.count - 1} differ`);
+      if (rowsDigest(rowsIn(rows, known)) !== known.digest) throw conflict(batchId, differing(known));
       await otherWork();
     }
     return state;
@@ -208,6 +207,11 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
 
 function conflict(batchId: string, difference: string): ConflictError {
   return new ConflictError(`batch ${batchId} already exists with a difference: ${difference}`);
+}
+
+/** People count rows from 1. */
+function differing({ offset, count }: RowRange): string {
+  return count === 1 ? `row ${offset + 1} differs` : `a row from ${offset + 1} to ${offset + count} differs`;
 }
 
 function rowsIn<T>(rows: readonly T[], { offset, count }: RowRange): T[] {

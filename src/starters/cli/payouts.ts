@@ -90,7 +90,7 @@ function timeoutMs(text: string): number {
   return ms;
 }
 
-/** A row of a list that was not started, or whose result could not be read. Rows are counted from 0. */
+/** A row of a list that was not started, or whose result could not be read. Programs count rows from 0, people from 1. */
 interface FailedRow {
   row: number;
   partnerOrderId: string;
@@ -156,7 +156,7 @@ async function resultsOf(
 function rowsOutput(rows: readonly Row<object>[], texts: readonly string[], exitCode: number): Output {
   const failed = rows.filter(isFailed);
   const errors = table(failed, {
-    row: ({ row }) => row,
+    row: ({ row }) => row + 1,
     payout: ({ partnerOrderId }) => partnerOrderId,
     error: ({ error }) => wrap(`${error.code}: ${error.message}`),
   });
@@ -178,7 +178,7 @@ async function failedRow(
 }
 
 function notTried(row: number, { partnerOrderId, app }: CheckedPayoutRequest, before: FailedRow): FailedRow {
-  const message = `not tried after the error in row ${before.row}`;
+  const message = `not tried after the error of ${before.partnerOrderId}`;
   return { row, partnerOrderId, app, error: { code: 'NOT_TRIED', message } };
 }
 
