@@ -9,7 +9,7 @@ const MAX_METADATA_COLUMN = 256;
 const MAX_COLUMNS = 1_000;
 const METADATA = 'metadata.';
 const COLUMN = /^[A-Za-z]{1,64}(\.[A-Za-z]{1,64}){0,2}$/;
-const SEPARATORS = [',', ';', '\t'];
+const SEPARATORS: Readonly<Record<string, string>> = { ',': 'a comma', ';': 'a semicolon', '\t': 'a tab' };
 const BREAK = /\r\n|\r|\n/;
 
 interface CsvRecord {
@@ -19,16 +19,22 @@ interface CsvRecord {
 
 /** Rows without any text, such as those of separators only, are no rows. */
 export async function* csvRows(text: Buffer): AsyncGenerator<FileRow> {
+  const form = separatorOf(text);
   let columns: string[] | undefined;
-  for await (const { line, cells } of records(text)) {
+  for await (const { line, cells } of records(text, form)) {
     if (cells.every((cell) => cell.trim() === '')) continue;
-    if (columns) yield { line, row: rowOf(columns, cells, line) };
+    if (columns) yield { line, row: rowOf(columns, cells, { line, separator: form.separator }) };
     else columns = columnsOf(cells);
   }
 }
 
-async function* records(text: Buffer): AsyncGenerator<CsvRecord> {
-  const { separator, from } = separatorOf(text);
+interface CsvForm {
+  separator: string;
+  /** Where the header begins. */
+  from: number;
+}
+
+async function* records(text: Buffer, { separator, from }: CsvForm): AsyncGenerator<CsvRecord> {
   const place = new Place(text, from);
   const lines: number[] = [];
   const parser = parse({
@@ -91,13 +97,13 @@ class Place {
 }
 
 /** The separator of the columns: a line `sep=;` names it, or the header shows it. */
-function separatorOf(text: Buffer): { separator: string; from: number } {
+function separatorOf(text: Buffer): CsvForm {
   const head = text.toString('latin1', 0, MAX_ROW_BYTES);
   const [line = '', said] = /^"?sep=(.)"?[\t,;]*(?:\r\n|\r|\n|$)/i.exec(head) ?? [];
-  if (said !== undefined && SEPARATORS.includes(said)) return { separator: said, from: line.length };
+  if (said !== undefined && Object.hasOwn(SEPARATORS, said)) return { separator: said, from: line.length };
   const [header = ''] = head.trimStart().split(BREAK);
   const count = (separator: string) => header.split(separator).length;
-  const [first = ',', ...others] = SEPARATORS;
+  const [first = ',', ...others] = Object.keys(SEPARATORS);
   return { separator: others.reduce((best, one) => (count(one) > count(best) ? one : best), first), from: 0 };
 }
 
@@ -145,11 +151,17 @@ function columnFault(columns: readonly string[], name: string, at: number): stri
 }
 
 /** `receiver.bankName` becomes a field of the object `receiver`. An empty cell is an absent field. */
-function rowOf(columns: readonly string[], cells: readonly string[], line: number): object {
+function rowOf(
+  columns: readonly string[],
+  cells: readonly string[],
+  { line, separator }: { line: number; separator: string },
+): object {
   const [missing, beyond] = [columns.slice(cells.length), cells.slice(columns.length)];
   if ([...missing, ...beyond].some((text) => text !== ''))
     throw new BatchFileError(
-      `line ${line} is invalid: it has ${cells.length} instead of ${columns.length} cells`,
+      `line ${line} has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'} instead of ${columns.length}${
+        beyond.length > 0 ? `: a value with ${SEPARATORS[separator]} needs quotes` : ''
+      }`,
     );
   const row = new Map<string, unknown>();
   for (const [at, column] of columns.entries()) {

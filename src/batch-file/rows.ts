@@ -21,6 +21,9 @@ const UTF_16_MARKS = [
   ['utf-16be', Buffer.from('feff', 'hex')],
 ] as const;
 
+/** The packed form of today, and the older one. */
+const WORKBOOK_MARKS = ['504b0304', 'd0cf11e0'].map((mark) => Buffer.from(mark, 'hex'));
+
 const startsWith = (bytes: Buffer, mark: Buffer) => bytes.subarray(0, mark.length).equals(mark);
 
 /**
@@ -28,6 +31,8 @@ const startsWith = (bytes: Buffer, mark: Buffer) => bytes.subarray(0, mark.lengt
  * text in UTF-8 without a byte order mark. Throws `BatchFileError` unless the text is certain.
  */
 export function decoded(bytes: Buffer): Buffer {
+  if (WORKBOOK_MARKS.some((mark) => startsWith(bytes, mark)))
+    throw new BatchFileError('this is an Excel workbook. Save it as CSV UTF-8');
   const [utf16] = UTF_16_MARKS.find(([, mark]) => startsWith(bytes, mark)) ?? [];
   const text = utf16 ? fromUtf16(bytes, utf16) : bytes;
   // UTF-16 and UTF-32 without their mark are full of zero bytes, which no text has.

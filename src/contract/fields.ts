@@ -167,10 +167,19 @@ export const timeWithOffset = () =>
 export const currency = () =>
   z.string().regex(/^[A-Z]{3}$/, { error: 'must be three uppercase letters, such as USD', abort: true });
 
+/** Forms in which spreadsheets write amounts. */
+const AMOUNTS: readonly Rule[] = [
+  [/^\d+\.\d{3,}$/, 'must have at most two decimals'],
+  [/^\d{1,3}(?:[,'’\s]\d{3})+(?:\.\d*)?$/, 'has a thousands separator: remove it'],
+  [/^[\d.]+,\d{1,2}$/, 'must have a point before its decimals, and no other separator, such as "1250.00"'],
+];
+
 export const amount = z
   .string({ error: unlessAbsent('must be decimal text such as "10.50", not a number') })
   .regex(AMOUNT_PATTERN, {
-    error: 'must be digits with at most two decimals, such as "10.50"',
+    error: ({ input }) =>
+      AMOUNTS.find(([form]) => form.test(String(input)))?.[1] ??
+      'must be digits with at most two decimals, such as "10.50"',
     // The transformation below requires a valid amount.
     abort: true,
   })
@@ -274,6 +283,9 @@ function tolerant(schema: z.core.$ZodType, field: string): z.core.$ZodType {
   return schema instanceof z.ZodEnum && !CLOSED.includes(field) ? z.string() : schema;
 }
 
+/** The message about a name that no field has. */
+export const NOT_A_FIELD = 'is not a field';
+
 export type CheckResult<T> = { ok: true; value: T } | { ok: false; errors: FieldError[] };
 
 export function checkBody<S extends z.ZodType>(schema: S, body: unknown): CheckResult<z.output<S>> {
@@ -290,7 +302,7 @@ function fieldErrors(error: z.ZodError): FieldError[] {
     if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
     return issue.keys.map((key) => ({
       path: path === '' ? key : `${path}.${key}`,
-      message: 'is not a field',
+      message: NOT_A_FIELD,
     }));
   });
 }

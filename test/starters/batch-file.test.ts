@@ -137,15 +137,21 @@ describe('H197 a generated file', () => {
 
 describe('H197 a file', () => {
   test.each([
-    [
-      'a row with too few cells',
-      'clientId,payerId\n1,2\n\n3\n',
-      'line 4 is invalid: it has 1 instead of 2 cells',
-    ],
+    ['a row with too few cells', 'clientId,payerId\n1,2\n\n3\n', 'line 4 has 1 cell instead of 2'],
     [
       'a row with too many cells',
       'clientId,payerId\n"1\n",2,3',
-      'line 2 is invalid: it has 3 instead of 2 cells',
+      'line 2 has 3 cells instead of 2: a value with a comma needs quotes',
+    ],
+    [
+      'too many cells between semicolons',
+      'clientId;payerId\n1;2;3',
+      'line 2 has 3 cells instead of 2: a value with a semicolon needs quotes',
+    ],
+    [
+      'an Excel workbook',
+      Buffer.from('504b030414000600', 'hex'),
+      /^this is an Excel workbook\. Save it as CSV/,
     ],
     ['text without a column', 'clientId,\n1,\n1,x\n', 'line 3 is invalid: column 2 has text, and no name'],
     ['an unclosed quote', 'clientId,payerId\n1,2\n\n"3,4\n5,6\n', 'line 4 is not CSV: a quote is not closed'],
