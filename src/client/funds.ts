@@ -1,5 +1,5 @@
 /** What a batch adds up to, beside the balance of each payer, which only a quote tells. */
-import { addMoney, type Money } from '../contract/money.ts';
+import { addMoney, compareDecimals, fromMinorUnits, type Money, toMinorUnits } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { QuotedPayout } from '../contract/workflows.ts';
 import { type Clock, sleep } from '../runtime/runtime.ts';
@@ -45,4 +45,35 @@ export async function fundsOf(
   const late = sleep(clock, GIVE_UP_MS, settled.signal);
   await Promise.race([read().catch(() => undefined), late]).finally(() => settled.abort());
   return all.map(({ funds }) => ({ ...funds }));
+}
+
+/** A balance that is too low for all rows of its payer, if they cost what a quote says. */
+export interface Shortfall {
+  payerId: string;
+  available: Money;
+  /** In whole units, rounded up: later quotes differ. */
+  needed: Money;
+}
+
+export function shortfalls(funds: readonly PayerFunds[]): Shortfall[] {
+  const payers = new Map<string, { payerId: string; available: Money; needed: bigint }>();
+  for (const { payerId, total, quote } of funds) {
+    const { available, pay, target } = quote ?? {};
+    if (available?.currency !== pay?.currency || !available || !pay || !target) continue;
+    const key = JSON.stringify([payerId, pay.currency]);
+    const { needed } = payers.get(key) ?? { needed: 0n };
+    payers.set(key, { payerId, available, needed: needed + costOf(total, { pay, target }) });
+  }
+  return [...payers.values()].flatMap(({ payerId, available, needed }) => {
+    const { currency } = available;
+    if (compareDecimals(fromMinorUnits(needed), available.amount) <= 0) return [];
+    return [{ payerId, available, needed: { currency, amount: String((needed + 99n) / 100n) } }];
+  });
+}
+
+/** In hundredths of the payer's currency, rounded up. */
+function costOf(total: Money, { pay, target }: { pay: Money; target: Money }): bigint {
+  const quoted = toMinorUnits(target.amount);
+  const cost = toMinorUnits(total.amount) * toMinorUnits(pay.amount);
+  return quoted === 0n ? 0n : (cost + quoted - 1n) / quoted;
 }

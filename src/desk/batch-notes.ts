@@ -1,5 +1,5 @@
 /** Warnings before a valid batch starts: likely repetitions, and the daily limits. */
-import type { PayerFunds } from '../client/funds.ts';
+import { type PayerFunds, type Shortfall, shortfalls } from '../client/funds.ts';
 import type { Caller } from '../config/callers.ts';
 import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
 import { addMoney, compareMoney, totalsByCurrency } from '../contract/money.ts';
@@ -60,7 +60,13 @@ export async function batchNotes(
     dailyUse(desk, caller, rows),
     desk.service.batchFunds(caller, rows),
   ]);
-  return html`${fundsTable(funds)}${use}${similarWarning(rows, lines)}${await usedWarning(desk, rows, lines)}`;
+  return html`${shortfalls(funds).map(shortfallWarning)}${fundsTable(funds)}${use}${similarWarning(rows, lines)}${await usedWarning(desk, rows, lines)}`;
+}
+
+/** Money may arrive before the rows are paid: the batch can start. */
+function shortfallWarning({ payerId, available, needed }: Shortfall): Html {
+  const about = BigInt(needed.amount).toLocaleString('en-US');
+  return html`<p class="bad warning" role="alert">payer ${isolated(payerId)} has ${money(available)}; these rows need about ${about} ${needed.currency}.</p>`;
 }
 
 function fundsTable(funds: readonly PayerFunds[]): Html {

@@ -37,3 +37,9 @@ test('a balance that cannot be read is named, and the total is shown', async () 
   world.simulator.control.removeFault(rule.id);
   expect(shown).toMatchObject({ code: 0, stdout: expect.stringMatching(/200\.00 CNY.*cannot be read now/s) });
 });
+
+test('H337 a balance that is too low for the rows of a payer is named', async () => {
+  world.simulator.control.setAccounts('poor-1', [{ currency: 'USD', available: '1.00' }]);
+  const shown = await run(manyRows(2).map((row) => ({ ...row, payerId: 'poor-1' })));
+  expect(shown.stdout).toMatch(/payer poor-1 has 1\.00 USD; these rows need about \d+ USD\./);
+});

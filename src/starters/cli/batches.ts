@@ -103,7 +103,7 @@ async function funds(
   { reads, withDeadline }: Session,
   rows: readonly CheckedPayoutRequest[],
 ): Promise<Output> {
-  const { fundsOf } = await import('../../client/funds.ts');
+  const { fundsOf, shortfalls } = await import('../../client/funds.ts');
   const { clock } = PROCESS_RUNTIME;
   const payers = await fundsOf(rows, (row) => withDeadline(() => reads.quote(row)), clock);
   const text = table(payers, {
@@ -113,7 +113,12 @@ async function funds(
     available: ({ quote }) => (quote?.available ? money(quote.available) : 'cannot be read now'),
     'quoted now': ({ quote }) => quote && `${money(quote.target)} for ${money(quote.pay)}`,
   });
-  return { json: { payers }, text: linesOf(text, 'Nothing was started.') };
+  const missing = shortfalls(payers).map(({ payerId, available, needed }) =>
+    colors.red(
+      `payer ${payerId} has ${money(available)}; these rows need about ${needed.amount} ${needed.currency}.`,
+    ),
+  );
+  return { json: { payers }, text: linesOf(text, ...missing, 'Nothing was started.') };
 }
 
 async function list({ batches }: Session, filter: BatchFilter, page: Page): Promise<Output> {
@@ -159,7 +164,7 @@ function batchOutput(
       'next step': result.nextStep,
     }),
     table(listed, {
-      [rows.length > 0 ? 'line' : 'row, from 0']: ({ at }) => lines[at] ?? at,
+      [rows.length > 0 ? 'line' : 'row']: ({ at }) => lines[at] ?? at + 1,
       payout: ({ at }) => rows[at]?.partnerOrderId,
       outcome: ({ outcome }) => outcome,
     }),
