@@ -70,7 +70,7 @@ export const MAX_LISTED = 1_000;
 export async function payoutsOfBatches(
   client: Client,
   keys: SearchKeys | undefined,
-  batches: readonly ListedBatch[],
+  batches: readonly Pick<ListedBatch, 'app' | 'batchId' | 'startedAt'>[],
 ): Promise<{ payouts: ListedPayout[]; isCut: boolean }> {
   if (batches.length === 0) return { payouts: [], isCut: false };
   const ids = batches.map(({ batchId }) => batchId);

@@ -5,14 +5,14 @@ export const STYLES = `:root {
   color-scheme: light dark;
   --ground: #ffffff; --panel: #f7f8fa; --raised: #ffffff; --ink: #1b2130; --faint: #5a6478; --line: #e2e6ed; --field: #8a94a6;
   --accent: #4338ca; --on-accent: #ffffff; --accent-ground: #eef0ff;
-  --good: #116b3c; --good-ground: #dcf5e6; --warn: #855000; --warn-ground: #ffefcf; --bad: #a6202b; --bad-ground: #fde5e6;
+  --good: #116b3c; --good-ground: #dcf5e6; --warn: #855000; --warn-bar: #e8a317; --warn-ground: #ffefcf; --bad: #a6202b; --bad-ground: #fde5e6;
   --busy: #1d4fb8; --busy-ground: #e3edff; --calm: #4b5568; --calm-ground: #eaedf2;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #11141b; --panel: #171b24; --raised: #1b202b; --ink: #e8ebf2; --faint: #a2abbd; --line: #2c3340; --field: #6c768a;
     --accent: #a9b4ff; --on-accent: #10142a; --accent-ground: #262c4d;
-    --good: #86dfac; --good-ground: #143322; --warn: #ffd08a; --warn-ground: #3a2b10; --bad: #ffa6aa; --bad-ground: #401c20;
+    --good: #86dfac; --good-ground: #143322; --warn: #ffd08a; --warn-bar: #e8a317; --warn-ground: #3a2b10; --bad: #ffa6aa; --bad-ground: #401c20;
     --busy: #a5c4ff; --busy-ground: #1b2d52; --calm: #bdc5d3; --calm-ground: #2a303c;
   }
 }
@@ -72,6 +72,8 @@ p { margin: .5rem 0; }
 .notice, .warning { margin: 0 0 1rem; padding: .6rem .9rem; border-radius: 6px; border-left: 3px solid; }
 .notice { background: var(--good-ground); color: var(--good); }
 .warning { background: var(--warn-ground); color: var(--warn); }
+.warning .amount small { color: inherit; }
+.bad.warning { background: var(--bad-ground); color: var(--bad); }
 .notice a, .warning a { color: inherit; }
 [role=alert]::first-letter { text-transform: uppercase; }
 .warning > :first-child { margin-top: 0; } .warning > :last-child { margin-bottom: 0; }
@@ -125,7 +127,7 @@ td small, th small { display: block; color: var(--faint); font-size: 12px; font-
   tbody tr { border: 1px solid var(--line); border-radius: 8px; padding: .5rem .8rem; margin-bottom: .7rem; }
   tbody tr { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 1rem; }
   tbody th, tbody td { padding: .15rem 0; border: 0; text-align: left; overflow-wrap: anywhere; }
-  tbody th, tbody td:has(ul, form), [data-label="What to decide"] { grid-column: 1 / -1; }
+  tbody th, tbody td:has(ul, form), [data-label="What to decide"], [data-label="What is wrong"] { grid-column: 1 / -1; }
   tbody td:empty { display: none; }
   tbody td::before { content: attr(data-label); display: block; color: var(--faint); font-size: 12px; }
   tbody .number { text-align: left; }
@@ -161,6 +163,8 @@ button.copy:hover { color: var(--accent); }
 .chips { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; margin: 0 0 1rem; padding: 0; list-style: none; }
 .chips li { display: flex; gap: .4rem; padding: .1rem .6rem; border-radius: 6px; background: var(--accent-ground); } .chips li:last-child { background: none; }
 .chips a { text-decoration: none; }
+.states { display: flex; flex-wrap: wrap; gap: .5rem; margin: 0 0 1rem; padding: 0; list-style: none; }
+.states li { padding: .3rem .7rem; border: 1px solid var(--line); border-radius: 8px; }
 .pages { display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; }
 .tabs { display: flex; flex-wrap: wrap; align-items: center; gap: .3rem; margin: 0 0 .8rem; padding: 0; list-style: none; }
 .tabs a { display: block; padding: .2rem .8rem; border: 1px solid var(--line); border-radius: 1em; color: var(--faint); text-decoration: none; }
@@ -195,9 +199,8 @@ kbd { padding: 0 .35em; border: 1px solid var(--line); border-radius: 4px; backg
 .tiles .card { margin: 0; } .tiles h2 { font-size: 13px; color: var(--faint); }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; }
 .bar { display: block; width: 100%; min-width: 6rem; height: .5rem; border-radius: 1em; background: var(--calm-ground); fill: var(--accent); margin-top: .2rem; }
-progress { appearance: none; display: block; width: 100%; height: .5rem; border: 0; border-radius: 1em; overflow: hidden; background: var(--calm-ground); }
-td progress { min-width: 7rem; margin-top: .45rem; }
-::-webkit-progress-bar { background: var(--calm-ground); } ::-webkit-progress-value { background: var(--accent); } ::-moz-progress-bar { background: var(--accent); }
+rect.warn { fill: var(--warn-bar); }
+td .bar { min-width: 7rem; margin-top: .45rem; }
 `;
 
 /** An arrow on a coin. */

@@ -7,7 +7,8 @@ import { CallerGoneError } from '../service/waits.ts';
 import { accountRoutes } from './accounts.ts';
 import { ICON, SCRIPT, STYLES } from './assets.ts';
 import { findingsOf } from './attention.ts';
-import { batchRoutes } from './batches.ts';
+import { batchRoutes } from './batch.ts';
+import { batchListRoutes } from './batches.ts';
 import { acceptForms, type Desk, type DeskOptions } from './context.ts';
 import { sharedCounts } from './counts.ts';
 import { decisionRoutes } from './decisions.ts';
@@ -22,6 +23,7 @@ import { signInRoutes } from './sign-in.ts';
 import { statementRoutes } from './statement.ts';
 import { storyRoutes } from './story.ts';
 import { todayRoutes } from './today.ts';
+import { uploadRoutes } from './uploads.ts';
 
 /** They describe workflows one by one. */
 const FINDINGS_FRESH_MS = 15_000;
@@ -69,6 +71,8 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     payoutRoutes(scope, desk);
     findRoutes(scope, desk);
     storyRoutes(scope, desk);
+    batchListRoutes(scope, desk);
+    uploadRoutes(scope, desk);
     batchRoutes(scope, desk);
     statementRoutes(scope, desk);
     todayRoutes(scope, desk);

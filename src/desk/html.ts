@@ -113,7 +113,7 @@ export function time(iso: string | undefined): Html | undefined {
 const GROUPED = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 20 });
 const isDecimal = (text: string): text is `${number}` => /^\d+(\.\d+)?$/.test(text);
 
-function groupedAmount(text: string): string {
+export function groupedAmount(text: string): string {
   return isDecimal(text) ? GROUPED.format(text) : text;
 }
 
@@ -159,6 +159,20 @@ export function sentence(text: string): string {
   return IN_FINANCE.reduce((said, [ours, theirs]) => said.replace(ours, theirs), text)
     .replace(STATUS_CODE, (code) => label(code).toLowerCase())
     .replace(/\b(\d+\.\d+)(?= [A-Z]{3}\b)/g, groupedAmount);
+}
+
+/** Values beside each other, of `max`. `about`: what the bar shows, for who cannot see it; absent: the text beside it tells. */
+export function bar(
+  values: readonly (readonly [value: number, tone?: Tone])[],
+  max: number,
+  about?: string,
+): Html {
+  const width = (value: number) => (100 * value) / Math.max(1, max);
+  const from = (at: number) => values.slice(0, at).reduce((sum, [value]) => sum + width(value), 0);
+  return html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none"${about === undefined ? html` aria-hidden="true"` : html` role="img" aria-label="${about}"`}>${values.map(
+    ([value, tone], at) =>
+      html`<rect class="${tone}" x="${from(at).toFixed(1)}" width="${width(value).toFixed(1)}" height="8"/>`,
+  )}</svg>`;
 }
 
 /** One total per currency. */

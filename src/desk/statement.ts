@@ -1,7 +1,6 @@
 /** `/desk/statement`: the totals of a period, and downloads of its statement and of the results of a batch. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { endedQuery } from '../client/lists.ts';
 import type { Caller } from '../config/callers.ts';
 import type { Money } from '../contract/money.ts';
 import { mayList } from '../domain/permissions.ts';
@@ -9,9 +8,8 @@ import { goneSignal } from '../http/connections.ts';
 import { sendStatement } from '../http/statements.ts';
 import { requireVerb } from '../service/permissions.ts';
 import { batchRef, resultsQuery, statementQuery, valid } from '../service/requests.ts';
-import { listedWithin } from '../service/service.ts';
 import { type Desk, filledIn, getPage, idIn, ifKnown } from './context.ts';
-import { amounts, countsOf, lastEnded, lostIn, outcomeTable, receivedIn, tile } from './ended.ts';
+import { amounts, lostIn, outcomeTable, receivedIn, tile } from './ended.ts';
 import { empty, type Html, html, link } from './html.ts';
 import { periodsOf } from './periods.ts';
 
@@ -80,9 +78,12 @@ async function totalsOf(
   filter: z.output<typeof statementQuery>,
   gone: AbortSignal,
 ): Promise<Html> {
-  const { format: _, ...period } = filter;
-  const query = endedQuery({ ...period, ...listedWithin(caller, period.app) });
-  const [counts, payouts] = await Promise.all([countsOf(desk, query), lastEnded(desk, query)]);
+  const { from, to, app } = filter;
+  const period = { from, to, app };
+  const [counts, payouts] = await Promise.all([
+    desk.service.finishedCounts(caller, period),
+    desk.service.lastFinished(caller, period),
+  ]);
   const finished = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const isCut = finished > payouts.length;
   if (finished === 0 && payouts.length === 0)

@@ -1,8 +1,9 @@
 /** `/desk/today`: what has been paid today, compared with yesterday; the use of the rate limit; the tokens. */
 import type { FastifyInstance } from 'fastify';
 import { Leases } from '../client/leases.ts';
-import { endedQuery, MAX_LISTED } from '../client/lists.ts';
+import { MAX_LISTED } from '../client/lists.ts';
 import { SharedReads, unlimitedReads } from '../client/shared-reads.ts';
+import type { Caller } from '../config/callers.ts';
 import { apiTaskQueue, leaseWorkflowId, tokenWorkflowId } from '../contract/ids.ts';
 import { type Money, toMinorUnits, totalsByCurrency } from '../contract/money.ts';
 import { tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
@@ -12,8 +13,8 @@ import { DAY_MS, dayOf, HOUR_MS, isoTime } from '../domain/time.ts';
 import { applicationsWithin } from '../service/permissions.ts';
 import { countRuns, listRunPage, quoteIds } from '../temporal/visibility.ts';
 import { type Desk, getPage, ifKnown } from './context.ts';
-import { amounts, countsOf, lastEnded, lostIn, outcomeTable, receivedIn, tile } from './ended.ts';
-import { duration, type Html, html, table, time } from './html.ts';
+import { amounts, lostIn, outcomeTable, receivedIn, tile } from './ended.ts';
+import { bar, duration, type Html, html, table, time } from './html.ts';
 
 /** All reloads in this time share one reading. */
 const FRESH_MS = 15_000;
@@ -33,7 +34,7 @@ export function todayRoutes(scope: FastifyInstance, desk: Desk): void {
         content: html`<p class="warning">Your key is limited to clients, payers, users or a prefix: the figures cover all of them.</p>`,
       };
     const apps = applicationsWithin(visit.caller);
-    const figures = await reads.read(apps?.join(' ') ?? '', () => figuresOf(desk, apps));
+    const figures = await reads.read(apps?.join(' ') ?? '', () => figuresOf(desk, visit.caller));
     const card = (content: Html) => html`<section class="card">${content}</section>`;
     return {
       ...frame,
@@ -42,12 +43,6 @@ export function todayRoutes(scope: FastifyInstance, desk: Desk): void {
 <p class="faint">The day is ${figures.day} (UTC). The figures may be ${FRESH_MS / 1_000} seconds old.</p>`,
     };
   });
-}
-
-/** Of `max`, the axis. */
-function bar(value: number, max: number): Html {
-  const share = Math.min(100, (100 * value) / Math.max(1, max));
-  return html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="${share.toFixed(1)}" height="8"/></svg>`;
 }
 
 /** What is compared needs all payouts of both days. */
@@ -118,7 +113,7 @@ function durations({ today }: Figures): Html {
 ${table({
   caption: 'From the start of the latest run, including waits for an approval',
   head: ['Time', 'Payouts#', 'Share'],
-  rows: DURATIONS.map(([name], at) => [name, counts[at], bar(counts[at] ?? 0, Math.max(...counts))]),
+  rows: DURATIONS.map(([name], at) => [name, counts[at], bar([[counts[at] ?? 0]], Math.max(...counts))]),
 })}`;
 }
 
@@ -134,7 +129,7 @@ function rateLimits({ apps, moreApps }: Figures): Html {
       return [
         app,
         taken === undefined ? 'unknown' : `${taken.toFixed(1)} of ${limit}`,
-        taken !== undefined && bar(taken, limit),
+        taken !== undefined && bar([[taken]], limit),
         waiting ?? 'unknown',
       ];
     }),
@@ -161,24 +156,23 @@ const ACTIVITY = 2;
 
 type Figures = Awaited<ReturnType<typeof figuresOf>>;
 
-/** `apps`: undefined for every application. */
-async function figuresOf(desk: Desk, apps: readonly string[] | undefined) {
+/** Of the applications of the caller. */
+async function figuresOf(desk: Desk, caller: Caller) {
   const { client, service, runtime } = desk;
+  const apps = applicationsWithin(caller);
   const nowMs = runtime.clock.wallMs();
   const day = dayOf(nowMs);
   const { from = '', next: to = '' } = dayBounds(day) ?? {};
   const within = apps === undefined ? '' : ` AND PayoutApp IN (${quoteIds(apps)})`;
-  const served = apps && { apps: [...apps] };
-  const ended = endedQuery({ ...served, from, to });
   const yesterday = { from: isoTime(Date.parse(from) - DAY_MS), to: isoTime(nowMs - DAY_MS) };
   const renewed = `WorkflowType = 'tokenRenewal' AND ExecutionStatus = 'Running'${within}`;
   const count = (query: string) => service.withTemporalDeadline(() => countRuns(client, query));
   const known = apps ?? (await servedApps(desk));
   const [counts, open, today, earlier, figures, all, needingAttention] = await Promise.all([
-    countsOf(desk, ended),
+    service.finishedCounts(caller, { from, to }),
     count(`WorkflowType = 'payout' AND ExecutionStatus = 'Running'${within}`),
-    lastEnded(desk, ended),
-    lastEnded(desk, endedQuery({ ...served, ...yesterday })),
+    service.lastFinished(caller, { from, to }),
+    service.lastFinished(caller, yesterday),
     Promise.all(known.slice(0, MAX_APPS).map((app) => appFigures(desk, app))),
     count(renewed),
     count(`${renewed} AND PayoutNeedsAttention = true`),

@@ -9,9 +9,11 @@ import { Allowances } from '../client/allowances.ts';
 import { Authorizations } from '../client/authorizations.ts';
 import { Batches } from '../client/batches.ts';
 import type { CheckedBatch, NewBatch } from '../client/checked-batch.ts';
+import { ConflictError } from '../client/errors.ts';
 import { Events } from '../client/events.ts';
 import { fundsOf, type PayerFunds } from '../client/funds.ts';
 import { Pauses } from '../client/leases.ts';
+import { endedQuery, payoutsOfBatches } from '../client/lists.ts';
 import { Payouts } from '../client/payouts.ts';
 import { ProviderReads } from '../client/reads.ts';
 import { ReceivingAccounts } from '../client/receiving-accounts.ts';
@@ -19,7 +21,7 @@ import { ReadSlots } from '../client/shared-reads.ts';
 import { isListed } from '../client/statements.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import type { Caller, Verb } from '../config/callers.ts';
-import type { BatchFilter, PageRequest, PayoutFilter } from '../contract/lists.ts';
+import type { BatchFilter, ListedBatch, PageRequest, PayoutFilter } from '../contract/lists.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { CheckedReceivingAccountRequest } from '../contract/receiving-account.ts';
@@ -30,6 +32,7 @@ import { isScoped, mayList, starterName } from '../domain/permissions.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { CallerTurns } from './caller-turns.ts';
+import { countedByOutcome, lastFinished } from './finished.ts';
 import {
   applicationsWithin,
   isRowWithinScope,
@@ -79,6 +82,7 @@ const BATCHES = { inFlight: 2, waitMs: 60_000, refusal: 'too many batches wait f
 const MAX_STATEMENTS = 4;
 
 type StatementQuery = z.output<typeof statementQuery>;
+type Period = Pick<StatementQuery, 'from' | 'to' | 'app'>;
 
 type ServiceSettings = Pick<
   ApiConfig,
@@ -119,6 +123,7 @@ export class Service {
   readonly authorizations: Authorizations | undefined;
   private readonly client: Client;
   private readonly clock: Clock;
+  private readonly searchKeys: ServiceSettings['keys']['search'];
 
   /** For calls to Temporal and a worker. */
   readonly withTemporalDeadline = <T>(call: () => Promise<T>): Promise<T> =>
@@ -137,6 +142,7 @@ export class Service {
     const reads = { slots: new ReadSlots(STATUS_READS, clock), freshMs: FRESH_MS, clock };
     this.client = client;
     this.clock = clock;
+    this.searchKeys = keys.search;
     this.readTurns = new CallerTurns(PROVIDER_READS, clock);
     this.batchTurns = new CallerTurns(BATCHES, clock);
     this.payouts = new Payouts({ client, environment, targetCurrencies, reads, searchKeys: keys.search });
@@ -234,6 +240,18 @@ export class Service {
     return this.sharedStatement(caller, gone, () => this.batches.statement(id));
   }
 
+  /** How many payouts finished in the period, by outcome. */
+  async finishedCounts(caller: Caller, period: Period) {
+    const query = endedQuery({ ...period, ...listedWithin(caller, period.app) });
+    return this.withTemporalDeadline(() => countedByOutcome(this.client, query));
+  }
+
+  /** The last payouts that finished in the period, at most `MAX_LISTED`. */
+  async lastFinished(caller: Caller, period: Period) {
+    const query = endedQuery({ ...period, ...listedWithin(caller, period.app) });
+    return this.withTemporalDeadline(() => lastFinished(this.client, query));
+  }
+
   private async sharedStatement(caller: Caller, gone: AbortSignal, read: () => Promise<Statement>) {
     gone.throwIfAborted();
     gone.addEventListener('abort', this.statementShares.take(caller.actsFor ?? caller.name, 1));
@@ -271,9 +289,20 @@ export class Service {
     return this.batchTurns.run(caller.name, start, gone);
   }
 
-  /** Checks everything that `startBatch` checks, and starts nothing. */
-  async previewBatch(caller: Caller, batch: NewBatch, gone: AbortSignal): Promise<CheckedBatch> {
-    return this.batchTurns.run(caller.name, () => this.checked(caller, batch), gone);
+  /**
+   * Checks everything that `startBatch` checks, and starts nothing. `existing`: whether the batch exists with these rows, or
+   * with others or of another caller. Undefined if it does not, or its rows are not complete.
+   */
+  async previewBatch(caller: Caller, batch: NewBatch, gone: AbortSignal) {
+    const preview = async () => {
+      const checked = await this.checked(caller, batch);
+      const existing = await this.batches.findComplete(checked, starterName(caller)).then(
+        (state) => state && ('same' as const),
+        (error: unknown) => (error instanceof ConflictError ? ('other' as const) : ('unknown' as const)),
+      );
+      return { ...checked, existing };
+    };
+    return this.batchTurns.run(caller.name, preview, gone);
   }
 
   /** The balances of the payers are missing if they cannot be read now, or without the permission `quote`. */
@@ -302,6 +331,18 @@ export class Service {
       this.batches.listPage({ ...filter, ...within }, { limit, cursor }),
     );
     return { ...page, batches: page.batches.filter(({ batchId }) => isWithinScope(caller, { batchId })) };
+  }
+
+  /** What these batches have started, as lists know it. */
+  async startedByBatches(
+    caller: Caller,
+    batches: readonly Pick<ListedBatch, 'app' | 'batchId' | 'startedAt'>[],
+  ) {
+    for (const { app } of batches) listedWithin(caller, app);
+    const { payouts, isCut } = await this.withTemporalDeadline(() =>
+      payoutsOfBatches(this.client, this.searchKeys, batches),
+    );
+    return { payouts: payouts.filter((row) => isRowWithinScope(caller, row)), isCut };
   }
 
   /** Stops starting rows; canceling again returns the state again. Throws `EndedError`. */
@@ -485,7 +526,7 @@ function require(caller: Caller, verb: Verb, app: string): void {
 }
 
 /** What the list must be limited to. Without `apps`: to none, or to `app`, which the caller may use. */
-export function listedWithin(
+function listedWithin(
   caller: Caller,
   app: string | undefined,
 ): { apps: string[] | undefined; idPrefix: string | undefined } {

@@ -61,7 +61,16 @@ describe('a file', () => {
     ['an empty file', '', 'is missing or empty'],
     ['a line that is not JSON', '{"a":1}\n{', 'line 2 is invalid'],
     ['an unclosed quote', 'clientId\n"x', 'is not CSV'],
-    ['a row with too many cells', 'clientId\n1,2', 'it has 2 instead of 1 cells'],
+    [
+      'a row with too many cells',
+      'clientId\n1,2',
+      'has 2 cells instead of 1: a value with a comma needs quotes',
+    ],
+    [
+      'an Excel workbook',
+      'PK\u0003\u0004',
+      'Nothing was started: this is an Excel workbook. Save it as CSV UTF-8.',
+    ],
     ['a column that is no field', 'client id\n1', 'is not the path of a field'],
     ['a column that would change every object', '__proto__.x\n1', 'is not the path of a field'],
     ['metadata with a bad key', 'metadata.caf\u00e9\nx', '<bdi>metadata.caf\u00e9</bdi>'],
@@ -140,9 +149,10 @@ describe('a preview', () => {
     ];
     const { html } = await sent(sheetOf(rows));
     const cells = html.replaceAll(/<[^>]*>/g, ' ');
-    expect(cells).toMatch(/2\s+receiver\.bankAccountNumber\s+is in scientific notation/);
-    expect(cells).toMatch(/2\s+receiver\.idCardNumber\s+is in scientific notation/);
-    expect(cells).toMatch(/3\s+receiver\.bankAccountNumber\s+must not be a formula/);
+    expect(cells).toMatch(/2\s+receiver\.bankAccountNumber\s+hidden\s+is in scientific notation/);
+    expect(cells).toMatch(/2\s+receiver\.idCardNumber\s+hidden\s+is in scientific notation/);
+    expect(cells).toMatch(/3\s+receiver\.bankAccountNumber\s+hidden\s+must not be a formula/);
+    expect(html).not.toMatch(/6\.22202E|1\.10101E|6222020000000004/);
     expect(html).not.toContain('<button>Start');
   });
 
@@ -153,8 +163,52 @@ describe('a preview', () => {
       instructedAmount: { currency: 'EUR', amount: '10.00' },
     };
     const { html } = await sent(sheetOf([body('cny-1'), inEuros]));
-    expect(html.replaceAll(/<[^>]*>/g, ' ')).toMatch(/3\s+targetCurrency\s+must be/);
+    expect(html.replaceAll(/<[^>]*>/g, ' ')).toMatch(/3\s+targetCurrency\s+EUR\s+must be/);
     expect(html).not.toContain('<button>Start');
+  });
+
+  test('of wrong values shows each beside what is wrong, but no account number in a wrong column', async () => {
+    const amounts = ['1,250.00', '12.345', '1.250,00', '1 250', '6222 0200 0000 0001', '-5'];
+    const { html } = await sent(sheetOf(amounts.map((amount, at) => body(`wrong-${at}`, {}, amount))));
+    const cells = html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+    for (const shown of [
+      '2 instructedAmount.amount 1,250.00 has a thousands separator: remove it',
+      '3 instructedAmount.amount 12.345 must have at most two decimals',
+      '4 instructedAmount.amount 1.250,00 must have a point before its decimals',
+      '5 instructedAmount.amount 1 250 has a thousands separator',
+      '6 instructedAmount.amount hidden must be digits with at most two decimals',
+      '7 instructedAmount.amount -5 must be digits with at most two decimals',
+    ])
+      expect(cells).toContain(shown);
+    const unknown = await sent('receiver.cardNumber\n12345\n');
+    expect(unknown.html.replaceAll(/<[^>]*>/g, ' ')).toMatch(
+      /receiver\.cardNumber\s+hidden\s+is not a field/,
+    );
+    expect(unknown.html).not.toContain('12345<');
+  });
+
+  test('keeps the batch id, and offers the form again, if the file cannot start', async () => {
+    const browser = new DeskBrowser(server.url);
+    await browser.signIn('key-of-desk');
+    for (const content of ['clientId\n1,2', 'clientId\n1']) {
+      const { html } = await upload(browser, server.url, content, 'payouts.csv', 'payday');
+      expect(html).toMatch(/name="batchId" maxlength="64" value="payday"/);
+    }
+  });
+
+  test('H337 warns if the balance of a payer is too low for all of its rows', async () => {
+    world.simulator.control.setAccounts('poor-1', [{ currency: 'USD', available: '20.00' }]);
+    const rows = [1, 2, 3].map((at) => ({
+      ...body(newPartnerOrderId()),
+      payerId: at === 3 ? 'payer-1' : 'poor-1',
+    }));
+    const short = await sent(
+      sheetOf(rows.map((row) => ({ ...row, instructedAmount: { currency: 'CNY', amount: '100.00' } }))),
+    );
+    expect(wordsOf(short.html)).toMatch(/payer poor-1 has 20\.00 USD; these rows need about \d\d USD\./);
+    expect(short.html).toContain('<button>Start');
+    // Each of them alone is within the balance.
+    expect((await sent(sheetOf(rows))).html).not.toContain('these rows need');
   });
 
   test('H196 of names from right to left isolates each value', async () => {

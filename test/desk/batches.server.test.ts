@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
+import { rowsOf } from '../support/batches.ts';
 import { DeskStage, textOf } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -95,8 +96,8 @@ describe('the upload of a batch', () => {
     await upload(page, batchId, 'payouts.csv', csv(rows));
     const text = await textOf(page.getByRole('main'));
     expect(text).toContain('Nothing was started: the file has 3 errors.');
-    expect(text).toMatch(/3\s+instructedAmount\.amount\s+must be digits with at most two decimals/);
-    expect(text).toMatch(/4\s+partnerOrderId\s+is the same as in line 2/);
+    expect(text).toMatch(/3\s+instructedAmount\.amount\s+1\.234\s+must have at most two decimals/);
+    expect(text).toMatch(/4\s+partnerOrderId\s+\S+\s+is the same as in line 2/);
     expect(text).toMatch(/5\s+receiver\.bankAccountName/);
     expect(await page.getByRole('button', { name: /^Start/ }).count()).toBe(0);
     expect(await isStarted(batchId)).toBe(false);
@@ -113,26 +114,91 @@ describe('the upload of a batch', () => {
     await page.getByRole('heading', { name: `Batch ${batchId}` }).waitFor();
     await batches.result({ batchId });
     // The page loads itself again until the end.
-    await page.getByText('All 3 rows have finished.').waitFor();
-    expect(await textOf(page.getByRole('main'))).toMatch(/Finished: Paid\s+3/);
+    await page.getByRole('status').filter({ hasText: '3 paid' }).waitFor();
     for (const partnerOrderId of ids)
       expect((await stage.world.payouts.startDetails({ partnerOrderId })).startedBy).toBe('desk');
     // Visibility lags. The rows lead to the payouts.
     await eventually(async () => {
       await page.goto(`/desk/batch?batchId=${batchId}`);
-      return (
-        (await page
-          .getByRole('row')
-          .filter({ hasText: /10\.00 CNY\s*Paid/ })
-          .count()) === 3 || undefined
-      );
+      const paid = page.getByRole('row').filter({ hasText: /10\.00 CNY\s*Paid/ });
+      return (await paid.count()) === 3 || undefined;
     });
+    await page.getByText('30.00 of 30.00 CNY paid').waitFor();
+    expect(await textOf(page.getByRole('list', { name: 'Rows by state' }))).toMatch(/Paid\s+3\s+30\.00 CNY/);
     expect(await page.getByRole('link', { name: ids[0] ?? '', exact: true }).count()).toBe(1);
     await eventually(async () => {
       await page.goto('/desk/batches');
       const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: batchId }) });
       return /\s3\s+30\.00 CNY\s+3 paid\s+Finished/.test(await textOf(row)) || undefined;
     });
+  });
+
+  test('under an id of another batch cannot start; the same file again joins its batch', async () => {
+    const [page, batchId] = [await stage.signedIn(), newBatchId()];
+    const [first, second] = [csv([{ id: newPartnerOrderId() }]), csv([{ id: newPartnerOrderId() }])];
+    const main = page.getByRole('main');
+    await upload(page, batchId, 'payouts.csv', first);
+    await page.getByRole('button', { name: 'Start 1 payout' }).click();
+    await page.getByRole('heading', { name: `Batch ${batchId}` }).waitFor();
+    await upload(page, batchId, 'payouts.csv', second);
+    await page
+      .getByRole('alert')
+      .filter({ hasText: `Batch ${batchId} exists already. Choose another id.` })
+      .waitFor();
+    expect(await page.getByRole('button', { name: /^Start/ }).count()).toBe(0);
+    expect(await page.getByLabel('Batch id').inputValue()).toMatch(/^batch-\d{4}-\d\d-\d\d-\d{6}$/);
+    const shop = await stage.signedIn('shop');
+    await upload(shop, batchId, 'payouts.csv', first);
+    await shop.getByRole('alert').filter({ hasText: 'exists already' }).waitFor();
+    await upload(page, batchId, 'payouts.csv', first);
+    expect(await textOf(main)).toContain('This batch has been started already.');
+    await page.getByRole('button', { name: 'Start 1 payout' }).click();
+    await page.getByRole('heading', { name: `Batch ${batchId}` }).waitFor();
+  });
+
+  test('its page says what waits for people and, when it has finished, that not everything is paid', async () => {
+    const [page, batchId] = [await stage.signedIn(), newBatchId()];
+    const rows = [
+      payoutRequest(newPartnerOrderId(), { platform: 'sim:success', approval: 'required' }),
+      ...rowsOf('success', 'partial splits=2 failed=1', 'failure'),
+    ];
+    const [waiting] = rows;
+    if (!waiting) throw new Error('a row');
+    await batches.start({ batchId, payouts: rows, startedBy: 'shop' });
+    const main = page.getByRole('main');
+    await eventually(async () => {
+      await page.goto(`/desk/batch?batchId=${batchId}&live=off`);
+      return (
+        /150\.00 of 400\.00 CNY paid[\s\S]*Awaiting approval\s+1\s+100\.00 CNY/.test(await textOf(main)) ||
+        undefined
+      );
+    });
+    expect(await textOf(main)).not.toContain('None');
+    await page.getByRole('link', { name: '1 payout awaits approval' }).click();
+    await page.getByRole('link', { name: waiting.partnerOrderId, exact: true }).waitFor();
+    await stage.world.payouts.approve(waiting, { by: 'desk' });
+    await batches.result({ batchId });
+    await page.goto(`/desk/batch?batchId=${batchId}`);
+    await page.getByRole('status').filter({ hasText: '2 paid · 1 paid in part · 1 failed' }).waitFor();
+    await page.getByRole('img', { name: '4 of 4 have finished, 2 of them paid in full' }).waitFor();
+    await eventually(async () => {
+      await page.goto('/desk/batches');
+      const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: batchId }) });
+      return (
+        /2 paid · 1 paid in part · 1 failed\s+Finished\s+2 not paid in full/.test(await textOf(row)) ||
+        undefined
+      );
+    });
+  });
+
+  test('a row that is refused is named by its number, from 1', async () => {
+    const [page, batchId] = [await stage.signedIn(), newBatchId()];
+    const taken = payoutRequest(newPartnerOrderId());
+    await stage.world.payouts.start({ ...taken, clientId: 'client-2' });
+    await batches.start({ batchId, payouts: [...rowsOf('success'), taken], startedBy: 'shop' });
+    await batches.result({ batchId });
+    await page.goto(`/desk/batch?batchId=${batchId}`);
+    expect(await textOf(page.getByRole('main'))).toMatch(/Conflict: rows, the first is 1\s+2/);
   });
 
   test('takes the template that the page offers', async () => {

@@ -119,11 +119,12 @@ export async function upload(
   origin: string,
   file: string | Buffer,
   name: string,
+  batchId = newPartnerOrderId(),
 ): Promise<DeskResponse> {
   await browser.get('/desk/batches');
   const form = new FormData();
   form.set('formToken', browser.formToken);
-  form.set('batchId', newPartnerOrderId());
+  form.set('batchId', batchId);
   form.set('file', new Blob([Buffer.from(file)]), name);
   const encoded = new Response(form);
   const headers = { 'content-type': encoded.headers.get('content-type') ?? '', origin };

@@ -1,0 +1,39 @@
+/** Finished payouts as lists know them: their counts and their sums, without a call for each. */
+import type { Client } from '@temporalio/client';
+import { listedPayout, MAX_LISTED } from '../client/lists.ts';
+import { OUTCOMES, type PayoutOutcome } from '../contract/codes.ts';
+import type { Money } from '../contract/money.ts';
+import { inParallel } from '../runtime/runtime.ts';
+import { countRuns, listRunPage } from '../temporal/visibility.ts';
+
+export interface FinishedPayout {
+  outcome: string;
+  /** From the start of the latest run to its end. */
+  tookMs: number;
+  received?: Money | undefined;
+  lost?: Money | undefined;
+}
+
+/** How many payouts of an `endedQuery` have each outcome. */
+export async function countedByOutcome(
+  client: Client,
+  query: string,
+): Promise<ReadonlyMap<PayoutOutcome, number>> {
+  const counted = OUTCOMES.map(async (outcome) => {
+    const count = await countRuns(client, `${query} AND PayoutOutcome = '${outcome}'`);
+    return [outcome, count] as const;
+  });
+  return new Map(await Promise.all(counted));
+}
+
+/** The last payouts of an `endedQuery`, at most `MAX_LISTED`. */
+export async function lastFinished(client: Client, query: string): Promise<FinishedPayout[]> {
+  const { runs } = await listRunPage(client, query, MAX_LISTED);
+  return inParallel(runs, async (run) => {
+    const { outcome, instructedAmount, received, failed } = await listedPayout(run);
+    // Without an order, the memo has no sums.
+    const isLost = outcome === 'FAILED' || outcome === 'NOT_CREATED';
+    const lost = failed ?? (isLost ? instructedAmount : undefined);
+    return { outcome, tookMs: (run.closedMs ?? run.startedMs) - run.startedMs, received, lost };
+  });
+}
