@@ -1,5 +1,7 @@
 /** Writes a statement as CSV, NDJSON or JSON, while its rows are read. The last record says that it is complete. */
 import { z } from 'zod';
+import { moneySchema } from '../contract/fields.ts';
+import { totalsByCurrency } from '../contract/money.ts';
 import {
   type Statement,
   type StatementEnd,
@@ -21,12 +23,13 @@ interface Writer {
   end(end: StatementEnd): string;
 }
 
-/** Throws what the rows throw: then the text has no end. */
+/** `details`: CSV has them, too. Throws what the rows throw: then the text has no end. */
 export async function* statementText(
   format: StatementFormat,
   { rows, isFinal }: Statement,
+  details = false,
 ): AsyncGenerator<string> {
-  const writer = WRITERS[format];
+  const writer = WRITERS[format === 'csv' && details ? 'detailedCsv' : format];
   const end = { payouts: 0, unreadable: 0, isFinal };
   yield writer.head;
   for await (const row of rows) {
@@ -43,18 +46,37 @@ const LISTS = { debits, splits, laterReturns };
 type ListName = keyof typeof LISTS;
 const LIST_NAMES = ['debits', 'splits', 'laterReturns'] as const satisfies ListName[];
 
+/** The sum of the later returns, without which the file would not say that money came back. */
+const LATER = 'laterReturned';
+
 /** By them, the records of a payout are matched. */
 const IDS = ['app', 'partnerOrderId', 'orderId', 'clientId', 'payerId', 'batch', 'endedAt'];
 
-/** Every amount has a column of its own, so that the sum of a column counts nothing twice. */
+const ROW_PATHS = pathsOf(statementRowSchema);
+const END_PATHS = pathsOf(statementEndSchema, 'end.');
+
+/** In the order in which accountants read them; what matches records follows. */
+const FIELDS = [
+  ...['endedAt', 'partnerOrderId', 'beneficiary', 'accountEnd', 'instructedAmount', 'pay', 'fee'],
+  ...['received', 'failed', 'returned', LATER, 'outcome', 'reason', 'batch', 'metadata'],
+  ...['orderId', 'rate', 'app', 'clientId', 'payerId', 'startedAt', 'unreadable'],
+];
 const COLUMNS = [
-  'record',
-  ...pathsOf(statementRowSchema),
-  ...LIST_NAMES.flatMap((name) => pathsOf(LISTS[name].element, `${name}.`)),
-  ...pathsOf(statementEndSchema, 'end.'),
+  ...FIELDS.flatMap((name) =>
+    [...ROW_PATHS, ...pathsOf(moneySchema, `${LATER}.`)].filter((path) => path.split('.')[0] === name),
+  ),
+  ...END_PATHS,
 ];
 
-const WRITERS: Readonly<Record<StatementFormat, Writer>> = {
+/** Every amount has a column of its own, so that the sum of a column counts nothing twice. */
+const DETAILED_COLUMNS = [
+  'record',
+  ...ROW_PATHS,
+  ...LIST_NAMES.flatMap((name) => pathsOf(LISTS[name].element, `${name}.`)),
+  ...END_PATHS,
+];
+
+const WRITERS: Readonly<Record<StatementFormat | 'detailedCsv', Writer>> = {
   json: {
     head: '{"payouts":[',
     row: (row, at) => `${at === 0 ? '' : ','}\n${JSON.stringify(row)}`,
@@ -66,17 +88,22 @@ const WRITERS: Readonly<Record<StatementFormat, Writer>> = {
     end: (end) => `${JSON.stringify({ end })}\n`,
   },
   csv: {
-    // Without the mark, spreadsheets misread texts that are not ASCII.
-    head: `\uFEFF${COLUMNS.join(',')}\r\n`,
+    head: headOf(COLUMNS),
+    row: (row) => csvRecord(COLUMNS, [...cellsOf(row), ...laterCells(row)]),
+    end: (end) => csvRecord(COLUMNS, cellsOf(end, 'end.')),
+  },
+  detailedCsv: {
+    head: headOf(DETAILED_COLUMNS),
     row: (row) => {
       const cells = cellsOf(row);
       const ids = cells.filter(([column]) => IDS.includes(column));
       const below = LIST_NAMES.flatMap((name) =>
-        row[name].map((element) => csvRecord([['record', name], ...ids, ...cellsOf(element, `${name}.`)])),
+        row[name].map((element): Cell[] => [['record', name], ...ids, ...cellsOf(element, `${name}.`)]),
       );
-      return [csvRecord([['record', 'payout'], ...cells]), ...below].join('');
+      const records: Cell[][] = [[['record', 'payout'], ...cells], ...below];
+      return records.map((record) => csvRecord(DETAILED_COLUMNS, record)).join('');
     },
-    end: (end) => csvRecord([['record', 'end'], ...cellsOf(end, 'end.')]),
+    end: (end) => csvRecord(DETAILED_COLUMNS, [['record', 'end'], ...cellsOf(end, 'end.')]),
   },
 };
 
@@ -100,9 +127,24 @@ function cellsOf(record: object, prefix = ''): Cell[] {
   });
 }
 
-function csvRecord(cells: readonly Cell[]): string {
+/** A payout's splits have one currency. If they had several, nobody should sum them up. */
+function laterCells({ laterReturns }: StatementRow): Cell[] {
+  const sums = totalsByCurrency(laterReturns.map(({ target }) => target));
+  if (sums.length === 0) return [];
+  return [
+    [`${LATER}.currency`, sums.map(({ currency }) => currency).join(' ')],
+    [`${LATER}.amount`, sums.map(({ amount }) => amount).join(' ')],
+  ];
+}
+
+/** Without the mark, spreadsheets misread texts that are not ASCII. */
+function headOf(columns: readonly string[]): string {
+  return `\uFEFF${columns.join(',')}\r\n`;
+}
+
+function csvRecord(columns: readonly string[], cells: readonly Cell[]): string {
   const texts = new Map(cells);
-  return `${COLUMNS.map((column) => quoted(withoutFormula(texts.get(column) ?? ''))).join(',')}\r\n`;
+  return `${columns.map((column) => quoted(withoutFormula(texts.get(column) ?? ''))).join(',')}\r\n`;
 }
 
 /** RFC 4180. A spreadsheet with another separator splits what is not quoted. */

@@ -115,24 +115,29 @@ async function endedRow(
   { app, partnerOrderId }: Ref,
   known?: PayoutMemo,
 ): Promise<StatementRow> {
-  const { clientId, payerId, batch, instructedAmount } = known ?? (await memoOrRequest(client, run));
+  const memo = known ?? (await memoOrRequest(client, run));
+  const { clientId, payerId, beneficiary, accountEnd, batch, instructedAmount } = memo;
   const startedAt = isoTime(run.firstStartedMs);
   const endedAt = run.closedMs === undefined ? undefined : isoTime(run.closedMs);
   const result = await readableResult(client, run);
   const moved = result && movedMoney(result);
-  const ids = { app, partnerOrderId, orderId: result?.orderId, clientId, payerId, batch };
+  const ids = { app, partnerOrderId, orderId: result?.orderId, clientId, payerId };
+  const about = { beneficiary, accountEnd, batch };
   const times = { startedAt, endedAt };
   // A payout whose splits have several currencies does not end.
   if (!moved || Object.values(moved).some(({ length }) => length > 1)) {
     const outcome = OUTCOMES.find((named) => named === run.attribute('PayoutOutcome'));
-    return compact({ ...ids, ...times, outcome, instructedAmount, unreadable: true as const, ...NO_DETAILS });
+    return compact({
+      ...{ ...ids, ...about, ...times, outcome, instructedAmount },
+      ...{ unreadable: true as const, ...NO_DETAILS },
+    });
   }
   const { outcome, reason, quote, metadata, debits, splits } = result;
   const { received: [received] = [], failed: [failed] = [], returned: [returned] = [] } = moved;
   const quoted = { instructedAmount, pay: quote?.pay, rate: quote?.exchangeRate, fee: quote?.fee };
   const sums = { received, failed, returned };
   return compact({
-    ...{ ...ids, ...times, outcome, reason, ...quoted, ...sums, metadata },
+    ...{ ...ids, ...about, ...times, outcome, reason, ...quoted, ...sums, metadata },
     ...{ ...NO_DETAILS, debits, splits },
   });
 }
@@ -198,10 +203,9 @@ async function batchRow(
   request: CheckedPayoutRequest,
   listed: RowOutcome | undefined,
 ): Promise<StatementRow> {
-  const { partnerOrderId, clientId, payerId, instructedAmount, metadata } = request;
-  const known = { clientId, payerId, instructedAmount, batch: batchId };
-  const row = (outcome?: RowOutcome) =>
-    compact({ app, partnerOrderId, ...known, outcome, metadata, ...NO_DETAILS });
+  const { partnerOrderId, clientId, payerId } = request;
+  const known = { ...memoOfRequest(request), batch: batchId };
+  const row = (outcome?: RowOutcome) => compact({ app, partnerOrderId, ...known, outcome, ...NO_DETAILS });
   if (listed !== undefined) return row(listed);
   const run = await describedRun(client, payoutWorkflowId(app, partnerOrderId));
   if (!run) return row(state.phase === 'DONE' ? 'notStarted' : undefined);

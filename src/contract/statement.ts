@@ -23,7 +23,7 @@ export const statementFilterSchema = z
   });
 export type StatementFilter = z.input<typeof statementFilterSchema>;
 
-const { clientId, payerId, batch, instructedAmount } = payoutMemoSchema.shape;
+const { clientId, payerId, beneficiary, accountEnd, batch, instructedAmount } = payoutMemoSchema.shape;
 const { orderId, debits, splits } = payoutResultSchema.shape;
 const sum = (description: string) => moneySchema.exactOptional().describe(description);
 
@@ -33,6 +33,8 @@ export const statementRowSchema = z.strictObject({
   orderId,
   clientId,
   payerId,
+  beneficiary,
+  accountEnd,
   batch,
   startedAt: time.exactOptional().describe('When the workflow started or, after a restart, started again'),
   endedAt: time.exactOptional().describe('When the workflow ended. Absent while the payout is open'),

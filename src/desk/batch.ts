@@ -12,7 +12,7 @@ import { type Desk, filledIn, getPage, idIn, ifKnown, postForm, redirectWith } f
 import { facts, groupedAmount, type Html, hidden, html, label, link, money, pill, totals } from './html.ts';
 import { AUTOMATIC, type Visit } from './identity.ts';
 import { payoutTable } from './payouts.ts';
-import { resultsLink } from './statement.ts';
+import { resultsLinks } from './statement.ts';
 
 const REFRESH_SECONDS = 3;
 const SHOWN_PAYOUTS = 100;
@@ -29,7 +29,7 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
     return {
       title: `Batch ${id.batchId}`,
       section: 'Batches',
-      actions: resultsLink(id),
+      actions: resultsLinks(id),
       content: html`${progress(state, payouts)}${todo(desk, state)}${state.phase !== 'DONE' && liveLink(state, isLive)}${states(state, payouts)}${rowFacts(state)}${listOf(payouts)}${cancelForm(visit, state)}`,
     };
   });

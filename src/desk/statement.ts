@@ -39,12 +39,12 @@ export function statementRoutes(scope: FastifyInstance, desk: Desk): void {
   });
 
   getPage(scope, desk, '/statement/file', async ({ caller }, query, reply) => {
-    const { from = '', to = '', ...others } = filledIn(query, 'from', 'to', 'app', 'format');
+    const { from = '', to = '', ...others } = filledIn(query, 'from', 'to', 'app', 'format', 'details');
     const filter = valid(statementQuery, { ...others, from: midnight(from), to: midnight(to) });
     const statement = await desk.service.statement(caller, filter, goneSignal(reply));
     const name = `statement-${from}-${to}`;
     return sendStatement(reply, statement, {
-      format: filter.format,
+      ...filter,
       name,
       requireAllowed: mayRead(reply.request),
     });
@@ -52,15 +52,20 @@ export function statementRoutes(scope: FastifyInstance, desk: Desk): void {
 
   getPage(scope, desk, '/batch/results', async ({ caller }, query, reply) => {
     const id = idIn(batchRef, query);
-    const { format } = valid(resultsQuery, filledIn(query, 'app', 'format'));
+    const { format, details } = valid(resultsQuery, filledIn(query, 'app', 'format', 'details'));
     const statement = await desk.service.batchResults(caller, id, goneSignal(reply));
     const name = `batch-${id.batchId}`;
-    return sendStatement(reply, statement, { format, name, requireAllowed: mayRead(reply.request) });
+    return sendStatement(reply, statement, {
+      ...{ format, details, name },
+      requireAllowed: mayRead(reply.request),
+    });
   });
 }
 
-export function resultsLink(id: { app: string; batchId: string }): Html {
-  return html`<a class="button plain" href="${link('/desk/batch/results', { ...id, format: 'csv' })}">Download the results (CSV)</a>`;
+export function resultsLinks(id: { app: string; batchId: string }): Html {
+  const file = { ...id, format: 'csv' };
+  return html`<span class="buttons"><a class="button plain" href="${link('/desk/batch/results', file)}">Download the results (CSV)</a>
+<a href="${link('/desk/batch/results', { ...file, details: 'true' })}">with debits and splits</a></span>`;
 }
 
 /** A day begins at midnight (UTC). Other text is refused with the field's name. */
@@ -78,11 +83,9 @@ async function totalsOf(
   filter: z.output<typeof statementQuery>,
   gone: AbortSignal,
 ): Promise<Html> {
-  const { from, to, app } = filter;
-  const period = { from, to, app };
   const [counts, payouts] = await Promise.all([
-    desk.service.finishedCounts(caller, period),
-    desk.service.lastFinished(caller, period),
+    desk.service.finishedCounts(caller, filter),
+    desk.service.lastFinished(caller, filter),
   ]);
   const finished = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const isCut = finished > payouts.length;
@@ -116,17 +119,18 @@ interface Chosen {
   app: string | undefined;
 }
 
-const FORMATS = [
-  ['csv', 'CSV, for spreadsheets'],
-  ['ndjson', 'NDJSON'],
-  ['json', 'JSON'],
+const FILES = [
+  ['CSV, for spreadsheets', { format: 'csv' }],
+  ['With debits and splits', { format: 'csv', details: 'true' }],
+  ['NDJSON', { format: 'ndjson' }],
+  ['JSON', { format: 'json' }],
 ] as const;
 
 function downloads(chosen: Chosen): Html {
   return html`<section class="card"><h2>Download the statement</h2><p>One row for each payout that finished on ${chosen.from} or later, and before ${chosen.to} (UTC); the last to finish first. The last line says that the file is complete.</p>
-<div class="buttons">${FORMATS.map(
-    ([format, name], at) =>
-      html`<a class="button ${at > 0 && 'plain'}" href="${link('/desk/statement/file', { ...chosen, format })}">${name}</a>`,
+<div class="buttons">${FILES.map(
+    ([name, file], at) =>
+      html`<a class="button ${at > 0 && 'plain'}" href="${link('/desk/statement/file', { ...chosen, ...file })}">${name}</a>`,
   )}</div></section>`;
 }
 

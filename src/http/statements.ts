@@ -6,6 +6,7 @@ import type { Statement, StatementFormat, StatementRow } from '../contract/state
 
 interface Sending {
   format: StatementFormat;
+  details?: boolean | undefined;
   /** Of the file, without its extension. */
   name: string;
   /** Throws if the caller may no longer read. */
@@ -16,9 +17,10 @@ interface Sending {
 export function sendStatement(
   reply: FastifyReply,
   { rows, isFinal, stop }: Statement & { stop: AbortSignal },
-  { format, name, requireAllowed }: Sending,
+  { format, details, name, requireAllowed }: Sending,
 ): FastifyReply {
-  const text = statementText(format, { rows: whileAllowed(rows, requireAllowed), isFinal });
+  const statement = { rows: whileAllowed(rows, requireAllowed), isFinal };
+  const text = statementText(format, statement, details);
   const stream = addAbortSignal(stop, Readable.from(text));
   return reply
     .header('cache-control', 'no-store')

@@ -132,12 +132,16 @@ export const batchQuery = batchFilterSchema.omit({ apps: true, idPrefix: true })
 });
 
 const format = z.enum(STATEMENT_FORMATS).default('json').describe('csv is for spreadsheets');
+const details = flag('true').describe(
+  'true: csv also has the debits, splits and later returns of each payout',
+);
 export const statementQuery = z.strictObject({
   ...period,
   app: listQuery.app,
   format,
+  details,
 });
-export const resultsQuery = z.strictObject({ app, format });
+export const resultsQuery = z.strictObject({ app, format, details });
 
 /** Throws a 400 that names every invalid field. */
 export function valid<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {

@@ -81,8 +81,7 @@ const BATCHES = { inFlight: 2, waitMs: 60_000, refusal: 'too many batches wait f
 /** Each reads eight payouts at a time, for as long as its caller takes rows. */
 const MAX_STATEMENTS = 4;
 
-type StatementQuery = z.output<typeof statementQuery>;
-type Period = Pick<StatementQuery, 'from' | 'to' | 'app'>;
+type Period = Pick<z.output<typeof statementQuery>, 'from' | 'to' | 'app'>;
 
 type ServiceSettings = Pick<
   ApiConfig,
@@ -224,11 +223,11 @@ export class Service {
    * Throws before the first row if it cannot be read. `gone` is aborted when the response is over. Without `app`,
    * of every application of the caller.
    */
-  async statement(caller: Caller, { format: _, ...filter }: StatementQuery, gone: AbortSignal) {
-    const within = listedWithin(caller, filter.app);
-    const isFinal = isListed(filter.to, this.clock);
+  async statement(caller: Caller, { from, to, app }: Period, gone: AbortSignal) {
+    const within = listedWithin(caller, app);
+    const isFinal = isListed(to, this.clock);
     return this.sharedStatement(caller, gone, async () => ({
-      rows: this.payouts.statement({ ...filter, ...within }, this.withTemporalDeadline),
+      rows: this.payouts.statement({ from, to, app, ...within }, this.withTemporalDeadline),
       isFinal,
     }));
   }

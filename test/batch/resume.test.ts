@@ -60,7 +60,9 @@ describe('add', () => {
     expect(debitsByRow(world, rows)).toEqual([1, 1, 1]);
     expect((await batches.start({ ...ref, payouts: rows })).phase).toBe('DONE');
     await expect(batches.start({ ...ref, payouts: rows.slice(1) })).rejects.toThrow(/it has 3 rows, not 2/);
-    await expect(batches.start({ ...ref, payouts: [...rows].reverse() })).rejects.toThrow(/row 1 differs|a row from 2 to 3 differs/);
+    await expect(batches.start({ ...ref, payouts: [...rows].reverse() })).rejects.toThrow(
+      /row 1 differs|a row from 2 to 3 differs/,
+    );
   });
 
   test('H106 bad rows: takes nothing of their slice and starts nothing until they are corrected', async () => {

@@ -47,7 +47,10 @@ test('H304 a person sees the totals of a day, and downloads its payouts, and the
   const statement = await downloaded(page, page.getByRole('link', { name: 'CSV' }));
   expect(rows.every(({ partnerOrderId }) => statement.text.includes(partnerOrderId))).toBe(true);
   expect(statement.name).toBe(`statement-${from}-${to}.csv`);
-  expect(statement.text).toMatch(/\r\nend,.*,2,0,false\r\n$/);
+  expect(statement.text).toMatch(/\r\n,+2,0,false\r\n$/);
+  expect(statement.text).not.toContain('\r\nsplits,');
+  const detailed = await downloaded(page, page.getByRole('link', { name: 'With debits and splits' }));
+  expect(detailed.text).toContain('\r\nsplits,');
   for (const name of ['Today', 'Yesterday', 'Last 7 days', 'This month', 'Last month']) {
     await main.getByRole('link', { name, exact: true }).click();
     await main.getByRole('link', { name, exact: true }).and(page.locator('[aria-current]')).waitFor();
@@ -56,7 +59,10 @@ test('H304 a person sees the totals of a day, and downloads its payouts, and the
   await page.goto(`/desk/batch?batchId=${batchId}`);
   const results = await downloaded(page, page.getByRole('link', { name: 'Download the results' }));
   expect(results.name).toBe('batch-payday.csv');
-  expect(results.text).toMatch(/\r\nend,.*,2,0,true\r\n$/);
+  expect((await downloaded(page, page.getByRole('link', { name: 'with debits' }))).text).toContain(
+    '\r\nsplits,',
+  );
+  expect(results.text).toMatch(/\r\n,+2,0,true\r\n$/);
 });
 
 test('a key that is limited to clients gets a page that says so, not a file', async () => {

@@ -102,6 +102,11 @@ async function statement(query = period, name = 'all'): Promise<StatementRow[]> 
 /** As the docs say. */
 const restored = (cell = '') => cell.replaceAll(/(^|[;\t\r\n])'(?=[\s"']*[=+\-@])/g, '$1');
 
+const recordsOf = (csv: string) =>
+  z
+    .array(z.record(z.string(), z.string()))
+    .parse(parse(csv, { bom: true, columns: true, record_delimiter: '\r\n' }));
+
 const idsOf = (rows: readonly { partnerOrderId: string }[]) =>
   rows.map(({ partnerOrderId }) => partnerOrderId).sort();
 
@@ -134,6 +139,7 @@ describe('GET /v1/statements', () => {
         endedAt: closeTime?.toISOString(),
         outcome: 'SUCCESS',
       },
+      ...{ beneficiary: 'Zhang San', accountEnd: '0000' },
       instructedAmount: { currency: 'CNY', amount: '100.00' },
       ...{ pay: quote?.pay, rate: quote?.exchangeRate, fee: quote?.fee },
       received: { currency: 'CNY', amount: '100.00' },
@@ -160,10 +166,9 @@ describe('GET /v1/statements', () => {
   });
 
   test('H304 as CSV: no cell is a formula, and every id and amount can be restored', async () => {
-    const csv = await text(`statements?format=csv&${period}`);
+    const csv = await text(`statements?format=csv&details=true&${period}`);
     expect(csv.startsWith('\uFEFFrecord,app,partnerOrderId,')).toBe(true);
-    const options = { bom: true, columns: true, record_delimiter: '\r\n' } as const;
-    const records = z.array(z.record(z.string(), z.string())).parse(parse(csv, options));
+    const records = recordsOf(csv);
     const payouts = records.filter(({ record }) => record === 'payout');
     expect(payouts).toHaveLength(ended.length);
     expect(records.at(-1)).toMatchObject({ record: 'end', 'end.payouts': String(ended.length) });
@@ -176,6 +181,36 @@ describe('GET /v1/statements', () => {
     expect(below.map(({ record }) => record)).toEqual(['payout', 'debits', 'splits', 'laterReturns']);
     expect(below[1]?.['debits.actual.amount']).toMatch(/^\d+\.\d\d$/);
     for (const cell of records.flatMap(Object.values)) expect(cell).not.toMatch(/^[=@]|^[+-](?!\d+$)/);
+  });
+
+  test('H338 as CSV for accountants: a row per payout, whose columns sum up to the daily report', async () => {
+    const csv = await text(`statements?format=csv&${period}`);
+    expect(csv).toMatch(/^\uFEFFendedAt,partnerOrderId,beneficiary,accountEnd,instructedAmount\.currency,/);
+    const [end, ...rows] = recordsOf(csv).reverse();
+    expect(end).toMatchObject({ endedAt: '', 'end.payouts': `${ended.length}`, 'end.isFinal': 'false' });
+    expect(rows).toHaveLength(ended.length);
+    const sum = (name: string) =>
+      totalsByCurrency(
+        rows.flatMap((row) => {
+          const [currency = '', amount = ''] = [row[`${name}.currency`], row[`${name}.amount`]];
+          return amount === '' ? [] : [{ currency, amount }];
+        }),
+      );
+    const [app] = (await dailyReport(world.client, 'test', day)).apps;
+    expect(sum('received')).toEqual(app?.received);
+    expect(sum('failed')).toEqual(app?.failed);
+    expect(sum('returned')).toEqual([{ currency: 'CNY', amount: '50.00' }]);
+    expect(sum('laterReturned')).toEqual([{ currency: 'CNY', amount: '100.00' }]);
+    expect(app?.returned).toEqual([{ currency: 'CNY', amount: '150.00' }]);
+    const odd = rows.find(({ clientId }) => clientId === '-5');
+    expect(restored(odd?.['partnerOrderId'])).toBe(FORMULA_ID);
+    expect(odd).toMatchObject({ beneficiary: 'Zhang San', accountEnd: '0000', outcome: 'SUCCESS' });
+    // Nothing is left out but the lists.
+    const fields = Object.keys(statementRowSchema.shape).filter(
+      (name) => !/^(debits|splits|laterReturns)$/.test(name),
+    );
+    const columns = Object.keys(odd ?? {}).map((column) => column.split('.')[0]);
+    expect(columns).toEqual(expect.arrayContaining(fields));
   });
 
   test('H305 contains only what the key may list', async () => {
@@ -261,6 +296,7 @@ test('H318 the results of a canceled batch tell nothing of a payout that another
   expect(payouts).toEqual([
     {
       ...{ app: 'default', partnerOrderId, clientId: 'client-1', payerId: 'payer-1', batch: batchId },
+      ...{ beneficiary: 'Zhang San', accountEnd: '0000' },
       ...{ outcome: 'notStarted', instructedAmount, debits: [], splits: [], laterReturns: [] },
     },
   ]);
@@ -274,6 +310,8 @@ describe('payouts statement', () => {
     const csv = await run(...period);
     expect(csv).toMatchObject({ code: 0, stderr: expect.stringContaining('not final') });
     expect(csv.stdout).toContain(FORMULA_ID.replace(';-', ";'-"));
+    expect(csv.stdout).not.toMatch(/^(debits|splits),/m);
+    expect((await run(...period, '--details')).stdout).toMatch(/^splits,/m);
     const all = statementSchema.parse((await run(...period, '--json')).json());
     expect(idsOf(all.payouts)).toEqual(expect.arrayContaining(idsOf(ended)));
     const ndjson = await run(...period, '--format', 'ndjson', '--app', 'another');

@@ -23,7 +23,7 @@ export function statementRoutes(api: Api, service: Service, callers: ReloadedCal
       const statement = await service.statement(admittedCaller(request), query, goneSignal(reply));
       const name = `statement-${query.from}-${query.to}`;
       return sendStatement(reply, statement, {
-        format: query.format,
+        ...query,
         name,
         requireAllowed: mayRead(request),
       });
@@ -40,12 +40,15 @@ export function statementRoutes(api: Api, service: Service, callers: ReloadedCal
       problems: { 404: 'no such batch' },
     },
     handler: async (request, reply) => {
-      const { format, app } = request.query;
+      const { format, details, app } = request.query;
       const { batchId } = request.params;
       const id = { app, batchId };
       const statement = await service.batchResults(admittedCaller(request), id, goneSignal(reply));
       const name = `batch-${batchId}`;
-      return sendStatement(reply, statement, { format, name, requireAllowed: mayRead(request) });
+      return sendStatement(reply, statement, {
+        ...{ format, details, name },
+        requireAllowed: mayRead(request),
+      });
     },
   });
 }
