@@ -13,8 +13,8 @@ const answerSchema = z.object({
   state: z.object({ phase: z.string(), outcome: z.string().optional(), learnedBy: z.string().optional() }),
 });
 
-/** Throws if a payout does not succeed, or was not paid exactly once. */
-export async function checkTopology(topology: Topology, say: (line: string) => void): Promise<void> {
+/** Whether every payout succeeded and was paid exactly once. The last line says so. */
+export async function checkTopology(topology: Topology, say: (line: string) => void): Promise<boolean> {
   const simulator = simulatorControl(topology.simulatorUrl);
   const ids = Array.from({ length: PAYOUTS }, (_, number) => `topology-${number}`);
   for (const [number, partnerOrderId] of ids.entries())
@@ -22,18 +22,21 @@ export async function checkTopology(topology: Topology, say: (line: string) => v
       ...benchRequest(number, 'default', 'success'),
       partnerOrderId,
     });
+  let good = 0;
   for (const partnerOrderId of ids) {
-    const { outcome, learnedBy } = await untilDone(topology, partnerOrderId);
+    const { phase, outcome = phase, learnedBy = 'nothing' } = await untilDone(topology, partnerOrderId);
     const { debits } = await simulator.ledgerOf(partnerOrderId);
     say(`  ${partnerOrderId}  ${outcome}, learned by ${learnedBy}, paid ${debits} time(s)`);
-    if (outcome !== 'SUCCESS' || debits !== 1) throw new Error(`${partnerOrderId} did not end as expected`);
+    if (outcome === 'SUCCESS' && debits === 1) good += 1;
   }
+  say(`${good} of ${PAYOUTS} paid once: ${good === PAYOUTS ? 'OK' : 'FAILED'}`);
+  return good === PAYOUTS;
 }
 
+/** Or the state after the time limit. */
 async function untilDone(topology: Topology, partnerOrderId: string) {
   for (const deadline = Date.now() + LIMIT_MS; ; await sleep(250)) {
     const { state } = answerSchema.parse(await callApi(topology, 'GET', `/v1/payouts/${partnerOrderId}`));
-    if (state.phase === 'DONE') return state;
-    if (Date.now() > deadline) throw new Error(`${partnerOrderId} has not ended: ${state.phase}`);
+    if (state.phase === 'DONE' || Date.now() > deadline) return state;
   }
 }

@@ -33,8 +33,9 @@ async function main(): Promise<void> {
   const topology = await startTopology({ say });
   try {
     say(`\n${description(topology)}\n\npaying a few payouts …`);
-    await checkTopology(topology, say);
-    if (values.check) return;
+    const isGood = await checkTopology(topology, say);
+    if (!isGood) process.exitCode = 1;
+    if (values.check || !isGood) return;
     say('\nEverything runs until Ctrl-C.');
     await stopped;
     say('stopping …');

@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
+import pc from 'picocolors';
 import { z } from 'zod';
 import { simulatorControl } from '../simulator/control/client.ts';
 import { Payouts, type StartedPayout } from '../src/client/payouts.ts';
@@ -33,6 +34,9 @@ const QUERY_EVERY_MS = 150;
 const EXAMPLES = join(import.meta.dirname, '../examples');
 /** In the current folder. Git ignores it. */
 const SETTINGS = '.quickstart/demo.env';
+
+/** Sets apart what people need next. */
+const RULE = '─'.repeat(80);
 
 async function main(): Promise<void> {
   const requests = z.array(payoutRequestSchema).parse(example('payouts.json'));
@@ -139,6 +143,9 @@ async function keep(stage: Stage, { starter, approver }: ReturnType<typeof newKe
   const variables = Object.entries(all).map(([name, value]) => `${name}='${value}'\n`);
   mkdirSync(dirname(SETTINGS), { recursive: true, mode: 0o700 });
   writeFileSync(SETTINGS, variables.join(''), { mode: 0o600 });
+  const payout = join(EXAMPLES, 'payout.json');
+  const { partnerOrderId } = payoutRequestSchema.parse(example('payout.json'));
+  const authorization = `-H 'authorization: Bearer ${starter}'`;
   console.log(`
 Everything keeps running until Ctrl-C; logs are in ${folder}.
 
@@ -146,21 +153,26 @@ desk            ${apiUrl}/desk (sign in with a key)
 API reference   ${apiUrl}/docs
 Temporal UI     ${temporal.uiUrl}
 simulator       ${simulatorUrl}/_sim
-key             ${starter}
-approver's key  ${approver}
 
-Start a payout of your own:
-
-  curl -sS ${apiUrl}/v1/payouts -H 'authorization: Bearer ${starter}' -H 'content-type: application/json' -d '@${join(EXAMPLES, 'payout.json')}'
-
-Use the addresses and keys in another terminal, in this folder:
+Use the addresses and keys in another terminal, in this folder, and follow docs/quickstart.md:
 
   set -a; . ${SETTINGS}; set +a
 
-Then follow docs/quickstart.md.`);
+${RULE}
+
+${pc.bold(`key             ${starter}
+approver's key  ${approver}`)}
+
+Start a payout of your own, and read its result:
+
+${pc.bold(`  curl -sS ${apiUrl}/v1/payouts ${authorization} -H 'content-type: application/json' -d '@${payout}'
+
+  curl -sS '${apiUrl}/v1/payouts/${partnerOrderId}?wait=30s' ${authorization}`)}
+`);
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
+  console.log('\nstopping …');
   rmSync(SETTINGS, { force: true });
 }
 

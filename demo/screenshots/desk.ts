@@ -63,7 +63,7 @@ async function takeUploads({ page, take }: Camera, apiUrl: string): Promise<void
 /** After the preview of the upload. */
 async function takeBatches({ page, take }: Camera, apiUrl: string): Promise<void> {
   await page.getByRole('button', { name: 'Start 2 payouts' }).click();
-  await page.getByText('All 2 rows have finished.').waitFor();
+  await page.getByRole('status').filter({ hasText: '2 paid' }).waitFor();
   // Lists lag.
   do await page.goto(`${apiUrl}/desk/batches`);
   while ((await page.getByText('2 paid').count()) === 0);
