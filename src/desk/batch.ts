@@ -7,6 +7,7 @@ import { sumMoney, totalsByCurrency } from '../contract/money.ts';
 import { mayList } from '../domain/permissions.ts';
 import { may } from '../service/permissions.ts';
 import { batchRef } from '../service/requests.ts';
+import { STARTED_AT } from '../temporal/namespace.ts';
 import { batchBar, countsText } from './batch-progress.ts';
 import { type Desk, filledIn, getPage, idIn, ifKnown, postForm, redirectWith } from './context.ts';
 import { facts, groupedAmount, type Html, hidden, html, label, link, money, pill, totals } from './html.ts';
@@ -49,10 +50,11 @@ async function payoutsOf(
 ): Promise<ListedPayout[]> {
   if (!mayList(caller)) return [];
   const read = async () => {
-    const { startTime } = await service.withTemporalDeadline(() =>
+    const { startTime, typedSearchAttributes } = await service.withTemporalDeadline(() =>
       service.batches.handle({ app, batchId }).describe(),
     );
-    return service.startedByBatches(caller, [{ app, batchId, startedAt: startTime.toISOString() }]);
+    const startedAt = typedSearchAttributes.get(STARTED_AT) ?? startTime;
+    return service.startedByBatches(caller, [{ app, batchId, startedAt: startedAt.toISOString() }]);
   };
   const found = await ifKnown(read());
   return found?.payouts.filter((one) => one.app === app) ?? [];
