@@ -66,12 +66,11 @@ function paidOf(payouts: readonly ListedPayout[]): Html {
   return html`${batchBar({ count, done: count - open, paid })}<small>${countsText([...counts, ['open', open]])}</small>`;
 }
 
-/** Green only if every payout that the batch has started is paid. */
+/** Never green: lists do not know the rows that did not become payouts. */
 function statusOf({ workflow }: ListedBatch, payouts: readonly ListedPayout[]): Html | undefined {
-  const unpaid = payouts.length - countOf(payouts, 'SUCCESS');
   if (workflow !== 'COMPLETED') return pill(workflow);
-  if (payouts.length === 0) return pill(workflow, 'calm');
+  const unpaid = payouts.length - countOf(payouts, 'SUCCESS');
   return unpaid === 0
-    ? pill(workflow)
+    ? pill(workflow, 'calm')
     : html`${pill(workflow, 'warn')}<small>${unpaid} not paid in full</small>`;
 }

@@ -121,7 +121,7 @@ interface Chosen {
 
 const FILES = [
   ['CSV, for spreadsheets', { format: 'csv' }],
-  ['With debits and splits', { format: 'csv', details: 'true' }],
+  ['CSV with debits and splits', { format: 'csv', details: 'true' }],
   ['NDJSON', { format: 'ndjson' }],
   ['JSON', { format: 'json' }],
 ] as const;

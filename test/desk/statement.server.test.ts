@@ -44,12 +44,12 @@ test('H304 a person sees the totals of a day, and downloads its payouts, and the
   expect(totals).toMatch(/Received\s+100\.00 CNY[\s\S]*Not received\s+100\.00 CNY/);
   expect(totals).toMatch(/Fees\s+0\.07 USD\s+Of paid payouts/);
   expect(totals).toMatch(/Paid\s+1\s+100\.00 CNY[\s\S]*Failed\s+1\s+(0\.00 CNY|–)\s+100\.00 CNY/);
-  const statement = await downloaded(page, page.getByRole('link', { name: 'CSV' }));
+  const statement = await downloaded(page, page.getByRole('link', { name: 'CSV, for spreadsheets' }));
   expect(rows.every(({ partnerOrderId }) => statement.text.includes(partnerOrderId))).toBe(true);
   expect(statement.name).toBe(`statement-${from}-${to}.csv`);
   expect(statement.text).toMatch(/\r\n,+2,0,false\r\n$/);
   expect(statement.text).not.toContain('\r\nsplits,');
-  const detailed = await downloaded(page, page.getByRole('link', { name: 'With debits and splits' }));
+  const detailed = await downloaded(page, page.getByRole('link', { name: 'CSV with debits' }));
   expect(detailed.text).toContain('\r\nsplits,');
   for (const name of ['Today', 'Yesterday', 'Last 7 days', 'This month', 'Last month']) {
     await main.getByRole('link', { name, exact: true }).click();
