@@ -717,15 +717,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
     needs: ({ dialect }) => dialect !== undefined && dialect.strangersOfClients.length > 0,
   },
-  {
-    name: 'used-number-is-a-refusal',
-    what: 'A create that is refused because its number was used counts as one that made no order: NOT_CREATED, and money left.',
-    file: 'src/workflows/payout/create.ts',
-    find: "if (meaning === 'refused') run.confirmFirst(",
-    replace: "if (meaning === 'refused' || meaning === 'duplicate') run.confirmFirst(",
-    needs: ({ env }) => String(env['PAYMENTS_CREATE_CODES']).includes('duplicate'),
-  },
-
   // ---- upgrade
   {
     name: 'step-added-without-patch',
