@@ -7,7 +7,7 @@ import { VirtualWorld } from '../support/virtual-world.ts';
 
 const CALLERS = ['shop', 'bank', 'store', 'market'];
 
-async function startWorld(answersAfterMs: [number, number] = [20, 60]) {
+async function startWorld(answersAfterMs: [number, number]) {
   const world = await VirtualWorld.start({
     settings: { callsPerSecond: 20, answersAfterMs },
     env: { PAYMENTS_CALLS_PER_SECOND: '20' },
@@ -31,16 +31,20 @@ async function startWorld(answersAfterMs: [number, number] = [20, 60]) {
       const { status } = await post(`${service.url}/v1/quotes`, request, as(caller));
       return { status, atMs: world.clock.wallMs() };
     });
-  return { payoutMs, flood };
+  const medianMs = async () => {
+    const took: number[] = [];
+    while (took.length < 5) took.push(await payoutMs());
+    return took.sort((one, other) => one - other)[2] ?? Number.NaN;
+  };
+  return { medianMs, flood };
 }
 
 test('H269 a payout beside a flood of quotes takes at most 1.5 times its time', async () => {
-  const { payoutMs, flood } = await startWorld();
-  await payoutMs();
-  const alone = Math.max(await payoutMs(), await payoutMs());
-  const quotes = CALLERS.flatMap((caller) => flood(caller, 50));
+  const { medianMs, flood } = await startWorld([50, 150]);
+  const alone = await medianMs();
+  const quotes = CALLERS.flatMap((caller) => flood(caller, 100));
   await Promise.race(quotes);
-  const beside = Math.min(await payoutMs(), await payoutMs());
+  const beside = await medianMs();
   expect(beside).toBeLessThan(1.5 * alone);
   const statuses = (await Promise.all(quotes)).map(({ status }) => status);
   expect(new Set(statuses)).toEqual(new Set([200, 503]));
