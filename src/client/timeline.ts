@@ -139,14 +139,25 @@ export async function timelineOf(
   return { steps, isCut: before.isCut || events.length < run.length };
 }
 
+/** Steps that alternate, such as two kinds of query: so many are counted as repeated together. */
+const MAX_ALTERNATING = 3;
+
+const isSame = (one: Step | undefined, other: Step | undefined) =>
+  one?.what === other?.what && one?.detail === other?.detail;
+
 function append(steps: Step[], step: Step): void {
-  const last = steps.at(-1);
-  if (last === undefined || last.what !== step.what || last.detail !== step.detail) {
-    steps.push(step);
+  steps.push(step);
+  for (let size = 1; size <= MAX_ALTERNATING && 2 * size <= steps.length; size += 1) {
+    const first = steps.slice(-2 * size, -size);
+    const again = steps.slice(-size);
+    if (!first.every((one, at) => isSame(one, again[at]))) continue;
+    first.forEach((one, at) => {
+      one.count = (one.count ?? 1) + (again[at]?.count ?? 1);
+      one.lastAt = again[at]?.lastAt ?? again[at]?.at;
+    });
+    steps.length -= size;
     return;
   }
-  last.count = (last.count ?? 1) + 1;
-  last.lastAt = step.at;
 }
 
 type Found = Omit<Step, 'at'> | undefined;

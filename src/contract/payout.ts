@@ -121,7 +121,10 @@ const step = z.strictObject({
   detail: z.string().optional().describe('Amounts, or why'),
   tone: z.enum(['good', 'warn', 'bad']).optional().describe('Whether it went well'),
   isEvidence: z.boolean().optional().describe('It tells whether an order exists'),
-  count: z.int().optional().describe('How many equal steps in a row, such as polls'),
+  count: z
+    .int()
+    .optional()
+    .describe('How many equal steps in a row, or by turns with their neighbors, such as polls'),
   lastAt: time.optional().describe('When the last of them was. ISO 8601'),
 });
 

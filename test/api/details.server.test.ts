@@ -1,6 +1,8 @@
 /** A payout with its request and its timeline, for who may read it: over HTTP, in the client library and in the CLI. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import type { PayoutRef } from '../../src/client/payouts.ts';
+import { timelineSchema } from '../../src/contract/payout.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
@@ -89,6 +91,17 @@ describe('over HTTP', () => {
       body: { ...details, timeline },
     });
     vi.restoreAllMocks();
+  });
+
+  test('steps that alternate are counted together', async () => {
+    const ref = await world.pay('other-beneficiary');
+    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    await world.pass(600_000);
+    const { body } = await get(`${server.url}/v1/payouts/${ref.partnerOrderId}?include=timeline`, as('shop'));
+    const { steps } = z.object({ timeline: timelineSchema }).loose().parse(body).timeline;
+    const repeated = steps.filter(({ count = 1 }) => count > 5);
+    expect(repeated.map(({ what }) => what)).toEqual(['Asked whether the order exists', 'Order read']);
+    expect(steps.length).toBeLessThan(10);
   });
 
   test('H300 nobody reads the numbers of account and identity, and nothing of another client', async () => {
