@@ -163,14 +163,15 @@ export async function withoutAcknowledged(
   return { ...state, needsAttention: false, reasons: [], acknowledged };
 }
 
-/** What the follow-up has found that was not acknowledged, and when it last found something. */
+/** What the follow-up has found that was not acknowledged, when it last found something, and all that came back. */
 export async function openFindings(client: Client, ref: Ref, payoutRunId: string) {
   const followUp = await followUpResultOf(client, ref);
   const reasons = followUp ? followUpReasons(followUp) : [];
-  if (!followUp || reasons.length === 0) return { reasons: [], foundMs: 0 };
+  if (!followUp || reasons.length === 0) return { reasons: [], foundMs: 0, returned: [] };
+  const { returned } = followUp;
   const foundMs = lastFoundMs(followUp);
   const known = await acknowledgementOf(client, ref, payoutRunId);
-  return { reasons: known && known.foundMs >= foundMs ? [] : reasons, foundMs };
+  return { reasons: known && known.foundMs >= foundMs ? [] : reasons, foundMs, returned };
 }
 
 interface NewAcknowledgement extends Ref {

@@ -32,7 +32,7 @@ nav a { display: flex; gap: .5rem; padding: .35rem .45rem; border-radius: 6px; c
 nav a:hover { background: var(--calm-ground); color: var(--ink); }
 nav [aria-current] { background: var(--accent-ground); color: var(--ink); font-weight: 600; }
 nav ul ul { display: none; }
-.count { margin-left: auto; min-width: 1.6em; padding: 0 .45em; border-radius: 1em; background: var(--calm-ground); color: var(--calm); font-size: 12px; font-weight: 600; line-height: 1.6; text-align: center; }
+.count { margin-left: auto; white-space: nowrap; min-width: 1.6em; padding: 0 .45em; border-radius: 1em; background: var(--calm-ground); color: var(--calm); font-size: 12px; font-weight: 600; line-height: 1.6; text-align: center; }
 .who { margin-left: auto; display: flex; gap: .8rem; align-items: center; color: var(--faint); }
 .page { min-width: 0; }
 .top { display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: center; padding: .8rem 1rem 0; }
@@ -51,6 +51,7 @@ main { max-width: 84rem; padding: 1rem; }
   nav ul, nav ul ul { display: block; }
   header nav a { padding: .35rem .7rem; }
   nav ul ul a { padding-left: 1.5rem; font-size: 13px; }
+  .count.all { display: none; }
   .who { margin: 0; padding: .8rem .7rem 0; border-top: 1px solid var(--line); justify-content: space-between; }
   .top { padding: 1rem 2rem 0; max-width: 84rem; }
   main { padding: 1rem 2rem 4rem; }
@@ -60,7 +61,7 @@ h1 { font-size: 22px; line-height: 1.25; letter-spacing: -.01em; margin: 0; over
 .title:has(~ .headline) { margin: 0 0 .2rem; } .title:has(~ .headline) h1 { font-size: 14px; letter-spacing: 0; color: var(--faint); }
 h2 { font-size: 16px; margin: 2rem 0 .6rem; }
 h3 { font-size: 14px; margin: 1.2rem 0 .4rem; overflow-wrap: anywhere; }
-.title + section h2 { margin-top: .4rem; }
+.title + section h2 { margin-top: .4rem; } .title + :is(.warning, .notice) { margin-top: .6rem; }
 p { margin: .5rem 0; }
 .visually-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .faint { color: var(--faint); }
@@ -83,6 +84,8 @@ p { margin: .5rem 0; }
 .empty strong { display: block; color: var(--ink); }
 .amount { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .amount small { color: var(--faint); font-size: 12px; font-weight: 400; }
+.soon { color: var(--warn); font-weight: 600; }
+.error { margin: .2rem 0; color: var(--bad); } [aria-invalid] { border-color: var(--bad) !important; }
 .headline { margin: 0 0 .3rem; font-size: 26px; font-weight: 600; letter-spacing: -.02em; line-height: 1.3; }
 .headline small { font-size: 16px; }
 .headline .pill { margin-left: .3rem; vertical-align: .3em; }
@@ -91,6 +94,7 @@ p { margin: .5rem 0; }
 .sides { display: grid; gap: 1.5rem; }
 .sides > * { min-width: 0; } .sides > :empty { display: none; }
 .card + .card { margin-top: 1rem; }
+.flags { margin-bottom: 1.2rem; }
 @media (min-width: 75rem) {
   .sides { grid-template: auto 1fr / minmax(0, 1fr) 23rem; align-items: start; }
   .side { grid-column: 2; grid-row: 1 / span 2; }
@@ -106,7 +110,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 .reasons li + li { margin-top: .6rem; }
 .reasons p { margin: .2rem 0; }
 code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
-.scrolls { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; margin-bottom: 1rem; }
+.scrolls { position: relative; overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; margin-bottom: 1rem; }
 table { border-collapse: collapse; width: 100%; }
 caption { text-align: left; padding: .6rem .9rem; color: var(--faint); border-bottom: 1px solid var(--line); }
 th, td { text-align: left; vertical-align: top; padding: .5rem .9rem; border-bottom: 1px solid var(--line); }
@@ -114,13 +118,25 @@ tr:last-child > * { border-bottom: 0; }
 thead th { color: var(--faint); font-size: 12px; font-weight: 600; background: var(--panel); white-space: nowrap; border-bottom: 1px solid var(--line); }
 tbody th { font-weight: 500; min-width: 8rem; }
 tbody tr:hover, tbody tr:focus-within { background: var(--panel); }
-.sorts time { white-space: nowrap; }
+.sorts time, .payouts :is(th, td) { white-space: nowrap; }
+.payouts [data-label="Beneficiary"] { white-space: normal; }
+.reviews [data-label="What to decide"] { overflow-wrap: anywhere; }
+@media (min-width: 45rem) {
+  .sorts td:is([data-label="Beneficiary"], [data-label="What to decide"]) { min-width: 10rem; }
+  .terms :is(td[data-label="Rate locked for"], td[data-label="Waiting"]) { min-width: 7.5rem; }
+}
+@media (max-width: 73.75rem) {
+  th, td { padding: .5rem .6rem; }
+  .chooses :is([data-label="Fee"], [data-label="Rate locked for"]), .reviews :is([data-label="Sent"], [data-label="Provider last asked"]), .payouts :is([data-label="Client"], [data-label="Started by"]) { display: none; }
+}
 tbody a { text-decoration: none; } tbody a:hover { text-decoration: underline; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 td small, th small { display: block; color: var(--faint); font-size: 12px; font-weight: 400; }
 .amount small { display: inline; }
 @media (max-width: 45rem) {
   .scrolls { border: 0; overflow: visible; }
+  header nav a, .crumbs a, .tabs a, tbody th a, button.copy { display: inline-flex; align-items: center; min-height: 2rem; min-width: 2rem; }
+  .choice { min-height: 2rem; align-items: center; } summary { padding: .35rem 0; }
   table, tbody, tr, caption { display: block; }
   caption { padding: 0 0 .5rem; border: 0; }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
@@ -133,15 +149,21 @@ td small, th small { display: block; color: var(--faint); font-size: 12px; font-
   tbody .number { text-align: left; }
   td .amount { white-space: normal; }
   tbody td .buttons { justify-content: flex-start; }
-  header { padding: .6rem .5rem; } header nav ul { gap: 0; } header nav a { padding: .35rem .2rem; font-size: 13px; }
+  .payouts tbody tr { grid-template-columns: minmax(0, 1fr) auto; align-items: center; }
+  .payouts tbody :is(th, td) { grid-row: 1; grid-column: 1; white-space: normal; }
+  .payouts :is([data-label="Amount"], [data-label="Status"]) { grid-column: 2; text-align: right; }
+  .payouts :is([data-label="Beneficiary"], [data-label="Status"]) { grid-row: 2; }
+  .payouts [data-label="Started"], .chooses [data-label="Started by"], .payouts td::before { display: none; }
+  header { padding: .6rem .5rem; } header nav ul { gap: 0; } header nav a { gap: .2rem; padding: .35rem .15rem; font-size: 13px; } .count.all { min-width: 0; padding: 0 .4em; font-size: 11px; }
 }
 label, legend { display: block; font-weight: 600; margin-bottom: .15rem; }
 legend { padding: 0; }
 input + label { margin-top: .8rem; }
 form + details, .card > form + form { margin: .8rem 0 0; }
 fieldset { border: 0; margin: 0 0 1rem; padding: 0; min-width: 0; }
-.choice { display: flex; gap: .5rem; align-items: baseline; font-weight: 400; margin: .4rem 0; }
+.choice { display: flex; gap: .5rem; align-items: baseline; font-weight: 400; margin: .4rem 0; overflow-wrap: anywhere; }
 th .choice { margin: 0; font-weight: inherit; }
+.tap { display: flex; align-self: center; margin: -.5rem; padding: .5rem; }
 input, select, button, .button, summary { font: inherit; color: inherit; }
 input:not([type=radio], [type=checkbox], [type=hidden], [type=file]), select { width: 100%; padding: .35rem .6rem; background: var(--ground); border: 1px solid var(--field); border-radius: 6px; }
 ::placeholder { color: var(--faint); opacity: 1; }
@@ -172,6 +194,10 @@ button.copy:hover { color: var(--accent); }
 details { margin: 0 0 1rem; }
 summary { cursor: pointer; color: var(--accent); width: max-content; max-width: 100%; }
 details[open] > summary { margin-bottom: .6rem; }
+fieldset details { margin: .5rem 0 0; padding: .4rem .8rem; border: 1px solid var(--line); border-radius: 6px; }
+fieldset details form { margin-bottom: .6rem; }
+dialog { max-width: calc(100vw - 2rem); padding: 1rem 1.5rem; border: 1px solid var(--line); border-radius: 8px; background: var(--raised); color: inherit; }
+dialog h2 { margin-top: 0; } dialog dl div { display: grid; grid-template-columns: 4rem 1fr; gap: 1rem; padding: .2rem 0; }
 .timeline { list-style: none; margin: 0; padding: 0 0 0 1.6rem; }
 .timeline li { position: relative; padding-bottom: .9rem; display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; }
 .timeline li p:first-child { flex: 1 1 20rem; }
@@ -196,7 +222,9 @@ form + .scrolls, .sides { margin-top: 1rem; }
 kbd { padding: 0 .35em; border: 1px solid var(--line); border-radius: 4px; background: var(--panel); font: 12px ui-monospace, monospace; }
 .bulk > div:not(.buttons) { flex: 1 1 14rem; max-width: 22rem; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 100%), 1fr)); gap: 1rem; margin-bottom: 1rem; }
-.tiles .card { margin: 0; } .tiles h2 { font-size: 13px; color: var(--faint); }
+.tiles .card { container-type: inline-size; min-width: 0; margin: 0; } .tiles h2 { font-size: 13px; color: var(--faint); }
+.tiles .headline { font-size: clamp(16px, 8.5cqi, 26px); overflow-wrap: anywhere; }
+.tiles .amount { white-space: normal; } .tiles .headline .amount { display: block; } .tiles .headline .comma { display: none; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; }
 .bar { display: block; width: 100%; min-width: 6rem; height: .5rem; border-radius: 1em; background: var(--calm-ground); fill: var(--accent); margin-top: .2rem; }
 rect.warn { fill: var(--warn-bar); }
@@ -209,9 +237,10 @@ export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"
 /** Makes times local, ids copyable, rows sortable, and tables usable with single keys while they have the focus. */
 export const SCRIPT = `'use strict';
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const brief = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 for (const one of document.querySelectorAll('time')) {
-  one.title = one.textContent;
-  one.textContent = local.format(new Date(one.dateTime));
+  one.title ||= one.textContent;
+  one.textContent = ('brief' in one.dataset ? brief : local).format(new Date(one.dateTime));
 }
 for (const one of document.querySelectorAll('[data-copy]')) {
   const button = Object.assign(document.createElement('button'), { type: 'button', className: 'copy', textContent: 'Copy' });
@@ -242,10 +271,16 @@ for (const table of document.querySelectorAll('.sorts')) {
   }
 }
 addEventListener('keydown', (event) => {
-  const search = document.querySelector('[type=search]');
-  if (event.key !== '/' || !search || event.target.matches('input, select')) return;
-  event.preventDefault();
-  search.select();
+  const { key, target, ctrlKey, metaKey, altKey } = event;
+  const keys = document.querySelector('#keys');
+  const isTyping = target.matches('select, input:not([type=checkbox], [type=radio])');
+  if (isTyping || ctrlKey || metaKey || altKey || !keys || keys.open) return;
+  if (key === '/') {
+    event.preventDefault();
+    document.querySelector('[type=search]').select();
+  }
+  if (key === '?') keys.showModal();
+  if (key === 'j' && !target.closest('.scrolls')) document.querySelector('.scrolls tbody th a')?.focus();
 });
 for (const form of document.querySelectorAll('.chooses')) {
   const boxes = [...form.querySelectorAll('[data-amount]')];

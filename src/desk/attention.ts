@@ -101,7 +101,7 @@ async function payoutItem(
 ): Promise<Item | undefined> {
   const { app, partnerOrderId } = one;
   const id = { app, partnerOrderId };
-  const shown = { name: partnerOrderId, href: payoutLink(id), listed: one };
+  const shown = { name: partnerOrderId, href: payoutLink(id, 'inbox'), listed: one };
   if (one.phase === 'FOLLOW_UP') {
     if (isScoped(caller)) await service.payoutStart(caller, id);
     const found = await service.withTemporalDeadline(() => followUpResultOf(client, id));
@@ -173,7 +173,7 @@ async function workflowItems(
     if (app !== undefined && apps && !apps.includes(app)) return [];
     const payout = payoutOf(workflowId) ?? payoutOfFollowUp(workflowId);
     const shown = payout
-      ? { what: 'Payout', name: payout.partnerOrderId, href: payoutLink(payout) }
+      ? { what: 'Payout', name: payout.partnerOrderId, href: payoutLink(payout, 'inbox') }
       : { what: 'Workflow', name: workflowId };
     return [{ kind: 'workflow', ...shown, reasons: [reason] }];
   });

@@ -3,19 +3,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { cached } from '../client/shared-reads.ts';
 import { PROBLEMS, type ProblemKind } from '../contract/problems.ts';
 import { Problem } from '../service/problem.ts';
+import { payoutId } from '../service/requests.ts';
 import { CallerGoneError } from '../service/waits.ts';
 import { accountRoutes } from './accounts.ts';
 import { ICON, SCRIPT, STYLES } from './assets.ts';
 import { findingsOf } from './attention.ts';
 import { batchRoutes } from './batch.ts';
 import { batchListRoutes } from './batches.ts';
-import { acceptForms, type Desk, type DeskOptions } from './context.ts';
+import { confirmRoutes } from './confirm.ts';
+import { acceptForms, type Desk, type DeskOptions, filledIn, ifKnown } from './context.ts';
 import { sharedCounts } from './counts.ts';
-import { decisionRoutes } from './decisions.ts';
+import { decideRoutes } from './decide.ts';
 import { eventRoutes } from './events.ts';
 import { findRoutes } from './find.ts';
-import { html, link, onTheDesk, prose } from './html.ts';
-import { Identity, visitOf } from './identity.ts';
+import { html, link, onTheDesk, payoutLink, prose } from './html.ts';
+import { Identity, type Visit, visitOf } from './identity.ts';
 import { inboxRoutes } from './inbox.ts';
 import { protectPages, sendPage } from './layout.ts';
 import { payoutRoutes } from './payouts.ts';
@@ -56,18 +58,24 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     scope.setErrorHandler((error, request, reply) => {
       // The server sends nothing to a caller who is gone.
       if (error instanceof CallerGoneError) throw error;
-      return sendProblem(request, reply, toProblem(ofForm(error), request), identity);
+      return sendProblem(desk, request, reply, toProblem(ofForm(error), request));
     });
-    scope.setNotFoundHandler((request, reply) =>
-      sendProblem(request, reply, new Problem('route-not-found', 'the desk has no such page'), identity),
-    );
+    scope.setNotFoundHandler(async (request, reply) => {
+      try {
+        identity.admit(request, reply);
+      } catch {
+        // Somebody who has not signed in gets the page without the navigation.
+      }
+      return sendProblem(desk, request, reply, new Problem('route-not-found', 'the desk has no such page'));
+    });
     for (const [path, type, content] of ASSETS)
       scope.get(path, async (_request, reply) =>
         reply.header('cache-control', 'max-age=300').type(`${type}; charset=utf-8`).send(content),
       );
     signInRoutes(scope, desk);
     inboxRoutes(scope, desk);
-    decisionRoutes(scope, desk);
+    confirmRoutes(scope, desk);
+    decideRoutes(scope, desk);
     payoutRoutes(scope, desk);
     findRoutes(scope, desk);
     storyRoutes(scope, desk);
@@ -98,6 +106,8 @@ const INSTRUCTIONS: Partial<Record<ProblemKind, string>> = {
   'application-not-allowed': 'Ask your administrator for the application.',
   'amount-too-large': 'Somebody with a higher limit has to do it.',
   'outside-scope': 'Your key is limited: search for payouts by their ids.',
+  'not-accepted-now': 'Nothing was changed. Go back, and read what has changed.',
+  'already-ended': 'Nothing was changed. Go back, and read how it finished.',
   'not-found': 'Check the id and its application, or search for it.',
   'route-not-found': 'Choose a page from the menu, or search.',
   'request-limit-exceeded': 'Wait a few seconds, then load the page again.',
@@ -105,22 +115,23 @@ const INSTRUCTIONS: Partial<Record<ProblemKind, string>> = {
 
 /** A page about a request that was not carried out. Redirects to the sign-in form if that is the reason. */
 async function sendProblem(
+  desk: Desk,
   request: FastifyRequest,
   reply: FastifyReply,
   problem: Problem,
-  { hasSessions }: Identity,
 ): Promise<FastifyReply> {
   const { kind, status, message, fields, retryAfterSeconds } = problem;
+  const { hasSessions } = desk.identity;
   if (status === 401 && hasSessions && request.method === 'GET')
     return reply.redirect(link('/desk/sign-in', { next: request.url }), 303);
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
   const { title, meaning, action } = PROBLEMS[kind];
   const todo = INSTRUCTIONS[kind] ?? `${onTheDesk(meaning)} ${onTheDesk(action)}`;
   const [path, name] =
-    status === 401 && hasSessions ? ['/desk/sign-in', 'Sign in'] : ['/desk', 'Back to the inbox'];
+    status === 401 && hasSessions ? (['/desk/sign-in', 'Sign in'] as const) : backFrom(request);
   const page = {
     title,
-    visit: visitOf(request),
+    visit: await problemVisit(desk, request, status),
     content: html`<p class="warning" role="alert">${message}</p>
 ${fields.length > 1 && html`<ul>${fields.map(({ path, message: why }) => html`<li><code>${path}</code> ${why}</li>`)}</ul>`}
 <p>${prose(todo)}</p>
@@ -128,3 +139,25 @@ ${fields.length > 1 && html`<ul>${fields.map(({ path, message: why }) => html`<l
   };
   return sendPage(reply, page, status);
 }
+
+/** With the counts of the navigation, but for an error of ours, after which Temporal may not respond. */
+async function problemVisit(desk: Desk, request: FastifyRequest, status: number): Promise<Visit | undefined> {
+  const visit = visitOf(request);
+  if (!visit || status >= 500) return visit;
+  return { ...visit, counts: await ifKnown(desk.counts(visit.caller)) };
+}
+
+/** The page of the payout that the form names, else the page with the link or the form, if it's one of the desk. */
+function backFrom(request: FastifyRequest): readonly [path: string, name: string] {
+  const { headers, host, body, server } = request;
+  const { data: id } = payoutId.safeParse(filledIn(body, 'app', 'partnerOrderId'));
+  if (id) return [payoutLink(id), 'Back to the payout'];
+  const { referer = '' } = headers;
+  const { pathname, search, host: from } = URL.canParse(referer) ? new URL(referer) : NOWHERE;
+  const path = `${pathname}${search}`;
+  const isPage =
+    from === host && /^\/desk\/?/.test(pathname) && server.hasRoute({ url: pathname, method: 'GET' });
+  return isPage && path !== '/desk' && path !== request.url ? [path, 'Back'] : ['/desk', 'Back to the inbox'];
+}
+
+const NOWHERE = { pathname: '', search: '', host: '' };

@@ -58,7 +58,7 @@ function resultOf(outcome: Outcome): string {
 
 function listOf(visit: Visit, endpoints: readonly ListedEndpoint[]): Html {
   if (endpoints.length === 0)
-    return empty('No endpoint gets events', 'Ask an operator to list one in the file of endpoints.');
+    return empty('No endpoint gets events', 'Ask your administrator to list one in the file of endpoints.');
   return html`${table({
     caption: 'Events wait while their endpoint fails, and are sent in order',
     head: [

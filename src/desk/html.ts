@@ -38,12 +38,12 @@ const ON_THE_DESK: Readonly<Record<string, string>> = {
     status: "the payout's page",
     result: "the payout's page",
     poll: '“Query the provider now”',
-    resolve: '“Resolve”',
+    resolve: '“Review”',
   },
   ...{
     account: 'the account’s page',
     'account resolve': '“Resolve”',
-    notify: 'an operator',
+    notify: 'your administrator',
     tokens: 'a renewal of the token',
   },
   ...{ 'events list': 'the Events page', 'events test': '“Send a test” on the Events page' },
@@ -54,11 +54,11 @@ const COMMAND = /`payouts ([a-z]+(?: [a-z]+)?)[^`]*`(?: with `--created [^`]*` o
 /** Names no command line, which people in finance do not use. */
 export function onTheDesk(text: string): string {
   return text
-    .replace(/Run `payouts doctor`(\.?)/g, 'Ask an operator to check the system$1')
-    .replace('`payouts doctor` checks', 'An operator can check')
-    .replace('Start a worker.', 'Ask an operator to start a worker.')
+    .replace(/Run `payouts doctor`(\.?)/g, 'Ask your administrator to check the system$1')
+    .replace('`payouts doctor` checks', 'Your administrator can check')
+    .replace('Start a worker.', 'Ask your administrator to start a worker.')
     .replace('Retry after `retry-after` seconds.', 'Try again in a few seconds.')
-    .replace(COMMAND, (_all, command: string) => ON_THE_DESK[command] ?? 'an operator')
+    .replace(COMMAND, (_all, command: string) => ON_THE_DESK[command] ?? 'your administrator')
     .replace(/\brun (?=“)/gi, 'choose ');
 }
 
@@ -100,13 +100,20 @@ export function status({
   return pill(outcome === undefined || outcome === '' ? phase : outcome);
 }
 
-/** `iso` is ISO 8601. Shown in UTC, to the second. The script makes it local. */
-export function time(iso: string | undefined): Html | undefined {
+const BRIEF = new Intl.DateTimeFormat('en-GB', {
+  ...{ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', timeZone: 'UTC' },
+});
+
+/** `iso` is ISO 8601. Shown in UTC, to the second. The script makes it local. `brief`: without the year and the seconds. */
+export function time(iso: string | undefined, length?: 'brief'): Html | undefined {
   if (iso === undefined) return undefined;
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return html`${iso}`;
   const utc = at.toISOString();
-  return html`<time datetime="${utc}">${utc.slice(0, 19).replace('T', ' ')} UTC</time>`;
+  const whole = `${utc.slice(0, 19).replace('T', ' ')} UTC`;
+  return length === 'brief'
+    ? html`<time datetime="${utc}" title="${whole}" data-brief>${BRIEF.format(at)} UTC</time>`
+    : html`<time datetime="${utc}">${whole}</time>`;
 }
 
 /** Formats decimal text as it is, however long: it never becomes a number. */
@@ -177,7 +184,7 @@ export function bar(
 
 /** One total per currency. */
 export function totals(amounts: readonly Money[]): Html {
-  return html`${totalsByCurrency(amounts).map((total, at) => html`${at > 0 && ', '}${money(total)}`)}`;
+  return html`${totalsByCurrency(amounts).map((total, at) => html`${at > 0 && html`<span class="comma">, </span>`}${money(total)}`)}`;
 }
 
 /** An id that the script makes copyable. */
@@ -199,13 +206,13 @@ export function duration(ms: number): string {
   return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** Of a lock. */
-export function timeLeft(until: string | undefined, nowMs: number): Html | undefined {
+/** Of the lock of a quote that awaits approval: once it has expired, an approval asks for a new quote. */
+export function lockLeft(until: string | undefined, nowMs: number): Html | undefined {
   if (until === undefined) return undefined;
   const leftMs = Date.parse(until) - nowMs;
   return leftMs > 0
     ? html`<span title="until ${until}" data-sort="${leftMs}">${duration(leftMs)}</span>`
-    : html`<span class="faint" data-sort="0">expired</span>`;
+    : html`<span class="faint" data-sort="0">Requoted on approval</span>`;
 }
 
 /**
@@ -234,22 +241,24 @@ interface Table {
   rows: readonly (readonly unknown[])[];
   /** Whether the script lets people sort the rows. `part`: there are more on other pages, which Temporal orders. */
   sorts?: boolean | 'part';
+  /** A class for its columns. */
+  kind?: string;
 }
 
 /** A table that scrolls inside its frame, by keyboard too. On a phone, each row is a card. */
-export function table({ caption, head, rows, sorts }: Table): Html {
+export function table({ caption, head, rows, sorts, kind = '' }: Table): Html {
   const columns = head.map((name) => ({
     name: name.replace(/#$/, ''),
-    kind: name.endsWith('#') && 'number',
+    side: name.endsWith('#') && 'number',
   }));
-  return html`<div class="scrolls" role="group" aria-label="${columns[0]?.name}" tabindex="0"><table class="${sorts && 'sorts'}">
+  return html`<div class="scrolls" role="group" aria-label="${columns[0]?.name}" tabindex="0"><table class="${sorts && 'sorts'} ${kind}">
 <caption>${caption}${sorts === 'part' && html`<span class="scripted">. The column names sort this page only</span>`}</caption>
-<thead><tr>${columns.map(({ name, kind }) => html`<th scope="col" class="${kind}">${name}</th>`)}</tr></thead>
+<thead><tr>${columns.map(({ name, side }) => html`<th scope="col" class="${side}" data-label="${name}">${name}</th>`)}</tr></thead>
 <tbody>${rows.map(
     ([first, ...rest]) => html`
 <tr><th scope="row">${isolated(first)}</th>${rest.map(
       (cell, at) =>
-        html`<td class="${columns[at + 1]?.kind}" data-label="${columns[at + 1]?.name}">${isolated(cell)}</td>`,
+        html`<td class="${columns[at + 1]?.side}" data-label="${columns[at + 1]?.name}">${isolated(cell)}</td>`,
     )}</tr>`,
   )}
 </tbody></table></div>`;
@@ -262,9 +271,14 @@ export function hidden(fields: Readonly<Record<string, string | undefined>>): Ht
 }
 
 /** The optional reason for a decision. */
-export function noteField(id: string, name: 'note' | 'reason', text: string, maxLength = 256): Html {
+export function noteField(
+  id: string,
+  name: 'note' | 'reason',
+  text: string,
+  { maxLength = 256, value }: { maxLength?: number; value?: string | undefined } = {},
+): Html {
   return html`<label for="${id}">${text} <span class="faint">(optional)</span></label>
-<input id="${id}" name="${name}" maxlength="${maxLength}" autocomplete="off">`;
+<input id="${id}" name="${name}" maxlength="${maxLength}" autocomplete="off"${value !== undefined && html` value="${value}"`}>`;
 }
 
 /** A path of the desk with a query, without empty parameters. */
@@ -276,8 +290,9 @@ export function link(path: string, query: Readonly<Record<string, string | undef
   return text === '' ? path : `${path}?${text}`;
 }
 
-export function payoutLink({ app, partnerOrderId }: PayoutId): string {
-  return link('/desk/payout', { app, partnerOrderId });
+/** `from`: the list that the page leads back to, if it isn't that of all payouts. */
+export function payoutLink({ app, partnerOrderId }: PayoutId, from?: 'inbox'): string {
+  return link('/desk/payout', { app, partnerOrderId, from });
 }
 
 export interface CodedMessage {
@@ -293,11 +308,17 @@ export function attentionReasons(kind: AttentionKind, reasons: readonly CodedMes
   return html`<ul class="reasons">${reasons.map((one) => html`<li>${explained(one, explanations)}</li>`)}</ul>`;
 }
 
+/** What to do when money came back. The texts for programs tell how to book it. */
+export const RETURNED_HELP = 'The bank sent the money back. Check your balance, then start a new payout.';
+export const isReturn = ({ code }: { code: string }) =>
+  code === 'PAYMENT_RETURNED' || code === 'MONEY_RETURNED';
+
 /** The code, the message, and the explanation of the code if it has one. */
-export function explained({ code, message }: CodedMessage, explanations: Explanations): Html {
-  const known = Object.hasOwn(explanations, code) ? explanations[code] : undefined;
+export function explained(one: CodedMessage, explanations: Explanations): Html {
+  const { code, message } = one;
+  const known = !isReturn(one) && Object.hasOwn(explanations, code) ? explanations[code] : undefined;
   return html`<strong title="${code}">${label(code)}.</strong> ${isolated(sentence(message).replace(/^[a-z]/, (first) => first.toUpperCase()))}
-${known && html`<p class="faint">${prose(onTheDesk(known.meaning))} <em>What to do:</em> ${prose(onTheDesk(known.action))}</p>`}`;
+${isReturn(one) && html`<p class="faint">${RETURNED_HELP}</p>`}${known && html`<p class="faint">${prose(onTheDesk(known.meaning))} <em>What to do:</em> ${prose(onTheDesk(known.action))}</p>`}`;
 }
 
 type Receiver = CheckedPayoutRequest['receiver'];

@@ -4,10 +4,12 @@ import { z } from 'zod';
 import type { Caller } from '../config/callers.ts';
 import { appName, text } from '../contract/fields.ts';
 import type { ListedPayout } from '../contract/lists.ts';
+import { isStarter } from '../domain/permissions.ts';
 import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
 import { applicationsWithin, may } from '../service/permissions.ts';
 import { valid } from '../service/requests.ts';
 import { ATTENTION_HEAD, attentionRows, type RowPage } from './attention.ts';
+import { choiceOf, decisionBar, type ReadPayout, readPayout, targetOf, termsTable } from './confirm.ts';
 import {
   type Desk,
   filledIn,
@@ -18,15 +20,7 @@ import {
   redirectWith,
 } from './context.ts';
 import { INBOX, INBOX_SECTIONS, type InboxSection } from './counts.ts';
-import {
-  choiceOf,
-  decisionBar,
-  mayDecide,
-  type ReadPayout,
-  readPayout,
-  targetOf,
-  termsTable,
-} from './decisions.ts';
+import { mayDecide } from './decisions.ts';
 import {
   beneficiaryOf,
   empty,
@@ -93,22 +87,25 @@ function approvalList(
   const decidable = payouts.filter((one) => mayDecide(visit, one));
   const others = payouts.filter((one) => !decidable.includes(one));
   const choice = (one: ReadPayout) => decidable.includes(one) && choiceOf(one, decidable.indexOf(one));
-  return html`<form method="post" class="chooses">${termsTable(visit, [...decidable, ...others], { ...beside, choice })}${decidable.length > 0 && decisionBar(visit)}</form>`;
+  const own = others.filter(({ startedBy }) => isStarter(visit.caller, startedBy)).length;
+  return html`${own > 0 && html`<p class="faint">You or your key started ${own} of ${payouts.length}: someone else has to approve ${own === 1 ? 'it' : 'them'}.</p>`}
+<form class="chooses">${termsTable([...decidable, ...others], { ...beside, choice })}${decidable.length > 0 && decisionBar(visit)}</form>`;
 }
 
 function reviewList(payouts: readonly ReadPayout[]): Html {
   return table({
     caption: html`${payouts.length} ${payouts.length === 1 ? 'payout' : 'payouts'}: ${totals(payouts.map(targetOf))}`,
     sorts: true,
+    kind: 'reviews',
     head: ['Payout', 'Beneficiary', 'Amount#', 'What to decide', 'Sent#', 'Provider last asked', 'Action#'],
     rows: payouts.map(({ request, state, ...id }) => [
-      html`<a href="${payoutLink(id)}">${id.partnerOrderId}</a>`,
+      html`<a href="${payoutLink(id, 'inbox')}">${id.partnerOrderId}</a>`,
       beneficiaryOf(request.receiver),
       money(request.instructedAmount),
       sentence(state.sentence),
       state.sends,
       time(state.lastAskedAt),
-      html`<a class="button plain" href="${payoutLink(id)}#review">Review <span class="visually-hidden">${id.partnerOrderId}</span></a>`,
+      html`<a class="button plain" href="${payoutLink(id, 'inbox')}#review">Review <span class="visually-hidden">${id.partnerOrderId}</span></a>`,
     ]),
   });
 }
@@ -121,7 +118,7 @@ function pauseForms({ caller, formToken, pauses = [] }: Visit): Html | undefined
 <p>While an application is paused, no order and no receiving account is created. Queries continue.</p>
 ${running.map(
   ({ app }) => html`<div class="card"><form method="post" action="/desk/pause">${hidden({ formToken, app })}
-${noteField(`pause-${app}`, 'reason', `Reason to pause ${app}`, MAX_REASON_LENGTH)}
+${noteField(`pause-${app}`, 'reason', `Reason to pause ${app}`, { maxLength: MAX_REASON_LENGTH })}
 <div class="buttons"><button class="danger">Pause ${app}</button></div></form></div>`,
 )}</details>`;
 }
@@ -156,9 +153,10 @@ async function openPayouts(
   const read = await Promise.all(
     listed
       .filter(({ workflow }) => workflow === 'RUNNING')
-      .map(({ app, partnerOrderId }) => {
+      .map(({ app, partnerOrderId, startedAt }) => {
         const id = { app, partnerOrderId };
-        return readable(caller, () => readPayout(service, caller, id), id);
+        const read = async () => ({ ...(await readPayout(service, caller, id)), startedAt });
+        return readable(caller, read, id);
       }),
   );
   const known = read.filter((one) => one !== undefined);
@@ -166,7 +164,7 @@ async function openPayouts(
     shown: known.filter((one) => 'state' in one).filter(({ state }) => state.phase === phase),
     unread: known
       .filter((one) => !('state' in one))
-      .map((id) => html`<a href="${payoutLink(id)}">${id.partnerOrderId}</a>`),
+      .map((id) => html`<a href="${payoutLink(id, 'inbox')}">${id.partnerOrderId}</a>`),
     nextCursor,
   };
 }

@@ -96,16 +96,17 @@ function framed(page: Page, notice: Html | undefined): Html {
 <div class="page">${visit && topBar(page)}<main id="content" tabindex="-1"><div class="title"><h1>${title}</h1>${actions}</div>
 ${notice}${visit && pauseBanners(visit)}
 ${content}
-</main></div></body></html>
+</main></div>${visit && keysDialog()}</body></html>
 `;
 }
 
 function navigation({ caller, counts, canSignOut, formToken }: Visit, section: Section | undefined): Html {
   const links = SECTIONS.map(([path, name]) => {
+    const text = name === 'Inbox' && counts ? html`${name} ${allIn(counts)}` : name;
     const here =
       name === section
-        ? html`<a href="${path}" aria-current="page">${name}</a>`
-        : html`<a href="${path}">${name}</a>`;
+        ? html`<a href="${path}" aria-current="page">${text}</a>`
+        : html`<a href="${path}">${text}</a>`;
     return html`<li>${here}${name === 'Inbox' && inboxLinks(counts)}</li>`;
   });
   return html`<nav aria-label="Desk"><ul>${links}</ul></nav>
@@ -113,6 +114,28 @@ function navigation({ caller, counts, canSignOut, formToken }: Visit, section: S
     canSignOut &&
     html`<form method="post" action="/desk/sign-out">${hidden({ formToken })}<button class="plain">Sign out</button></form>`
   }</div>`;
+}
+
+/** Instead of the count of each section, where there is no room for them. */
+function allIn(counts: Counts): Html {
+  const each = Object.values(counts);
+  const sum = each.reduce((all, one) => all + Number.parseInt(one, 10), 0);
+  return html`<span class="count all">${sum}${each.some((one) => one.endsWith('+')) && '+'}</span>`;
+}
+
+const KEYS = [
+  ['j k', 'next and previous row of a table'],
+  ['x', 'choose the row'],
+  ['a r', 'go to “Approve chosen” and “Refuse chosen”'],
+  ['/', 'search'],
+  ['?', 'show these keys'],
+] as const;
+
+/** The script opens it. */
+function keysDialog(): Html {
+  return html`<dialog id="keys" aria-labelledby="keys-title"><h2 id="keys-title">Keys</h2>
+<dl>${KEYS.map(([keys, what]) => html`<div><dt>${keys.split(' ').map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${what}</dd></div>`)}</dl>
+<form method="dialog"><button class="plain">Close</button></form></dialog>`;
 }
 
 function inboxLinks(counts: Counts | undefined): Html {

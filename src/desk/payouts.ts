@@ -193,6 +193,7 @@ export function payoutTable(payouts: readonly ListedPayout[], caption: unknown, 
   return table({
     caption,
     sorts: isPart ? 'part' : true,
+    kind: 'payouts',
     head: ['Payout', 'Beneficiary', 'Amount#', 'Status', 'Client', 'Started by', 'Started'],
     rows: payouts.map((one) => [
       html`<a href="${payoutLink(one)}">${one.partnerOrderId}</a>${one.app !== 'default' && html`<small>${one.app}</small>`}`,

@@ -2,12 +2,22 @@
 import type { FastifyInstance } from 'fastify';
 import { openFindings } from '../client/follow-ups.ts';
 import { REASON_MEANINGS } from '../contract/meanings.ts';
+import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
-import { coveredText } from '../domain/payout-state.ts';
+import { coveredText, notCoveredText } from '../domain/payout-state.ts';
 import { may } from '../service/permissions.ts';
 import { type PayoutId, payoutId } from '../service/requests.ts';
-import { type Desk, getPage, idIn } from './context.ts';
-import { acknowledgementForm, approvalForm, otherForms, reviewForm } from './decisions.ts';
+import { amounts, returnedOf } from './amounts.ts';
+import { approveUntil } from './confirm.ts';
+import { type Desk, filledIn, getPage, idIn } from './context.ts';
+import {
+  type Attempt,
+  acknowledgementForm,
+  approvalForm,
+  type Decided,
+  otherForms,
+  reviewForm,
+} from './decisions.ts';
 import {
   attentionReasons,
   beneficiaryFacts,
@@ -18,37 +28,58 @@ import {
   facts,
   type Html,
   html,
+  isReturn,
   label,
+  lockLeft,
   money,
   payoutLink,
   pill,
+  RETURNED_HELP,
   sentence,
   status,
-  table,
   time,
-  timeLeft,
 } from './html.ts';
 import type { Visit } from './identity.ts';
+import type { Page } from './layout.ts';
 import { recentPayouts, SIMILAR_DAYS, similarTo } from './similar.ts';
 
 type Story = Awaited<ReturnType<typeof storyOf>>;
 
-export function storyRoutes(scope: FastifyInstance, desk: Desk): void {
-  getPage(scope, desk, '/payout', async (visit, query) => {
-    const story = await storyOf(desk, visit, idIn(payoutId, query));
-    const forms = formsOf(visit, story);
-    return {
-      title: `Payout ${story.partnerOrderId}`,
-      section: 'Payouts',
-      content: html`${header(story)}<div class="sides"><div>${similarWarning(story)}${evidence(story)}${flags(visit, story)}${amounts(story)}</div>
-<div class="side">${
-        forms &&
-        html`<section class="card" aria-labelledby="review"><h2 id="review">${forms.title}</h2>${forms.content}</section>`
-      }${details(story, desk)}</div>
-<div><h2>Timeline</h2>${stepList(story.timeline.steps)}${story.timeline.isCut && cut()}</div></div>`,
-    };
-  });
+/** What leads to the page. */
+interface Opened extends Pick<Decided, 'from' | 'attempt'> {
+  /** Why the attempt was not accepted, in the state after it. */
+  whyNot?: (attempt: Attempt, state: PayoutState) => Html;
 }
+
+export function storyRoutes(scope: FastifyInstance, desk: Desk): void {
+  getPage(scope, desk, '/payout', async (visit, query) =>
+    payoutPage(desk, visit, idIn(payoutId, query), { from: openedFrom(query) }),
+  );
+}
+
+export const openedFrom = (fields: unknown) =>
+  filledIn(fields, 'from').from === 'inbox' ? 'inbox' : undefined;
+
+export async function payoutPage(desk: Desk, visit: Visit, id: PayoutId, opened: Opened): Promise<Page> {
+  const story = { ...(await storyOf(desk, visit, id)), ...opened };
+  const nowMs = desk.runtime.clock.wallMs();
+  const forms = formsOf(visit, story, nowMs);
+  const { attempt, whyNot, from, state, timeline } = story;
+  // The evidence has the others.
+  const steps = isReviewed(state) ? timeline.steps.filter(({ isEvidence }) => !isEvidence) : timeline.steps;
+  return {
+    title: `Payout ${story.partnerOrderId}`,
+    section: from === 'inbox' ? 'Inbox' : 'Payouts',
+    content: html`${attempt && whyNot && html`<p class="warning" role="alert">${whyNot(attempt, state)}</p>`}${header(story)}<div class="sides"><div>${similarWarning(story)}${evidence(story)}${flags(visit, story)}${amounts(story)}</div>
+<div class="side">${
+      forms &&
+      html`<section class="card" aria-labelledby="review"><h2 id="review">${forms.title}</h2>${forms.content}</section>`
+    }${details(story, desk, nowMs)}</div>
+${steps.length > 0 && html`<div><h2>${isReviewed(state) ? 'Other steps' : 'Timeline'}</h2>${stepList(steps)}${timeline.isCut && !isReviewed(state) && cut()}</div>`}</div>`,
+  };
+}
+
+const isReviewed = ({ phase }: PayoutState) => phase === 'NEEDS_REVIEW';
 
 /** The first read requires the scope of the caller. */
 async function storyOf(desk: Desk, visit: Visit, id: PayoutId) {
@@ -58,34 +89,69 @@ async function storyOf(desk: Desk, visit: Visit, id: PayoutId) {
   const { run: workflow } = start;
   const timeline = await withTemporalDeadline(() => payouts.timeline(id, start));
   // The follow-up may have found something after the end.
-  const { reasons: found } =
+  const { reasons: found, returned } =
     state.phase === 'DONE'
       ? await withTemporalDeadline(() => openFindings(desk.client, id, workflow.runId))
-      : { reasons: [] };
-  const read = { ...id, state, ...start, workflow, timeline, found };
+      : { reasons: [], returned: [] };
+  const read = { ...id, state, ...start, workflow, timeline, found, returned: returnedOf(state, returned) };
   const recent = state.phase === 'AWAITING_APPROVAL' ? await recentPayouts(desk, visit.caller) : [];
   return { ...read, similar: similarTo(recent, read) };
 }
 
-function formsOf(visit: Visit, story: Story): { title: string; content: Html } | undefined {
-  const { phase } = story.state;
+function formsOf(
+  visit: Visit,
+  story: Story & Opened,
+  nowMs: number,
+): { title: string; content: Html } | undefined {
+  const { phase, approvalExpiresAt } = story.state;
   const others = otherForms(visit, story);
   if (phase === 'AWAITING_APPROVAL')
     return {
       title: 'Decide',
-      content: html`${approvalForm(visit, story)}${others && html`<details><summary>Cancel it instead</summary>${others}</details>`}`,
+      content: html`${approvalExpiresAt !== undefined && html`<p>Approve ${approveUntil(approvalExpiresAt, nowMs)}</p>`}${approvalForm(visit, story)}${others && html`<details${story.attempt?.verb === 'cancel' && html` open`}><summary>Cancel it instead</summary>${others}</details>`}`,
     };
   if (phase === 'NEEDS_REVIEW' && may(visit.caller, 'resolve'))
     return { title: 'Review', content: html`${reviewForm(visit, story)}${others}` };
   return others && { title: 'Actions', content: others };
 }
 
-function header({ state, request, partnerOrderId }: Story): Html {
+function header(story: Story): Html {
+  const { state, request, partnerOrderId } = story;
   const { reason } = state;
-  return html`<p class="headline">${money(request.instructedAmount)} ${status(state)}</p>
+  const [says, next] = leadOf(story);
+  return html`<p class="headline">${money(request.instructedAmount)} ${returnedPill(story) ?? status(state)}</p>
 <p>to ${beneficiaryOf(request.receiver)} · ${copyable(partnerOrderId)}</p>
-<p class="lead"><strong>${sentence(state.sentence)}</strong>${state.nextStep !== 'Nothing.' && html` <span class="faint">${sentence(state.nextStep)}</span>`}</p>
+<p class="lead"><strong>${says}</strong>${next !== '' && html` <span class="faint">${next}</span>`}</p>
 ${reason && html`<div class="lead">${explained(reason, REASON_MEANINGS)}</div>`}`;
+}
+
+/** The state and the next step, in words. */
+function leadOf({ state, request, returned, found }: Story): [says: unknown, next: unknown] {
+  const { phase, outcome, quote, decisions, received, failed } = state;
+  const says = sentence(state.sentence);
+  if (returned)
+    return [
+      html`${says.replace(/\.$/, '')}, then ${money(returned.sum)} came back.`,
+      // A flag says it below.
+      [...state.reasons, ...found].some(isReturn) ? '' : RETURNED_HELP,
+    ];
+  if (outcome === 'PARTIAL_SUCCESS' && received && failed)
+    return [
+      html`Paid ${money(received)}.`,
+      html`${money(failed)} didn't arrive. Start a new payout for the rest.`,
+    ];
+  if (phase === 'SCHEDULED' && request.notBefore !== undefined)
+    return [html`Starts ${time(request.notBefore)}. Nothing has been sent.`, 'You can cancel until then.'];
+  if (phase === 'AWAITING_APPROVAL' && quote)
+    return [
+      html`Pay ${money(quote.pay)} for ${money(quote.target)}.`,
+      html`<br>If the rate lock has expired, a new quote may cost at most that. ${sentence(notCoveredText(decisions))}`,
+    ];
+  return [says, state.nextStep === 'Nothing.' ? '' : sentence(state.nextStep)];
+}
+
+function returnedPill({ returned }: Story): Html | undefined {
+  return returned && (returned.isWhole ? pill('RETURNED', 'bad') : pill('PARTLY_RETURNED', 'bad'));
 }
 
 function similarWarning({ similar }: Story): Html | undefined {
@@ -98,7 +164,7 @@ const cut = () => html`<p class="faint">The history has more steps than this pag
 
 /** In a review: what was sent when, and what the provider said. */
 function evidence({ state, timeline: { steps, isCut } }: Story): Html | undefined {
-  if (state.phase !== 'NEEDS_REVIEW') return undefined;
+  if (!isReviewed(state)) return undefined;
   const { sends, reviewedOrderIds = [] } = state;
   return html`<section class="card" aria-labelledby="evidence"><h2 id="evidence">Evidence</h2>
 ${facts([
@@ -109,28 +175,33 @@ ${facts([
 ])}${stepList(steps.filter(({ isEvidence }) => isEvidence))}${isCut && cut()}</section>`;
 }
 
-function details(story: Story, desk: Desk): Html {
-  const { state, request, startedBy, workflow, app } = story;
+function details(story: Story, desk: Desk, nowMs: number): Html {
+  const { state, request, startedBy, workflow, app, returned } = story;
   const { steps, isCut } = story.timeline;
   const { quote, acknowledged, decisions } = state;
   const covers = decisions?.findLast(({ action }) => action === 'approve')?.covers;
   return html`<section class="card" aria-labelledby="details"><h2 id="details">Details</h2>${facts([
-    ['Status', coded(state.outcome ?? state.phase)],
+    [
+      'Status',
+      returned
+        ? html`${returnedPill(story)} <small class="faint">${state.outcome}</small>`
+        : coded(state.outcome ?? state.phase),
+    ],
     ...beneficiaryFacts(request.receiver),
     ['Client', request.clientId],
     ['Payer', request.payerId],
     ['Application', app],
     ['Started by', startedBy ?? 'not recorded'],
     ['Started', time(isCut ? workflow.startedAt : (steps[0]?.at ?? workflow.startedAt))],
+    [state.phase === 'SCHEDULED' ? 'Starts' : 'Not before', time(request.notBefore)],
     ['Order', copyable(state.orderId)],
     ['Risk audit', state.auditStatus && pill(state.auditStatus)],
     [
       'Rate lock',
       state.lockExpiresAt &&
         quote &&
-        html`${copyable(quote.lockRateId)} ${timeLeft(state.lockExpiresAt, desk.runtime.clock.wallMs())}`,
+        html`${copyable(quote.lockRateId)} ${lockLeft(state.lockExpiresAt, nowMs)}`,
     ],
-    ['Approve until', time(state.approvalExpiresAt)],
     ['Approval covers', covers && sentence(coveredText(covers))],
     ['Finished', time(state.finishedAt)],
     [
@@ -146,7 +217,7 @@ function flags(visit: Visit, story: Story): Html | undefined {
   // The evidence says more than the flag of the review.
   const reasons = state.reasons.filter(({ code }) => code !== 'NEEDS_REVIEW');
   if (reasons.length + found.length === 0) return undefined;
-  return html`<section aria-labelledby="flags"><h2 id="flags">Needs attention</h2>
+  return html`<section class="flags" aria-labelledby="flags"><h2 id="flags">Needs attention</h2>
 ${attentionReasons('payout', reasons)}
 ${found.length > 0 && html`<h3>Found by the follow-up</h3>${attentionReasons('followUp', found)}`}
 ${state.phase === 'DONE' && may(visit.caller, 'acknowledge') && acknowledgementForm(visit, story)}</section>`;
@@ -166,47 +237,6 @@ function temporalLink(
   return html`<p><a href="${`${temporalUi}/${path}`}" rel="noreferrer">Open in the Temporal UI</a></p>`;
 }
 
-function amounts({ state }: Story): Html {
-  const { quote, debits = [], splits = [] } = state;
-  return html`${
-    quote &&
-    html`<section class="card"><h2>Amounts</h2>${facts([
-      ['Payer pays', money(quote.pay)],
-      ['Beneficiary gets', money(quote.target)],
-      ['Rate', quote.exchangeRate],
-      ['Fee', money(quote.fee)],
-      ['Received', money(state.received)],
-      ['Failed', money(state.failed)],
-    ])}</section>`
-  }${
-    splits.length > 0 &&
-    table({
-      caption: 'Payments',
-      head: ['Number', 'Amount#', 'Status', 'Finished', 'Notes'],
-      rows: splits.map((split) => [
-        copyable(split.distributeId),
-        money(split.target),
-        pill(split.status),
-        time(split.finishedAt),
-        [split.error, split.refunded && `Returned: ${split.refundReason ?? 'no reason given'}`]
-          .filter((part) => typeof part === 'string')
-          .join(' '),
-      ]),
-    })
-  }${
-    debits.length > 0 &&
-    table({
-      caption: 'Debits',
-      head: ['Account', 'Type', 'Amount#', 'Fee#', 'Without the fee#'],
-      rows: debits.map(({ accountId, accountType, pay, fee, actual }) => [
-        accountId,
-        html`<span title="${accountType}">${label(accountType)}</span>`,
-        ...[pay, fee, actual].map(money),
-      ]),
-    })
-  }`;
-}
-
 /** A number that only support needs comes after what it is about. */
 const ABOUT_ORDER = /^Order (\S+?)(?:: (.+))?\.$/;
 
@@ -215,7 +245,7 @@ function stepList(steps: Story['timeline']['steps']): Html {
     const [, orderId, status] = ABOUT_ORDER.exec(detail ?? '') ?? [];
     const about = orderId === undefined ? detail && sentence(detail) : status && label(codeOf(status));
     return html`<li class="${tone}"><p>${sentence(what)}${about && html`: <span class="faint">${about}</span>`}${orderId !== undefined && html` <small class="faint">${orderId}</small>`}</p>
-<p class="faint">${time(at)}${count !== undefined && html`, ${count} times, last at ${time(lastAt)}`}</p></li>`;
+<p class="faint">${count === undefined ? time(at) : html`${count} times since ${time(at, 'brief')}, last ${time(lastAt, 'brief')}`}</p></li>`;
   });
   return html`<ol class="timeline">${shown}</ol>`;
 }

@@ -119,21 +119,36 @@ const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {
   DONE: ({ result }) => endedText(result),
 };
 
+const CANNOT_CANCEL = "A create call was already sent, so you can't cancel.";
+
 function canCancel(unknownSend: PayoutRecord['unknownSend']): string {
-  return unknownSend ? "A create call was already sent, so you can't cancel." : 'You can cancel.';
+  return unknownSend ? CANNOT_CANCEL : 'You can cancel.';
+}
+
+/** Whether the payout is in a phase that may be canceled, but a payment was sent: an operator has had it sent again, too. */
+export function refusesCancel({
+  nextStep,
+  decisions = [],
+}: Pick<PayoutState, 'nextStep' | 'decisions'>): boolean {
+  return nextStep.endsWith(CANNOT_CANCEL) || decisions.some(({ then }) => then === 'retry');
 }
 
 /** Says what an approval would cover: the lock of the quote has nearly always expired by then. */
 function awaitedText({ quote, decisions }: PayoutRecord): StateText {
   if (!quote) return { sentence: 'Waiting for approval.', nextStep: 'Approve, refuse or cancel.' };
-  const earlier = decisions.findLast(({ action }) => action === 'approve');
-  const notCovered =
-    earlier?.covers &&
-    ` The approval of ${earlier.by} covers ${coveredText(earlier.covers)}, and not this quote.`;
+  const notCovered = notCoveredText(decisions);
   return {
-    sentence: `Waiting for approval to pay ${formatMoney(quote.pay)} for ${formatMoney(quote.target)}.${notCovered ?? ''}`,
+    sentence: `Waiting for approval to pay ${formatMoney(quote.pay)} for ${formatMoney(quote.target)}.${notCovered && ` ${notCovered}`}`,
     nextStep: `Approve, refuse or cancel. After the lock has expired, an approval covers a new quote of ${coveredText(quote)}, and of more within the tolerance that the approver gives. A worse one is approved again.`,
   };
+}
+
+/** Empty, unless the payout waits again because its latest approval does not cover the new quote. */
+export function notCoveredText(decisions: readonly MadeDecision[] = []): string {
+  const earlier = decisions.findLast(({ action }) => action === 'approve');
+  return earlier?.covers
+    ? `The approval of ${earlier.by} covers ${coveredText(earlier.covers)}, and not this quote.`
+    : '';
 }
 
 /**

@@ -34,6 +34,9 @@ beforeAll(async () => {
   refs.approval = await world.pay('success', { approval: 'required' });
   refs.partial = await world.pay('partial splits=3 failed=1');
   refs.slow = await world.pay('slow final=1h');
+  await world.payouts.result(
+    await world.pay('success final=0s', { instructedAmount: { currency: 'CNY', amount: '9999999999.99' } }),
+  );
   batchId = `b-${newPartnerOrderId()}`;
   const notBefore = new Date(world.clock.wallMs() + 3_600_000).toISOString();
   const payouts = [payoutRequest(newPartnerOrderId(), { notBefore })];
@@ -56,14 +59,26 @@ afterAll(() => stage?.stop());
 
 const story = ({ partnerOrderId }: PayoutRef) => `/desk/payout?partnerOrderId=${partnerOrderId}`;
 
+const measures = z.object({
+  ...{ content: z.number(), window: z.number(), spilling: z.number() },
+  small: z.array(z.string()),
+});
+const MEASURE = `({
+  content: document.documentElement.scrollWidth,
+  window: innerWidth,
+  spilling: [...document.querySelectorAll('.tiles .card')].filter((one) => one.scrollWidth > one.clientWidth).length,
+  small: [...document.querySelectorAll('nav a, .tabs a, tbody th a, summary, main button, .button')]
+    .filter((one) => !one.closest('thead') && one.checkVisibility() && one.getBoundingClientRect().height < 32)
+    .map((one) => one.textContent.trim()),
+})`;
+
 async function expectAccessible(page: Page): Promise<void> {
   // Not by the page itself, whose policy forbids scripts.
   await page.evaluate(AXE);
-  const width = z.object({ content: z.number(), window: z.number() });
-  const { content, window } = width.parse(
-    await page.evaluate('({ content: document.documentElement.scrollWidth, window: innerWidth })'),
-  );
+  const { content, window, spilling, small } = measures.parse(await page.evaluate(MEASURE));
   expect(content, `${page.url()} scrolls to the side`).toBeLessThanOrEqual(window);
+  expect(spilling, `${page.url()} has tiles that are too small`).toBe(0);
+  if (window < 400) expect(small, `${page.url()} has targets that are too small`).toEqual([]);
   const { violations } = report.parse(await page.evaluate('axe.run(document)'));
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   expect(serious, `${page.url()}: ${JSON.stringify(serious, null, 1)}`).toEqual([]);
@@ -83,6 +98,7 @@ describe.each([
   ['in the light theme', { colorScheme: 'light' }],
   ['in the dark theme', { colorScheme: 'dark' }],
   ['on a phone', { viewport: { width: 360, height: 740 } }],
+  ['on a tablet', { viewport: { width: 768, height: 1_024 } }],
 ] as const)('%s', (_where, how) => {
   test('every page can be used with a screen reader, without scrolling to the side, and violates no policy', async () => {
     const options = { ...how, javaScriptEnabled: true };

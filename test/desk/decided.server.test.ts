@@ -4,6 +4,7 @@ import { endedPayout, notifyFollowUp } from '../../src/client/follow-ups.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { PAYOUTS_TASK_QUEUE, payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
+import { link } from '../../src/desk/html.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
 import { DeskBrowser, startDesk } from '../support/desk.ts';
@@ -92,6 +93,9 @@ describe('H207 the story of a payout', () => {
     const form = { app: 'default', partnerOrderId: ref.partnerOrderId };
     const named = { ...form, decision: 'created', orderId: 'PO-of-nobody' };
     expect((await browser.post('/desk/payouts/resolve', named)).status).toBe(409);
+    const again = await browser.post('/desk/payouts/resolve', { ...form, decision: 'retry' });
+    expect(again.status).toBe(400);
+    expect(again.html).toMatch(/You didn't resolve the review: confirm that the payment is sent again/);
     const refused = await browser.get(page);
     expect(refused.html).toContain('Resolve by desk was not accepted');
     expect(refused.html).toMatch(/rder PO-of-nobody could not be read/);
@@ -127,7 +131,7 @@ describe('decisions about several payouts at once', () => {
       'pick-2': JSON.stringify({ app: 'default', partnerOrderId: 'no-such-payout' }),
       'pick-3': await pick(good),
     };
-    const confirm = await browser.post('/desk/payouts/confirm-approve', picks);
+    const confirm = await browser.get(link('/desk/payouts/confirm-approve', picks));
     expect(confirm.html).toContain('Approve 1 payout?');
     expect(confirm.html).toMatch(/its quote has changed[\s\S]*does not wait for approval any more/);
     // It is bound to the quote of the list, and nothing is decided yet.
@@ -135,12 +139,14 @@ describe('decisions about several payouts at once', () => {
     expect(confirm.html.match(/name="pick-\d+"/g)).toHaveLength(1);
     expect(confirm.html).toContain(quote?.lockRateId);
     expect((await world.payouts.state(good)).phase).toBe('AWAITING_APPROVAL');
-    const { status, html } = await browser.post('/desk/payouts/approve-chosen', picks);
-    expect(status).toBe(200);
+    const { status, headers } = await browser.post('/desk/payouts/approve-chosen', picks);
+    expect(status).toBe(303);
+    const { html } = await browser.get(String(headers['location']));
     expect(html).toContain('Approved 1 of 4');
-    expect(resultOf(html, good)).toMatch(/Approved/);
-    for (const ref of [requoted, ended, { partnerOrderId: 'no-such-payout' }])
-      expect(resultOf(html, ref)).toMatch(/Not accepted\s+\S+/);
+    expect(resultOf(html, good)).toMatch(/100\.00\s+CNY\s+Approved\s+by desk, /);
+    expect(resultOf(html, requoted)).toMatch(/100\.00\s+CNY\s+Not approved\s+its quote has changed/);
+    expect(resultOf(html, ended)).toMatch(/100\.00\s+CNY\s+Refused\s+by desk, /);
+    expect(resultOf(html, { partnerOrderId: 'no-such-payout' })).toMatch(/Not approved\s+\S+/);
     expect((await world.payouts.result(good)).outcome).toBe('SUCCESS');
     expect((await world.payouts.state(requoted)).phase).toBe('AWAITING_APPROVAL');
   });
@@ -231,6 +237,12 @@ describe('H206 the flags of a payout that has ended', () => {
     });
     const { body } = await decide(ref, 'acknowledge');
     expect(body).toMatchObject({ acknowledged: { reasons: [{ code: 'MONEY_RETURNED' }] } });
+    const browser = new DeskBrowser(server.url);
+    await browser.signIn('key-of-desk');
+    const { html } = await browser.get(`/desk/payout?partnerOrderId=${ref.partnerOrderId}`);
+    expect(html.replaceAll(/<[^>]*>/g, '')).toMatch(
+      /100\.00 CNY Partly returned[\s\S]*, then \d+\.\d\d CNY came back\./,
+    );
     await isListed(ref, false);
     control.changeOrder(ref.partnerOrderId, { splits: [refund(1)] });
     const ended = await endedPayout(world.client, payoutWorkflowId('default', ref.partnerOrderId));

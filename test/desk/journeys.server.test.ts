@@ -61,15 +61,22 @@ describe('an approver', () => {
     const page = await stage.signedIn();
     const row = await rowOf(page, body);
     const text = await textOf(row);
-    for (const shown of ['100.00 CNY', 'Zhang San', '7.1234', '0.07 USD', 'shop'])
-      expect(text).toContain(shown);
-    expect(text).toMatch(/\d+ (min|s)/);
+    for (const shown of ['100.00 CNY', 'Zhang San', '0.07 USD', 'shop']) expect(text).toContain(shown);
+    expect(text).toMatch(/\d+ (min|s), until \d+ \w+, \d\d:\d\d UTC/);
     // The decision counts for this quote only.
     const { quote } = await world.payouts.state(body);
     expect(await row.getByRole('checkbox').inputValue()).toContain(quote?.lockRateId);
     await decide(page, body, 'Approve', 'invoice checked');
-    await page.getByRole('heading', { name: 'Approved 1 of 1' }).waitFor();
+    const approved = page.getByRole('heading', { name: 'Approved 1 of 1' });
+    await approved.waitFor();
     expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
+    // Back and reload repeat no form.
+    await page.reload();
+    await approved.waitFor();
+    await page.goBack();
+    await page.getByText('it does not wait for approval any more').waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
     const story = await endedStory(page, body);
     expect(story).toContain('Started by shop');
     expect(story).toMatch(/Metadata\s+Order ref\s+A-<b>7<\/b>/);
@@ -114,7 +121,7 @@ describe('an approver', () => {
     const body = await awaitingApproval();
     const page = await stage.signedIn('shop');
     const row = await rowOf(page, body);
-    await row.getByText('someone else has to approve it').waitFor();
+    await page.getByText(/You or your key started \d+ of \d+: someone else has to approve/).waitFor();
     expect(await row.getByRole('checkbox').count()).toBe(0);
     await row.getByRole('link').click();
     await page.getByText('someone else has to approve it').waitFor();
@@ -130,9 +137,48 @@ describe('an approver', () => {
     await page.getByRole('button', { name: 'Approve 1 payout' }).click();
     await page
       .getByRole('row')
-      .filter({ hasText: /Not accepted.*(has ended|does not wait for approval)/ })
+      .filter({ hasText: /100\.00 CNY\s*Refused by piet, \d+ \w+, \d\d:\d\d UTC/ })
       .waitFor();
     expect((await world.payouts.result(body)).reason?.code).toBe('APPROVAL_REFUSED');
+  });
+
+  test('reads why a decision on the page of a payout is not accepted, without losing the form', async () => {
+    const body = await awaitingApproval();
+    const page = await stage.signedIn();
+    await (await rowOf(page, body)).getByRole('link').click();
+    // The page was opened from the inbox.
+    await page.locator('nav [aria-current]', { hasText: 'Inbox' }).waitFor();
+    const text = await textOf(page.getByRole('main'));
+    expect(text).toMatch(
+      /Pay \d+\.\d\d USD for 100\.00 CNY\.\s+If the rate lock has expired, a new quote may/,
+    );
+    expect(text).toMatch(/Decide\s+Approve until \d+ \w+, /);
+    const lock = page.locator('[name=lockRateId]');
+    const shown = await lock.inputValue();
+    await lock.evaluate((field) => field.setAttribute('value', 'another quote'));
+    await page.getByLabel('Note').fill('unknown invoice');
+    const refuse = page.getByRole('button', { name: 'Refuse' });
+    await refuse.click();
+    await page.getByText("You didn't refuse it: its quote has changed.").waitFor();
+    expect(await page.getByLabel('Note').inputValue()).toBe('unknown invoice');
+    expect(await lock.inputValue()).toBe(shown);
+    await page.locator('nav [aria-current]', { hasText: 'Inbox' }).waitFor();
+    await world.payouts.approve(body, { by: 'piet' });
+    await refuse.click();
+    await page
+      .getByText(/You didn't refuse it: it was already approved by piet, \d+ \w+, \d\d:\d\d/)
+      .waitFor();
+    await page.getByRole('heading', { name: `Payout ${body.partnerOrderId}` }).waitFor();
+  });
+
+  test('is led back from a page about a problem, which keeps the counts', async () => {
+    const page = await stage.signedIn();
+    await page.goto('/desk/no-such-page', { referer: `${stage.server.url}/desk/payouts?limit=10` });
+    await page.locator('nav .count').first().waitFor({ state: 'attached' });
+    await page.getByRole('link', { name: 'Back', exact: true }).click();
+    await page.waitForURL(/\/desk\/payouts\?limit=10$/);
+    await page.goto('/desk/no-such-page', { referer: 'https://elsewhere.example/desk/payouts' });
+    await page.getByRole('link', { name: 'Back to the inbox' }).waitFor();
   });
 
   test('H332 reads count, totals and the largest amount before several payouts are decided', async () => {
@@ -260,6 +306,8 @@ describe('a person who searches', () => {
     await row.getByRole('link').click();
     const story = await textOf(page.getByRole('main'));
     expect(story).toMatch(/Payments[\s\S]*Failed/);
+    expect(story).toMatch(/\d CNY didn't arrive\. Start a new payout for the rest\./);
+    expect(story).toMatch(/Ordered\s+100\.00 CNY/);
     expect(story).toMatch(/Paid in part PARTIAL_SUCCESS/);
     await page.goto('/desk/payouts?limit=1');
     const first = await textOf(page.getByRole('rowgroup').last());
@@ -270,6 +318,19 @@ describe('a person who searches', () => {
     expect(await page.getByRole('row').count()).toBe(2);
     await page.goto('/desk/payouts?phase=NOT_A_PHASE');
     await page.getByRole('alert').waitFor();
+  });
+
+  test('H334 reads that the money of a paid payout came back', async () => {
+    const ref = await world.pay('refund after=0s final=0s');
+    await world.payouts.result(ref);
+    const page = await stage.signedIn();
+    await page.goto(`/desk/payout?partnerOrderId=${ref.partnerOrderId}`);
+    const story = await textOf(page.getByRole('main'));
+    expect(story).toMatch(/100\.00 CNY Returned\s/);
+    expect(story).toContain('Paid 100.00 CNY, then 100.00 CNY came back.');
+    expect(story).toContain('Check your balance, then start a new payout.');
+    expect(story).toMatch(/Returned\s+100\.00 CNY\s+Payments[\s\S]*100\.00 CNY\s+Returned/);
+    expect(await page.locator('.pill.good', { hasText: 'Paid' }).count()).toBe(0);
   });
 
   test('opens views and periods as links, of payouts that finished today and that wait for this person', async () => {
@@ -313,6 +374,8 @@ describe('a person who searches', () => {
     await world.until(ref, ({ phase }) => phase === 'SCHEDULED');
     const page = await stage.signedIn();
     await page.goto(`/desk/payout?partnerOrderId=${ref.partnerOrderId}`);
+    const text = await textOf(page.getByRole('main'));
+    expect(text).toContain(`Starts ${notBefore.slice(0, 19).replace('T', ' ')} UTC. Nothing has been sent.`);
     await page.getByLabel('Reason').fill('sent twice');
     await page.getByRole('button', { name: 'Cancel the payout' }).click();
     await page.getByRole('status').filter({ hasText: 'Canceled' }).waitFor();

@@ -1,6 +1,7 @@
 /** A person decides on the desk whether the order of a payout exists, in a real browser without JavaScript. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Pauses } from '../../src/client/leases.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { DeskStage, textOf } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
@@ -25,11 +26,14 @@ async function lost(): Promise<PayoutRef> {
   return ref;
 }
 
-async function resolve(page: Page, ref: PayoutRef, decision: string): Promise<void> {
+const [YES, CLOSE, AGAIN] = ['Yes. The provider has', 'No. Close this payout', 'No. Send the payment again'];
+
+const answer = async (page: Page, ref: PayoutRef, text: string) => {
   await page.goto(pathOf(ref));
-  await page.getByLabel(decision).check();
-  await page.getByRole('button', { name: 'Resolve' }).click();
-}
+  await page.getByText(text).click();
+};
+const close = (page: Page) => page.getByRole('button', { name: 'Close without paying' }).click();
+const track = (page: Page) => page.getByRole('button', { name: 'Track this order' }).click();
 
 async function isResolved(page: Page, { partnerOrderId }: PayoutRef): Promise<void> {
   await page
@@ -58,25 +62,45 @@ describe('a reviewer', () => {
     expect(text).toMatch(
       /Evidence[\s\S]*Payment may have been sent: No usable response\.[\s\S]*The provider has no record of it\./,
     );
-    await page.getByLabel('No. Close this payout').check();
-    await page.getByRole('button', { name: 'Resolve' }).click();
+    // No step is there twice.
+    expect(text.match(/The provider has no record of it\./g)).toHaveLength(1);
+    await page.getByText(CLOSE).click();
+    await close(page);
     await isResolved(page, ref);
     expect((await stage.world.payouts.result(ref)).reason?.code).toBe('RESOLVED_NOT_CREATED');
     await page.goto(pathOf(ref));
     expect(await textOf(main(page))).toContain('Review resolved by desk');
   });
 
-  test('reads that a named order does not exist, and has the order created again', async () => {
+  test('H333 reads that a named order does not exist, and has the payment sent again only after confirming it', async () => {
     const ref = await lost();
     const page = await stage.signedIn();
-    await page.goto(pathOf(ref));
-    await page.getByLabel('Yes. The provider has this order').check();
-    await page.getByLabel('Order id').fill('PO-of-nobody');
-    await page.getByRole('button', { name: 'Resolve' }).click();
-    await page.getByRole('alert').waitFor();
+    await answer(page, ref, YES);
+    const orderId = page.getByLabel('Order id');
+    // The browser requires it.
+    await track(page);
+    expect(await orderId.evaluate((field) => field.matches(':invalid:focus'))).toBe(true);
+    await orderId.fill('PO-of-nobody');
+    await track(page);
+    await page.getByRole('alert').filter({ hasText: "You didn't resolve the review" }).waitFor();
+    // The form is kept, and says it where the field is.
+    expect(await orderId.inputValue()).toBe('PO-of-nobody');
+    expect(await orderId.getAttribute('aria-describedby')).toBe('orderId-error');
+    expect(await textOf(page.locator('#orderId-error'))).toContain("doesn't know this order");
+    await page.getByText(AGAIN).click();
+    const send = page.getByRole('button', { name: 'Send the payment again' });
+    await send.click();
     expect((await stage.world.payouts.state(ref)).phase).toBe('NEEDS_REVIEW');
-    await resolve(page, ref, 'No. Send the payment again.');
+    const pauses = new Pauses({ client: stage.world.client, environment: 'test' });
+    await pauses.pause('default', { by: 'test' });
+    await page.getByLabel('Pay 100.00 CNY again. If the first payment arrives too').check();
+    await send.click();
     await isResolved(page, ref);
+    await stage.world.until(ref, ({ phase }) => phase === 'PAUSED');
+    await page.goto(pathOf(ref));
+    await page.getByText("you can't cancel").waitFor();
+    expect(await page.getByRole('button', { name: 'Cancel the payout' }).count()).toBe(0);
+    await pauses.resume('default', { by: 'test' });
     await stage.world.until(ref, ({ orderId }) => orderId !== undefined);
     // The lost one and the repeated one.
     expect(createsOf(stage.world, ref)).toHaveLength(2);
@@ -95,14 +119,19 @@ describe('a reviewer', () => {
     const { reviewedOrderIds = [] } = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const [orderId = ''] = reviewedOrderIds;
     const page = await stage.signedIn();
-    await resolve(page, ref, 'No. Close this payout');
-    await page.getByRole('alert').filter({ hasText: orderId }).waitFor();
-    await page.goto(pathOf(ref));
-    await page.getByText(`none of these orders belongs to this payout: ${orderId}`).waitFor();
+    await answer(page, ref, CLOSE);
+    // The browser requires the statement about the order.
+    await close(page);
+    await page
+      .locator('[open]')
+      .getByLabel(`none of these orders belongs to this payout: ${orderId}`)
+      .waitFor();
+    expect((await world.payouts.state(ref)).phase).toBe('NEEDS_REVIEW');
     // The provider answers again: it is the order of the payout.
     control.removeFault(unreadable.id);
+    await answer(page, ref, YES);
     expect(await page.getByLabel('Order id').inputValue()).toBe(orderId);
-    await resolve(page, ref, 'Yes. The provider has this order');
+    await track(page);
     await isResolved(page, ref);
     await world.until(ref, (state) => state.orderId === orderId);
   });
@@ -120,10 +149,9 @@ describe('a reviewer', () => {
       control.changeOrder(ref.partnerOrderId, { visible: false });
       await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
       const page = await stage.signedIn();
-      await page.goto(pathOf(ref));
-      await page.getByLabel('I have checked that none').check();
-      await page.getByLabel('No. Close this payout').check();
-      await page.getByRole('button', { name: 'Resolve' }).click();
+      await answer(page, ref, CLOSE);
+      await page.locator('[open]').getByLabel('I have checked that none').check();
+      await close(page);
       await isResolved(page, ref);
     } finally {
       control.removeFault(unreadable.id);

@@ -34,6 +34,12 @@ test('keys choose rows and lead to the buttons; the sum of the chosen is shown; 
     await page.goto('/desk');
     return (await boxes.count()) === refs.length || undefined;
   });
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).getByText('choose the row').waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator('body').press('j');
+  expect(await page.locator(':focus').textContent()).toMatch(/^p-/);
+  await page.keyboard.press('k');
   await page.getByRole('group', { name: 'Payout' }).first().focus();
   for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key);
   await page.getByText('2 chosen: 200.00 CNY').waitFor();
@@ -78,6 +84,18 @@ test('a second payout of the same amount to the same beneficiary warns the appro
     return (await warning.count()) > 0 || undefined;
   });
   expect(await textOf(warning)).not.toContain(ref.partnerOrderId);
+  const box = page.getByLabel(`Choose ${ref.partnerOrderId}`);
+  await eventually(async () => {
+    await page.goto('/desk');
+    return (await box.count()) > 0 || undefined;
+  });
+  await page.getByRole('row').filter({ has: box }).getByText('Possible duplicate').waitFor();
+  await box.check();
+  await page.getByRole('button', { name: 'Approve chosen' }).click();
+  await page
+    .getByRole('alert')
+    .filter({ hasText: /Possible duplicates: [\s\S]*, 100\.00 CNY: like/ })
+    .waitFor();
 });
 
 test('an endpoint of events is listed, tested, and gets events again', async () => {

@@ -64,7 +64,7 @@ describe('the templates of the desk', () => {
     expect(texts.length).toBeGreaterThan(50);
     expect(texts.map(onTheDesk).filter((text) => /npm run|--[a-z]/.test(text))).toEqual([]);
     expect(onTheDesk(ATTENTION.payout.NEEDS_REVIEW.action)).toBe(
-      'Ask the provider for the order by the `partnerOrderId`. Then choose “Resolve”.',
+      'Ask the provider for the order by the `partnerOrderId`. Then choose “Review”.',
     );
   });
 

@@ -1,0 +1,74 @@
+/** What a payout has moved: its amounts, payments and debits, and what came back. */
+import { type Money, sameMoney, totalsByCurrency } from '../contract/money.ts';
+import type { PayoutState } from '../contract/payout.ts';
+import type { ReturnedPayment } from '../contract/reconciliation.ts';
+import { copyable, facts, type Html, html, label, money, pill, table, time } from './html.ts';
+
+/** The money of payments that had succeeded. */
+export interface Returned {
+  /** The provider's reasons, by the payments' numbers. */
+  whyOf: ReadonlyMap<string, string | undefined>;
+  sum: Money;
+  /** Nothing of what the beneficiary had received is left. */
+  isWhole: boolean;
+}
+
+/** Undefined if nothing came back. `found`: by the follow-up, after the end. */
+export function returnedOf(
+  { splits = [], received }: PayoutState,
+  found: readonly ReturnedPayment[],
+): Returned | undefined {
+  const reasons = new Map(found.map(({ distributeId, refundReason }) => [distributeId, refundReason]));
+  const back = splits.filter(
+    ({ status, refunded, distributeId }) => status === 'SUCCESS' && (refunded || reasons.has(distributeId)),
+  );
+  const [sum] = totalsByCurrency(back.map(({ target }) => target));
+  if (!sum) return undefined;
+  const whyOf = new Map(
+    back.map(({ distributeId, refundReason = reasons.get(distributeId) }) => [distributeId, refundReason]),
+  );
+  return { whyOf, sum, isWhole: received !== undefined && sameMoney(sum, received) };
+}
+
+export function amounts({ state, returned }: { state: PayoutState; returned: Returned | undefined }): Html {
+  const { phase, quote, debits = [], splits = [], failed } = state;
+  return html`${
+    quote &&
+    html`<section class="card"><h2>Amounts</h2>${facts([
+      ['Payer pays', money(quote.pay)],
+      [phase === 'DONE' ? 'Ordered' : 'Beneficiary gets', money(quote.target)],
+      ['Rate', quote.exchangeRate],
+      ['Fee', money(quote.fee)],
+      ['Received', money(state.received)],
+      ['Failed', money(failed)],
+      ['Returned', money(returned?.sum)],
+    ])}</section>`
+  }${
+    splits.length > 0 &&
+    table({
+      caption: 'Payments',
+      head: ['Number', 'Amount#', 'Status', 'Finished', 'Notes'],
+      rows: splits.map(({ distributeId, target, status, finishedAt, error }) => {
+        const isBack = returned?.whyOf.has(distributeId) ?? false;
+        return [
+          copyable(distributeId),
+          money(target),
+          isBack ? pill('RETURNED', 'bad') : pill(status),
+          time(finishedAt),
+          isBack ? (returned?.whyOf.get(distributeId) ?? 'no reason given') : error,
+        ];
+      }),
+    })
+  }${
+    debits.length > 0 &&
+    table({
+      caption: 'Debits',
+      head: ['Account', 'Type', 'Amount#', 'Fee#', 'Without the fee#'],
+      rows: debits.map(({ accountId, accountType, pay, fee, actual }) => [
+        accountId,
+        html`<span title="${accountType}">${label(accountType)}</span>`,
+        ...[pay, fee, actual].map(money),
+      ]),
+    })
+  }`;
+}
