@@ -67,7 +67,7 @@ describe('what needs attention', () => {
       return described?.searchAttributes['PayoutNeedsAttention']?.[0] === true || undefined;
     });
     expect(await cardText(`Follow-up of payout ${ref.partnerOrderId}`)).toMatch(
-      /Money returned\. .* was returned[\s\S]*Book the return\./,
+      /Money returned\. .* was returned[\s\S]*Check your balance, then start a new payout\./,
     );
   });
 
