@@ -1,5 +1,5 @@
 /** What a payout has moved: its amounts, payments and debits, and what came back. */
-import { type Money, sameMoney, totalsByCurrency } from '../contract/money.ts';
+import { formatMoney, type Money, sameMoney, totalsByCurrency } from '../contract/money.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { ReturnedPayment } from '../contract/reconciliation.ts';
 import { copyable, facts, type Html, html, label, money, pill, table, time } from './html.ts';
@@ -28,6 +28,11 @@ export function returnedOf(
     back.map(({ distributeId, refundReason = reasons.get(distributeId) }) => [distributeId, refundReason]),
   );
   return { whyOf, sum, isWhole: received !== undefined && sameMoney(sum, received) };
+}
+
+/** `Paid 51000.00 CNY, then 51000.00 CNY came back.` */
+export function returnedText({ sentence }: Pick<PayoutState, 'sentence'>, { sum }: Returned): string {
+  return `${sentence.replace(/\.$/, '')}, then ${formatMoney(sum)} came back.`;
 }
 
 export function amounts({ state, returned }: { state: PayoutState; returned: Returned | undefined }): Html {

@@ -15,6 +15,7 @@ import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
 import { applicationsWithin } from '../service/permissions.ts';
 import { knownFailingWorkflows, lastReconciliation } from '../temporal/failing-workflows.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
+import { returnedOf, returnedText } from './amounts.ts';
 import { type Desk, type Finding, PAYOUTS_PER_PAGE, readable } from './context.ts';
 import { isIn } from './counts.ts';
 import {
@@ -109,7 +110,9 @@ async function payoutItem(
     return { kind: 'followUp', what: 'Follow-up of payout', ...shown, reasons: followUpReasons(found) };
   }
   const { state } = await service.payout(caller, id);
-  const { sentence, needsAttention, reasons } = state;
+  const { needsAttention, reasons } = state;
+  const returned = returnedOf(state, []);
+  const sentence = returned ? returnedText(state, returned) : state.sentence;
   // The list may lag.
   if (!needsAttention) return undefined;
   return { kind: 'payout', what: 'Payout', ...shown, sentence, reasons };

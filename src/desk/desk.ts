@@ -96,6 +96,16 @@ function ofForm(error: unknown): unknown {
   return isOfForm ? new Problem('form-not-accepted', 'the form is not from a page of this session') : error;
 }
 
+/** Titles for people, where those of our tables are for programs. */
+const TITLES: Partial<Record<ProblemKind, string>> = {
+  'invalid-request': 'Not accepted',
+  'malformed-request': 'Not accepted',
+  'verb-not-allowed': 'No permission',
+  'application-not-allowed': 'No permission',
+  'outside-scope': 'No permission',
+  'route-not-found': 'Page not found',
+};
+
 /** Instructions for people, where those of our tables are for programs. */
 const INSTRUCTIONS: Partial<Record<ProblemKind, string>> = {
   'invalid-request': 'Go back, and correct it.',
@@ -130,7 +140,7 @@ async function sendProblem(
   const [path, name] =
     status === 401 && hasSessions ? (['/desk/sign-in', 'Sign in'] as const) : backFrom(request);
   const page = {
-    title,
+    title: TITLES[kind] ?? title,
     visit: await problemVisit(desk, request, status),
     content: html`<p class="warning" role="alert">${message}</p>
 ${fields.length > 1 && html`<ul>${fields.map(({ path, message: why }) => html`<li><code>${path}</code> ${why}</li>`)}</ul>`}

@@ -7,7 +7,7 @@ import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { coveredText, notCoveredText } from '../domain/payout-state.ts';
 import { may } from '../service/permissions.ts';
 import { type PayoutId, payoutId } from '../service/requests.ts';
-import { amounts, returnedOf } from './amounts.ts';
+import { amounts, returnedOf, returnedText } from './amounts.ts';
 import { approveUntil } from './confirm.ts';
 import { type Desk, filledIn, getPage, idIn } from './context.ts';
 import {
@@ -131,7 +131,7 @@ function leadOf({ state, request, returned, found }: Story): [says: unknown, nex
   const says = sentence(state.sentence);
   if (returned)
     return [
-      html`${says.replace(/\.$/, '')}, then ${money(returned.sum)} came back.`,
+      sentence(returnedText(state, returned)),
       // A flag says it below.
       [...state.reasons, ...found].some(isReturn) ? '' : RETURNED_HELP,
     ];

@@ -6,6 +6,7 @@ import { ATTENTION } from '../../src/contract/attention-codes.ts';
 import { REASON_MEANINGS } from '../../src/contract/meanings.ts';
 import type { Money } from '../../src/contract/money.ts';
 import { PROBLEMS } from '../../src/contract/problems.ts';
+import { approveUntil } from '../../src/desk/confirm.ts';
 import { facts, html, link, money, onTheDesk, sentence, table } from '../../src/desk/html.ts';
 import { changes } from '../../src/desk/today.ts';
 
@@ -109,6 +110,12 @@ describe('the templates of the desk', () => {
       ...['The provider knows no order.', 'Order may have been sent', 'Order read'],
     ])
       expect(texts).toContain(text);
+  });
+
+  test('mark a deadline that is near', () => {
+    const until = (hours: number) => approveUntil(new Date(hours * 3_600_000).toISOString(), 0).toString();
+    expect(until(1.9)).toMatch(/class="soon">until <time[^>]*>1 Jan, 01:54 UTC</);
+    expect(until(2.1)).not.toContain('soon');
   });
 
   test('encode the parts of a link', () => {
