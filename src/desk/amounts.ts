@@ -35,13 +35,18 @@ export function returnedText({ sentence }: Pick<PayoutState, 'sentence'>, { sum 
   return `${sentence.replace(/\.$/, '')}, then ${formatMoney(sum)} came back.`;
 }
 
+function targetName({ phase, outcome }: PayoutState): string {
+  if (phase !== 'DONE') return 'Beneficiary gets';
+  return outcome === 'NOT_CREATED' ? 'Quoted' : 'Ordered';
+}
+
 export function amounts({ state, returned }: { state: PayoutState; returned: Returned | undefined }): Html {
-  const { phase, quote, debits = [], splits = [], failed } = state;
+  const { quote, debits = [], splits = [], failed } = state;
   return html`${
     quote &&
     html`<section class="card"><h2>Amounts</h2>${facts([
       ['Payer pays', money(quote.pay)],
-      [phase === 'DONE' ? 'Ordered' : 'Beneficiary gets', money(quote.target)],
+      [targetName(state), money(quote.target)],
       ['Rate', quote.exchangeRate],
       ['Fee', money(quote.fee)],
       ['Received', money(state.received)],
