@@ -41,7 +41,7 @@ export function statementRoutes(scope: FastifyInstance, desk: Desk): void {
   getPage(scope, desk, '/statement/file', async ({ caller }, query, reply) => {
     const { from = '', to = '', ...others } = filledIn(query, 'from', 'to', 'app', 'format', 'details');
     const filter = valid(statementQuery, { ...others, from: midnight(from), to: midnight(to) });
-    const statement = await desk.service.statement(caller, filter, goneSignal(reply));
+    const statement = await desk.service.statements.period(caller, filter, goneSignal(reply));
     const name = `statement-${from}-${to}`;
     return sendStatement(reply, statement, {
       ...filter,
@@ -53,7 +53,7 @@ export function statementRoutes(scope: FastifyInstance, desk: Desk): void {
   getPage(scope, desk, '/batch/results', async ({ caller }, query, reply) => {
     const id = idIn(batchRef, query);
     const { format, details } = valid(resultsQuery, filledIn(query, 'app', 'format', 'details'));
-    const statement = await desk.service.batchResults(caller, id, goneSignal(reply));
+    const statement = await desk.service.statements.batch(caller, id, goneSignal(reply));
     const name = `batch-${id.batchId}`;
     return sendStatement(reply, statement, {
       ...{ format, details, name },
@@ -84,8 +84,8 @@ async function totalsOf(
   gone: AbortSignal,
 ): Promise<Html> {
   const [counts, payouts] = await Promise.all([
-    desk.service.finishedCounts(caller, filter),
-    desk.service.lastFinished(caller, filter),
+    desk.service.statements.counts(caller, filter),
+    desk.service.statements.last(caller, filter),
   ]);
   const finished = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const isCut = finished > payouts.length;
@@ -106,7 +106,7 @@ async function feesOf(
   filter: z.output<typeof statementQuery>,
   gone: AbortSignal,
 ): Promise<Money[]> {
-  const { rows } = await service.statement(caller, filter, gone);
+  const { rows } = await service.statements.period(caller, filter, gone);
   const fees: Money[] = [];
   for await (const { outcome, fee } of rows)
     if (fee && (outcome === 'SUCCESS' || outcome === 'PARTIAL_SUCCESS')) fees.push(fee);

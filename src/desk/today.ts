@@ -169,10 +169,10 @@ async function figuresOf(desk: Desk, caller: Caller) {
   const count = (query: string) => service.withTemporalDeadline(() => countRuns(client, query));
   const known = apps ?? (await servedApps(desk));
   const [counts, open, today, earlier, figures, all, needingAttention] = await Promise.all([
-    service.finishedCounts(caller, { from, to }),
+    service.statements.counts(caller, { from, to }),
     count(`WorkflowType = 'payout' AND ExecutionStatus = 'Running'${within}`),
-    service.lastFinished(caller, { from, to }),
-    service.lastFinished(caller, yesterday),
+    service.statements.last(caller, { from, to }),
+    service.statements.last(caller, yesterday),
     Promise.all(known.slice(0, MAX_APPS).map((app) => appFigures(desk, app))),
     count(renewed),
     count(`${renewed} AND PayoutNeedsAttention = true`),

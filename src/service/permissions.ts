@@ -9,12 +9,14 @@ import type { StatementRow } from '../contract/statement.ts';
 import {
   amountRefusal,
   isStarter,
+  mayList,
   type Refusal,
   type ScopedIds,
   scopeRefusal,
+  starterName,
 } from '../domain/permissions.ts';
 import { Problem } from './problem.ts';
-import type { DecisionVerb } from './requests.ts';
+import type { BatchId, DecisionVerb } from './requests.ts';
 
 export function may({ verbs }: Caller, verb: Verb): boolean {
   return verbs.includes(verb);
@@ -119,4 +121,33 @@ export function requireAuthority(
 
 function throwIfRefused(refusal: Refusal | undefined, prefix: string): void {
   if (refusal) throw new Problem(refusal.kind, `${prefix}this key ${refusal.message}`);
+}
+
+export function requirePermission(caller: Caller, verb: Verb, app: string): void {
+  requireVerb(caller, verb);
+  requireApplication(caller, app);
+}
+
+/** What the list must be limited to. Without `apps`: to none, or to `app`, which the caller may use. */
+export function listedWithin(
+  caller: Caller,
+  app: string | undefined,
+): { apps: string[] | undefined; idPrefix: string | undefined } {
+  requireVerb(caller, 'read');
+  if (app !== undefined) requireApplication(caller, app);
+  if (!mayList(caller))
+    throw new Problem('outside-scope', 'a key that is limited to clients, payers or users cannot list');
+  const { idPrefix } = caller;
+  return { apps: app === undefined ? applicationsWithin(caller) : undefined, idPrefix };
+}
+
+/** Rows may belong to any client, and the state does not name them; what has the prefix of a caller is its own. */
+export async function requireOwnBatch(
+  caller: Caller,
+  { batchId }: BatchId,
+  startedBy: () => Promise<string | undefined>,
+): Promise<void> {
+  orAbsent(() => requireScope(caller, { batchId }));
+  if (!mayList(caller) && (await startedBy()) !== starterName(caller))
+    throw new WorkflowNotFoundError('another caller started the batch', '', undefined);
 }

@@ -3,7 +3,7 @@
  * application, the scope and the limits of the caller, and has a deadline. Requests are validated before. Throws `Problem`,
  * and errors that `problemOf` knows.
  */
-import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { z } from 'zod';
 import { Allowances } from '../client/allowances.ts';
 import { Authorizations } from '../client/authorizations.ts';
@@ -13,39 +13,36 @@ import { ConflictError } from '../client/errors.ts';
 import { Events } from '../client/events.ts';
 import { fundsOf, type PayerFunds } from '../client/funds.ts';
 import { Pauses } from '../client/leases.ts';
-import { endedQuery, payoutsOfBatches } from '../client/lists.ts';
+import { payoutsOfBatches } from '../client/lists.ts';
 import { Payouts } from '../client/payouts.ts';
 import { ProviderReads } from '../client/reads.ts';
 import { ReceivingAccounts } from '../client/receiving-accounts.ts';
 import { ReadSlots } from '../client/shared-reads.ts';
-import { isListed } from '../client/statements.ts';
 import type { ApiConfig } from '../config/api-config.ts';
-import type { Caller, Verb } from '../config/callers.ts';
+import type { Caller } from '../config/callers.ts';
 import type { BatchFilter, ListedBatch, PageRequest, PayoutFilter } from '../contract/lists.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { CheckedReceivingAccountRequest } from '../contract/receiving-account.ts';
-import type { Statement, StatementRow } from '../contract/statement.ts';
 import { hasDailyLimits } from '../domain/daily-limits.ts';
 import { shownStart } from '../domain/listed-payout.ts';
-import { isScoped, mayList, starterName } from '../domain/permissions.ts';
+import { isScoped, starterName } from '../domain/permissions.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { CallerTurns } from './caller-turns.ts';
-import { countedByOutcome, lastFinished } from './finished.ts';
 import {
-  applicationsWithin,
   isRowWithinScope,
   isWithinScope,
+  listedWithin,
   orAbsent,
-  requireApplication,
   requireAuthority,
   requireOpeningScope,
+  requireOwnBatch,
   requirePayout,
   requirePayoutScope,
+  requirePermission,
   requireRows,
   requireScope,
-  requireVerb,
 } from './permissions.ts';
 import { Problem, rejectedStart } from './problem.ts';
 import {
@@ -57,10 +54,10 @@ import {
   type OpeningId,
   type openingResolution,
   type PayoutId,
-  type statementQuery,
   valid,
 } from './requests.ts';
 import { Shares } from './shares.ts';
+import { Statements } from './statements.ts';
 import { type Waiting, Waits } from './waits.ts';
 
 const TEMPORAL_TIMEOUT_MS = 10_000;
@@ -77,11 +74,6 @@ const MAX_WAITING_READS = 50;
 const PROVIDER_READS = { inFlight: 3, waitMs: 5_000, refusal: TOO_MANY_READS };
 /** The rows of a large batch take about 150 MiB. */
 const BATCHES = { inFlight: 2, waitMs: 60_000, refusal: 'too many batches wait for their turn' };
-
-/** Each reads eight payouts at a time, for as long as its caller takes rows. */
-const MAX_STATEMENTS = 4;
-
-type Period = Pick<z.output<typeof statementQuery>, 'from' | 'to' | 'app'>;
 
 type ServiceSettings = Pick<
   ApiConfig,
@@ -112,10 +104,10 @@ export class Service {
   readonly pauses: Pauses;
   readonly receivingAccounts: ReceivingAccounts;
   readonly events: Events;
+  readonly statements: Statements;
   readonly waits = new Waits();
   private readonly statusShares = new Shares(MAX_STATUS_READS, 'too many status reads wait for a worker');
   private readonly readShares = new Shares(MAX_WAITING_READS, TOO_MANY_READS);
-  private readonly statementShares = new Shares(MAX_STATEMENTS, 'too many statements are being read');
   private readonly readTurns: CallerTurns;
   private readonly batchTurns: CallerTurns;
   /** Undefined if this server authorizes no users. */
@@ -152,6 +144,10 @@ export class Service {
       reads,
       withDeadline: this.withTemporalDeadline,
     });
+    this.statements = new Statements({
+      ...{ client, clock, payouts: this.payouts, batches: this.batches, waits: this.waits },
+      withDeadline: this.withTemporalDeadline,
+    });
     this.allowances = new Allowances(client, environment, PROCESS_RUNTIME.clock);
     this.pauses = new Pauses({ client, environment });
     this.events = new Events({ client, environment, clock });
@@ -161,7 +157,7 @@ export class Service {
   }
 
   async start(caller: Caller, request: CheckedPayoutRequest) {
-    require(caller, 'start', request.app);
+    requirePermission(caller, 'start', request.app);
     requirePayout(caller, request);
     const startedBy = starterName(caller);
     return this.withTemporalDeadline(() =>
@@ -173,7 +169,7 @@ export class Service {
   }
 
   async payout(caller: Caller, id: PayoutId, waiting?: Waiting, include: readonly Included[] = []) {
-    require(caller, 'read', id.app);
+    requirePermission(caller, 'read', id.app);
     // The state does not name the client.
     if (isScoped(caller)) await this.payoutStart(caller, id);
     await this.waits.until(caller, waiting, (options) => this.payouts.untilEnd(id, options));
@@ -198,7 +194,7 @@ export class Service {
   }
 
   async payoutStart(caller: Caller, id: PayoutId) {
-    require(caller, 'read', id.app);
+    requirePermission(caller, 'read', id.app);
     const start = await this.withTemporalDeadline(() => this.payouts.startDetails(id));
     orAbsent(() => requirePayoutScope(caller, start.request));
     return start;
@@ -219,48 +215,9 @@ export class Service {
     return { ...page, payouts: page.payouts.filter((row) => isRowWithinScope(caller, row)) };
   }
 
-  /**
-   * Throws before the first row if it cannot be read. `gone` is aborted when the response is over. Without `app`,
-   * of every application of the caller.
-   */
-  async statement(caller: Caller, { from, to, app }: Period, gone: AbortSignal) {
-    const within = listedWithin(caller, app);
-    const isFinal = isListed(to, this.clock);
-    return this.sharedStatement(caller, gone, async () => ({
-      rows: this.payouts.statement({ from, to, app, ...within }, this.withTemporalDeadline),
-      isFinal,
-    }));
-  }
-
-  /** The same for the rows of a batch. */
-  async batchResults(caller: Caller, id: BatchId, gone: AbortSignal) {
-    require(caller, 'read', id.app);
-    await this.requireOwnBatch(caller, id);
-    return this.sharedStatement(caller, gone, () => this.batches.statement(id));
-  }
-
-  /** How many payouts finished in the period, by outcome. */
-  async finishedCounts(caller: Caller, period: Period) {
-    const query = endedQuery({ ...period, ...listedWithin(caller, period.app) });
-    return this.withTemporalDeadline(() => countedByOutcome(this.client, query));
-  }
-
-  /** The last payouts that finished in the period, at most `MAX_LISTED`. */
-  async lastFinished(caller: Caller, period: Period) {
-    const query = endedQuery({ ...period, ...listedWithin(caller, period.app) });
-    return this.withTemporalDeadline(() => lastFinished(this.client, query));
-  }
-
-  private async sharedStatement(caller: Caller, gone: AbortSignal, read: () => Promise<Statement>) {
-    gone.throwIfAborted();
-    gone.addEventListener('abort', this.statementShares.take(caller.actsFor ?? caller.name, 1));
-    const { rows, isFinal } = await read();
-    return { rows: withinScope(caller, await begun(rows)), isFinal, stop: this.waits.closed };
-  }
-
   /** `body`: by `decisionBodies`. A decision is recorded under the name of the caller. */
   async decide(caller: Caller, verb: DecisionVerb, id: PayoutId, body: unknown) {
-    require(caller, verb, id.app);
+    requirePermission(caller, verb, id.app);
     await this.withTemporalDeadline(async () =>
       requireAuthority(caller, verb, await this.payouts.startDetails(id)),
     );
@@ -278,7 +235,7 @@ export class Service {
     const startedBy = starterName(caller);
     const start = async () => {
       const batch = read();
-      require(caller, 'batch', batch.app ?? 'default');
+      requirePermission(caller, 'batch', batch.app ?? 'default');
       const checked = await this.checked(caller, batch);
       return this.withinDailyLimits(caller, checked.rows, {
         find: () => this.batches.findComplete(checked, startedBy),
@@ -317,8 +274,8 @@ export class Service {
   }
 
   async batch(caller: Caller, id: BatchId, waiting?: Waiting) {
-    require(caller, 'read', id.app);
-    await this.requireOwnBatch(caller, id);
+    requirePermission(caller, 'read', id.app);
+    await requireOwnBatch(caller, id, () => this.batches.startedBy(id));
     await this.waits.until(caller, waiting, (options) => this.batches.untilEnd(id, options));
     return this.readStatus(caller, () => this.batches.state(id));
   }
@@ -346,26 +303,19 @@ export class Service {
 
   /** Stops starting rows; canceling again returns the state again. Throws `EndedError`. */
   async cancelBatch(caller: Caller, id: BatchId) {
-    require(caller, 'cancel', id.app);
-    await this.requireOwnBatch(caller, id);
+    requirePermission(caller, 'cancel', id.app);
+    await requireOwnBatch(caller, id, () => this.batches.startedBy(id));
     return this.batches.cancelOpen(id);
   }
 
-  /** Rows may belong to any client, and the state does not name them; what has the prefix of a caller is its own. */
-  private async requireOwnBatch(caller: Caller, id: BatchId): Promise<void> {
-    orAbsent(() => requireScope(caller, { batchId: id.batchId }));
-    if (!mayList(caller) && (await this.batches.startedBy(id)) !== starterName(caller))
-      throw new WorkflowNotFoundError('another caller started the batch', '', undefined);
-  }
-
   async quote(caller: Caller, request: CheckedPayoutRequest) {
-    require(caller, 'quote', request.app);
+    requirePermission(caller, 'quote', request.app);
     requirePayoutScope(caller, request);
     return this.readProvider(caller, (reads) => reads.quote(request));
   }
 
   async accounts(caller: Caller, { app, clientId, openId }: ProviderRead & { clientId: string }) {
-    require(caller, 'account', app);
+    requirePermission(caller, 'account', app);
     requireScope(caller, { clientId, openId });
     const found = await this.readProvider(caller, (reads) => reads.accounts(app, clientId, openId));
     if (!found) throw new Problem('not-found', 'the provider has no accounts of this client');
@@ -376,13 +326,13 @@ export class Service {
     caller: Caller,
     { app, payerId, currency, openId }: ProviderRead & { payerId: string; currency: string },
   ) {
-    require(caller, 'account', app);
+    requirePermission(caller, 'account', app);
     requireScope(caller, { payerId, openId });
     return this.readProvider(caller, (reads) => reads.receivingBalance(app, payerId, currency, openId));
   }
 
   async receivingDetail(caller: Caller, { app, accountId, openId }: ProviderRead & { accountId: string }) {
-    require(caller, 'account', app);
+    requirePermission(caller, 'account', app);
     // Whose account it is, only the provider knows.
     requireScope(caller, { payerId: undefined, openId });
     const known = await this.readProvider(caller, (reads) => reads.receivingDetail(app, accountId, openId));
@@ -398,14 +348,14 @@ export class Service {
   }
 
   async openReceivingAccount(caller: Caller, request: CheckedReceivingAccountRequest) {
-    require(caller, 'open', request.app);
+    requirePermission(caller, 'open', request.app);
     requireOpeningScope(caller, request);
     const startedBy = starterName(caller);
     return this.withTemporalDeadline(() => this.receivingAccounts.open(request, { startedBy }));
   }
 
   async receivingAccount(caller: Caller, id: OpeningId, waiting?: Waiting) {
-    require(caller, 'read', id.app);
+    requirePermission(caller, 'read', id.app);
     if (isScoped(caller)) await this.requireOwnOpening(caller, id);
     await this.waits.until(caller, waiting, (options) => this.receivingAccounts.untilEnd(id, options));
     return this.readStatus(caller, () => this.receivingAccounts.look(id).catch(rejectedStart));
@@ -416,7 +366,7 @@ export class Service {
     id: OpeningId,
     resolution: z.output<typeof openingResolution>,
   ) {
-    require(caller, 'resolve', id.app);
+    requirePermission(caller, 'resolve', id.app);
     if (isScoped(caller)) await this.requireOwnOpening(caller, id);
     else await this.withTemporalDeadline(() => this.receivingAccounts.handle(id).describe());
     const by = caller.name;
@@ -432,22 +382,22 @@ export class Service {
   }
 
   async application(caller: Caller, app: string) {
-    require(caller, 'read', app);
+    requirePermission(caller, 'read', app);
     return this.withTemporalDeadline(() => this.pauses.state(app));
   }
 
   async pause(caller: Caller, app: string, { reason }: { reason?: string | undefined } = {}) {
-    require(caller, 'pause', app);
+    requirePermission(caller, 'pause', app);
     return this.withTemporalDeadline(() => this.pauses.pause(app, { by: caller.name, reason }));
   }
 
   async resume(caller: Caller, app: string) {
-    require(caller, 'pause', app);
+    requirePermission(caller, 'pause', app);
     return this.withTemporalDeadline(() => this.pauses.resume(app, { by: caller.name }));
   }
 
   async endpoints(caller: Caller, app: string) {
-    require(caller, 'read', app);
+    requirePermission(caller, 'read', app);
     requireUnscoped(caller);
     return this.withTemporalDeadline(() => this.events.endpoints(app));
   }
@@ -469,7 +419,7 @@ export class Service {
   }
 
   async authorizationLink(caller: Caller, app: string) {
-    require(caller, 'authorize', app);
+    requirePermission(caller, 'authorize', app);
     // Any user may follow the link.
     requireScope(caller, { openId: undefined });
     if (!this.authorizations)
@@ -495,19 +445,6 @@ export class Service {
   }
 }
 
-/** Resolves when the first row has been read: until then, an error can become a response. */
-async function begun<T>(all: AsyncIterable<T>): Promise<AsyncIterable<T>> {
-  const items = all[Symbol.asyncIterator]();
-  let next = await items.next();
-  return (async function* () {
-    for (; !next.done; next = await items.next()) yield next.value;
-  })();
-}
-
-async function* withinScope(caller: Caller, rows: AsyncIterable<StatementRow>): AsyncGenerator<StatementRow> {
-  for await (const row of rows) if (isRowWithinScope(caller, row)) yield row;
-}
-
 /** An endpoint gets the events of everybody's payouts. */
 function requireUnscoped(caller: Caller): void {
   if (isScoped(caller))
@@ -515,24 +452,6 @@ function requireUnscoped(caller: Caller): void {
 }
 
 function requireEndpoint(caller: Caller, { app }: EndpointId): void {
-  require(caller, 'events', app);
+  requirePermission(caller, 'events', app);
   requireUnscoped(caller);
-}
-
-function require(caller: Caller, verb: Verb, app: string): void {
-  requireVerb(caller, verb);
-  requireApplication(caller, app);
-}
-
-/** What the list must be limited to. Without `apps`: to none, or to `app`, which the caller may use. */
-function listedWithin(
-  caller: Caller,
-  app: string | undefined,
-): { apps: string[] | undefined; idPrefix: string | undefined } {
-  requireVerb(caller, 'read');
-  if (app !== undefined) requireApplication(caller, app);
-  if (!mayList(caller))
-    throw new Problem('outside-scope', 'a key that is limited to clients, payers or users cannot list');
-  const { idPrefix } = caller;
-  return { apps: app === undefined ? applicationsWithin(caller) : undefined, idPrefix };
 }

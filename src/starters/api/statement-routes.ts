@@ -20,7 +20,7 @@ export function statementRoutes(api: Api, service: Service, callers: ReloadedCal
     },
     handler: async (request, reply) => {
       const { query } = request;
-      const statement = await service.statement(admittedCaller(request), query, goneSignal(reply));
+      const statement = await service.statements.period(admittedCaller(request), query, goneSignal(reply));
       const name = `statement-${query.from}-${query.to}`;
       return sendStatement(reply, statement, {
         ...query,
@@ -43,7 +43,7 @@ export function statementRoutes(api: Api, service: Service, callers: ReloadedCal
       const { format, details, app } = request.query;
       const { batchId } = request.params;
       const id = { app, batchId };
-      const statement = await service.batchResults(admittedCaller(request), id, goneSignal(reply));
+      const statement = await service.statements.batch(admittedCaller(request), id, goneSignal(reply));
       const name = `batch-${batchId}`;
       return sendStatement(reply, statement, {
         ...{ format, details, name },
