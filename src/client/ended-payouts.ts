@@ -64,7 +64,8 @@ export async function followUpFindings(
 }
 
 export async function changesIn(run: ListedRun): Promise<FollowUpChanges | undefined> {
-  return followUpChanges.safeParse((await memoOf(run))['changes']).data;
+  const memo = await run.ownMemo().catch(() => undefined);
+  return followUpChanges.safeParse(memo?.['changes']).data;
 }
 
 /** A late notification starts another follow-up, which finds the same again. The first time counts. */

@@ -32,6 +32,7 @@ import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import { type Clock, inParallel } from '../runtime/runtime.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { APP } from '../temporal/namespace.ts';
+import { ownAnswer } from '../temporal/own-payloads.ts';
 import { latestRuns, listRunPages } from '../temporal/visibility.ts';
 import { requireEnvironment, requireValid } from './errors.ts';
 import type { PayoutRef } from './payouts.ts';
@@ -168,7 +169,7 @@ export class Events {
   }
 
   private async eventsOf(workflowId: string): Promise<PublishedEvent[]> {
-    const events = await this.client.workflow.getHandle(workflowId).query(eventsQuery);
+    const events = await ownAnswer(this.client, { workflowId }, eventsQuery);
     return events.flatMap(({ id, type, timestamp, data }) =>
       timestamp === undefined ? [] : [{ id, type, timestamp, data }],
     );

@@ -13,12 +13,13 @@ import {
   payoutFollowUpWorkflowId,
   payoutOf,
   payoutOfFollowUp,
+  payoutWorkflowId,
 } from '../contract/ids.ts';
 import { type PayoutMemo, payoutMemoSchema } from '../contract/lists.ts';
 import { startFactsIn, startMemo } from '../contract/memo.ts';
 import { type PayoutState, storedResultSchema } from '../contract/payout.ts';
 import { readStoredRequest } from '../contract/payout-request.ts';
-import { type FollowUpRequest, type FollowUpResult, followUpChanges } from '../contract/reconciliation.ts';
+import type { FollowUpRequest, FollowUpResult } from '../contract/reconciliation.ts';
 import {
   changesQuery,
   type Notification,
@@ -32,6 +33,7 @@ import { environmentOf, readStartEvent } from '../temporal/histories.ts';
 import { APP } from '../temporal/namespace.ts';
 import { ownMemo } from '../temporal/own-payloads.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
+import { changesIn } from './ended-payouts.ts';
 import { hashesAttribute } from './search.ts';
 
 interface Ref {
@@ -56,6 +58,7 @@ export async function endedPayout(client: Client, workflowId: string): Promise<E
   const request = readStoredRequest(argument);
   if (!request.ok) return undefined;
   const { app, openId, clientId, payerId, partnerOrderId, metadata } = request.value;
+  if (payoutWorkflowId(app, partnerOrderId) !== workflowId) return undefined;
   const followed = {
     environment: await environmentOf(client, { workflowId, runId }, memo),
     app,
@@ -246,8 +249,7 @@ function isOfRun({ runId }: ListedRun) {
 }
 
 async function isFoundBefore(followUp: ListedRun) {
-  const memo = await followUp.memo().catch(() => undefined);
-  const changes = followUpChanges.safeParse(memo?.['changes']).data;
+  const changes = await changesIn(followUp);
   return ({ foundMs }: Memo) => changes !== undefined && lastFoundMs(changes) <= foundMs;
 }
 

@@ -38,3 +38,10 @@ export const CREATE_SENT = { createSent: { createSent: true } };
 export function saysCreateSent(memo: Memo | undefined): boolean {
   return recordOf(memo?.['createSent'])['createSent'] === true;
 }
+
+/** Of a workflow that has ended with events that the reconciliation must publish. */
+export const UNPUBLISHED = { unpublishedEvents: { unpublishedEvents: true } };
+
+export function saysUnpublished(memo: Memo | undefined): boolean {
+  return recordOf(memo?.['unpublishedEvents'])['unpublishedEvents'] === true;
+}

@@ -83,12 +83,8 @@ async function totalsOf(
   filter: z.output<typeof statementQuery>,
   gone: AbortSignal,
 ): Promise<Html> {
-  const [counts, payouts] = await Promise.all([
-    desk.service.statements.counts(caller, filter),
-    desk.service.statements.last(caller, filter),
-  ]);
+  const { counts, payouts, isCut } = await desk.service.statements.finished(caller, filter);
   const finished = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  const isCut = finished > payouts.length;
   if (finished === 0 && payouts.length === 0)
     return empty('No payout finished in this period', 'The statement would have no rows.');
   const fees = finished > MAX_FEES ? undefined : await ifKnown(feesOf(desk, caller, filter, gone));

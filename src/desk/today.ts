@@ -1,7 +1,6 @@
 /** `/desk/today`: what has been paid today, compared with yesterday; the use of the rate limit; the tokens. */
 import type { FastifyInstance } from 'fastify';
 import { Leases } from '../client/leases.ts';
-import { MAX_LISTED } from '../client/lists.ts';
 import { SharedReads, unlimitedReads } from '../client/shared-reads.ts';
 import type { Caller } from '../config/callers.ts';
 import { apiTaskQueue, leaseWorkflowId, tokenWorkflowId } from '../contract/ids.ts';
@@ -168,11 +167,10 @@ async function figuresOf(desk: Desk, caller: Caller) {
   const renewed = `WorkflowType = 'tokenRenewal' AND ExecutionStatus = 'Running'${within}`;
   const count = (query: string) => service.withTemporalDeadline(() => countRuns(client, query));
   const known = apps ?? (await servedApps(desk));
-  const [counts, open, today, earlier, figures, all, needingAttention] = await Promise.all([
-    service.statements.counts(caller, { from, to }),
+  const [today, open, earlier, figures, all, needingAttention] = await Promise.all([
+    service.statements.finished(caller, { from, to }),
     count(`WorkflowType = 'payout' AND ExecutionStatus = 'Running'${within}`),
-    service.statements.last(caller, { from, to }),
-    service.statements.last(caller, yesterday),
+    service.statements.finished(caller, yesterday),
     Promise.all(known.slice(0, MAX_APPS).map((app) => appFigures(desk, app))),
     count(renewed),
     count(`${renewed} AND PayoutNeedsAttention = true`),
@@ -182,12 +180,12 @@ async function figuresOf(desk: Desk, caller: Caller) {
     day,
     open,
     /** The last payouts that finished today, and yesterday by this time: at most `MAX_LISTED` of each. */
-    today,
-    yesterday: earlier,
-    isCut: Math.max(today.length, earlier.length) === MAX_LISTED,
+    today: today.payouts,
+    yesterday: earlier.payouts,
+    isCut: today.isCut || earlier.isCut,
     apps: figures,
     moreApps: known.length > MAX_APPS,
-    outcomes: counts,
+    outcomes: today.counts,
     tokens: { all, needingAttention },
   };
 }

@@ -3,11 +3,14 @@
 /** Clocks differ, and requests are repeated, by less. Otherwise the payout confirms first, which takes one query. */
 const HOLDS_MS = 60_000;
 
+const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
 /**
  * Whether the start proves that its id is new. Our starters promise it with the time, because whoever can write to the
  * namespace can send a start again after its end (H330). Programs in other languages may write `true`.
  */
 export function provesNewId(promise: unknown, startedMs: number): boolean {
-  if (typeof promise === 'string') return Math.abs(startedMs - Date.parse(promise)) <= HOLDS_MS;
+  if (typeof promise === 'string' && ISO_8601.test(promise))
+    return Math.abs(startedMs - Date.parse(promise)) <= HOLDS_MS;
   return promise === true;
 }

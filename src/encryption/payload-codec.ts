@@ -39,10 +39,14 @@ export class EncryptionCodec implements PayloadCodec {
   /**
    * Accepts plain payloads from callers and from the UI. Throws `UnknownKeyError` for an unknown key: the task fails and
    * is retried, because the key may be added. A payload that a known key cannot decrypt is returned unchanged, because it
-   * will never be readable: a signal handler replaces it with a marker, anything else fails its task.
+   * will never be readable: a signal handler replaces it with a marker, anything else fails its task. So is one of another
+   * workflow, which whoever can write to the namespace could otherwise have read by us (H341).
    */
-  async decode(payloads: Payload[]): Promise<Payload[]> {
-    return payloads.map((payload) => this.#decrypted(payload));
+  async decode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
+    return payloads.map((payload) => {
+      const decrypted = this.#decrypted(payload);
+      return isForeign(decrypted, context ?? {}) ? payload : decrypted;
+    });
   }
 
   #encrypted(given: Payload, context: SerializationContext | undefined): Payload {
@@ -104,6 +108,7 @@ export class WorkerCodec extends EncryptionCodec {
   }
 
   override async decode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
+    // Without the context: a workflow tells why it refuses what is foreign.
     const decoded = await super.decode(payloads);
     return decoded.map((payload, at) => this.#marked(payload, payload === payloads[at], context));
   }

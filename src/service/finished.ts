@@ -2,11 +2,14 @@
 import type { Client } from '@temporalio/client';
 import { listedPayout, MAX_LISTED } from '../client/lists.ts';
 import { OUTCOMES, type PayoutOutcome } from '../contract/codes.ts';
+import type { ListedPayout } from '../contract/lists.ts';
 import type { Money } from '../contract/money.ts';
 import { inParallel } from '../runtime/runtime.ts';
 import { countRuns, listRunPage } from '../temporal/visibility.ts';
 
-export interface FinishedPayout {
+export type OutcomeCounts = ReadonlyMap<PayoutOutcome, number>;
+
+export interface FinishedPayout extends Pick<ListedPayout, 'partnerOrderId' | 'clientId' | 'payerId'> {
   outcome: string;
   /** From the start of the latest run to its end. */
   tookMs: number;
@@ -14,11 +17,24 @@ export interface FinishedPayout {
   lost?: Money | undefined;
 }
 
-/** How many payouts of an `endedQuery` have each outcome. */
-export async function countedByOutcome(
+/** The last payouts of an `endedQuery`, at most `MAX_LISTED`. */
+export async function lastFinished(
   client: Client,
   query: string,
-): Promise<ReadonlyMap<PayoutOutcome, number>> {
+): Promise<{ payouts: FinishedPayout[]; isCut: boolean }> {
+  const { runs, next } = await listRunPage(client, query, MAX_LISTED);
+  const payouts = await inParallel(runs, async (run) => {
+    const { outcome, instructedAmount, received, failed, ...ids } = await listedPayout(run);
+    // Without an order, the memo has no sums.
+    const isLost = outcome === 'FAILED' || outcome === 'NOT_CREATED';
+    const lost = failed ?? (isLost ? instructedAmount : undefined);
+    return { ...ids, outcome, tookMs: (run.closedMs ?? run.startedMs) - run.startedMs, received, lost };
+  });
+  return { payouts, isCut: next !== undefined };
+}
+
+/** How many payouts of an `endedQuery` have each outcome. */
+export async function countedByOutcome(client: Client, query: string): Promise<OutcomeCounts> {
   const counted = OUTCOMES.map(async (outcome) => {
     const count = await countRuns(client, `${query} AND PayoutOutcome = '${outcome}'`);
     return [outcome, count] as const;
@@ -26,14 +42,8 @@ export async function countedByOutcome(
   return new Map(await Promise.all(counted));
 }
 
-/** The last payouts of an `endedQuery`, at most `MAX_LISTED`. */
-export async function lastFinished(client: Client, query: string): Promise<FinishedPayout[]> {
-  const { runs } = await listRunPage(client, query, MAX_LISTED);
-  return inParallel(runs, async (run) => {
-    const { outcome, instructedAmount, received, failed } = await listedPayout(run);
-    // Without an order, the memo has no sums.
-    const isLost = outcome === 'FAILED' || outcome === 'NOT_CREATED';
-    const lost = failed ?? (isLost ? instructedAmount : undefined);
-    return { outcome, tookMs: (run.closedMs ?? run.startedMs) - run.startedMs, received, lost };
-  });
+export function countsOf(payouts: readonly FinishedPayout[]): OutcomeCounts {
+  return new Map(
+    OUTCOMES.map((outcome) => [outcome, payouts.filter((one) => one.outcome === outcome).length]),
+  );
 }

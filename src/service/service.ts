@@ -20,7 +20,7 @@ import { ReceivingAccounts } from '../client/receiving-accounts.ts';
 import { ReadSlots } from '../client/shared-reads.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import type { Caller } from '../config/callers.ts';
-import type { BatchFilter, ListedBatch, PageRequest, PayoutFilter } from '../contract/lists.ts';
+import type { BatchFilter, ListedBatch, ListedPayout, PageRequest, PayoutFilter } from '../contract/lists.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { CheckedReceivingAccountRequest } from '../contract/receiving-account.ts';
@@ -58,6 +58,7 @@ import {
 } from './requests.ts';
 import { Shares } from './shares.ts';
 import { Statements } from './statements.ts';
+import { type Page, visiblePage } from './visible-page.ts';
 import { type Waiting, Waits } from './waits.ts';
 
 const TEMPORAL_TIMEOUT_MS = 10_000;
@@ -209,10 +210,16 @@ export class Service {
     const longer = asked.startsWith(own) ? asked : own;
     if (!longer.startsWith(asked)) return { payouts: [] };
     const idPrefix = longer || undefined;
-    const page = await this.withTemporalDeadline(() =>
-      this.payouts.listPage({ ...filter, ...within, idPrefix }, { limit, cursor }),
-    );
-    return { ...page, payouts: page.payouts.filter((row) => isRowWithinScope(caller, row)) };
+    const read = async (page: PageRequest) => {
+      const { payouts: rows, ...rest } = await this.payouts.listPage(
+        { ...filter, ...within, idPrefix },
+        page,
+      );
+      return { rows, ...rest };
+    };
+    const isVisible = (row: ListedPayout) => isRowWithinScope(caller, row);
+    const { rows: payouts, ...rest } = await this.pageOf(caller, { limit, cursor }, read, isVisible);
+    return { payouts, ...rest };
   }
 
   /** `body`: by `decisionBodies`. A decision is recorded under the name of the caller. */
@@ -283,10 +290,24 @@ export class Service {
   /** Without `app`, those of every application of the caller. */
   async listBatches(caller: Caller, { limit, cursor, ...filter }: BatchFilter & PageRequest) {
     const within = listedWithin(caller, filter.app);
-    const page = await this.withTemporalDeadline(() =>
-      this.batches.listPage({ ...filter, ...within }, { limit, cursor }),
+    const read = async (page: PageRequest) => {
+      const { batches: rows, ...rest } = await this.batches.listPage({ ...filter, ...within }, page);
+      return { rows, ...rest };
+    };
+    const isVisible = ({ batchId }: ListedBatch) => isWithinScope(caller, { batchId });
+    const { rows: batches, ...rest } = await this.pageOf(caller, { limit, cursor }, read, isVisible);
+    return { batches, ...rest };
+  }
+
+  private pageOf<Row>(
+    caller: Caller,
+    page: PageRequest,
+    read: (page: PageRequest) => Promise<Page<Row>>,
+    isVisible: (row: Row) => boolean,
+  ): Promise<Page<Row>> {
+    return this.withTemporalDeadline(() =>
+      isScoped(caller) ? visiblePage(page, read, isVisible) : read(page),
     );
-    return { ...page, batches: page.batches.filter(({ batchId }) => isWithinScope(caller, { batchId })) };
   }
 
   /** What these batches have started, as lists know it. */

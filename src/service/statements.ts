@@ -7,8 +7,9 @@ import type { Payouts } from '../client/payouts.ts';
 import { isListed, type WithDeadline } from '../client/statements.ts';
 import type { Caller } from '../config/callers.ts';
 import type { Statement, StatementRow } from '../contract/statement.ts';
+import { isScoped } from '../domain/permissions.ts';
 import type { Clock } from '../runtime/runtime.ts';
-import { countedByOutcome, lastFinished } from './finished.ts';
+import { countedByOutcome, countsOf, lastFinished } from './finished.ts';
 import { isRowWithinScope, listedWithin, requireOwnBatch, requirePermission } from './permissions.ts';
 import type { BatchId, statementQuery } from './requests.ts';
 import { Shares } from './shares.ts';
@@ -58,16 +59,19 @@ export class Statements {
     return this.shared(caller, gone, () => batches.statement(id));
   }
 
-  /** How many payouts finished in the period, by outcome. */
-  async counts(caller: Caller, period: Period) {
+  /**
+   * The counts by outcome, and the last payouts that finished in the period. `isCut`: there are more. Counts of a limited
+   * caller cover only these, because a count by Temporal covers all callers (H339).
+   */
+  async finished(caller: Caller, period: Period) {
+    const { client, withDeadline } = this.options;
     const query = endedQuery({ ...period, ...listedWithin(caller, period.app) });
-    return this.options.withDeadline(() => countedByOutcome(this.options.client, query));
-  }
-
-  /** The last payouts that finished in the period, at most `MAX_LISTED`. */
-  async last(caller: Caller, period: Period) {
-    const query = endedQuery({ ...period, ...listedWithin(caller, period.app) });
-    return this.options.withDeadline(() => lastFinished(this.options.client, query));
+    return withDeadline(async () => {
+      const { payouts: all, isCut } = await lastFinished(client, query);
+      const payouts = all.filter((row) => isRowWithinScope(caller, row));
+      const counts = isScoped(caller) ? countsOf(payouts) : await countedByOutcome(client, query);
+      return { counts, payouts, isCut };
+    });
   }
 
   private async shared(caller: Caller, gone: AbortSignal, read: () => Promise<Statement>) {

@@ -1,6 +1,6 @@
 /** Payloads of a workflow that this process reads itself, and that only our own processes write. */
 import type { Client } from '@temporalio/client';
-import type { Payload } from '@temporalio/common';
+import type { Payload, QueryDefinition } from '@temporalio/common';
 import { decode } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { isForeign } from '../encryption/payload-codec.ts';
 
@@ -38,4 +38,24 @@ export async function ownMemo(
     if (decoded) own[name] = payloadConverter.fromPayload(decoded);
   }
   return own;
+}
+
+/**
+ * The answer to a query without arguments. Throws if it is not encrypted for the workflow, although this process has keys:
+ * whoever can write to the namespace can answer it from a task queue of their own (H342).
+ */
+export async function ownAnswer<Answer>(
+  client: Client,
+  { workflowId, runId }: { workflowId: string; runId?: string },
+  query: QueryDefinition<Answer>,
+): Promise<Answer> {
+  const { queryResult } = await client.workflowService.queryWorkflow({
+    namespace: client.options.namespace,
+    execution: { workflowId, ...(runId !== undefined && { runId }) },
+    query: { queryType: query.name },
+  });
+  const [payload] = queryResult?.payloads ?? [];
+  const own = payload && (await ownPayload(client, workflowId, payload));
+  if (!own) throw new Error(`the answer of ${workflowId} is not encrypted for it`);
+  return client.options.loadedDataConverter.payloadConverter.fromPayload(own);
 }

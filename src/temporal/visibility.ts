@@ -65,6 +65,8 @@ function listedRun(
 ): ListedRun {
   const workflowId = execution?.workflowId ?? '';
   const startedMs = startTime ? tsToMs(startTime) : 0;
+  const { loadedDataConverter, namespace } = client.options;
+  const place = { type: 'workflow', namespace, workflowId } as const;
   return {
     workflowId,
     runId: execution?.runId ?? '',
@@ -75,7 +77,7 @@ function listedRun(
     type: type?.name ?? '',
     status: statusName(status),
     attribute: (name: string) => plainAttribute(searchAttributes, name),
-    memo: async () => (await decodeMapFromPayloads(client.options.loadedDataConverter, memo?.fields)) ?? {},
+    memo: async () => (await decodeMapFromPayloads(loadedDataConverter, memo?.fields, place)) ?? {},
     ownMemo: () => ownMemo(client, workflowId, memo),
   };
 }
@@ -108,7 +110,7 @@ export function plainAttribute(
   name: string,
 ): unknown {
   const data = attributes?.indexedFields?.[name]?.data;
-  return data ? JSON.parse(Buffer.from(data).toString()) : undefined;
+  return data?.length ? JSON.parse(Buffer.from(data).toString()) : undefined;
 }
 
 export async function* listRunPages(

@@ -71,6 +71,7 @@ test('H50 keys rotate while payouts and renewals are open: none is lost, all his
         dataConverter: dataConverter(ring, PROCESS_RUNTIME.random),
       },
       history,
+      world.payouts.handle(ref).workflowId,
     );
   }
 });

@@ -1,4 +1,5 @@
 /** The activities of outgoing events: one queues them for the endpoints that want them, the other sends them to one. */
+
 import { activityInfo, Context, cancellationSignal } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
@@ -20,6 +21,7 @@ import { isTraceParent, type SpanStart } from '../../observability/trace.ts';
 import { inSpan } from '../../observability/tracing.ts';
 import { type Clock, inParallel, type Runtime, repeat } from '../../runtime/runtime.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
+import { ownAnswer } from '../../temporal/own-payloads.ts';
 import type { EventTransport } from '../../webhooks/event-transport.ts';
 import { signedHeaders } from '../../webhooks/sign-event.ts';
 import { onlyHere, requireHere } from '../shared/execution.ts';
@@ -128,7 +130,7 @@ async function readEvent(
 ): Promise<{ type: string; body: string } | Outcome> {
   if (type !== undefined && body !== undefined) return { type, body };
   try {
-    const events = await unlessGone(() => client.workflow.getHandle(source).query(eventsQuery));
+    const events = await unlessGone(() => ownAnswer(client, { workflowId: source }, eventsQuery));
     const event = events?.find((one) => one.id === id && one.timestamp !== undefined);
     return event ? { type: event.type, body: bodyOf(event) } : { kind: 'unreadable' };
   } catch {

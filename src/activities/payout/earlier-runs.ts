@@ -214,7 +214,11 @@ export function temporalClientPairs(client: Client) {
   return {
     async isKnown(pair: string): Promise<boolean> {
       if (known.has(pair)) return true;
-      const { runs } = await listRunPage(client, `WorkflowType = 'payout' AND PayoutPair = '${pair}'`, 1);
+      const { runs } = await listRunPage(
+        client,
+        `WorkflowType = 'payout' AND ExecutionStatus = 'Completed' AND PayoutPair = '${pair}'`,
+        1,
+      );
       if (runs.length === 0) return false;
       if (known.size >= MAX_REMEMBERED) known.clear();
       known.add(pair);

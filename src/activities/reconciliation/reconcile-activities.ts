@@ -2,11 +2,12 @@
 
 import type { Client } from '@temporalio/client';
 import { plainPayloads, type WorkerConfig } from '../../config/config.ts';
-import { startFactsIn } from '../../contract/memo.ts';
+import { saysUnpublished, startFactsIn } from '../../contract/memo.ts';
 import { eventsQuery } from '../../contract/workflows.ts';
 import type { Clock } from '../../runtime/runtime.ts';
 import { findFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import { APP } from '../../temporal/namespace.ts';
+import { ownAnswer } from '../../temporal/own-payloads.ts';
 import {
   countRuns,
   isStopped,
@@ -135,12 +136,11 @@ async function shortened(client: Client, condition: string, which: ClosedBetween
 async function publishMissed(reconciler: Reconciler, run: ListedRun): Promise<Verdict> {
   const { client, environment } = reconciler;
   // Only our workers write it, so that nobody else can get the events of a workflow signed.
-  const { unpublishedEvents } = await run.ownMemo();
-  if (!unpublishedEvents) return 'nothing';
+  if (!saysUnpublished(await run.ownMemo())) return 'nothing';
   const { environment: meant = environment } = startFactsIn(await run.memo());
   if (meant !== environment) return 'nothing';
   const { workflowId, runId } = run;
-  const all = await client.workflow.getHandle(workflowId, runId).query(eventsQuery);
+  const all = await ownAnswer(client, { workflowId, runId }, eventsQuery);
   // Only an activity gives an event its time, so one without has never been tried.
   const events = all.filter(({ isQueued, timestamp }) => !isQueued && timestamp !== undefined);
   await queueForEndpoints(reconciler, { app: appOf(run), workflowId, events });

@@ -3,6 +3,7 @@
  * limited time. One activity at a time, so that the events keep their order. The activity limits its own time: a timer
  * would cost two history events.
  */
+
 import {
   CancellationScope,
   condition,
@@ -17,6 +18,7 @@ import {
 import type { publishActivities } from '../../activities/events/event-activities.ts';
 import type { EventType } from '../../contract/codes.ts';
 import type { RecordedEvent } from '../../contract/events.ts';
+import { UNPUBLISHED } from '../../contract/memo.ts';
 import type { Metadata } from '../../contract/payout-request.ts';
 import { eventsQuery } from '../../contract/workflows.ts';
 import { type EventLog, type Publish, trimmed } from '../../domain/events.ts';
@@ -87,7 +89,7 @@ export class Publisher {
     const tags = { app: this.plan()?.app ?? '' };
     logEvent(log, 'events.unpublished', tags);
     count(metricMeter, 'payouts_events_unpublished', tags, length);
-    upsertMemo({ unpublishedEvents: length });
+    upsertMemo(UNPUBLISHED);
   }
 
   /** The log keeps the metadata once, not with each event. */
