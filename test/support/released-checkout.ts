@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = 'b67cc85b7d81520d7432d915bd8c7f448e0ded94';
+const COMMIT = '0271778e535eb33ca9372bc39ca8280b6ef3336d';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
