@@ -16,7 +16,6 @@ import {
   type WorkflowInternalsInterceptor,
   workflowInfo,
 } from '@temporalio/workflow';
-import { recordOf } from '../../contract/compact.ts';
 import { type FieldError, INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
 import { notificationSignal, pollUpdate, refuseUpdate } from '../../contract/workflows.ts';
 import { isEncrypted, isRefused } from '../../domain/payload-origin.ts';
@@ -27,9 +26,6 @@ const REFUSED_START = 'plain-start-refused';
 const NOT_ENCRYPTED = 'must be encrypted under a key of the workers (PAYOUTS_ENCRYPTION_KEYS)';
 
 const FIELDS: FieldError[] = [{ path: 'payload', message: NOT_ENCRYPTED }];
-
-const OF_ANOTHER_RUN = 'must be that of the run before';
-const STATE: FieldError[] = [{ path: 'state', message: OF_ANOTHER_RUN }];
 
 /** They move no money, so that an operator can send them from the Temporal UI. */
 const PLAIN_UPDATES: readonly string[] = [pollUpdate.name, refuseUpdate.name];
@@ -60,8 +56,8 @@ class Gate implements WorkflowInternalsInterceptor {
 
   private begin(start: Start): void {
     const given = start.arguments ?? [];
-    // Temporal carries the memo of a run that continues as new. It may be older than the setting.
-    const memo = hasContinuedAsNew() ? {} : (start.memo?.fields ?? {});
+    // Temporal carries the memo of a run that continues as new, which may be older than the setting. Ours pass their state.
+    const memo = hasContinuedAsNew() && given.length > 1 ? {} : (start.memo?.fields ?? {});
     this.isEncrypted = given.length > 0 && given.every(isEncrypted);
     this.refusesStart = [...given, ...Object.values(memo)].some(isRefused);
     // What cannot be decoded would fail the workflow task, again and again.
@@ -91,7 +87,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
               INVALID_PAYOUT_REQUEST,
               FIELDS,
             );
-          return next({ ...input, args: argsOf(input.args) });
+          return next(input);
         },
         validateUpdate(input, next) {
           if (gate.refusedUpdates.delete(input.updateId) && !PLAIN_UPDATES.includes(input.name))
@@ -100,22 +96,5 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
         },
       },
     ],
-    outbound: [
-      {
-        continueAsNew: (input, next) => next({ ...input, args: [...input.args, chain()] }),
-      },
-    ],
   };
 };
-
-/** What a run passes to the run that continues it: only in the same chain of runs is its state true (H343). */
-function chain() {
-  return { firstRunId: workflowInfo().firstExecutionRunId };
-}
-
-/** Without the chain. A run on another task queue can continue as ours, with what it has found in an earlier history. */
-function argsOf(given: unknown[]): unknown[] {
-  if (!hasContinuedAsNew()) return given;
-  if (recordOf(given.at(-1))['firstRunId'] === chain().firstRunId) return given.slice(0, -1);
-  throw ApplicationFailure.nonRetryable(`the state ${OF_ANOTHER_RUN}`, INVALID_PAYOUT_REQUEST, STATE);
-}
