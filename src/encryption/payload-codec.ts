@@ -45,7 +45,7 @@ export class EncryptionCodec implements PayloadCodec {
   async decode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
     return payloads.map((payload) => {
       const decrypted = this.#decrypted(payload);
-      return isForeign(decrypted, context ?? {}) ? payload : decrypted;
+      return isOfAnother(decrypted, context?.workflowId) ? payload : decrypted;
     });
   }
 
@@ -84,9 +84,15 @@ function placeOf(context: SerializationContext | undefined): Record<string, Uint
 }
 
 /** Whether a decoded payload was encrypted for another workflow or activity than this one. */
-export function isForeign({ metadata }: Payload, { workflowId, activityId }: Place): boolean {
+export function isForeign(payload: Payload, { workflowId, activityId }: Place): boolean {
+  const { metadata } = payload;
   if (!metadata?.[WORKFLOW_ID] || workflowId === undefined) return false;
-  if (text(metadata[ACTIVITY_ID]) !== (activityId ?? '')) return true;
+  return text(metadata[ACTIVITY_ID]) !== (activityId ?? '') || isOfAnother(payload, workflowId);
+}
+
+/** The failure of a workflow contains that of its activity as the activity has encrypted it. */
+function isOfAnother({ metadata }: Payload, workflowId: string | undefined): boolean {
+  if (!metadata?.[WORKFLOW_ID] || workflowId === undefined) return false;
   const named = text(metadata[WORKFLOW_ID]);
   return named !== workflowId && named !== SCHEDULED.exec(workflowId)?.[1];
 }
