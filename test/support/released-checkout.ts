@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = '07579cc94ecbff7f34f17ca2009c9fe9c0f2b9dc';
+const COMMIT = 'e9fb29c42e6908a44e0bfa8151ab0f9cdfbf4457';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
