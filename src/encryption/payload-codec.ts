@@ -39,14 +39,10 @@ export class EncryptionCodec implements PayloadCodec {
   /**
    * Accepts plain payloads from callers and from the UI. Throws `UnknownKeyError` for an unknown key: the task fails and
    * is retried, because the key may be added. A payload that a known key cannot decrypt is returned unchanged, because it
-   * will never be readable: a signal handler replaces it with a marker, anything else fails its task. So is one of another
-   * workflow, which whoever can write to the namespace could otherwise have read by us (H341).
+   * will never be readable: a signal handler replaces it with a marker, anything else fails its task.
    */
-  async decode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
-    return payloads.map((payload) => {
-      const decrypted = this.#decrypted(payload);
-      return isOfAnother(decrypted, context?.workflowId) ? payload : decrypted;
-    });
+  async decode(payloads: Payload[]): Promise<Payload[]> {
+    return payloads.map((payload) => this.#decrypted(payload));
   }
 
   #encrypted(given: Payload, context: SerializationContext | undefined): Payload {
@@ -84,15 +80,9 @@ function placeOf(context: SerializationContext | undefined): Record<string, Uint
 }
 
 /** Whether a decoded payload was encrypted for another workflow or activity than this one. */
-export function isForeign(payload: Payload, { workflowId, activityId }: Place): boolean {
-  const { metadata } = payload;
+export function isForeign({ metadata }: Payload, { workflowId, activityId }: Place): boolean {
   if (!metadata?.[WORKFLOW_ID] || workflowId === undefined) return false;
-  return text(metadata[ACTIVITY_ID]) !== (activityId ?? '') || isOfAnother(payload, workflowId);
-}
-
-/** The failure of a workflow contains that of its activity as the activity has encrypted it. */
-function isOfAnother({ metadata }: Payload, workflowId: string | undefined): boolean {
-  if (!metadata?.[WORKFLOW_ID] || workflowId === undefined) return false;
+  if (text(metadata[ACTIVITY_ID]) !== (activityId ?? '')) return true;
   const named = text(metadata[WORKFLOW_ID]);
   return named !== workflowId && named !== SCHEDULED.exec(workflowId)?.[1];
 }
@@ -114,7 +104,6 @@ export class WorkerCodec extends EncryptionCodec {
   }
 
   override async decode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
-    // Without the context: a workflow tells why it refuses what is foreign.
     const decoded = await super.decode(payloads);
     return decoded.map((payload, at) => this.#marked(payload, payload === payloads[at], context));
   }

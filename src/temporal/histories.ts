@@ -82,9 +82,8 @@ export async function readStartEvent(client: Client, workflowId: string, runId: 
   const [first] = await firstEvents(client, { workflowId, runId }, 1);
   const start = first?.workflowExecutionStartedEventAttributes;
   const converter = client.options.loadedDataConverter;
-  const place = { type: 'workflow', namespace: client.options.namespace, workflowId } as const;
-  const [argument] = await decodeArrayFromPayloads(converter, start?.input?.payloads, place);
-  const memo = await decodeMapFromPayloads(converter, start?.memo?.fields, place);
+  const [argument] = await decodeArrayFromPayloads(converter, start?.input?.payloads);
+  const memo = await decodeMapFromPayloads(converter, start?.memo?.fields);
   const payloads = [...(start?.input?.payloads ?? []), ...Object.values(start?.memo?.fields ?? {})];
   // Few readers ask, so only they decrypt again.
   const isEncrypted = async () => {

@@ -42,7 +42,7 @@ export async function ownMemo(
 
 /**
  * The answer to a query without arguments. Throws if it is not encrypted for the workflow, although this process has keys:
- * whoever can write to the namespace can answer it from a task queue of their own (H342).
+ * whoever can write to the namespace can answer it from a task queue of their own.
  */
 export async function ownAnswer<Answer>(
   client: Client,

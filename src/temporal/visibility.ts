@@ -65,8 +65,6 @@ function listedRun(
 ): ListedRun {
   const workflowId = execution?.workflowId ?? '';
   const startedMs = startTime ? tsToMs(startTime) : 0;
-  const { loadedDataConverter, namespace } = client.options;
-  const place = { type: 'workflow', namespace, workflowId } as const;
   return {
     workflowId,
     runId: execution?.runId ?? '',
@@ -77,7 +75,7 @@ function listedRun(
     type: type?.name ?? '',
     status: statusName(status),
     attribute: (name: string) => plainAttribute(searchAttributes, name),
-    memo: async () => (await decodeMapFromPayloads(loadedDataConverter, memo?.fields, place)) ?? {},
+    memo: async () => (await decodeMapFromPayloads(client.options.loadedDataConverter, memo?.fields)) ?? {},
     ownMemo: () => ownMemo(client, workflowId, memo),
   };
 }

@@ -1,6 +1,7 @@
 /** Keys that are limited to clients, payers, users or a prefix, or that expire. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
@@ -157,4 +158,18 @@ test('an expired key is refused under its own type', async () => {
     headers: { 'www-authenticate': 'Bearer' },
   });
   expect((await get(unknown, as('early'))).status).toBe(404);
+});
+
+test('H340 a page of a limited key tells nothing of the payouts that it leaves out', async () => {
+  const partnerOrderId = `acme-${newPartnerOrderId()}`;
+  const hidden = request({ partnerOrderId, clientId: 'client-9', approval: 'required' });
+  expect((await post(`${v1}/payouts`, hidden, as('all'))).status).toBe(202);
+  await world.until(hidden, ({ phase }) => phase === 'AWAITING_APPROVAL');
+  const list = `${v1}/payouts?limit=1&phase=AWAITING_APPROVAL`;
+  const seen = await eventually(async () => {
+    const { body } = await get(list, as('all'));
+    return JSON.stringify(body).includes(partnerOrderId) ? body : undefined;
+  });
+  expect(seen).toMatchObject({ payouts: [{ partnerOrderId }] });
+  expect((await get(list, as('acme'))).body).toEqual({ payouts: [] });
 });

@@ -88,8 +88,13 @@ describe('the trace of a start, with encrypted payloads,', () => {
 
   test('changes no command: histories with and without it replay', async () => {
     for (const headers of [{}, withTrace({}, START)]) {
-      const history = await world.client.workflow.getHandle(await runTwice(headers)).fetchHistory();
-      await Worker.runReplayHistory({ workflowBundle: { code }, dataConverter: converter }, history);
+      const workflowId = await runTwice(headers);
+      const history = await world.client.workflow.getHandle(workflowId).fetchHistory();
+      await Worker.runReplayHistory(
+        { workflowBundle: { code }, dataConverter: converter },
+        history,
+        workflowId,
+      );
     }
   });
 });
