@@ -114,7 +114,7 @@ describe('a list', () => {
       { outcome: 'SUCCESS' },
     ]);
     const text = await run('start', file);
-    expect(text.stdout).toMatch(new RegExp(`1 +│ ${taken.partnerOrderId} +│ CONFLICT: `));
+    expect(text.stdout).toMatch(new RegExp(`2 +│ ${taken.partnerOrderId} +│ CONFLICT: `));
     expect(text.stdout).toContain(last.partnerOrderId);
   });
 });
