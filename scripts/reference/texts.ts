@@ -147,7 +147,7 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
   unpublishedEvents: {
     on: '`payout`, `payoutFollowUp`, `payoutBatch`, `tokenRenewal`',
     writer: 'the workflow, when it finishes',
-    meaning: 'How many of its events reconciliation must publish.',
+    meaning: '`unpublishedEvents: true`: reconciliation must publish some of its events.',
   },
 };
 

@@ -2,7 +2,6 @@
  * Starts and reads batches of payouts. Every call is idempotent: after a crash or an error, call again with the same
  * rows. Connects to Temporal only.
  */
-
 import { WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { type BatchRequest, type BatchState, type RowRange, rowsDigest } from '../contract/batch.ts';

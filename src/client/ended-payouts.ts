@@ -1,5 +1,4 @@
 /** Reads ended payouts from their closed workflows, for the daily report and for statements. */
-
 import type { Client } from '@temporalio/client';
 import type { z } from 'zod';
 import { startFactsIn } from '../contract/memo.ts';

@@ -1,5 +1,4 @@
 /** The events of payouts, and the endpoints that get them: queues them, lists them, sends them again, tests and enables endpoints. */
-
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import type {

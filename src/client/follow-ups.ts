@@ -2,7 +2,6 @@
  * What comes after the end of a payout: its follow-up, which finds what changes later, and the acknowledgement of its flags.
  * An acknowledgement covers what had been found by then: a follow-up that finds more needs attention again.
  */
-
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { z } from 'zod';
@@ -166,7 +165,7 @@ export async function withoutAcknowledged(
   return { ...state, needsAttention: false, reasons: [], acknowledged };
 }
 
-/** What the follow-up has found that was not acknowledged, when it last found something, and all that came back. */
+/** Reads what the follow-up has found that was not acknowledged, when it last found something, and all that came back. */
 export async function openFindings(client: Client, ref: Ref, payoutRunId: string) {
   const followUp = await followUpResultOf(client, ref);
   const reasons = followUp ? followUpReasons(followUp) : [];

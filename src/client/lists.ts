@@ -1,5 +1,4 @@
 /** Lists payouts and batches from Temporal's visibility store, which lags by up to a few seconds. */
-
 import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { compact } from '../contract/compact.ts';

@@ -1,5 +1,4 @@
 /** Starts, steers and reads payouts. Connects to Temporal only, never to the provider. */
-
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import { checkBody } from '../contract/fields.ts';

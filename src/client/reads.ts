@@ -1,5 +1,4 @@
 /** Reads from the provider, and the daily report, each through a short workflow on a worker. */
-
 import { randomUUID } from 'node:crypto';
 import type { Client, WorkflowResultType } from '@temporalio/client';
 import type { Workflow } from '@temporalio/common';

@@ -1,5 +1,4 @@
 /** Opens receiving accounts. Connects to Temporal only. Balance and detail are in `reads.ts`. */
-
 import type { WorkflowHandle } from '@temporalio/client';
 import { receivingAccountWorkflowId } from '../contract/ids.ts';
 import {

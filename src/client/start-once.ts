@@ -2,7 +2,6 @@
  * Starts a workflow whose id contains the caller's own id. The same body joins the running or ended workflow; another
  * body is a conflict. Every outcome uses the id up, except a start with bad input.
  */
-
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Client,

@@ -1,5 +1,5 @@
 /**
- * What memos tell. A memo's values name their facts, because whoever can write to the namespace can put any payload of a
+ * Writes and reads memos. Their values name their facts, because whoever can write to the namespace can put any payload of a
  * workflow into any field of its memo (H336).
  */
 import { compact, recordOf } from './compact.ts';
@@ -13,7 +13,7 @@ interface Facts extends PayoutMemo {
   rejectDuplicate: string | false;
 }
 
-/** What the program that starts a workflow tells it. */
+/** Facts that the program that starts a workflow tells it. */
 export type StartFacts = { [Fact in keyof Facts]?: Facts[Fact] | undefined };
 
 export function startMemo(facts: StartFacts) {
@@ -32,14 +32,14 @@ export function starterIn(memo: Memo | undefined): string | undefined {
   return typeof startedBy === 'string' && startedBy !== '' ? startedBy : undefined;
 }
 
-/** Of a payout that may have sent a create call. */
+/** Marks a payout that may have sent a create call. */
 export const CREATE_SENT = { createSent: { createSent: true } };
 
 export function saysCreateSent(memo: Memo | undefined): boolean {
   return recordOf(memo?.['createSent'])['createSent'] === true;
 }
 
-/** Of a workflow that has ended with events that the reconciliation must publish. */
+/** Marks a workflow that has ended with events that the reconciliation must publish. */
 export const UNPUBLISHED = { unpublishedEvents: { unpublishedEvents: true } };
 
 export function saysUnpublished(memo: Memo | undefined): boolean {

@@ -36,7 +36,9 @@ export const statementRowSchema = z.strictObject({
   beneficiary,
   accountEnd,
   batch,
-  startedAt: time.exactOptional().describe('When the workflow started or, after a restart, started again'),
+  startedAt: time
+    .exactOptional()
+    .describe('When the payout started; of the latest run if another program started it'),
   endedAt: time.exactOptional().describe('When the workflow ended. Absent while the payout is open'),
   outcome: z.enum(ROW_OUTCOMES).exactOptional().describe('Absent while the payout is open'),
   reason: storedReason.exactOptional(),

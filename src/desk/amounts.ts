@@ -1,4 +1,4 @@
-/** What a payout has moved: its amounts, payments and debits, and what came back. */
+/** Shows the money that a payout has moved: its amounts, payments and debits, and what came back. */
 import { formatMoney, type Money, sameMoney, totalsByCurrency } from '../contract/money.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { ReturnedPayment } from '../contract/reconciliation.ts';

@@ -42,7 +42,7 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
   });
 }
 
-/** What the batch has started, as lists know it: they lag by some seconds. Empty if they cannot be read. */
+/** Payouts that the batch has started, as lists know them: they lag by some seconds. Empty if they cannot be read. */
 async function payoutsOf(
   { service }: Desk,
   { caller }: Visit,
@@ -83,7 +83,7 @@ function paidOf(payouts: readonly ListedPayout[]): Html {
   })}`;
 }
 
-/** What waits for people. Without search keys, the list is that of all batches. */
+/** Links to what waits for people. Without search keys, the list is that of all batches. */
 function todo({ config }: Desk, { app, batchId, phases, phase, canceled, nextStep }: BatchState): Html {
   const waiting = [
     ['AWAITING_APPROVAL', 'awaits approval', 'await approval'],

@@ -60,7 +60,7 @@ export const targetOf = ({ request, state }: Pick<ReadPayout, 'request' | 'state
 const pick = z.strictObject({ ...payoutId.shape, lockRateId: z.string().optional() });
 type Picked = z.output<typeof pick>;
 
-/** What a chosen row stands for: the payout, and the quote that the page shows. */
+/** Stands for a chosen row: the payout, and the quote that the page shows. */
 function pickOf({ app, partnerOrderId, state }: ReadPayout): string {
   return JSON.stringify({ app, partnerOrderId, lockRateId: state.quote?.lockRateId });
 }

@@ -36,7 +36,7 @@ export const DECISION_FIELDS = {
   acknowledge: ['note'],
 } as const;
 
-/** What was typed into the form of one of `verbs`. */
+/** Reads what was typed into the form of one of `verbs`. */
 function typed({ attempt }: Decided, ...verbs: readonly DecisionVerb[]): Fields {
   return attempt && verbs.includes(attempt.verb) ? attempt.fields : {};
 }
@@ -139,7 +139,7 @@ ${form(
 )}</fieldset>`;
 }
 
-/** What is wrong with a field, below it. */
+/** Shows what is wrong with a field, below it. */
 function errorAt(problem: Problem | undefined, name: string): Html | undefined {
   const why = problem && fieldErrors(problem).get(name);
   return why === undefined ? undefined : html`<p class="error" id="${name}-error">${why}</p>`;

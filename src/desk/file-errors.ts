@@ -1,4 +1,4 @@
-/** What is wrong with an uploaded file, with the values that people have to correct. */
+/** Shows what is wrong with an uploaded file, with the values that people have to correct. */
 import { BatchFile } from '../batch-file/batch-file.ts';
 import type { InvalidPayoutRequestError } from '../client/errors.ts';
 import type { FieldError } from '../contract/failures.ts';
@@ -41,7 +41,7 @@ async function valuesOf(file: BatchFile, errors: readonly FieldError[]): Promise
   const rows: unknown[] = [];
   if (last >= 0)
     for await (const row of file) {
-      // Of the others, nothing is kept.
+      // Nothing is kept of the others.
       rows.push(places.some((place) => place.row === rows.length) ? row : undefined);
       if (rows.length > last) break;
     }

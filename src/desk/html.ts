@@ -206,7 +206,7 @@ export function duration(ms: number): string {
   return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** Of the lock of a quote that awaits approval: once it has expired, an approval asks for a new quote. */
+/** Tells how long the quote that awaits approval is locked: after that, an approval asks for a new quote. */
 export function lockLeft(until: string | undefined, nowMs: number): Html | undefined {
   if (until === undefined) return undefined;
   const leftMs = Date.parse(until) - nowMs;
@@ -308,7 +308,7 @@ export function attentionReasons(kind: AttentionKind, reasons: readonly CodedMes
   return html`<ul class="reasons">${reasons.map((one) => html`<li>${explained(one, explanations)}</li>`)}</ul>`;
 }
 
-/** What to do when money came back. The texts for programs tell how to book it. */
+/** Says what to do when money came back. The texts for programs tell how to book it. */
 export const RETURNED_HELP = 'The bank sent the money back. Check your balance, then start a new payout.';
 export const isReturn = ({ code }: { code: string }) =>
   code === 'PAYMENT_RETURNED' || code === 'MONEY_RETURNED';

@@ -45,7 +45,7 @@ import { recentPayouts, SIMILAR_DAYS, similarTo } from './similar.ts';
 
 type Story = Awaited<ReturnType<typeof storyOf>>;
 
-/** What leads to the page. */
+/** Leads to the page. */
 interface Opened extends Pick<Decided, 'from' | 'attempt'> {
   /** Why the attempt was not accepted, in the state after it. */
   whyNot?: (attempt: Attempt, state: PayoutState) => Html;

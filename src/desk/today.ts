@@ -155,7 +155,7 @@ const ACTIVITY = 2;
 
 type Figures = Awaited<ReturnType<typeof figuresOf>>;
 
-/** Of the applications of the caller. */
+/** Covers the applications of the caller. */
 async function figuresOf(desk: Desk, caller: Caller) {
   const { client, service, runtime } = desk;
   const apps = applicationsWithin(caller);

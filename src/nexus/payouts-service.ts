@@ -2,7 +2,6 @@
  * The handler of the Nexus service `payouts`, for callers in other namespaces. Each application has its own task queue,
  * and so its own endpoint: the endpoint identifies the callers, and determines what they may pay.
  */
-
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { startWorkflow, WorkflowRunOperationHandler } from '@temporalio/nexus';

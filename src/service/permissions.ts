@@ -128,7 +128,7 @@ export function requirePermission(caller: Caller, verb: Verb, app: string): void
   requireApplication(caller, app);
 }
 
-/** What the list must be limited to. Without `apps`: to none, or to `app`, which the caller may use. */
+/** Limits of a list. Without `apps`: to none, or to `app`, which the caller may use. */
 export function listedWithin(
   caller: Caller,
   app: string | undefined,

@@ -310,7 +310,7 @@ export class Service {
     );
   }
 
-  /** What these batches have started, as lists know it. */
+  /** Payouts that these batches have started, as lists know them. */
   async startedByBatches(
     caller: Caller,
     batches: readonly Pick<ListedBatch, 'app' | 'batchId' | 'startedAt'>[],

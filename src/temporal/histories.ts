@@ -1,5 +1,4 @@
 /** Reads histories: whole, or their first events, which tell how a run was started and for which environment. */
-
 import type { Client } from '@temporalio/client';
 import {
   decodeArrayFromPayloads,

@@ -1,5 +1,4 @@
 /** Statements and the results of batches: over HTTP and in the CLI, on a real Temporal server. */
-
 import { parse } from 'csv-parse/sync';
 import { request as send } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,5 +1,4 @@
 /** A person's decision and an order that appears, each while the other is being processed. */
-
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';

@@ -1,5 +1,4 @@
 /** Starts of the workflow by anyone who may start workflows, without the client library. */
-
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startFactsIn, startMemo } from '../../src/contract/memo.ts';
 import { approveUpdate, argumentOf, refuseUpdate, tokenStateQuery } from '../../src/contract/workflows.ts';

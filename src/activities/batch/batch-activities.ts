@@ -2,7 +2,6 @@
  * The activities of batches: they check the rows, start their payouts, and wait for changes: by visibility, which may lag, or
  * by describing each payout.
  */
-
 import { activityInfo, cancellationSignal, log } from '@temporalio/activity';
 import {
   type Client,

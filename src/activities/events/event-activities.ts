@@ -1,5 +1,4 @@
 /** The activities of outgoing events: one queues them for the endpoints that want them, the other sends them to one. */
-
 import { activityInfo, Context, cancellationSignal } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';

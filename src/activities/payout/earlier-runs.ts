@@ -1,5 +1,4 @@
 /** What the other runs of a workflow id have sent, by their histories. */
-
 import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { sameBody } from '../../client/start-once.ts';

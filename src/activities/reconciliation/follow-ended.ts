@@ -1,5 +1,4 @@
 /** Starts the follow-ups of payouts that may have an order, and restarts stopped follow-ups (H22). */
-
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { type EndedPayout, endedPayout, notifyFollowUp, startFollowUp } from '../../client/follow-ups.ts';

@@ -1,5 +1,4 @@
 /** The activities of the reconciliation. */
-
 import type { Client } from '@temporalio/client';
 import { plainPayloads, type WorkerConfig } from '../../config/config.ts';
 import { saysUnpublished, startFactsIn } from '../../contract/memo.ts';

@@ -2,7 +2,6 @@
  * Finds payouts whose workflow was terminated, timed out or failed, and restarts them under the same id, with the argument
  * of the run that sent. The restart is a doubtful start, so it confirms first (H10).
  */
-
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { hashesAttribute } from '../../client/search.ts';

@@ -6,7 +6,6 @@
  * The payouts are not child workflows: they continue if the batch or a part is stopped, and a batch that is started again
  * joins them.
  */
-
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   ApplicationFailure,

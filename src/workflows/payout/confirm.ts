@@ -1,5 +1,4 @@
 /** Confirms whether the order exists: queries the provider, then leaves it to a person. Nothing is sent meanwhile. */
-
 import { workflowInfo } from '@temporalio/workflow';
 import type { Confirmation } from '../../activities/shared/provider-activities.ts';
 import { saysCreateSent } from '../../contract/memo.ts';

@@ -1,5 +1,4 @@
 /** The messages that a payout takes. */
-
 import type { UpdateDefinition } from '@temporalio/common';
 import { condition, log, setHandler, workflowInfo } from '@temporalio/workflow';
 import { TOLERANCE, TOLERANCE_RULE } from '../../contract/codes.ts';

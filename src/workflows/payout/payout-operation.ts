@@ -4,7 +4,6 @@
  *
  * The payout is a child so that this learns of its end at once. It continues if this workflow ends.
  */
-
 import {
   defineSearchAttributeKey,
   type SearchAttributePair,

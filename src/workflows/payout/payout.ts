@@ -4,7 +4,6 @@
  * It *completes* with one of four outcomes when the provider has ended the order, or when no order was created. It
  * *fails* only on bad input. It has no execution timeout: money in flight is never abandoned.
  */
-
 import { allHandlersFinished, condition, log, setWorkflowOptions, upsertMemo } from '@temporalio/workflow';
 import { WHILE_OPEN } from '../../contract/attention-codes.ts';
 import { CREATE_SENT } from '../../contract/memo.ts';

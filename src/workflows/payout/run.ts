@@ -2,7 +2,6 @@
  * One run of a payout as its steps see it: its record, its calls, its waits, its cancellation, and the transitions between
  * the stages of the creation (see `create.ts`).
  */
-
 import {
   allHandlersFinished,
   CancellationScope,

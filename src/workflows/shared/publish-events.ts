@@ -3,7 +3,6 @@
  * limited time. One activity at a time, so that the events keep their order. The activity limits its own time: a timer
  * would cost two history events.
  */
-
 import {
   CancellationScope,
   condition,

@@ -1,5 +1,4 @@
 /** What a run knows about its own start and history. */
-
 import type { WorkflowDefinitionOptions } from '@temporalio/common';
 import {
   allHandlersFinished,

@@ -3,7 +3,6 @@
  * another run has sent is asked before each send and before an end. A send of unknown outcome is confirmed over a window,
  * and in doubt a person decides.
  */
-
 import { workflowInfo } from '@temporalio/workflow';
 import type { RunFacts } from '../../activities/payout/send-once.ts';
 import type { Principal } from '../../activities/shared/execution.ts';
