@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = 'e9fb29c42e6908a44e0bfa8151ab0f9cdfbf4457';
+const COMMIT = '8b959fb2318717dea59bd8bd86d6740e255998d0';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
