@@ -4,6 +4,7 @@ import { TypedSearchAttributes } from '@temporalio/common';
 import { bundleWorkflowCode, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RecordedEvent } from '../../src/contract/events.ts';
+import { UNPUBLISHED } from '../../src/contract/memo.ts';
 import { APP } from '../../src/temporal/namespace.ts';
 import { EventEndpoint, eventsFile } from '../support/event-endpoint.ts';
 import { eventually } from '../support/eventually.ts';
@@ -52,8 +53,8 @@ test('H183 reconciliation publishes them, once, and no others', async () => {
   const partnerOrderId = newPartnerOrderId();
   const left = attentionCleared(partnerOrderId, {});
   const queued = attentionCleared(partnerOrderId, { isQueued: true });
-  await end({ environment: 'test', unpublishedEvents: 1 }, [queued, left]);
-  await end({ environment: 'another', unpublishedEvents: 1 }, [attentionCleared(partnerOrderId, {})]);
+  await end({ environment: 'test', ...UNPUBLISHED }, [queued, left]);
+  await end({ environment: 'another', ...UNPUBLISHED }, [attentionCleared(partnerOrderId, {})]);
   await end({ environment: 'test' }, [attentionCleared(partnerOrderId, {})]);
   // Visibility lags.
   await eventually(async () => {
