@@ -31,6 +31,7 @@ export function maybeFaultFree(random: Random, plan: Plan): Plan {
     ...{ ...plan, isFaultFree: true, faults: [], network: 0, losses: { refused: 0, lost: 0 } },
     ...{ restored: undefined, temporalOutage: undefined, operationOutage: undefined },
     tokensExpireAtMs: undefined,
+    pause: plan.pause && { ...plan.pause, lease: undefined },
     workflowTaskFaults: { evicted: 0, lost: 0, failed: 0 },
     processFaults: random.chance(0.5) ? processFaults : [],
     payouts: plan.payouts.map((payout) => ({
