@@ -1,5 +1,6 @@
 /** The steps of a payout from the histories of its runs. */
 import type { Client } from '@temporalio/client';
+import type { SerializationContext } from '@temporalio/common';
 import {
   decodeArrayFromPayloads,
   decodeOptionalFailureToOptionalError,
@@ -12,6 +13,7 @@ import { formatMoney } from '../contract/money.ts';
 import type { Timeline } from '../contract/payout.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { firstEvents, type HistoryEvent, type WorkflowRun } from '../temporal/histories.ts';
+import { contextOf } from '../temporal/own-payloads.ts';
 
 /** A page of Temporal. A payout continues as new long before it has so many. */
 const MAX_EVENTS = 1_000;
@@ -130,7 +132,7 @@ export async function timelineOf(
     runId && earlier > 0
       ? await timelineOf(client, { run: { ...run, runId, length: 1 }, startedBy }, earlier - 1)
       : { steps: [], isCut: Boolean(runId) };
-  const reader = new StepReader(client, events, startedBy);
+  const reader = new StepReader(client, run.workflowId, events, startedBy);
   const { steps } = before;
   for (const event of events) {
     const step = await reader.stepOf(event);
@@ -173,9 +175,16 @@ class StepReader {
   readonly #outcomes = new Map<string, UpdateOutcome>();
 
   readonly #startedBy: string | undefined;
+  readonly #context: SerializationContext;
 
-  constructor(client: Client, events: readonly HistoryEvent[], startedBy: string | undefined) {
+  constructor(
+    client: Client,
+    workflowId: string,
+    events: readonly HistoryEvent[],
+    startedBy: string | undefined,
+  ) {
     this.#client = client;
+    this.#context = contextOf(client, workflowId);
     this.#startedBy = startedBy;
     for (const event of events) {
       if (event.activityTaskScheduledEventAttributes) this.#scheduled.set(String(event.eventId), event);
@@ -229,7 +238,7 @@ class StepReader {
     const what = `${label(name)}${by === undefined ? '' : ` by ${by}`}`;
     if (!failure) return { what: `${what} is in progress` };
     const { loadedDataConverter } = this.#client.options;
-    const why = await decodeOptionalFailureToOptionalError(loadedDataConverter, failure).catch(
+    const why = await decodeOptionalFailureToOptionalError(loadedDataConverter, failure, this.#context).catch(
       () => undefined,
     );
     return { what: `${what} was not accepted`, tone: 'warn', detail: why && `${capital(why.message)}.` };
@@ -241,10 +250,14 @@ class StepReader {
     return typeof text === 'string' ? text : undefined;
   }
 
-  /** The first of them. Undefined if it was encrypted with a key that this server does not have. */
+  /** The first of them. Undefined if it is unreadable. */
   async #decoded(payloads: Parameters<typeof decodeArrayFromPayloads>[1]): Promise<unknown> {
     try {
-      const [value] = await decodeArrayFromPayloads(this.#client.options.loadedDataConverter, payloads);
+      const [value] = await decodeArrayFromPayloads(
+        this.#client.options.loadedDataConverter,
+        payloads,
+        this.#context,
+      );
       return value;
     } catch {
       return undefined;

@@ -82,9 +82,26 @@ function placeOf(context: SerializationContext | undefined): Record<string, Uint
 /** Whether a decoded payload was encrypted for another workflow or activity than this one. */
 export function isForeign({ metadata }: Payload, { workflowId, activityId }: Place): boolean {
   if (!metadata?.[WORKFLOW_ID] || workflowId === undefined) return false;
-  if (text(metadata[ACTIVITY_ID]) !== (activityId ?? '')) return true;
+  return text(metadata[ACTIVITY_ID]) !== (activityId ?? '') || isOfAnother({ metadata }, workflowId);
+}
+
+function isOfAnother({ metadata }: Payload, workflowId: string | undefined): boolean {
+  if (!metadata?.[WORKFLOW_ID] || workflowId === undefined) return false;
   const named = text(metadata[WORKFLOW_ID]);
   return named !== workflowId && named !== SCHEDULED.exec(workflowId)?.[1];
+}
+
+/**
+ * The codec of clients. Whoever can write to the namespace can put a payload of one workflow into the result, the memo or
+ * the history of another one. It stays unreadable there, because callers who may read that one may not read it (H341).
+ */
+export class ClientCodec extends EncryptionCodec {
+  override async decode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
+    const decoded = await super.decode(payloads);
+    // The failure of a workflow contains payloads of its activities.
+    const isUnreadable = (payload: Payload) => isOfAnother(payload, context?.workflowId);
+    return decoded.map((payload, at) => (isUnreadable(payload) ? (payloads[at] ?? payload) : payload));
+  }
 }
 
 /** What workers do with starts, decisions and activities whose payloads are not encrypted. */
@@ -162,8 +179,13 @@ export const FAILURE_CONVERTER_PATH = fileURLToPath(
   new URL(`./failure-converter${extname(import.meta.url)}`, import.meta.url),
 );
 
+/** For replays, and for workers of Nexus operations. */
 export function dataConverter(ring: KeyRing | undefined, random: Random): DataConverter {
   return converterWith(ring && new EncryptionCodec(ring, random));
+}
+
+export function clientConverter(ring: KeyRing | undefined, random: Random): DataConverter {
+  return converterWith(ring && new ClientCodec(ring, random));
 }
 
 /** For workers, except those of Nexus operations, whose callers have no key. */

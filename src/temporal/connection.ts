@@ -18,7 +18,7 @@ import { Secrets } from '../config/secrets.ts';
 import { temporalConfig } from '../config/temporal-config.ts';
 import { secret } from '../config/values.ts';
 import type { KeyRing } from '../encryption/key-ring.ts';
-import { dataConverter as converterOf } from '../encryption/payload-codec.ts';
+import { clientConverter } from '../encryption/payload-codec.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { messageOf } from './client-errors.ts';
@@ -55,7 +55,6 @@ export async function connectClient(
   const environment = overrides.environment ?? process.env;
   const secrets = new Secrets(environment);
   const ring = overrides.payloadKeys ?? encryptionKeys(environment, { secrets }).payloads;
-  const dataConverter = converterOf(ring, random);
   const config = temporalConfig(environment, secrets, overrides.connection);
   const { connectionOptions, namespace: configured = 'default' } = config;
   const apiKey = reloadedApiKey(environment, connectionOptions.apiKey);
@@ -72,7 +71,7 @@ export async function connectClient(
   const client: Client = new Client({
     connection,
     namespace,
-    dataConverter,
+    dataConverter: clientConverter(ring, random),
     interceptors: clientInterceptors(clock, () => client),
   });
   return { connection, client, namespace, address };

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { environmentOfQueue } from '../contract/ids.ts';
 import { startFactsIn } from '../contract/memo.ts';
 import { unlessGone } from './client-errors.ts';
-import { ownPayload } from './own-payloads.ts';
+import { contextOf, ownPayload } from './own-payloads.ts';
 import { plainAttribute } from './visibility.ts';
 
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
@@ -81,8 +81,9 @@ export async function readStartEvent(client: Client, workflowId: string, runId: 
   const [first] = await firstEvents(client, { workflowId, runId }, 1);
   const start = first?.workflowExecutionStartedEventAttributes;
   const converter = client.options.loadedDataConverter;
-  const [argument] = await decodeArrayFromPayloads(converter, start?.input?.payloads);
-  const memo = await decodeMapFromPayloads(converter, start?.memo?.fields);
+  const context = contextOf(client, workflowId);
+  const [argument] = await decodeArrayFromPayloads(converter, start?.input?.payloads, context);
+  const memo = await decodeMapFromPayloads(converter, start?.memo?.fields, context);
   const payloads = [...(start?.input?.payloads ?? []), ...Object.values(start?.memo?.fields ?? {})];
   // Few readers ask, so only they decrypt again.
   const isEncrypted = async () => {

@@ -1,10 +1,15 @@
 /** Payloads of a workflow that this process reads itself, and that only our own processes write. */
 import type { Client } from '@temporalio/client';
-import type { Payload, QueryDefinition } from '@temporalio/common';
+import type { Payload, QueryDefinition, SerializationContext } from '@temporalio/common';
 import { decode } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { isForeign } from '../encryption/payload-codec.ts';
 
 type Memo = { fields?: Record<string, Payload> | null } | null | undefined;
+
+/** With it, the codec of clients leaves payloads of other workflows unreadable. */
+export function contextOf({ options: { namespace } }: Client, workflowId: string): SerializationContext {
+  return { type: 'workflow', namespace, workflowId };
+}
 
 /**
  * Decoded. Undefined if it is not encrypted for this workflow, although this process has keys. Throws `UnknownKeyError`.

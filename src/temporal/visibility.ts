@@ -8,7 +8,7 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto, { type temporal } from '@temporalio/proto';
 import { type Clock, Pace } from '../runtime/runtime.ts';
 import { unlessGone } from './client-errors.ts';
-import { ownMemo } from './own-payloads.ts';
+import { contextOf, ownMemo } from './own-payloads.ts';
 
 const { WorkflowExecutionStatus } = proto.temporal.api.enums.v1;
 const PAGE_SIZE = 100;
@@ -75,7 +75,12 @@ function listedRun(
     type: type?.name ?? '',
     status: statusName(status),
     attribute: (name: string) => plainAttribute(searchAttributes, name),
-    memo: async () => (await decodeMapFromPayloads(client.options.loadedDataConverter, memo?.fields)) ?? {},
+    memo: async () =>
+      (await decodeMapFromPayloads(
+        client.options.loadedDataConverter,
+        memo?.fields,
+        contextOf(client, workflowId),
+      )) ?? {},
     ownMemo: () => ownMemo(client, workflowId, memo),
   };
 }

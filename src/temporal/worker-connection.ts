@@ -3,7 +3,7 @@ import { Client } from '@temporalio/client';
 import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker';
 import { encryptionKeys } from '../config/keys.ts';
 import { temporalConfig } from '../config/temporal-config.ts';
-import { dataConverter } from '../encryption/payload-codec.ts';
+import { clientConverter } from '../encryption/payload-codec.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import {
   ApiKeyFile,
@@ -30,7 +30,7 @@ export async function connectWorker(
   const client = new Client({
     connection,
     namespace,
-    dataConverter: dataConverter(payloadKeys, random),
+    dataConverter: clientConverter(payloadKeys, random),
     interceptors: clientInterceptors(clock),
   });
   return { connection, client, namespace, address };

@@ -14,7 +14,7 @@ import { workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { encryptionKeys } from '../../src/config/keys.ts';
 import type { ApprovalPolicy } from '../../src/contract/rate-limit.ts';
-import { dataConverter } from '../../src/encryption/payload-codec.ts';
+import { clientConverter } from '../../src/encryption/payload-codec.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { registerSearchAttributes } from '../../src/temporal/namespace.ts';
 import type { Runnable } from '../../src/workers/activity-worker.ts';
@@ -95,7 +95,7 @@ export class PayoutWorld extends TestWorld {
     const client = new Client({
       connection,
       namespace,
-      dataConverter: dataConverter(keys, PROCESS_RUNTIME.random),
+      dataConverter: clientConverter(keys, PROCESS_RUNTIME.random),
       interceptors: patientInterceptors(),
     });
     // A server of several parts learns the search attributes of a new namespace only after some seconds.
@@ -141,7 +141,7 @@ export class PayoutWorld extends TestWorld {
     return new Client({
       connection,
       namespace: this.namespace,
-      dataConverter: dataConverter(ring, PROCESS_RUNTIME.random),
+      dataConverter: clientConverter(ring, PROCESS_RUNTIME.random),
       interceptors: patientInterceptors(),
     });
   }

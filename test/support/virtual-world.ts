@@ -9,7 +9,7 @@ import { Payouts } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { encryptionKeys } from '../../src/config/keys.ts';
 import type { ApprovalPolicy } from '../../src/contract/rate-limit.ts';
-import { dataConverter } from '../../src/encryption/payload-codec.ts';
+import { clientConverter } from '../../src/encryption/payload-codec.ts';
 import type { Clock, Runtime } from '../../src/runtime/runtime.ts';
 import { UnsettledError, type World } from '../../worlds/engine/world.ts';
 import { firstSettings } from '../../worlds/payouts/first-settings.ts';
@@ -141,7 +141,7 @@ export class VirtualWorld extends TestWorld {
     const client = new Client({
       connection: service.outsideConnection((work) => this.driver.drive(work)),
       namespace: this.namespace,
-      dataConverter: dataConverter(ring, world.randomness()),
+      dataConverter: clientConverter(ring, world.randomness()),
       interceptors: service.interceptors(this.clock),
     });
     setVirtualClock(client, { nowMs: () => world.nowMs(), wallMs: () => world.wallMs() });

@@ -13,7 +13,7 @@ import { encryptionKeys, type Keys } from '../../src/config/keys.ts';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import type { SharedSettings } from '../../src/contract/rate-limit.ts';
-import { dataConverter, EncryptionCodec } from '../../src/encryption/payload-codec.ts';
+import { ClientCodec, clientConverter, dataConverter } from '../../src/encryption/payload-codec.ts';
 import { parseNotification } from '../../src/payments/index.ts';
 import { Receiver } from '../../src/starters/api/receiver.ts';
 import type { EventTransport } from '../../src/webhooks/event-transport.ts';
@@ -135,13 +135,13 @@ export class PayoutWorld {
     // External clients use the current keys.
     const codec = () => {
       const ring = this.config.keys.payloads;
-      return ring && rememberingCodec(new EncryptionCodec(ring, randomness), ring);
+      return ring && rememberingCodec(new ClientCodec(ring, randomness), ring);
     };
     const current: PayloadCodec = {
-      encode: async (payloads) => codec()?.encode(payloads) ?? payloads,
-      decode: async (payloads) => codec()?.decode(payloads) ?? payloads,
+      encode: async (payloads, context) => codec()?.encode(payloads, context) ?? payloads,
+      decode: async (payloads, context) => codec()?.decode(payloads, context) ?? payloads,
     };
-    this.converter = { ...dataConverter(undefined, randomness), payloadCodecs: [current] };
+    this.converter = { ...clientConverter(undefined, randomness), payloadCodecs: [current] };
     this.client = this.service.client({ dataConverter: this.converter });
     this.payouts = new Payouts({ client: this.client, environment: 'test', clock: world });
     const receiver = new Receiver(this.client, world);

@@ -2,7 +2,7 @@
 import type { InProcessSimulator } from '../../simulator/index.ts';
 import type { WorkerConfig } from '../../src/config/config.ts';
 import type { SharedSettings } from '../../src/contract/rate-limit.ts';
-import { dataConverter } from '../../src/encryption/payload-codec.ts';
+import { clientConverter } from '../../src/encryption/payload-codec.ts';
 import type { EventTransport } from '../../src/webhooks/event-transport.ts';
 import { keepDeliveries, keepSchedules } from '../../src/workers/kept-workflows.ts';
 import { keepRenewals } from '../../src/workers/tokens/token-renewals.ts';
@@ -53,7 +53,7 @@ async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
   const { payloads } = config.keys;
   const eventTransport = parts.eventTransport(life);
   const client = service.clientOf(life, {
-    dataConverter: remembering(dataConverter(payloads, life.random), payloads),
+    dataConverter: remembering(clientConverter(payloads, life.random), payloads),
     interceptors: withFirstSettings(service.interceptors(life), parts.firstSettings),
   });
   const network = {

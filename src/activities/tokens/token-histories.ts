@@ -4,7 +4,6 @@
  * not be sent again, because the provider may then revoke the newer tokens too.
  */
 import type { Client } from '@temporalio/client';
-import type { LoadedDataConverter } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import type { temporal } from '@temporalio/proto';
@@ -12,6 +11,7 @@ import { z } from 'zod';
 import { type Grant, grantSchema } from '../../contract/tokens.ts';
 import { authorizedSignal } from '../../contract/workflows.ts';
 import { firstEvents, type HistoryEvent, type WorkflowRun, wholeHistory } from '../../temporal/histories.ts';
+import { contextOf } from '../../temporal/own-payloads.ts';
 import type { ListedRun } from '../../temporal/visibility.ts';
 import { otherListedRuns } from '../payout/earlier-runs.ts';
 
@@ -26,8 +26,6 @@ const recordSchema = z.object({ held: grantSchema });
 export type GrantHistories = ReturnType<typeof tokenHistories>;
 
 export function tokenHistories(client: Client) {
-  const converter = client.options.loadedDataConverter;
-
   /** From the last closed run back to a run without reset that completed its recall: it knew all earlier grants. */
   const grantsElsewhere = async (own: WorkflowRun): Promise<Grant[]> => {
     const found: Grant[] = [];
@@ -36,7 +34,7 @@ export function tokenHistories(client: Client) {
     for (const { runId } of others.sort((one, two) => closedMs(two) - closedMs(one))) {
       const events = await wholeHistory(client, { workflowId: own.workflowId, runId });
       if (!events) continue;
-      found.push(...(await grantsIn(converter, events)));
+      found.push(...(await grantsIn(client, own.workflowId, events)));
       if (!isMadeByReset(events, runId) && completedIn(events, [RECALL]).size > 0) break;
     }
     return found;
@@ -52,7 +50,7 @@ export function tokenHistories(client: Client) {
     async newerThan(own: WorkflowRun, sealedRefresh: string): Promise<Grant | undefined> {
       // Every run that no reset made called `newestElsewhere` at its start.
       if (!(await isReset(own))) return undefined;
-      const here = await grantsIn(converter, (await wholeHistory(client, own)) ?? []);
+      const here = await grantsIn(client, own.workflowId, (await wholeHistory(client, own)) ?? []);
       const latest = newest([...here, ...(await grantsElsewhere(own))]);
       return latest && latest.refresh !== sealedRefresh ? latest : undefined;
     },
@@ -65,9 +63,15 @@ export function tokenHistories(client: Client) {
   };
 }
 
-async function grantsIn(converter: LoadedDataConverter, events: readonly HistoryEvent[]): Promise<Grant[]> {
+async function grantsIn(
+  client: Client,
+  workflowId: string,
+  events: readonly HistoryEvent[],
+): Promise<Grant[]> {
+  const converter = client.options.loadedDataConverter;
+  const context = contextOf(client, workflowId);
   const decoded = async (payloads: Payloads) =>
-    (await decodeArrayFromPayloads(converter, payloads?.payloads)) ?? [];
+    (await decodeArrayFromPayloads(converter, payloads?.payloads, context)) ?? [];
   const granting = completedIn(events, GRANTING);
   const found: Grant[] = [];
   for (const event of events) {
