@@ -3,7 +3,8 @@
  * `maxTaskQueueActivitiesPerSecond`, and calls are not spaced.
  */
 import { Worker } from '@temporalio/worker';
-import { temporalClientPairs, temporalHistories } from '../src/activities/payout/earlier-runs.ts';
+import { temporalClientPairs } from '../src/activities/payout/client-pairs.ts';
+import { temporalHistories } from '../src/activities/payout/earlier-runs.ts';
 import type { Claim } from '../src/activities/payout/send-once.ts';
 import { preparation } from '../src/activities/shared/preparation.ts';
 import { providerActivities } from '../src/activities/shared/provider-activities.ts';

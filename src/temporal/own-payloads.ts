@@ -27,6 +27,15 @@ export async function ownPayload(
   return isOwn ? decoded : undefined;
 }
 
+export async function ownValue(
+  client: Client,
+  workflowId: string,
+  payload: Payload | undefined,
+): Promise<unknown> {
+  const own = payload && (await ownPayload(client, workflowId, payload));
+  return own && client.options.loadedDataConverter.payloadConverter.fromPayload<unknown>(own);
+}
+
 /**
  * Without the fields that are not its own: whoever can write to the namespace can start a workflow with any memo, and it
  * stays readable when a worker has refused the start.

@@ -1,6 +1,7 @@
 /** Runs one application in one process, and serves its calls while this process owns its rate-limit lease. */
 import type { Client } from '@temporalio/client';
-import { temporalClientPairs, temporalHistories } from '../activities/payout/earlier-runs.ts';
+import { temporalClientPairs } from '../activities/payout/client-pairs.ts';
+import { temporalHistories } from '../activities/payout/earlier-runs.ts';
 import type { Claim } from '../activities/payout/send-once.ts';
 import { payoutCheck } from '../activities/shared/preparation.ts';
 import { providerActivities } from '../activities/shared/provider-activities.ts';

@@ -1,8 +1,8 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import type { ClientPairs } from '../../src/activities/payout/client-pairs.ts';
 import { type CreateOrder, createPayout } from '../../src/activities/payout/create-payout.ts';
-import type { ClientPairs } from '../../src/activities/payout/earlier-runs.ts';
 import type { Claim } from '../../src/activities/payout/send-once.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import type { SendPolicy } from '../../src/domain/payout-record.ts';

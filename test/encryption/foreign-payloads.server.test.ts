@@ -4,9 +4,10 @@ import { type Payload, RawValue, type SearchAttributes } from '@temporalio/commo
 import { msToTs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { temporalClientPairs } from '../../src/activities/payout/client-pairs.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { timelineOf } from '../../src/client/timeline.ts';
-import { payoutWorkflowId } from '../../src/contract/ids.ts';
+import { clientPair, payoutWorkflowId } from '../../src/contract/ids.ts';
 import { isUndecryptable } from '../../src/encryption/payload-codec.ts';
 import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';
@@ -163,4 +164,25 @@ describe('H341 a payload of another payout stays unreadable', () => {
     });
     expect(await looking).toBe('unreadable');
   });
+});
+
+test('H351 a completed workflow proves a pair only by payloads that are encrypted for it', async () => {
+  const pairs = () => temporalClientPairs(world.client);
+  const ids = { app: 'default', clientId: 'client-1', payerId: 'payer-1' };
+  await eventually(async () => (await pairs().isKnown('test', ids)) || undefined);
+  const others = { ...ids, payerId: 'payer-2' };
+  const attributes = { PayoutPair: [clientPair('test', others)] };
+  const ofAnother = await forged({}, attributes);
+  await respond(ofAnother, [completes(stolen.result)]);
+  // The payloads are its own, but of another pair.
+  const ref = paid;
+  await outsider.workflow.start('payout', {
+    ...{ taskQueue: ref.partnerOrderId, workflowId: payoutWorkflowId('default', ref.partnerOrderId) },
+    args: [RawValue.fromPayload(stolen.argument)],
+    searchAttributes: { PayoutApp: ['default'], ...attributes },
+  });
+  await respond(ref, [completes(stolen.result)]);
+  const query = `ExecutionStatus = 'Completed' AND PayoutPair = '${attributes.PayoutPair[0]}'`;
+  await eventually(async () => (await outsider.workflow.count(query)).count >= 2 || undefined);
+  expect(await pairs().isKnown('test', others)).toBe(false);
 });

@@ -7,7 +7,7 @@ import { hasCode, type PaymentsClient, PaymentsError } from '../../payments/inde
 import type { Random, Runtime } from '../../runtime/runtime.ts';
 import type { Principal } from '../shared/execution.ts';
 import { asFailure } from '../shared/failures.ts';
-import { type ClientPairs, isProven } from './earlier-runs.ts';
+import { type ClientPairs, isProven } from './client-pairs.ts';
 import {
   type Claim,
   mustNotSend,

@@ -3,7 +3,6 @@ import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { sameBody } from '../../client/start-once.ts';
 import { checkBody } from '../../contract/fields.ts';
-import { clientPair } from '../../contract/ids.ts';
 import { startFactsIn } from '../../contract/memo.ts';
 import {
   type CheckedPayoutRequest,
@@ -11,7 +10,6 @@ import {
   readStoredRequest,
 } from '../../contract/payout-request.ts';
 import { provesNewId } from '../../domain/new-id.ts';
-import type { SendPolicy } from '../../domain/payout-record.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import {
   type HistoryEvent,
@@ -19,7 +17,7 @@ import {
   type WorkflowRun,
   wholeHistory,
 } from '../../temporal/histories.ts';
-import { type ListedRun, listRunPage, listRunsOf } from '../../temporal/visibility.ts';
+import { type ListedRun, listRunsOf } from '../../temporal/visibility.ts';
 import { failure } from '../shared/failures.ts';
 
 interface OtherRun {
@@ -191,37 +189,4 @@ function durationMs(duration: Duration): number {
 
 function atMs(event: { eventTime?: Duration } | undefined): number {
   return durationMs(event?.eventTime);
-}
-
-const MAX_REMEMBERED = 10_000;
-
-export type ClientPairs = ReturnType<typeof temporalClientPairs>;
-
-/** Whether "order not exist" proves something for the payouts of this pair. */
-export async function isProven(
-  pairs: ClientPairs,
-  { clientPairs }: Pick<SendPolicy, 'clientPairs'>,
-  environment: string,
-  ids: Parameters<typeof clientPair>[1],
-): Promise<boolean> {
-  return clientPairs === 'trusted' || (await pairs.isKnown(clientPair(environment, ids)));
-}
-
-/** Pairs of client and payer that are known to work, and stay known: a payout of the pair has ended with an order. */
-export function temporalClientPairs(client: Client) {
-  const known = new Set<string>();
-  return {
-    async isKnown(pair: string): Promise<boolean> {
-      if (known.has(pair)) return true;
-      const { runs } = await listRunPage(
-        client,
-        `WorkflowType = 'payout' AND ExecutionStatus = 'Completed' AND PayoutPair = '${pair}'`,
-        1,
-      );
-      if (runs.length === 0) return false;
-      if (known.size >= MAX_REMEMBERED) known.clear();
-      known.add(pair);
-      return true;
-    },
-  };
 }

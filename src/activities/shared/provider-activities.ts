@@ -15,10 +15,10 @@ import type { SendPolicy } from '../../domain/payout-record.ts';
 import { finalStatus } from '../../domain/payout-trade.ts';
 import type { QuoteSent } from '../../domain/time.ts';
 import { hasCode, isTokenRejected } from '../../payments/index.ts';
+import { isProven } from '../payout/client-pairs.ts';
 import { type CreateDependencies, type CreateOrder, createPayout } from '../payout/create-payout.ts';
 import {
   type EarlierSends,
-  isProven,
   type RunHistories,
   runsThatMayHaveSent,
   sendsOf,
