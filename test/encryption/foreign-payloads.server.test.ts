@@ -1,13 +1,14 @@
 /** Payloads of one payout in the place of another one's, put there by somebody who can write to the namespace. */
 import { Client } from '@temporalio/client';
-import { type Payload, RawValue, type SearchAttributes } from '@temporalio/common';
+import { defaultPayloadConverter, type Payload, RawValue, type SearchAttributes } from '@temporalio/common';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { temporalClientPairs } from '../../src/activities/payout/client-pairs.ts';
+import { endedPayout } from '../../src/client/follow-ups.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { timelineOf } from '../../src/client/timeline.ts';
-import { clientPair, payoutWorkflowId } from '../../src/contract/ids.ts';
+import { clientPair, payoutFollowUpWorkflowId, payoutWorkflowId } from '../../src/contract/ids.ts';
 import { isUndecryptable } from '../../src/encryption/payload-codec.ts';
 import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';
@@ -16,6 +17,8 @@ import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
 const BENEFICIARY = 'Paid In Secret';
+const plainRequest = payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=0s' });
+const request = { ...plainRequest, receiver: { ...plainRequest.receiver, bankAccountName: BENEFICIARY } };
 const { CommandType, QueryResultType } = proto.temporal.api.enums.v1;
 
 let world: PayoutWorld;
@@ -30,9 +33,7 @@ beforeAll(async () => {
   });
   const { connection } = world.client;
   outsider = new Client({ connection, namespace: world.namespace });
-  const request = payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=0s' });
-  const receiver = { ...request.receiver, bankAccountName: BENEFICIARY };
-  paid = await world.payouts.start({ ...request, receiver });
+  paid = await world.payouts.start(request);
   await world.payouts.result(paid);
   const events = (await world.history(paid)).events ?? [];
   const [result] = events.at(-1)?.workflowExecutionCompletedEventAttributes?.result?.payloads ?? [];
@@ -56,12 +57,13 @@ afterAll(() => world.stop());
 async function forged(
   fields: Record<string, Payload>,
   attributes: SearchAttributes = {},
+  argument = stolen.argument,
 ): Promise<PayoutRef> {
   const ref = { partnerOrderId: newPartnerOrderId() };
   const memo = Object.entries(fields).map(([name, payload]) => [name, RawValue.fromPayload(payload)]);
   await outsider.workflow.start('payout', {
     ...{ taskQueue: ref.partnerOrderId, workflowId: payoutWorkflowId('default', ref.partnerOrderId) },
-    args: [RawValue.fromPayload(stolen.argument)],
+    args: [RawValue.fromPayload(argument)],
     memo: Object.fromEntries(memo),
     searchAttributes: { PayoutApp: ['default'], ...attributes },
   });
@@ -185,4 +187,29 @@ test('H351 a completed workflow proves a pair only by payloads that are encrypte
   const query = `ExecutionStatus = 'Completed' AND PayoutPair = '${attributes.PayoutPair[0]}'`;
   await eventually(async () => (await outsider.workflow.count(query)).count >= 2 || undefined);
   expect(await pairs().isKnown('test', others)).toBe(false);
+});
+
+test('H353 only a follow-up of ours returns money in a statement, and only for its own payout', async () => {
+  const { partnerOrderId } = paid;
+  const workflowId = payoutFollowUpWorkflowId('default', partnerOrderId);
+  const money = { currency: 'CNY', amount: '100.00' };
+  const changes = {
+    returned: [{ distributeId: 'd1', target: money, inResult: false, seenAt: new Date().toISOString() }],
+    differences: [],
+  };
+  const write = async (client: Client) => {
+    const { firstExecutionRunId } = await client.workflow.start('payoutFollowUp', {
+      ...{ taskQueue: partnerOrderId, workflowId, workflowIdConflictPolicy: 'TERMINATE_EXISTING' },
+      ...{ memo: { changes }, searchAttributes: { PayoutApp: ['default'], PayoutNeedsAttention: [true] } },
+    });
+    const query = `WorkflowId = '${workflowId}' AND RunId = '${firstExecutionRunId}'`;
+    await eventually(async () => (await outsider.workflow.count(query)).count > 0 || undefined);
+    return rowOf(paid, world.payouts.statement(lastDay()));
+  };
+  expect(await write(outsider)).toMatchObject({ laterReturns: [] });
+  expect(await write(world.client)).toMatchObject({ laterReturns: [{ target: money }] });
+  const another = await forged({}, {}, defaultPayloadConverter.toPayload(request));
+  await respond(another, [completes(defaultPayloadConverter.toPayload(await world.payouts.result(paid)))]);
+  const anotherId = payoutWorkflowId('default', another.partnerOrderId);
+  expect(await endedPayout(world.client, anotherId)).toBeUndefined();
 });
