@@ -11,18 +11,34 @@ import { InvalidPayoutRequestError } from './errors.ts';
 const same = (text: string) => text;
 /** A name in capitals or full-width letters, or with two spaces, is the same name. */
 const folded = (text: string) => text.normalize('NFKC').toLowerCase().trim().replace(/\s+/g, ' ');
+const END_LENGTH = 4;
 const unseparated = (text: string) => text.replace(/[\s-]/g, '').toUpperCase();
 
+/** All hashes of a payout are within Temporal's limit of 2 KiB for an attribute. */
+const MAX_WORDS = 10;
+
+/** Without punctuation, so that `Toys, Ltd.` and `toys ltd` are the same words. */
+function wordsOf(text: string): string[] {
+  const words = folded(text).split(/[^\p{L}\p{M}\p{N}]+/u);
+  return [...new Set(words.filter((word) => word !== ''))].slice(0, MAX_WORDS);
+}
+
 /** Texts that are the same in this form find each other. */
-const NORMAL: Readonly<Record<keyof Searched, (text: string) => string>> = {
-  clientId: same,
-  payerId: same,
-  batch: same,
-  amount: same,
-  beneficiary: folded,
-  account: unseparated,
-  metadata: folded,
+const NORMAL: Readonly<Record<keyof Searched, (text: string) => readonly string[]>> = {
+  clientId: one(same),
+  payerId: one(same),
+  batch: one(same),
+  amount: one(same),
+  beneficiary: one(folded),
+  beneficiaryWords: wordsOf,
+  account: one(unseparated),
+  accountEnd: one((text) => unseparated(text).slice(-END_LENGTH)),
+  metadata: one(folded),
 };
+
+function one(normal: (text: string) => string) {
+  return (text: string) => [normal(text)];
+}
 
 /** Undefined without keys: then no search finds the payout. */
 export function hashesOf(
@@ -36,7 +52,9 @@ export function hashesOf(
     batch,
     amount: formatMoney(instructedAmount),
     beneficiary: receiver.bankAccountName,
+    beneficiaryWords: receiver.bankAccountName,
     account: receiver.bankAccountNumber,
+    accountEnd: receiver.bankAccountNumber,
     metadata: Object.entries(metadata ?? {}).map(([key, value]) => `${key}=${value}`),
   };
   return keys?.written(textsOf(searched));
@@ -65,6 +83,9 @@ export function batchesCondition(keys: SearchKeys, batches: readonly string[]): 
 /** With the name of the field, so that equal values of two fields have different hashes. */
 function textsOf(searched: Searched): string[] {
   return SEARCHED.flatMap((field) =>
-    [searched[field] ?? []].flat().map((value) => `${field}:${NORMAL[field](value)}`),
+    [searched[field] ?? []]
+      .flat()
+      .flatMap((value) => NORMAL[field](value))
+      .map((value) => `${field}:${value}`),
   );
 }

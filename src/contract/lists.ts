@@ -44,7 +44,16 @@ const searched = z.strictObject({
     .optional()
     .describe('The exact instructedAmount and its currency, such as `100.00 CNY`'),
   beneficiary: text().optional().describe("The whole name on the beneficiary's account; case doesn't matter"),
+  beneficiaryWords: text()
+    .regex(/[\p{L}\p{M}\p{N}]/u, 'must contain a word')
+    .optional()
+    .describe("Words of the name on the beneficiary's account, all of them; case and order don't matter"),
   account: text().optional().describe("The whole number of the beneficiary's account"),
+  accountEnd: z
+    .string()
+    .regex(/^[0-9A-Za-z]{4}$/, 'must be four letters or digits')
+    .optional()
+    .describe("The last four letters or digits of the beneficiary's account number"),
   metadata: z
     .array(looseText(1_000).regex(/^[^=]+=/, 'must be KEY=VALUE'))
     .max(MAX_METADATA_PAIRS)

@@ -25,16 +25,18 @@ import { type Period, periodsOf } from './periods.ts';
 
 /** Of the filters whose values are no codes. */
 const NAMES: Readonly<Record<string, string>> = {
-  ...{ beneficiary: 'Beneficiary', account: 'Account number', amount: 'Amount', clientId: 'Client' },
+  ...{ beneficiaryWords: 'Beneficiary', account: 'Account number', accountEnd: 'End of the account' },
+  ...{ amount: 'Amount', clientId: 'Client' },
   ...{ batch: 'Batch', app: 'Application', createdFrom: 'Created from', createdTo: 'Created before' },
   ...{ endedFrom: 'Finished from', endedTo: 'Finished before', waiting: 'Waiting for' },
 };
 const HINTS: Readonly<Record<string, string>> = {
-  beneficiary: 'Beneficiary (the whole name)',
+  beneficiaryWords: 'Beneficiary (words of the name)',
+  accountEnd: 'Last four of the account',
   amount: 'Amount, such as 100.00 CNY',
 };
 /** By hashes, which this server has only with `PAYOUTS_SEARCH_KEYS`. */
-const SEARCHED_BY = ['beneficiary', 'account', 'amount', 'clientId', 'batch'] as const;
+const SEARCHED_BY = ['beneficiaryWords', 'account', 'accountEnd', 'amount', 'clientId', 'batch'] as const;
 const TIMES = ['createdFrom', 'createdTo', 'endedFrom', 'endedTo'] as const;
 const FILTERS = [
   'app',

@@ -32,7 +32,9 @@ const filters = {
   payerId: 'payer-over-http',
   amount: '12.5 CNY',
   beneficiary: 'ＬＩ  Si over-http',
+  beneficiaryWords: 'HTTP, li',
   account: '6222 0200 0000 9990',
+  accountEnd: '9990',
   metadata: ['invoice=over-http', 'empty='],
 };
 
@@ -107,7 +109,11 @@ describe('each filter finds exactly the payout', () => {
   test('not by a part, another currency, or a value of another field', async () => {
     for (const filter of [
       { beneficiary: 'Li Si' },
+      { beneficiaryWords: 'li sixpence' },
+      { beneficiaryWords: 'ov htt' },
       { account: '9990' },
+      { accountEnd: '0999' },
+      { account: 'over' },
       { amount: '12.50 USD' },
       { amount: '12.49 CNY' },
       { clientId: 'payer-over-http' },
@@ -147,6 +153,7 @@ describe('each filter finds exactly the payout', () => {
     const options = {
       ...{ '--client-id': filters.clientId, '--payer-id': filters.payerId, '--amount': filters.amount },
       ...{ '--beneficiary': filters.beneficiary, '--account': filters.account },
+      ...{ '--beneficiary-words': filters.beneficiaryWords, '--account-end': filters.accountEnd },
     };
     for (const args of [
       ...Object.entries(options),
@@ -188,6 +195,8 @@ test.each([
   ['clientId', "clientId=x'%20OR%201=1"],
   ['batch', "batch=x'"],
   ['beneficiary', 'beneficiary='],
+  ['beneficiaryWords', 'beneficiaryWords=...'],
+  ['accountEnd', 'accountEnd=99900'],
   ['metadata.0', 'metadata=invoice'],
 ])('names %s as invalid: %s', async (path, query) => {
   const { status, body } = await get(`${server.url}/v1/payouts?${query}`, as('all'));
@@ -257,8 +266,8 @@ describe('H298 Temporal knows no value by which a payout is found', () => {
     const plain = ['over-http', '12.5', 'Li Si', '6222-0200', '62220200', 'client-', 'payer-', 'invoice'];
     for (const text of plain) expect(info.replaceAll(target.partnerOrderId, '')).not.toContain(text);
     const hashes = (await hashesOf(world, target)) ?? [];
-    // Client, payer, amount, beneficiary, account and two pairs.
-    expect(hashes).toHaveLength(7);
+    // Client, payer, amount, beneficiary and its four words, account and its end, and two pairs.
+    expect(hashes).toHaveLength(12);
     expect(hashes).toEqual([...hashes].sort());
     for (const hash of hashes) expect(hash).toMatch(/^[0-9a-f]{32}$/);
   });
@@ -271,12 +280,22 @@ describe('H298 Temporal knows no value by which a payout is found', () => {
     try {
       await other.payouts.start(target);
       const [mine, others = []] = [await hashesOf(world, target), await hashesOf(other, target)];
-      expect(others).toHaveLength(7);
+      expect(others).toHaveLength(12);
       expect(others.filter((hash) => mine?.includes(hash))).toEqual([]);
     } finally {
       await other.stop();
     }
   });
+});
+
+test('the longest name and metadata fit into the attribute, which keeps the first ten words', async () => {
+  const words = 'abcdefghijklm'.split('').map((letter) => `${letter}-fitting`);
+  const { receiver, ...request } = aboutSomethingElse('fitting');
+  const metadata = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`key${at}`, 'v'.repeat(500)]));
+  const own = { ...request, metadata, receiver: { ...receiver, bankAccountName: words.join(' ') } };
+  await world.payouts.start(own, { batch: 'fitting' });
+  await untilFound({ beneficiaryWords: 'i fitting A' }, [own.partnerOrderId]);
+  expect(await found({ beneficiaryWords: 'j' })).toEqual([]);
 });
 
 test('after a rotation, payouts of the old key are found with both keys, and not with the new one', async () => {

@@ -1,19 +1,21 @@
 /** The search box of every page, in a real browser without JavaScript. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Batches } from '../../src/client/batches.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
-import { as } from '../support/callers.ts';
-import { DeskStage } from '../support/desk.ts';
+import { as, callerEntry, keysFile } from '../support/callers.ts';
+import { DeskBrowser, DeskStage, startDesk } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { post } from '../support/http.ts';
 import { newKey } from '../support/keys.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { newPartnerOrderId } from '../support/test-world.ts';
 
+const env = { PAYOUTS_ENCRYPTION_KEYS: newKey('k1'), PAYOUTS_SEARCH_KEYS: newKey('s1') };
+
 let stage: DeskStage;
 let target: PayoutRequest;
 
 beforeAll(async () => {
-  const env = { PAYOUTS_ENCRYPTION_KEYS: newKey('k1'), PAYOUTS_SEARCH_KEYS: newKey('s1') };
   stage = await DeskStage.start({ env });
   const platform = 'sim:slow final=1h';
   const { receiver, ...request } = payoutRequest(newPartnerOrderId(), { platform });
@@ -39,9 +41,9 @@ test('finds a payout by its id, beneficiary, account and amount, and by parts of
   const link = rows.getByRole('link', { name: target.partnerOrderId, exact: true });
   for (const text of [
     // By the list of the last payouts.
-    ...['lotus', '4417', '98.5', '98.50 cny'],
+    ...['lotu', '4417', '98.5', '98,50', '98.50 cny'],
     // By hashes: the list has neither the number, nor the name in this form.
-    ...['6222 0200 0000 4417', 'ＬＯＴＵＳ  toys ltd'],
+    ...['6222 0200 0000 4417', 'ＬＯＴＵＳ  toys ltd', 'Toys, Lotus'],
     target.partnerOrderId.slice(0, -1),
   ])
     await eventually(async () => {
@@ -55,4 +57,46 @@ test('finds a payout by its id, beneficiary, account and amount, and by parts of
   await page.getByText('Nothing matches “<b>nobody</b>”').waitFor();
   await find(target.partnerOrderId);
   await page.getByRole('heading', { name: `Payout ${target.partnerOrderId}`, level: 1 }).waitFor();
+});
+
+test('H348 finds words and the last four digits among all payouts, and says what it leaves out', async () => {
+  const { world } = stage;
+  const batches = new Batches({ client: world.client, environment: 'test' });
+  const notBefore = new Date(world.clock.wallMs() + 86_400_000).toISOString();
+  const rows = Array.from({ length: 101 }, () => ({ ...payoutRequest(newPartnerOrderId()), notBefore }));
+  await batches.start({ batchId: 'later', payouts: rows });
+  const page = await stage.signedIn();
+  const main = page.getByRole('main');
+  const find = (text: string) => page.goto(`/desk/find?q=${encodeURIComponent(text)}`);
+  const link = main.getByRole('link', { name: target.partnerOrderId, exact: true });
+  await eventually(async () => {
+    await find('lotu');
+    return (await link.count()) === 0 || undefined;
+  });
+  for (const text of ['toys LOTUS', '4417', '98,50', '98.5 CNY']) {
+    await find(text);
+    expect([text, await link.count()]).toEqual([text, 1]);
+    expect([text, await main.getByRole('status').allInnerTexts()]).toEqual([text, []]);
+  }
+  // Of the name of all others.
+  await find('zhang');
+  await main.getByRole('status').filter({ hasText: 'More than 25 payouts match by name' }).waitFor();
+  await main.getByRole('link', { name: 'Show all of them' }).click();
+  await main.getByText('Beneficiary: zhang').waitFor();
+  await find('zhan');
+  await main.getByRole('status').filter({ hasText: '100 of these match only a part' }).waitFor();
+
+  const unkeyed = await startDesk(world.client, {
+    PAYOUTS_ENCRYPTION_KEYS: env.PAYOUTS_ENCRYPTION_KEYS,
+    PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('desk')]),
+  });
+  try {
+    const browser = new DeskBrowser(unkeyed.url);
+    await browser.signIn('key-of-desk');
+    const { html } = await browser.get('/desk/find?q=lotus');
+    expect(html).not.toContain(target.partnerOrderId);
+    expect(html).toContain('Only ids are searched completely');
+  } finally {
+    await unkeyed.close();
+  }
 });

@@ -51,7 +51,9 @@ export function listCommand(program: Command): void {
     .option('--batch <id>', 'only payouts that this batch started')
     .option('--amount <amount>', 'only payouts of exactly this amount, such as "100.00 CNY"')
     .option('--beneficiary <name>', "only payouts to this name; case doesn't matter")
+    .option('--beneficiary-words <words>', 'only payouts to names with all of these words')
     .option('--account <number>', 'only payouts to this account, by its whole number')
+    .option('--account-end <characters>', 'only payouts to accounts whose numbers end with these four')
     .option('--metadata <pair...>', 'only payouts with these pairs, each as KEY=VALUE')
     .action(
       long(
