@@ -84,10 +84,8 @@ export class Events implements Feature {
     const { app, partnerOrderId } = refOf(number);
     // A person resets a payout that has ended while the world is checked: its new run publishes its own events.
     const hasEnded = () => !server.latest(workflowId)?.isRunning;
-    if (!hasEnded()) {
-      await world.run({ done: hasEnded, withinMs: DRAIN_LIMIT_MS });
-      await this.finishDeliveries(app);
-    }
+    if (!hasEnded()) await world.run({ done: hasEnded, withinMs: DRAIN_LIMIT_MS });
+    if (scene.reopened.has(number)) await this.finishDeliveries(app);
     const events = await this.eventsOf(workflowId);
     const followUp = payoutFollowUpWorkflowId(app, partnerOrderId);
     const later = server.latest(followUp) ? await this.eventsOf(followUp) : [];
