@@ -166,6 +166,9 @@ const DONE = {
   cancel: 'Canceled',
   poll: 'Queried the provider about',
   resolve: 'Resolved',
+  track: 'Tracking the order of',
+  close: 'Closed without paying:',
+  'send-again': 'Sending the payment again:',
   acknowledge: 'Acknowledged the flags of',
   pause: 'Paused',
   resume: 'Resumed',
@@ -173,12 +176,13 @@ const DONE = {
   enable: 'Enabled',
   resend: 'Sent again',
 } as const;
+export type Done = keyof typeof DONE;
 
 /** Leads the browser to a page that shows the notice. It is in the session, so that no link can make one up. */
 export function redirectWith(
   reply: FastifyReply,
   path: string,
-  { done, ...about }: Omit<Notice, 'done'> & { done: keyof typeof DONE },
+  { done, ...about }: Omit<Notice, 'done'> & { done: Done },
 ): FastifyReply {
   reply.request.session.set('notice', { done: DONE[done], ...about });
   return reply.redirect(path, 303);

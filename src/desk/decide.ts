@@ -4,7 +4,16 @@ import type { PayoutState } from '../contract/payout.ts';
 import type { ProblemKind } from '../contract/problems.ts';
 import { invalidFields } from '../service/problem.ts';
 import { DECISION_VERBS, type DecisionVerb, payoutId } from '../service/requests.ts';
-import { type Desk, type Fields, filledIn, idIn, pageVisit, postForm, redirectWith } from './context.ts';
+import {
+  type Desk,
+  type Done,
+  type Fields,
+  filledIn,
+  idIn,
+  pageVisit,
+  postForm,
+  redirectWith,
+} from './context.ts';
 import { type Attempt, DECISION_FIELDS, decidedBy, fieldErrors } from './decisions.ts';
 import { type Html, html, payoutLink, sentence, time } from './html.ts';
 import { sendPage } from './layout.ts';
@@ -26,9 +35,19 @@ export function decideRoutes(scope: FastifyInstance, desk: Desk): void {
         if (!page) throw problem;
         return sendPage(reply, { ...page, visit }, problem.status);
       }
-      return redirectWith(reply, payoutLink(id, openedFrom(fields)), { done: verb, id: id.partnerOrderId });
+      return redirectWith(reply, payoutLink(id, openedFrom(fields)), {
+        done: verb === 'resolve' ? (RESOLVED[fields['decision'] ?? ''] ?? verb) : verb,
+        id: id.partnerOrderId,
+      });
     });
 }
+
+/** The notice after each answer in a review. */
+const RESOLVED: Readonly<Record<string, Done>> = {
+  created: 'track',
+  end: 'close',
+  retry: 'send-again',
+};
 
 const NOT_DONE = {
   ...{ approve: 'approve it', refuse: 'refuse it', cancel: 'cancel it', resolve: 'resolve the review' },
@@ -72,12 +91,14 @@ function bodyOf(verb: DecisionVerb, fields: Fields): unknown {
 }
 
 function resolutionIn(fields: Fields): unknown {
-  const { decision, sends, again, ...ids } = filledIn(
+  const { decision, sends, again, closes, ...ids } = filledIn(
     fields,
-    ...['decision', 'orderId', 'tradeOrderId', 'sends', 'again'],
+    ...['decision', 'orderId', 'tradeOrderId', 'sends', 'again', 'closes'],
   );
   if (decision === 'created') return { created: true, ...ids };
-  // The form requires it, too.
+  // The form requires them, too.
+  if (decision === 'end' && closes !== 'yes')
+    throw invalidFields([{ path: 'closes', message: 'confirm that the payout is closed without paying' }]);
   if (decision === 'retry' && again !== 'yes')
     throw invalidFields([{ path: 'again', message: 'confirm that the payment is sent again' }]);
   return {

@@ -8,7 +8,7 @@ import { may } from '../service/permissions.ts';
 import type { Problem } from '../service/problem.ts';
 import type { DecisionVerb, PayoutId } from '../service/requests.ts';
 import type { Fields } from './context.ts';
-import { type Html, hidden, html, money, noteField, sentence } from './html.ts';
+import { type Html, hidden, html, noteField, sentence } from './html.ts';
 import type { Visit } from './identity.ts';
 
 /** A form that was sent and not accepted: the page shows why, and keeps what was typed. */
@@ -37,12 +37,12 @@ export const DECISION_FIELDS = {
 } as const;
 
 /** Reads what was typed into the form of one of `verbs`. */
-function typed({ attempt }: Decided, ...verbs: readonly DecisionVerb[]): Fields {
+export function typed({ attempt }: Decided, ...verbs: readonly DecisionVerb[]): Fields {
   return attempt && verbs.includes(attempt.verb) ? attempt.fields : {};
 }
 
 /** Names the payout, and the list that its page leads back to. */
-function ids({ formToken }: Visit, { app, partnerOrderId, from }: Decided) {
+export function ids({ formToken }: Visit, { app, partnerOrderId, from }: Decided) {
   return { formToken, app, partnerOrderId, from };
 }
 
@@ -90,59 +90,6 @@ function toleranceChoice(quote: Terms, chosen: string | undefined): Html {
     (percent) =>
       html`<option value="${percent}"${percent === chosen && html` selected`}>Up to ${percent} % more: ${sentence(coveredText(coveredTerms(quote, percent)))}</option>`,
   )}</select>`;
-}
-
-type Resolution = 'created' | 'end' | 'retry';
-
-/** One form for each resolution, so that the browser requires what that one needs. */
-export function reviewForm(visit: Visit, payout: Decided): Html {
-  const { state, request } = payout;
-  const { sends, reviewedOrderIds = [] } = state;
-  const sent = typed(payout, 'resolve');
-  const wrong = payout.attempt?.verb === 'resolve' ? payout.attempt.problem : undefined;
-  const form = (decision: Resolution, summary: string, content: Html) =>
-    html`<details name="resolution"${sent['decision'] === decision && html` open`}><summary>${summary}</summary>
-<form method="post" action="/desk/payouts/resolve">${hidden({
-      ...ids(visit, payout),
-      decision,
-      sends: sends?.toString(),
-      ...(reviewedOrderIds.length > 0 && { reviewedOrderIds: JSON.stringify(reviewedOrderIds) }),
-    })}${content}</form></details>`;
-  const id = (name: 'orderId' | 'tradeOrderId', fallback = '') =>
-    html`<input id="${name}" name="${name}" maxlength="128" autocomplete="off" value="${sent[name] ?? fallback}"${name === 'orderId' && html` required`}${errorAt(wrong, name) && html` aria-invalid="true" aria-describedby="${name}-error"`}>${errorAt(wrong, name)}`;
-  const noneIsOurs =
-    reviewedOrderIds.length > 0 &&
-    html`<label class="choice"><input type="checkbox" name="noneIsOurs" value="yes" required> I have checked that none of these orders belongs to this payout: ${reviewedOrderIds.join(', ')}</label>`;
-  return html`<fieldset><legend>Does the provider have this payment?</legend>
-${form(
-  'created',
-  'Yes. The provider has this order',
-  html`<label for="orderId">Order id</label>
-${id('orderId', reviewedOrderIds.length === 1 ? reviewedOrderIds[0] : '')}${
-  reviewedOrderIds.length > 0 &&
-  html`
-<label for="tradeOrderId">Its number in the trade queries, if that is another one of these orders <span class="faint">(optional)</span></label>
-${id('tradeOrderId')}`
-}
-<div class="buttons"><button>Track this order</button></div>`,
-)}
-${form(
-  'end',
-  'No. Close this payout without paying',
-  html`${noneIsOurs}<div class="buttons"><button>Close without paying</button></div>`,
-)}
-${form(
-  'retry',
-  'No. Send the payment again',
-  html`${noneIsOurs}<label class="choice"><input type="checkbox" name="again" value="yes" required> <span>Pay ${money(request.instructedAmount)} again. If the first payment arrives too, the beneficiary is paid twice.</span></label>
-<div class="buttons"><button class="danger">Send the payment again</button></div>`,
-)}</fieldset>`;
-}
-
-/** Shows what is wrong with a field, below it. */
-function errorAt(problem: Problem | undefined, name: string): Html | undefined {
-  const why = problem && fieldErrors(problem).get(name);
-  return why === undefined ? undefined : html`<p class="error" id="${name}-error">${why}</p>`;
 }
 
 /** By field, as people in finance would say it. */

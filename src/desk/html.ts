@@ -4,62 +4,20 @@
  */
 import { html } from 'hono/html';
 import { ATTENTION, type AttentionKind, type Explained } from '../contract/attention-codes.ts';
-import { label as labelOf } from '../contract/codes.ts';
 import type { PayoutMemo } from '../contract/lists.ts';
 import { type Money, totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { accountEnd } from '../domain/listed-payout.ts';
 import type { PayoutId } from '../service/requests.ts';
+import { groupedAmount } from './grouped-amount.ts';
+import { actionOf, countryName, label, onTheDesk, sentence } from './words.ts';
 
-export { html };
+export { groupedAmount, html, label, onTheDesk, sentence };
 export type Html = ReturnType<typeof html>;
-
-/** The words of people in finance, for codes whose own words would not tell them. */
-const WORDS: Readonly<Record<string, string>> = {
-  ...{ SUCCESS: 'Paid', PARTIAL_SUCCESS: 'Paid in part', NOT_CREATED: 'Not paid' },
-  ...{ CHECKING: 'Being checked', QUOTING: 'Getting a quote', CREATING: 'Being sent' },
-  ...{ RECONCILING: 'Checking with the provider', FETCHING_DETAIL: 'Confirming the amounts' },
-  ...{ DONE: 'Finished', COMPLETED: 'Finished', RUNNING: 'In progress', notStarted: 'Not started' },
-  ...{ AVAIL_ACCOUNT: 'Available balance', TEMP_ACCOUNT: 'Temporary account' },
-};
-
-export function label(code: string): string {
-  return WORDS[code] ?? labelOf(code);
-}
 
 /** A code in words, and the code itself, for questions to support. */
 export function coded(code: string): Html {
   return html`${label(code)} <small class="faint">${code}</small>`;
-}
-
-/** What the desk has instead of the commands in our tables. */
-const ON_THE_DESK: Readonly<Record<string, string>> = {
-  ...{
-    status: "the payout's page",
-    result: "the payout's page",
-    poll: '“Query the provider now”',
-    resolve: '“Review”',
-  },
-  ...{
-    account: 'the account’s page',
-    'account resolve': '“Resolve”',
-    notify: 'your administrator',
-    tokens: 'a renewal of the token',
-  },
-  ...{ 'events list': 'the Events page', 'events test': '“Send a test” on the Events page' },
-  ...{ 'events enable': '“Enable” on the Events page', 'events resend': '“Send again” on the Events page' },
-};
-const COMMAND = /`payouts ([a-z]+(?: [a-z]+)?)[^`]*`(?: with `--created [^`]*` or `[^`]*`)?/g;
-
-/** Names no command line, which people in finance do not use. */
-export function onTheDesk(text: string): string {
-  return text
-    .replace(/Run `payouts doctor`(\.?)/g, 'Ask your administrator to check the system$1')
-    .replace('`payouts doctor` checks', 'Your administrator can check')
-    .replace('Start a worker.', 'Ask your administrator to start a worker.')
-    .replace('Retry after `retry-after` seconds.', 'Try again in a few seconds.')
-    .replace(COMMAND, (_all, command: string) => ON_THE_DESK[command] ?? 'your administrator')
-    .replace(/\brun (?=“)/gi, 'choose ');
 }
 
 /** Text of our own tables, in which backticks mark code. */
@@ -116,56 +74,9 @@ export function time(iso: string | undefined, length?: 'brief'): Html | undefine
     : html`<time datetime="${utc}">${whole}</time>`;
 }
 
-/** Formats decimal text as it is, however long: it never becomes a number. */
-const GROUPED = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 20 });
-const isDecimal = (text: string): text is `${number}` => /^\d+(\.\d+)?$/.test(text);
-
-export function groupedAmount(text: string): string {
-  return isDecimal(text) ? GROUPED.format(text) : text;
-}
-
 export function money(amount: Money | undefined): Html | undefined {
   if (!amount) return undefined;
   return html`<span class="amount">${groupedAmount(amount.amount)} <small>${amount.currency}</small></span>`;
-}
-
-/** Our texts for operators, as people in finance would say it. None changes what a person or the provider wrote. */
-const IN_FINANCE: readonly (readonly [RegExp, string])[] = [
-  [
-    /a create call was sent, or may have been, and the provider knows no order/,
-    'the payment may have been sent, but the provider has no record of it',
-  ],
-  [
-    /a create call was sent, and its outcome is unknown: the order may exist/,
-    'the payment was sent, and the provider may have it',
-  ],
-  [/but a create call of unknown outcome was sent/, 'but the payment was sent, and the provider may have it'],
-  [/\bno create call is sent\b/, 'no payment is sent'],
-  [/\bA create call was already sent\b/, 'The payment was already sent'],
-  [/^An operator must decide\b/, 'Somebody must decide'],
-  [
-    /^Find out whether the order exists, then resolve\./,
-    'Ask the provider whether it has this payment, then decide.',
-  ],
-  [/ The payout keeps querying the provider\.$/, ' Until then, the provider is asked again.'],
-  [/^Waiting for notBefore\./, 'Waiting for its start time.'],
-  [/^Starts at notBefore\./, 'Starts at that time.'],
-  [/^The order exists\.$/, 'The provider has the payment.'],
-  [/^The order exists with status PROCESSING\.$/, 'The provider is processing the payment.'],
-  [/^The provider is queried again after a notification or .*$/, 'The provider is asked again regularly.'],
-  [/^The provider knows no order\.$/, 'The provider has no record of it.'],
-  [/^Order (may have been sent|sent|not sent)$/, 'Payment $1'],
-  [/^Order read$/, 'Payment found'],
-  [/^Asked whether the order exists$/, 'Asked the provider whether it has the payment'],
-  [/^Publishes events$/, 'Events sent'],
-];
-const STATUS_CODE = /(?<=\b(?:with status|is final:|^still) )[A-Z_]{4,}\b/g;
-
-/** Text of our own, with its amounts as `money` shows them and its codes in words: `Paid 60,000.00 CNY.` */
-export function sentence(text: string): string {
-  return IN_FINANCE.reduce((said, [ours, theirs]) => said.replace(ours, theirs), text)
-    .replace(STATUS_CODE, (code) => label(code).toLowerCase())
-    .replace(/\b(\d+\.\d+)(?= [A-Z]{3}\b)/g, groupedAmount);
 }
 
 /** Values beside each other, of `max`. `about`: what the bar shows, for who cannot see it; absent: the text beside it tells. */
@@ -317,8 +228,9 @@ export const isReturn = ({ code }: { code: string }) =>
 export function explained(one: CodedMessage, explanations: Explanations): Html {
   const { code, message } = one;
   const known = !isReturn(one) && Object.hasOwn(explanations, code) ? explanations[code] : undefined;
+  const action = known ? actionOf(code, known.action) : '';
   return html`<strong title="${code}">${label(code)}.</strong> ${isolated(sentence(message).replace(/^[a-z]/, (first) => first.toUpperCase()))}
-${isReturn(one) && html`<p class="faint">${RETURNED_HELP}</p>`}${known && html`<p class="faint">${prose(onTheDesk(known.meaning))} <em>What to do:</em> ${prose(onTheDesk(known.action))}</p>`}`;
+${isReturn(one) && html`<p class="faint">${RETURNED_HELP}</p>`}${known && html`<p class="faint">${prose(onTheDesk(known.meaning))}${action !== '' && html` <em>What to do:</em> ${prose(action)}`}</p>`}`;
 }
 
 type Receiver = CheckedPayoutRequest['receiver'];
@@ -329,7 +241,7 @@ export function beneficiaryFacts(receiver: Receiver): (readonly [string, string]
     ['Beneficiary', receiver.bankAccountName],
     ['Account number', maskedAccount(receiver)],
     ['Bank', receiver.bankName],
-    ['Country of the bank', receiver.bankCountry],
+    ['Country of the bank', countryName(receiver.bankCountry)],
   ];
 }
 

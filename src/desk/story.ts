@@ -10,14 +10,7 @@ import { type PayoutId, payoutId } from '../service/requests.ts';
 import { amounts, returnedOf, returnedText } from './amounts.ts';
 import { approveUntil } from './confirm.ts';
 import { type Desk, filledIn, getPage, idIn } from './context.ts';
-import {
-  type Attempt,
-  acknowledgementForm,
-  approvalForm,
-  type Decided,
-  otherForms,
-  reviewForm,
-} from './decisions.ts';
+import { type Attempt, acknowledgementForm, approvalForm, type Decided, otherForms } from './decisions.ts';
 import {
   attentionReasons,
   beneficiaryFacts,
@@ -41,6 +34,7 @@ import {
 } from './html.ts';
 import type { Visit } from './identity.ts';
 import type { Page } from './layout.ts';
+import { comparison, reviewForm } from './review.ts';
 import { recentPayouts, SIMILAR_DAYS, similarTo } from './similar.ts';
 
 type Story = Awaited<ReturnType<typeof storyOf>>;
@@ -163,7 +157,7 @@ function similarWarning({ similar }: Story): Html | undefined {
 const cut = () => html`<p class="faint">The history has more steps than this page shows.</p>`;
 
 /** In a review: what was sent when, and what the provider said. */
-function evidence({ state, timeline: { steps, isCut } }: Story): Html | undefined {
+function evidence({ state, request, timeline: { steps, isCut } }: Story): Html | undefined {
   if (!isReviewed(state)) return undefined;
   const { sends, reviewedOrderIds = [] } = state;
   return html`<section class="card" aria-labelledby="evidence"><h2 id="evidence">Evidence</h2>
@@ -172,7 +166,7 @@ ${facts([
   ['Orders the provider names', reviewedOrderIds.length === 0 ? 'none' : reviewedOrderIds.join(', ')],
   ['Provider last asked', time(state.lastAskedAt)],
   ['Provider last responded', time(state.lastConfirmedAt)],
-])}${stepList(steps.filter(({ isEvidence }) => isEvidence))}${isCut && cut()}</section>`;
+])}${comparison(state, request)}${stepList(steps.filter(({ isEvidence }) => isEvidence))}${isCut && cut()}</section>`;
 }
 
 function details(story: Story, desk: Desk, nowMs: number): Html {

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Pauses } from '../../src/client/leases.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import { DeskStage, textOf } from '../support/desk.ts';
+import { DeskBrowser, DeskStage, textOf } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf } from '../support/ledger.ts';
 import { NO_POLLS } from '../support/test-world.ts';
@@ -27,18 +27,20 @@ async function lost(): Promise<PayoutRef> {
 }
 
 const [YES, CLOSE, AGAIN] = ['Yes. The provider has', 'No. Close this payout', 'No. Send the payment again'];
+const [OURS, NOT_OURS] = ["It's ours. Track it", "It isn't ours. Close this payout"];
 
 const answer = async (page: Page, ref: PayoutRef, text: string) => {
   await page.goto(pathOf(ref));
   await page.getByText(text).click();
 };
 const close = (page: Page) => page.getByRole('button', { name: 'Close without paying' }).click();
+const confirmed = (page: Page) => page.locator('[open]').getByLabel('Close without paying 100.00 CNY');
 const track = (page: Page) => page.getByRole('button', { name: 'Track this order' }).click();
 
-async function isResolved(page: Page, { partnerOrderId }: PayoutRef): Promise<void> {
+async function isDone(page: Page, notice: string, { partnerOrderId }: PayoutRef): Promise<void> {
   await page
     .getByRole('status')
-    .filter({ hasText: `Resolved ${partnerOrderId}` })
+    .filter({ hasText: `${notice} ${partnerOrderId}` })
     .waitFor();
 }
 
@@ -65,8 +67,13 @@ describe('a reviewer', () => {
     // No step is there twice.
     expect(text.match(/The provider has no record of it\./g)).toHaveLength(1);
     await page.getByText(CLOSE).click();
+    // The browser requires the confirmation.
     await close(page);
-    await isResolved(page, ref);
+    expect(await confirmed(page).evaluate((field) => field.matches(':invalid:focus'))).toBe(true);
+    expect((await stage.world.payouts.state(ref)).phase).toBe('NEEDS_REVIEW');
+    await confirmed(page).check();
+    await close(page);
+    await isDone(page, 'Closed without paying:', ref);
     expect((await stage.world.payouts.result(ref)).reason?.code).toBe('RESOLVED_NOT_CREATED');
     await page.goto(pathOf(ref));
     expect(await textOf(main(page))).toContain('Review resolved by desk');
@@ -95,7 +102,7 @@ describe('a reviewer', () => {
     await pauses.pause('default', { by: 'test' });
     await page.getByLabel('Pay 100.00 CNY again. If the first payment arrives too').check();
     await send.click();
-    await isResolved(page, ref);
+    await isDone(page, 'Sending the payment again:', ref);
     await stage.world.until(ref, ({ phase }) => phase === 'PAUSED');
     await page.goto(pathOf(ref));
     await page.getByText("you can't cancel").waitFor();
@@ -119,7 +126,7 @@ describe('a reviewer', () => {
     const { reviewedOrderIds = [] } = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const [orderId = ''] = reviewedOrderIds;
     const page = await stage.signedIn();
-    await answer(page, ref, CLOSE);
+    await answer(page, ref, NOT_OURS);
     // The browser requires the statement about the order.
     await close(page);
     await page
@@ -129,11 +136,40 @@ describe('a reviewer', () => {
     expect((await world.payouts.state(ref)).phase).toBe('NEEDS_REVIEW');
     // The provider answers again: it is the order of the payout.
     control.removeFault(unreadable.id);
-    await answer(page, ref, YES);
+    await answer(page, ref, OURS);
     expect(await page.getByLabel('Order id').inputValue()).toBe(orderId);
     await track(page);
-    await isResolved(page, ref);
+    await isDone(page, 'Tracking the order of', ref);
     await world.until(ref, (state) => state.orderId === orderId);
+  });
+
+  test('H349 compares an order of another beneficiary, and needs a confirmation to close it', async () => {
+    const { world, server } = stage;
+    const ref = await world.pay('other-beneficiary field=name');
+    const { sends = 0, reviewedOrderIds } = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    const page = await stage.signedIn();
+    await page.goto(pathOf(ref));
+    const text = await textOf(main(page));
+    expect(text).toContain('Is this order ours?');
+    expect(text).toContain("the beneficiary's name differs from the request");
+    expect(text).not.toMatch(/bankAccountName|partnerOrderId/);
+    expect(text).toMatch(/Beneficiary\s+Zhang San\s+Differs/);
+    expect(text).toMatch(/Bank\s+Example Bank\s+No difference seen/);
+    expect(text).toMatch(/Account number\s+ending in 0000\s+No difference seen/);
+    expect(text).toMatch(/Amount\s+100.00 CNY\s+No difference seen/);
+    // Also without the browser's own check.
+    const browser = new DeskBrowser(server.url);
+    await browser.signIn('key-of-desk');
+    await browser.get(pathOf(ref));
+    const { status, html } = await browser.post('/desk/payouts/resolve', {
+      ...{ partnerOrderId: ref.partnerOrderId, decision: 'end', sends: String(sends) },
+      ...{ noneIsOurs: 'yes', reviewedOrderIds: JSON.stringify(reviewedOrderIds) },
+    });
+    expect([status, html]).toEqual([400, expect.stringContaining('closed without paying')]);
+    expect((await world.payouts.state(ref)).phase).toBe('NEEDS_REVIEW');
+    await answer(page, ref, OURS);
+    await track(page);
+    await isDone(page, 'Tracking the order of', ref);
   });
 
   test('who states that a named order is not that of the payout, decides', async () => {
@@ -149,10 +185,11 @@ describe('a reviewer', () => {
       control.changeOrder(ref.partnerOrderId, { visible: false });
       await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
       const page = await stage.signedIn();
-      await answer(page, ref, CLOSE);
+      await answer(page, ref, NOT_OURS);
       await page.locator('[open]').getByLabel('I have checked that none').check();
+      await confirmed(page).check();
       await close(page);
-      await isResolved(page, ref);
+      await isDone(page, 'Closed without paying:', ref);
     } finally {
       control.removeFault(unreadable.id);
     }

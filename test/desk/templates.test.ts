@@ -65,7 +65,7 @@ describe('the templates of the desk', () => {
     expect(texts.length).toBeGreaterThan(50);
     expect(texts.map(onTheDesk).filter((text) => /npm run|--[a-z]/.test(text))).toEqual([]);
     expect(onTheDesk(ATTENTION.payout.NEEDS_REVIEW.action)).toBe(
-      'Ask the provider for the order by the `partnerOrderId`. Then choose “Review”.',
+      'Ask the provider for the order by the id. Then choose “Review”.',
     );
   });
 
@@ -90,7 +90,7 @@ describe('the templates of the desk', () => {
       'Somebody must decide: the payment may have been sent, but the provider has no record of it.',
     );
     expect(sentence('The order is final: PARTIAL_SUCCESS. Its splits are being fetched.')).toMatch(
-      /^The order is final: paid in part\./,
+      /^The provider has finished the payment: paid in part\./,
     );
     // Whoever wrote it is quoted.
     expect(sentence('refused by olga: the order exists, and is FAILED')).toBe(
