@@ -100,7 +100,9 @@ describe('H207 the story of a payout', () => {
     expect(refused.html).toContain('Resolve by desk was not accepted');
     expect(refused.html).toMatch(/rder PO-of-nobody could not be read/);
     expect(refused.html).not.toContain('Review resolved');
-    expect((await browser.post('/desk/payouts/resolve', { ...form, decision: 'end' })).status).toBe(303);
+    expect(
+      (await browser.post('/desk/payouts/resolve', { ...form, decision: 'end', closes: 'yes' })).status,
+    ).toBe(303);
     const ended = await browser.get(page);
     expect(ended.html).toContain('Review resolved by desk');
     expect(ended.html).not.toContain('Needs review');
