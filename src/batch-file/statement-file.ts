@@ -46,7 +46,7 @@ const LISTS = { debits, splits, laterReturns };
 type ListName = keyof typeof LISTS;
 const LIST_NAMES = ['debits', 'splits', 'laterReturns'] as const satisfies ListName[];
 
-/** The sum of the later returns, without which the file would not say that money came back. */
+/** Of the returned money, the sum of what came back after the end: books may have been closed before. */
 const LATER = 'laterReturned';
 
 /** By them, the records of a payout are matched. */
@@ -90,7 +90,7 @@ const WRITERS: Readonly<Record<StatementFormat | 'detailedCsv', Writer>> = {
   csv: {
     head: headOf(COLUMNS),
     row: (row) => csvRecord(COLUMNS, [...cellsOf(row), ...laterCells(row)]),
-    end: (end) => csvRecord(COLUMNS, cellsOf(end, 'end.')),
+    end: (end) => csvRecord(COLUMNS, endCells(end)),
   },
   detailedCsv: {
     head: headOf(DETAILED_COLUMNS),
@@ -103,7 +103,7 @@ const WRITERS: Readonly<Record<StatementFormat | 'detailedCsv', Writer>> = {
       const records: Cell[][] = [[['record', 'payout'], ...cells], ...below];
       return records.map((record) => csvRecord(DETAILED_COLUMNS, record)).join('');
     },
-    end: (end) => csvRecord(DETAILED_COLUMNS, [['record', 'end'], ...cellsOf(end, 'end.')]),
+    end: (end) => csvRecord(DETAILED_COLUMNS, [['record', 'end'], ...endCells(end)]),
   },
 };
 
@@ -125,6 +125,17 @@ function cellsOf(record: object, prefix = ''): Cell[] {
     if (typeof value !== 'object' || value === null) return [[column, String(value)]];
     return name === 'metadata' ? [[column, JSON.stringify(value)]] : cellsOf(value, `${column}.`);
   });
+}
+
+/** In words too, where people see it: in a column without amounts. */
+function endCells(end: StatementEnd): Cell[] {
+  const { payouts, unreadable, isFinal } = end;
+  const words = [
+    `End of the statement: ${payouts} ${payouts === 1 ? 'payout' : 'payouts'}`,
+    unreadable > 0 && `${unreadable} without amounts`,
+    !isFinal && 'more may follow',
+  ];
+  return [['endedAt', words.filter(Boolean).join('; ')], ...cellsOf(end, 'end.')];
 }
 
 /** A payout's splits have one currency. If they had several, nobody should sum them up. */

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { startFactsIn } from '../contract/memo.ts';
 import { storedResultSchema } from '../contract/payout.ts';
 import { type FollowUpChanges, followUpChanges } from '../contract/reconciliation.ts';
+import { isoTime } from '../domain/time.ts';
 import { isRetryableTemporalError } from '../temporal/client-errors.ts';
 import type { WorkflowRun } from '../temporal/histories.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
@@ -37,25 +38,33 @@ function memoOf(run: ListedRun): Promise<Record<string, unknown>> {
 /** Follow-ups that have found something. */
 export const FLAGGED_FOLLOW_UPS =
   "WorkflowType = 'payoutFollowUp' AND PayoutNeedsAttention = true AND ExecutionStatus != 'ContinuedAsNew'";
-/** In one query. */
+/** In one query by their ids. */
 export const FOLLOW_UPS_PER_QUERY = 100;
+const MOST_PER_PAGE = 1_000;
 
 interface Finding {
   run: ListedRun;
   seen: FollowUpChanges;
 }
 
-/** What the runs of these follow-ups have found, by workflow id, the newest first. */
+/**
+ * What the runs of these follow-ups have found, by workflow id, the newest first. `sinceMs`: none of them began before, so
+ * that one query finds those of any number of payouts.
+ */
 export async function followUpFindings(
   client: Client,
   workflowIds: readonly string[],
+  sinceMs = 0,
 ): Promise<Map<string, Finding[]>> {
   const all = new Map<string, Finding[]>();
   if (workflowIds.length === 0) return all;
-  const query = `${FLAGGED_FOLLOW_UPS} AND WorkflowId IN (${quoteIds([...new Set(workflowIds)])})`;
-  for await (const page of listRunPages(client, query, FOLLOW_UPS_PER_QUERY))
+  const asked = new Set(workflowIds);
+  const isPage = asked.size <= FOLLOW_UPS_PER_QUERY;
+  const which = isPage ? `WorkflowId IN (${quoteIds([...asked])})` : `StartTime >= '${isoTime(sinceMs)}'`;
+  const query = `${FLAGGED_FOLLOW_UPS} AND ${which}`;
+  for await (const page of listRunPages(client, query, isPage ? FOLLOW_UPS_PER_QUERY : MOST_PER_PAGE))
     for (const run of page) {
-      const seen = await changesIn(run);
+      const seen = asked.has(run.workflowId) && (await changesIn(run));
       if (seen) all.set(run.workflowId, [...(all.get(run.workflowId) ?? []), { run, seen }]);
     }
   for (const found of all.values()) found.sort((a, b) => b.run.startedMs - a.run.startedMs);

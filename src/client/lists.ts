@@ -24,6 +24,7 @@ import {
   payoutMemoSchema,
 } from '../contract/lists.ts';
 import { startFactsIn } from '../contract/memo.ts';
+import { lessMoney } from '../contract/money.ts';
 import type { StatementFilter } from '../contract/statement.ts';
 import type { SearchKeys } from '../encryption/search-keys.ts';
 import { inParallel } from '../runtime/runtime.ts';
@@ -31,14 +32,15 @@ import { isInvalidArgument } from '../temporal/client-errors.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
 import { InvalidPayoutRequestError, requireValid } from './errors.ts';
 import { acknowledgedRuns } from './follow-ups.ts';
+import { returnedSums } from './returned-money.ts';
 import { batchesCondition, searchConditions } from './search.ts';
 
 /** As in `pageRequestSchema`. */
 const MAX_PAGE_SIZE = 100;
 
 /**
- * One call to Temporal, and another one if ended payouts or follow-ups are flagged. Flags that were acknowledged no longer
- * need attention. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor, and if the filter needs keys.
+ * One call to Temporal, another one if ended payouts or follow-ups are flagged, and those of `returnedSums`. Flags that were
+ * acknowledged no longer need attention. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor, and if the filter needs keys.
  */
 export async function payoutPage(
   client: Client,
@@ -48,10 +50,9 @@ export async function payoutPage(
 ): Promise<PayoutPage> {
   const { runs, ...rest } = await runPage(client, payoutQuery(filter, keys), page);
   const acknowledging = acknowledgedRuns(client, runs);
-  const listed = inParallel(runs, async (run) => [run, await listedPayout(run)] as const);
-  const [acknowledged, rows] = await Promise.all([acknowledging, listed]);
+  const [acknowledged, rows] = await Promise.all([acknowledging, listedPayouts(client, runs)]);
   const payouts = rows
-    .map(([run, row]) => ({ ...row, ...(acknowledged.has(run) && { needsAttention: false }) }))
+    .map(({ run, row }) => ({ ...row, ...(acknowledged.has(run) && { needsAttention: false }) }))
     .filter(({ needsAttention }) => needsAttention || !filter.attention);
   return { payouts, ...rest };
 }
@@ -82,9 +83,9 @@ export async function payoutsOfBatches(
     keys && batchesCondition(keys, ids),
   ]);
   const { runs, next } = await listRunPage(client, query, MAX_LISTED);
-  const payouts = await inParallel(runs, listedPayout);
+  const payouts = await listedPayouts(client, runs);
   return {
-    payouts: payouts.filter(({ batch }) => batch !== undefined && ids.includes(batch)),
+    payouts: payouts.flatMap(({ row }) => (row.batch !== undefined && ids.includes(row.batch) ? [row] : [])),
     isCut: next !== undefined,
   };
 }
@@ -234,7 +235,22 @@ function all(conditions: readonly (string | false | undefined)[]): string {
   return conditions.filter((part) => typeof part === 'string').join(' AND ');
 }
 
-export async function listedPayout(run: ListedRun): Promise<ListedPayout> {
+/** What their memos tell, and what came back: money that did counts as returned, and no longer as received. */
+export async function listedPayouts(
+  client: Client,
+  runs: readonly ListedRun[],
+): Promise<{ run: ListedRun; row: ListedPayout }[]> {
+  const [sums, rows] = await Promise.all([returnedSums(client, runs), inParallel(runs, listedPayout)]);
+  return runs.flatMap((run, at) => {
+    const [row, returned] = [rows[at], sums.get(run)];
+    if (!row) return [];
+    const { received } = row;
+    if (!returned) return [{ run, row }];
+    return [{ run, row: { ...row, ...(received && { received: lessMoney(received, returned) }), returned } }];
+  });
+}
+
+async function listedPayout(run: ListedRun): Promise<ListedPayout> {
   const memo = await payoutMemoOf(run);
   const text = (name: string) => String(run.attribute(name) ?? '');
   const outcome = text('PayoutOutcome');

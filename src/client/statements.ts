@@ -92,13 +92,22 @@ async function* inSlices<T>(
     const followUps = await withDeadline(() => followUpFindings(client, started.map(followUpOf)));
     for (const row of rows) {
       const { returned } = mergedFindings(followUps.get(followUpOf(row)) ?? []);
-      const later = returned.filter(({ inResult }) => !inResult);
-      yield {
-        ...row,
-        laterReturns: later.map(({ distributeId, target, seenAt }) => ({ distributeId, target, seenAt })),
-      };
+      yield withReturns(
+        row,
+        returned.filter(({ inResult }) => !inResult),
+      );
     }
   }
+}
+
+/** What came back later counts as returned, as in lists. */
+function withReturns(row: StatementRow, later: StatementRow['laterReturns']): StatementRow {
+  const laterReturns = later.map(({ distributeId, target, seenAt }) => ({ distributeId, target, seenAt }));
+  const back = new Set(later.map(({ distributeId }) => distributeId));
+  if (back.size === 0 || row.unreadable) return { ...row, laterReturns };
+  const splits = row.splits.map((one) => ({ ...one, refunded: one.refunded || back.has(one.distributeId) }));
+  const { received: [received] = [], returned: [returned] = [] } = movedMoney({ splits });
+  return compact({ ...row, received, returned, laterReturns });
 }
 
 function followUpOf({ app, partnerOrderId }: StatementRow): string {

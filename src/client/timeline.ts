@@ -7,7 +7,7 @@ import {
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { z } from 'zod';
-import { label } from '../contract/codes.ts';
+import { label, OUTCOMES } from '../contract/codes.ts';
 import { moneySchema } from '../contract/fields.ts';
 import { formatMoney } from '../contract/money.ts';
 import type { Timeline } from '../contract/payout.ts';
@@ -114,6 +114,9 @@ const decision = z.object({
   then: z.string().optional(),
 });
 
+const ended = z.object({ outcome: z.enum(OUTCOMES) });
+const TONES = { SUCCESS: 'good', PARTIAL_SUCCESS: 'warn', FAILED: 'bad', NOT_CREATED: 'warn' } as const;
+
 interface Started {
   run: WorkflowRun & { length: number };
   startedBy?: string | undefined;
@@ -195,7 +198,19 @@ class StepReader {
 
   /** Undefined for an event that is no step of the payout. */
   async stepOf(event: HistoryEvent): Promise<Found> {
-    return (await this.#activityStep(event)) ?? (await this.#messageStep(event)) ?? endOf(event);
+    return (
+      (await this.#activityStep(event)) ??
+      (await this.#messageStep(event)) ??
+      (await this.#finished(event)) ??
+      endOf(event)
+    );
+  }
+
+  async #finished({ workflowExecutionCompletedEventAttributes: completed }: HistoryEvent): Promise<Found> {
+    if (!completed) return undefined;
+    const result = await this.#decoded(completed.result?.payloads ?? []);
+    const { outcome } = ended.safeParse(result).data ?? {};
+    return { what: 'Finished', ...(outcome && { detail: `${label(outcome)}.`, tone: TONES[outcome] }) };
   }
 
   async #activityStep(event: HistoryEvent): Promise<Found> {
@@ -286,7 +301,6 @@ function decisionStep(name: string, argument: unknown): Found {
 }
 
 function endOf(event: HistoryEvent): Found {
-  if (event.workflowExecutionCompletedEventAttributes) return { what: 'Finished', tone: 'good' };
   if (event.workflowExecutionFailedEventAttributes) return { what: 'The workflow failed', tone: 'bad' };
   if (event.workflowExecutionTerminatedEventAttributes)
     return { what: 'The workflow was terminated', tone: 'bad' };

@@ -105,7 +105,7 @@ export const payoutMemoSchema = z.object({
   metadata: metadataSchema.exactOptional(),
   received: moneySchema
     .exactOptional()
-    .describe('What the beneficiary received. Absent while the payout is open'),
+    .describe('What the beneficiary received, without returned money. Absent while the payout is open'),
   failed: moneySchema.exactOptional().describe('What failed, if anything did'),
   startedBy: z.string().exactOptional().describe('The caller who started the payout'),
   batch: z.string().exactOptional().describe('The batch that started the payout'),
@@ -127,6 +127,9 @@ const listedPayout = z.strictObject({
   startedAt,
   workflow,
   ...payoutMemoSchema.shape,
+  returned: moneySchema
+    .exactOptional()
+    .describe('What came back of the money that had arrived, before or after the payout finished'),
 });
 
 export type ListedPayout = z.output<typeof listedPayout>;

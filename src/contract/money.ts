@@ -50,6 +50,13 @@ export function addMoney(left: Money, right: Money): Money {
   return { currency: left.currency, amount };
 }
 
+/** What is left of `all` without `part`; zero if that is more (H57). Takes nothing away in another currency. */
+export function lessMoney(all: Money, part: Money): Money {
+  if (all.currency !== part.currency) return all;
+  const left = toMinorUnits(all.amount) - toMinorUnits(part.amount);
+  return { ...all, amount: fromMinorUnits(left > 0n ? left : 0n) };
+}
+
 /** The sum of `amounts`; zero in `currency` if there are none. Throws for two currencies. */
 export function sumMoney(currency: string, amounts: readonly Money[]): Money {
   return amounts.reduce(addMoney, { currency, amount: '0.00' });

@@ -46,9 +46,9 @@ export const statementRowSchema = z.strictObject({
   pay: sum('What the payer pays, by the quote'),
   rate: z.string().exactOptional().describe('The exchange rate of the quote'),
   fee: sum('The fee of the quote'),
-  received: sum('Without returned money'),
+  received: sum('Without returned money; absent if nothing is left'),
   failed: sum('The splits that failed'),
-  returned: sum('The splits that were returned before the payout ended'),
+  returned: sum('The splits that were returned, before or after the payout ended'),
   metadata: metadataSchema.exactOptional(),
   unreadable: z
     .literal(true)
@@ -58,7 +58,7 @@ export const statementRowSchema = z.strictObject({
   splits,
   laterReturns: z
     .array(z.strictObject({ distributeId: z.string(), target: moneySchema, seenAt: time }))
-    .describe('Splits that a follow-up has found returned since'),
+    .describe('Of the returned splits, those that a follow-up has found since'),
 });
 export type StatementRow = z.output<typeof statementRowSchema>;
 

@@ -119,7 +119,8 @@ thead th { color: var(--faint); font-size: 12px; font-weight: 600; background: v
 tbody th { font-weight: 500; min-width: 8rem; }
 tbody tr:hover, tbody tr:focus-within { background: var(--panel); }
 .sorts time, .payouts :is(th, td) { white-space: nowrap; }
-.payouts [data-label="Beneficiary"] { white-space: normal; }
+.payouts [data-label="Beneficiary"], .payouts tbody th { white-space: normal; }
+.payouts tbody th { min-width: 9rem; overflow-wrap: anywhere; }
 .reviews [data-label="What to decide"] { overflow-wrap: anywhere; }
 @media (min-width: 45rem) {
   .sorts td:is([data-label="Beneficiary"], [data-label="What to decide"]) { min-width: 10rem; }
@@ -150,7 +151,7 @@ td small, th small { display: block; color: var(--faint); font-size: 12px; font-
   td .amount { white-space: normal; }
   tbody td .buttons { justify-content: flex-start; }
   .payouts tbody tr { grid-template-columns: minmax(0, 1fr) auto; align-items: center; }
-  .payouts tbody :is(th, td) { grid-row: 1; grid-column: 1; white-space: normal; }
+  .payouts tbody :is(th, td) { grid-row: 1; grid-column: 1; white-space: normal; min-width: 0; }
   .payouts :is([data-label="Amount"], [data-label="Status"]) { grid-column: 2; text-align: right; }
   .payouts :is([data-label="Beneficiary"], [data-label="Status"]) { grid-row: 2; }
   .payouts [data-label="Started"], .chooses [data-label="Started by"], .payouts td::before { display: none; }
@@ -177,7 +178,7 @@ button.plain, .button.plain { background: none; border-color: var(--field); colo
 button.sort { display: inline-flex; gap: .3em; padding: 0; border: 0; background: none; color: inherit; font-weight: inherit; }
 button.sort:hover { color: var(--ink); }
 thead input[type=checkbox] { margin: 0 .5rem 0 0; vertical-align: -.2em; }
-[aria-sort] button.sort::after { content: "↓" / ""; } [aria-sort=ascending] button.sort::after { content: "↑" / ""; }
+button.sort::after { content: "↕" / ""; opacity: .5; } [aria-sort] button.sort::after { content: "↓" / ""; opacity: 1; } [aria-sort=ascending] button.sort::after { content: "↑" / ""; }
 button.copy { padding: 0 .35rem; margin-left: .3rem; border: 0; background: none; color: var(--faint); font-size: 12px; font-weight: 400; }
 button.copy:hover { color: var(--accent); }
 .buttons { display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; margin-top: .8rem; }
@@ -223,7 +224,7 @@ kbd { padding: 0 .35em; border: 1px solid var(--line); border-radius: 4px; backg
 .bulk > div:not(.buttons) { flex: 1 1 14rem; max-width: 22rem; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 100%), 1fr)); gap: 1rem; margin-bottom: 1rem; }
 .tiles .card { container-type: inline-size; min-width: 0; margin: 0; } .tiles h2 { font-size: 13px; color: var(--faint); }
-.tiles .headline { font-size: clamp(16px, 8.5cqi, 26px); overflow-wrap: anywhere; }
+.tiles .headline { font-size: clamp(16px, 8.5cqi, 26px); } .tiles .headline .long { font-size: clamp(11px, 5.8cqi, 26px); } .tiles .long small { font-size: .7em; }
 .tiles .amount { white-space: normal; } .tiles .headline .amount { display: block; } .tiles .headline .comma { display: none; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; }
 .bar { display: block; width: 100%; min-width: 6rem; height: .5rem; border-radius: 1em; background: var(--calm-ground); fill: var(--accent); margin-top: .2rem; }
@@ -237,10 +238,11 @@ export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"
 /** Makes times local, ids copyable, rows sortable, and tables usable with single keys while they have the focus. */
 export const SCRIPT = `'use strict';
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const brief = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 for (const one of document.querySelectorAll('time')) {
   one.title ||= one.textContent;
-  one.textContent = ('brief' in one.dataset ? brief : local).format(new Date(one.dateTime));
+  one.textContent = ('brief' in one.dataset ? brief : 'exact' in one.dataset ? exact : local).format(new Date(one.dateTime));
 }
 for (const one of document.querySelectorAll('[data-copy]')) {
   const button = Object.assign(document.createElement('button'), { type: 'button', className: 'copy', textContent: 'Copy' });

@@ -66,11 +66,12 @@ function progress(state: BatchState, payouts: readonly ListedPayout[]): Html {
   const said = phase === 'DONE' ? finished : sentence;
   const bars = html`<p>${batchBar({ count, done, paid: outcomes.SUCCESS })}</p>`;
   if (payouts.length === 0) return html`<p class="headline" role="status">${said}</p>${bars}`;
+  const returned = payouts.flatMap((one) => one.returned ?? []);
   const known = payouts.length < count && html` <small>in ${payouts.length} of ${count} rows</small>`;
-  return html`<p class="headline">${paidOf(payouts)} paid${known}</p><p role="status">${said}</p>${bars}`;
+  return html`<p class="headline">${paidOf(payouts)} paid${returned.length > 0 && html`, ${totals(returned)} returned`}${known}</p><p role="status">${said}</p>${bars}`;
 }
 
-/** `12,250.00 of 22,725.00 CNY`, of each currency. */
+/** `12,250.00 of 22,725.00 CNY`, of each currency. What came back is not paid. */
 function paidOf(payouts: readonly ListedPayout[]): Html {
   const ordered = totalsByCurrency(payouts.flatMap(({ instructedAmount }) => instructedAmount ?? []));
   const received = payouts.flatMap((one) => one.received ?? []);

@@ -7,7 +7,7 @@ import { mayList } from '../domain/permissions.ts';
 import { may } from '../service/permissions.ts';
 import { batchBar, countsText } from './batch-progress.ts';
 import { type Desk, filledIn, getPage } from './context.ts';
-import { empty, type Html, html, link, pill, table, time, totals } from './html.ts';
+import { codeOf, empty, type Html, html, link, pill, table, time, totals } from './html.ts';
 import type { Visit } from './identity.ts';
 import { uploadForm } from './uploads.ts';
 
@@ -54,15 +54,16 @@ async function listOf({ service }: Desk, { caller }: Visit, cursor: string | und
   })}${nextCursor !== undefined && html`<p><a class="button plain" href="${link('/desk/batches', { cursor: nextCursor })}">Next page</a></p>`}`;
 }
 
-const countOf = (payouts: readonly ListedPayout[], outcome: string) =>
-  payouts.filter((one) => one.outcome === outcome).length;
+const countOf = (payouts: readonly ListedPayout[], code: string) =>
+  payouts.filter((one) => codeOf(one) === code).length;
+const RETURNED = ['RETURNED', 'PARTLY_RETURNED'];
 
 /** How many have each outcome, or are open. */
 function paidOf(payouts: readonly ListedPayout[]): Html {
   const count = payouts.length;
-  const open = countOf(payouts, '');
+  const open = payouts.filter(({ outcome }) => outcome === '').length;
   const paid = countOf(payouts, 'SUCCESS');
-  const counts = OUTCOMES.map((outcome) => [outcome, countOf(payouts, outcome)] as const);
+  const counts = [...OUTCOMES, ...RETURNED].map((outcome) => [outcome, countOf(payouts, outcome)] as const);
   return html`${batchBar({ count, done: count - open, paid })}<small>${countsText([...counts, ['open', open]])}</small>`;
 }
 

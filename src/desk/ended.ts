@@ -7,6 +7,8 @@ import { type Html, html, pill, table, totals } from './html.ts';
 
 export const receivedIn = (payouts: readonly FinishedPayout[]) =>
   payouts.flatMap(({ received }) => received ?? []);
+export const returnedIn = (payouts: readonly FinishedPayout[]) =>
+  payouts.flatMap(({ returned }) => returned ?? []);
 export const lostIn = (payouts: readonly FinishedPayout[]) => payouts.flatMap(({ lost }) => lost ?? []);
 
 export function amounts(payouts: readonly Money[]): Html | string {
@@ -37,13 +39,28 @@ export function outcomeTable({
   head = [],
   cells = () => [],
 }: ByOutcome): Html {
+  const hasReturns = returnedIn(payouts).length > 0;
   const unknown = payouts.filter(({ received, lost }) => !received && !lost).length;
   return table({
     caption: html`Finished payouts by outcome${isCut && html`: amounts of the last ${MAX_LISTED}. ${whole}`}${unknown > 0 && html`, without ${unknown} whose amounts are unknown`}`,
-    head: ['Outcome', 'Payouts#', 'Received#', 'Not received#', ...head],
+    head: [
+      'Outcome',
+      'Payouts#',
+      'Received#',
+      ...(hasReturns ? ['Returned#'] : []),
+      'Not received#',
+      ...head,
+    ],
     rows: Array.from(counts, ([outcome, count]) => {
       const those = payouts.filter((one) => one.outcome === outcome);
-      return [pill(outcome), count, amounts(receivedIn(those)), amounts(lostIn(those)), ...cells(outcome)];
+      return [
+        pill(outcome),
+        count,
+        amounts(receivedIn(those)),
+        ...(hasReturns ? [amounts(returnedIn(those))] : []),
+        amounts(lostIn(those)),
+        ...cells(outcome),
+      ];
     }),
   });
 }

@@ -4,8 +4,8 @@
  */
 import { html } from 'hono/html';
 import { ATTENTION, type AttentionKind, type Explained } from '../contract/attention-codes.ts';
-import type { PayoutMemo } from '../contract/lists.ts';
-import { type Money, totalsByCurrency } from '../contract/money.ts';
+import type { ListedPayout, PayoutMemo } from '../contract/lists.ts';
+import { type Money, toMinorUnits, totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { accountEnd } from '../domain/listed-payout.ts';
 import type { PayoutId } from '../service/requests.ts';
@@ -47,23 +47,27 @@ export function pill(code: string | undefined, tone = TONES[code ?? '']): Html |
   return html`<span class="pill ${tone ?? 'calm'}" title="${code}">${label(code)}</span>`;
 }
 
-/** The outcome of a payout that has finished, else its phase. */
-export function status({
-  phase,
-  outcome,
-}: {
-  phase: string;
-  outcome?: string | undefined;
-}): Html | undefined {
-  return pill(outcome === undefined || outcome === '' ? phase : outcome);
+type Listed = { phase: string; outcome?: string | undefined } & Pick<ListedPayout, 'received' | 'returned'>;
+
+/** The outcome of a payout that has finished, or that its money came back; else its phase. */
+export function codeOf({ phase, outcome = '', received, returned }: Listed): string {
+  if (!returned) return outcome === '' ? phase : outcome;
+  return received && toMinorUnits(received.amount) > 0n ? 'PARTLY_RETURNED' : 'RETURNED';
+}
+
+export function status(one: Listed): Html | undefined {
+  return one.returned ? pill(codeOf(one), 'bad') : pill(codeOf(one));
 }
 
 const BRIEF = new Intl.DateTimeFormat('en-GB', {
   ...{ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', timeZone: 'UTC' },
 });
 
-/** `iso` is ISO 8601. Shown in UTC, to the second. The script makes it local. `brief`: without the year and the seconds. */
-export function time(iso: string | undefined, length?: 'brief'): Html | undefined {
+/**
+ * `iso` is ISO 8601. Shown in UTC, to the second. The script makes it local, without the seconds unless `exact`. `brief`:
+ * without the year either.
+ */
+export function time(iso: string | undefined, length?: 'brief' | 'exact'): Html | undefined {
   if (iso === undefined) return undefined;
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return html`${iso}`;
@@ -71,12 +75,16 @@ export function time(iso: string | undefined, length?: 'brief'): Html | undefine
   const whole = `${utc.slice(0, 19).replace('T', ' ')} UTC`;
   return length === 'brief'
     ? html`<time datetime="${utc}" title="${whole}" data-brief>${BRIEF.format(at)} UTC</time>`
-    : html`<time datetime="${utc}">${whole}</time>`;
+    : html`<time datetime="${utc}"${length && html` data-exact`}>${whole}</time>`;
 }
+
+/** Longer numbers are smaller where amounts stand out. */
+const LONG = 13;
 
 export function money(amount: Money | undefined): Html | undefined {
   if (!amount) return undefined;
-  return html`<span class="amount">${groupedAmount(amount.amount)} <small>${amount.currency}</small></span>`;
+  const number = groupedAmount(amount.amount);
+  return html`<span class="amount ${number.length > LONG && 'long'}">${number} <small>${amount.currency}</small></span>`;
 }
 
 /** Values beside each other, of `max`. `about`: what the bar shows, for who cannot see it; absent: the text beside it tells. */

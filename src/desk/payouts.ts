@@ -1,9 +1,11 @@
 /** `/desk/payouts`: the list with its filters. */
 import type { FastifyInstance } from 'fastify';
 import { OUTCOMES, PHASES } from '../contract/codes.ts';
+import type { FieldError } from '../contract/failures.ts';
+import { checkBody } from '../contract/fields.ts';
 import type { ListedPayout, PayoutPage } from '../contract/lists.ts';
 import { mayList } from '../domain/permissions.ts';
-import { payoutQuery, valid } from '../service/requests.ts';
+import { payoutQuery } from '../service/requests.ts';
 import { type Desk, filledIn, getPage } from './context.ts';
 import { mayDecide } from './decisions.ts';
 import {
@@ -21,6 +23,7 @@ import {
   time,
   totals,
 } from './html.ts';
+import { sendPage } from './layout.ts';
 import { type Period, periodsOf } from './periods.ts';
 
 /** Of the filters whose values are no codes. */
@@ -53,7 +56,7 @@ const DEFAULT_LIMIT = '50';
 type Filters = Partial<Record<(typeof FILTERS)[number], string | undefined>>;
 
 export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
-  getPage(scope, desk, '/payouts', async (visit, query) => {
+  getPage(scope, desk, '/payouts', async (visit, query, reply) => {
     const filters = filledIn(query, ...FILTERS);
     const { cursor } = filledIn(query, 'cursor');
     const frame = { title: 'Payouts', section: 'Payouts' } as const;
@@ -64,20 +67,24 @@ export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
       };
     const { waiting, ...listed } = filters;
     const times = Object.fromEntries(TIMES.map((name) => [name, inUtc(filters[name])]));
-    const page = await desk.service.listPayouts(
-      visit.caller,
-      valid(payoutQuery, { ...listed, ...times, cursor }),
-    );
+    const nowMs = desk.runtime.clock.wallMs();
+    const views = viewsOf(nowMs);
+    const form = (wrong: readonly FieldError[]) =>
+      filterForm(filters, periodsOf(nowMs), desk.config.keys.search !== undefined, wrong);
+    const checked = checkBody(payoutQuery, { ...listed, ...times, amount: inForm(filters.amount), cursor });
+    if (!checked.ok) {
+      const content = html`${tabs(views, filters)}${form(checked.errors)}`;
+      return sendPage(reply, { ...frame, visit, content }, 400);
+    }
+    const page = await desk.service.listPayouts(visit.caller, checked.value);
     // Lists do not know who may decide: this narrows each page.
     const payouts = waiting
       ? page.payouts.filter(({ startedBy }) => mayDecide(visit, { startedBy }))
       : page.payouts;
-    const nowMs = desk.runtime.clock.wallMs();
-    const views = viewsOf(nowMs);
     return {
       ...frame,
       actions: html`<a class="button plain" href="/desk/statement">Download a statement</a>`,
-      content: html`${tabs(views, filters)}${filterForm(filters, periodsOf(nowMs), desk.config.keys.search !== undefined)}${chips(views, filters)}${listOf({ ...page, payouts }, cursor)}
+      content: html`${tabs(views, filters)}${form([])}${chips(views, filters)}${listOf({ ...page, payouts }, cursor)}
 <p class="pages">${cursor !== undefined && html`<a class="button plain" href="${link('/desk/payouts', filters)}">First page</a>`}
 ${
   page.nextCursor !== undefined &&
@@ -139,6 +146,11 @@ function inUtc(local: string | undefined): string | undefined {
   return local !== undefined && /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(local) ? `${local}:00Z` : local;
 }
 
+/** As people write an amount, such as `12,480.50 cny`. */
+function inForm(amount: string | undefined): string | undefined {
+  return amount?.replaceAll(',', '').toUpperCase();
+}
+
 /** The filters that no tab shows, each with a link that removes it. */
 function chips(views: readonly View[], filters: Filters): Html | undefined {
   const { limit, ...known } = filters;
@@ -155,13 +167,24 @@ function chips(views: readonly View[], filters: Filters): Html | undefined {
   })}<li><a href="/desk/payouts">Clear all</a></li></ul>`;
 }
 
-function filterForm(filters: Filters, periods: readonly Period[], searches: boolean): Html {
-  return html`<details><summary>Filters</summary>${periodLinks(filters, periods)}<form class="card" action="/desk/payouts" aria-label="Filter the list"><div class="fields">
+function filterForm(
+  filters: Filters,
+  periods: readonly Period[],
+  searches: boolean,
+  wrong: readonly FieldError[],
+): Html {
+  const inputs: readonly string[] = ['app', ...(searches ? SEARCHED_BY : []), ...TIMES];
+  const others = wrong.filter(({ path }) => !inputs.includes(path));
+  const input = (name: keyof Filters, attributes: Html) => {
+    const why = wrong.find(({ path }) => path === name)?.message;
+    return html`<input id="${name}" name="${name}" ${attributes} value="${filters[name] ?? ''}"${why && html` aria-invalid="true" aria-describedby="${name}-error"`}>${why && html`<p class="error" role="alert" id="${name}-error">${NAMES[name]} ${why}</p>`}`;
+  };
+  return html`${others.length > 0 && html`<p class="warning" role="alert">${others.map(({ path, message }) => `${path} ${message}`).join('; ')}</p>`}<details${wrong.length > 0 && html` open`}><summary>Filters</summary>${periodLinks(filters, periods)}<form class="card" action="/desk/payouts" aria-label="Filter the list"><div class="fields">
 <div><label for="phase">Phase</label>${choice('phase', PHASES, filters.phase)}</div>
 <div><label for="outcome">Outcome</label>${choice('outcome', OUTCOMES, filters.outcome)}</div>
-${searches && SEARCHED_BY.map((name) => html`<div><label for="${name}">${HINTS[name] ?? NAMES[name]}</label><input id="${name}" name="${name}" maxlength="256" value="${filters[name] ?? ''}"></div>`)}
-<div><label for="app">Application</label><input id="app" name="app" maxlength="32" value="${filters.app ?? ''}"></div>
-${TIMES.map((name) => html`<div><label for="${name}">${NAMES[name]} (UTC)</label><input id="${name}" name="${name}" type="datetime-local" value="${filters[name] ?? ''}"></div>`)}
+${searches && SEARCHED_BY.map((name) => html`<div><label for="${name}">${HINTS[name] ?? NAMES[name]}</label>${input(name, html`maxlength="256"`)}</div>`)}
+<div><label for="app">Application</label>${input('app', html`maxlength="32"`)}</div>
+${TIMES.map((name) => html`<div><label for="${name}">${NAMES[name]} (UTC)</label>${input(name, html`type="datetime-local"`)}</div>`)}
 <div><label for="limit">Rows on a page</label>${choice('limit', LIMITS, filters.limit ?? DEFAULT_LIMIT)}</div>
 <div><label class="choice"><input type="checkbox" name="attention" value="true"${filters.attention === 'true' && html` checked`}> Flagged only</label></div>
 <div><button>Filter</button></div></div></form></details>`;

@@ -1,7 +1,9 @@
 /** `/desk/payout`: one payout with its amounts, splits, debits and steps, and its review. */
 import type { FastifyInstance } from 'fastify';
 import { openFindings } from '../client/follow-ups.ts';
+import { OUTCOMES } from '../contract/codes.ts';
 import { REASON_MEANINGS } from '../contract/meanings.ts';
+import { formatMoney } from '../contract/money.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { coveredText, notCoveredText } from '../domain/payout-state.ts';
@@ -60,7 +62,9 @@ export async function payoutPage(desk: Desk, visit: Visit, id: PayoutId, opened:
   const forms = formsOf(visit, story, nowMs);
   const { attempt, whyNot, from, state, timeline } = story;
   // The evidence has the others.
-  const steps = isReviewed(state) ? timeline.steps.filter(({ isEvidence }) => !isEvidence) : timeline.steps;
+  const steps = isReviewed(state)
+    ? timeline.steps.filter(({ isEvidence }) => !isEvidence)
+    : [...timeline.steps, ...laterSteps(story)];
   return {
     title: `Payout ${story.partnerOrderId}`,
     section: from === 'inbox' ? 'Inbox' : 'Payouts',
@@ -87,7 +91,10 @@ async function storyOf(desk: Desk, visit: Visit, id: PayoutId) {
     state.phase === 'DONE'
       ? await withTemporalDeadline(() => openFindings(desk.client, id, workflow.runId))
       : { reasons: [], returned: [] };
-  const read = { ...id, state, ...start, workflow, timeline, found, returned: returnedOf(state, returned) };
+  const read = {
+    ...{ ...id, state, ...start, workflow, timeline, found },
+    ...{ returned: returnedOf(state, returned), later: returned.filter(({ inResult }) => !inResult) },
+  };
   const recent = state.phase === 'AWAITING_APPROVAL' ? await recentPayouts(desk, visit.caller) : [];
   return { ...read, similar: similarTo(recent, read) };
 }
@@ -231,18 +238,35 @@ function temporalLink(
   return html`<p><a href="${`${temporalUi}/${path}`}" rel="noreferrer">Open in the Temporal UI</a></p>`;
 }
 
+/** After the end: what came back, and that people have seen it. */
+function laterSteps({ state: { acknowledged }, later }: Story): Story['timeline']['steps'] {
+  const returns = later.map(({ seenAt, target, refundReason }) => {
+    const detail = [`${formatMoney(target)}.`, refundReason].filter(Boolean).join(' ');
+    return { at: seenAt, what: 'Came back', detail, tone: 'bad' as const };
+  });
+  if (!acknowledged) return returns;
+  const { at, by, note } = acknowledged;
+  const seen = { at, what: `Flags acknowledged by ${by}`, ...(note !== undefined && { detail: note }) };
+  return [...returns, seen].sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
+}
+
 /** A number that only support needs comes after what it is about. */
 const ABOUT_ORDER = /^Order (\S+?)(?:: (.+))?\.$/;
 
 function stepList(steps: Story['timeline']['steps']): Html {
   const shown = steps.map(({ at, what, detail, tone, count, lastAt }) => {
     const [, orderId, status] = ABOUT_ORDER.exec(detail ?? '') ?? [];
-    const about = orderId === undefined ? detail && sentence(detail) : status && label(codeOf(status));
+    const about = orderId === undefined ? detail && outcomeIn(detail) : status && label(codeOf(status));
     return html`<li class="${tone}"><p>${sentence(what)}${about && html`: <span class="faint">${about}</span>`}${orderId !== undefined && html` <small class="faint">${orderId}</small>`}</p>
-<p class="faint">${count === undefined ? time(at) : html`${count} times since ${time(at, 'brief')}, last ${time(lastAt, 'brief')}`}</p></li>`;
+<p class="faint">${count === undefined ? time(at, 'exact') : html`${count} times since ${time(at, 'brief')}, last ${time(lastAt, 'brief')}`}</p></li>`;
   });
   return html`<ol class="timeline">${shown}</ol>`;
 }
 
-/** The timeline has statuses in words. */
+const outcomeIn = (detail: string) => {
+  const outcome = OUTCOMES.find((code) => codeOf(detail.slice(0, -1)) === code);
+  return outcome ? label(outcome) : sentence(detail);
+};
+
+/** The timeline has statuses and outcomes in words. */
 const codeOf = (words: string) => words.toUpperCase().replaceAll(' ', '_');

@@ -12,7 +12,7 @@ import { DAY_MS, dayOf, HOUR_MS, isoTime } from '../domain/time.ts';
 import { applicationsWithin } from '../service/permissions.ts';
 import { countRuns, listRunPage, quoteIds } from '../temporal/visibility.ts';
 import { type Desk, getPage, ifKnown } from './context.ts';
-import { amounts, lostIn, outcomeTable, receivedIn, tile } from './ended.ts';
+import { amounts, lostIn, outcomeTable, receivedIn, returnedIn, tile } from './ended.ts';
 import { bar, duration, type Html, html, table, time } from './html.ts';
 
 /** All reloads in this time share one reading. */
@@ -49,7 +49,9 @@ function tiles({ today, yesterday, open, outcomes, isCut }: Figures): Html {
   const finished = [...outcomes.values()].reduce((sum, count) => sum + count, 0);
   const beside = (sumsOf: typeof receivedIn) =>
     html`Yesterday by this time: ${amounts(sumsOf(yesterday))}${!isCut && changes(sumsOf(today), sumsOf(yesterday))}`;
+  const returned = returnedIn(today);
   return html`<div class="tiles">${tile('Received today', amounts(receivedIn(today)), beside(receivedIn))}
+${returned.length > 0 && tile('Returned', amounts(returned), 'Of payouts that finished today, so not in what was received')}
 ${tile('Not received today', amounts(lostIn(today)), beside(lostIn))}
 ${tile(
   'Payouts',

@@ -1,10 +1,9 @@
 /** Finished payouts as lists know them: their counts and their sums, without a call for each. */
 import type { Client } from '@temporalio/client';
-import { listedPayout, MAX_LISTED } from '../client/lists.ts';
+import { listedPayouts, MAX_LISTED } from '../client/lists.ts';
 import { OUTCOMES, type PayoutOutcome } from '../contract/codes.ts';
 import type { ListedPayout } from '../contract/lists.ts';
 import type { Money } from '../contract/money.ts';
-import { inParallel } from '../runtime/runtime.ts';
 import { countRuns, listRunPage } from '../temporal/visibility.ts';
 
 export type OutcomeCounts = ReadonlyMap<PayoutOutcome, number>;
@@ -13,7 +12,9 @@ export interface FinishedPayout extends Pick<ListedPayout, 'partnerOrderId' | 'c
   outcome: string;
   /** From the start of the latest run to its end. */
   tookMs: number;
+  /** Without what was returned. */
   received?: Money | undefined;
+  returned?: Money | undefined;
   lost?: Money | undefined;
 }
 
@@ -23,12 +24,13 @@ export async function lastFinished(
   query: string,
 ): Promise<{ payouts: FinishedPayout[]; isCut: boolean }> {
   const { runs, next } = await listRunPage(client, query, MAX_LISTED);
-  const payouts = await inParallel(runs, async (run) => {
-    const { outcome, instructedAmount, received, failed, ...ids } = await listedPayout(run);
+  const payouts = (await listedPayouts(client, runs)).map(({ run, row }) => {
+    const { outcome, instructedAmount, received, returned, failed, ...ids } = row;
     // Without an order, the memo has no sums.
     const isLost = outcome === 'FAILED' || outcome === 'NOT_CREATED';
     const lost = failed ?? (isLost ? instructedAmount : undefined);
-    return { ...ids, outcome, tookMs: (run.closedMs ?? run.startedMs) - run.startedMs, received, lost };
+    const tookMs = (run.closedMs ?? run.startedMs) - run.startedMs;
+    return { ...ids, outcome, tookMs, received, returned, lost };
   });
   return { payouts, isCut: next !== undefined };
 }

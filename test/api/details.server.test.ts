@@ -62,7 +62,7 @@ const details = {
 const steps = expect.arrayContaining([
   { at: expect.any(String), what: 'Started by shop' },
   { at: expect.any(String), what: 'Approved by clerk', detail: 'checked', tone: 'good' },
-  { at: expect.any(String), what: 'Finished', tone: 'good' },
+  { at: expect.any(String), what: 'Finished', detail: 'Success.', tone: 'good' },
 ]);
 const timeline = { steps, isCut: false };
 

@@ -42,12 +42,14 @@ test('H304 a person sees the totals of a day, and downloads its payouts, and the
   });
   // Before the download.
   expect(totals).toMatch(/Received\s+100\.00 CNY[\s\S]*Not received\s+100\.00 CNY/);
-  expect(totals).toMatch(/Fees\s+0\.07 USD\s+Of paid payouts/);
+  expect(totals).toMatch(
+    /Debited\s+\d+\.\d\d USD\s+For paid payouts[\s\S]*Fees\s+0\.07 USD\s+For paid payouts/,
+  );
   expect(totals).toMatch(/Paid\s+1\s+100\.00 CNY[\s\S]*Failed\s+1\s+(0\.00 CNY|–)\s+100\.00 CNY/);
   const statement = await downloaded(page, page.getByRole('link', { name: 'CSV, for spreadsheets' }));
   expect(rows.every(({ partnerOrderId }) => statement.text.includes(partnerOrderId))).toBe(true);
   expect(statement.name).toBe(`statement-${from}-${to}.csv`);
-  expect(statement.text).toMatch(/\r\n,+2,0,false\r\n$/);
+  expect(statement.text).toMatch(/\r\n"End of the statement: 2 payouts; more may follow",+2,0,false\r\n$/);
   expect(statement.text).not.toContain('\r\nsplits,');
   const detailed = await downloaded(page, page.getByRole('link', { name: 'CSV with debits' }));
   expect(detailed.text).toContain('\r\nsplits,');
@@ -62,7 +64,7 @@ test('H304 a person sees the totals of a day, and downloads its payouts, and the
   expect((await downloaded(page, page.getByRole('link', { name: 'with debits' }))).text).toContain(
     '\r\nsplits,',
   );
-  expect(results.text).toMatch(/\r\n,+2,0,true\r\n$/);
+  expect(results.text).toMatch(/\r\nEnd of the statement: 2 payouts,+2,0,true\r\n$/);
 });
 
 test('a key that is limited to clients gets a page that says so, not a file', async () => {

@@ -22,6 +22,7 @@ const COLUMNS = {
   app: ({ app }) => app,
   amount: ({ instructedAmount }) => (instructedAmount ? formatMoney(instructedAmount) : ''),
   received: ({ received }) => (received ? formatMoney(received) : ''),
+  returned: ({ returned }) => (returned ? formatMoney(returned) : ''),
   beneficiary: ({ beneficiary = '' }) => beneficiary,
   account: ({ accountEnd }) => (accountEnd === undefined ? '' : `…${accountEnd}`),
   client: ({ clientId = '' }) => clientId,
