@@ -27,9 +27,20 @@ export class BatchFile implements AsyncIterable<unknown> {
     this.#format = format;
   }
 
+  /** The columns of CSV. Undefined for the other formats. */
+  async columns(): Promise<string[] | undefined> {
+    const text = await this.#text();
+    if ((this.#format ?? formatOf(text)) !== 'csv') return undefined;
+    return (await import('./csv.ts')).csvColumns(text);
+  }
+
+  async #text(): Promise<Buffer> {
+    return decoded(typeof this.#bytes === 'function' ? await this.#bytes() : this.#bytes);
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<unknown> {
     this.lines.length = 0;
-    const text = decoded(typeof this.#bytes === 'function' ? await this.#bytes() : this.#bytes);
+    const text = await this.#text();
     for await (const { line, row } of READERS[this.#format ?? formatOf(text)](text)) {
       this.lines.push(line);
       yield row;

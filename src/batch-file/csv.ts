@@ -28,6 +28,13 @@ export async function* csvRows(text: Buffer): AsyncGenerator<FileRow> {
   }
 }
 
+/** The names in the header of a file whose rows can be read. */
+export async function csvColumns(text: Buffer): Promise<string[]> {
+  for await (const { cells } of records(text, separatorOf(text)))
+    if (cells.some((cell) => cell.trim() !== '')) return columnsOf(cells);
+  return [];
+}
+
 interface CsvForm {
   separator: string;
   /** Where the header begins. */

@@ -18,13 +18,14 @@ import {
   batchStateQuery,
   type WorkflowSignatures,
 } from '../contract/workflows.ts';
+import { inParallel } from '../runtime/runtime.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { APP, STARTED_AT } from '../temporal/namespace.ts';
 import { type BatchRef, type CheckedBatch, checkedBatch, type NewBatch, otherWork } from './checked-batch.ts';
 import { ConflictError, EndedError } from './errors.ts';
 import { allRows, batchPage } from './lists.ts';
 import { unlimitedReads } from './shared-reads.ts';
-import { batchRows, type WithDeadline } from './statements.ts';
+import { batchRows, requestsOf, type WithDeadline } from './statements.ts';
 import { type StarterOptions, Steered } from './steering.ts';
 
 /** Temporal accepts 2 MB per payload and warns from 512 KiB on. 500 ordinary rows have about 350 kB. */
@@ -127,6 +128,18 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
     const parts = await withDeadline(() => this.slots.run(() => handle.query(addedRowsQuery)));
     const rows = batchRows({ client, environment, withDeadline }, { ...state, parts, state });
     return { rows, isFinal: state.phase === 'DONE' };
+  }
+
+  /** The requests of the rows that were added, by the number of their row, from 0. */
+  async requests(ref: BatchRef): Promise<Map<number, CheckedPayoutRequest>> {
+    const { client, withDeadline } = this;
+    const { app = 'default', batchId } = ref;
+    const parts = await withDeadline(() => this.slots.run(() => this.handle(ref).query(addedRowsQuery)));
+    const rows = await inParallel(parts, async (part) => {
+      const requests = await withDeadline(() => requestsOf(client, { app, batchId }, part));
+      return requests.map((request, at) => [part.offset + at, request] as const);
+    });
+    return new Map(rows.flat());
   }
 
   /** Lists batches in the order of `payouts.list`. Throws `InvalidPayoutRequestError` for an invalid filter. */

@@ -1,6 +1,7 @@
 /** Lists payouts and batches from Temporal's visibility store, which lags by up to a few seconds. */
 import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
+import type { PayoutPhase } from '../contract/codes.ts';
 import { compact } from '../contract/compact.ts';
 import { checkBody } from '../contract/fields.ts';
 import {
@@ -88,6 +89,41 @@ export async function payoutsOfBatches(
     payouts: payouts.flatMap(({ row }) => (row.batch !== undefined && ids.includes(row.batch) ? [row] : [])),
     isCut: next !== undefined,
   };
+}
+
+const IDS_PER_QUERY = 100;
+
+/** The payouts with these ids, as lists know them. */
+export async function payoutsWithIds(
+  client: Client,
+  app: string,
+  partnerOrderIds: readonly string[],
+): Promise<ListedPayout[]> {
+  const found: ListedPayout[] = [];
+  for (let from = 0; from < partnerOrderIds.length; from += IDS_PER_QUERY) {
+    const ids = partnerOrderIds.slice(from, from + IDS_PER_QUERY).map((id) => payoutWorkflowId(app, id));
+    const query = all([
+      "WorkflowType = 'payout'",
+      ...sharedConditions({}),
+      `WorkflowId IN (${quoteIds(ids)})`,
+    ]);
+    const { runs } = await listRunPage(client, query, MAX_LISTED);
+    found.push(...(await inParallel(runs, listedPayout)));
+  }
+  return found;
+}
+
+/** The open payouts in `phase`, of these applications or of all: at most the first `MAX_LISTED`, the oldest first. */
+export async function openIn(
+  client: Client,
+  phase: PayoutPhase,
+  apps: string[] | undefined,
+): Promise<{ payouts: ListedPayout[]; isCut: boolean }> {
+  const query = `${payoutQuery({ phase, apps }, undefined)} AND ExecutionStatus = 'Running'`;
+  const { runs, next } = await listRunPage(client, query, MAX_LISTED);
+  const payouts = await inParallel(runs, listedPayout);
+  payouts.sort((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
+  return { payouts, isCut: next !== undefined };
 }
 
 /** Empty if its key is unknown. */

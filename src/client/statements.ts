@@ -47,7 +47,7 @@ const unlimited: WithDeadline = (call) => call();
 const PAGE_SIZE = 1_000;
 
 /** A payout that has ended may be missing from Temporal's lists for this long. */
-const LISTS_LAG_MS = 60_000;
+export const LISTS_LAG_MS = 60_000;
 
 /** Whether lists show every payout that ended before this time. */
 export function isListed(to: string, clock: Clock): boolean {
@@ -194,9 +194,9 @@ export async function* batchRows(reader: StatementReader, batch: Batch): AsyncGe
 const partSchema = z.object({ payouts: z.array(z.unknown()) });
 
 /** The first run of a part was started with all of its rows. */
-async function requestsOf(
+export async function requestsOf(
   client: Client,
-  { app, batchId }: Batch,
+  { app, batchId }: Pick<Batch, 'app' | 'batchId'>,
   { offset, digest }: AddedRows,
 ): Promise<CheckedPayoutRequest[]> {
   const workflowId = batchPartWorkflowId(app, batchId, offset, digest);

@@ -61,7 +61,7 @@ h1 { font-size: 22px; line-height: 1.25; letter-spacing: -.01em; margin: 0; over
 .title:has(~ .headline) { margin: 0 0 .2rem; } .title:has(~ .headline) h1 { font-size: 14px; letter-spacing: 0; color: var(--faint); }
 h2 { font-size: 16px; margin: 2rem 0 .6rem; }
 h3 { font-size: 14px; margin: 1.2rem 0 .4rem; overflow-wrap: anywhere; }
-.title + section h2 { margin-top: .4rem; } .title + :is(.warning, .notice) { margin-top: .6rem; }
+section .title { margin: 2rem 0 .6rem; } section .title h2 { margin: 0; } .title + section .title { margin-top: .4rem; } .title + :is(.warning, .notice) { margin-top: .6rem; }
 p { margin: .5rem 0; }
 .visually-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .faint { color: var(--faint); }
@@ -126,6 +126,7 @@ tbody tr:hover, tbody tr:focus-within { background: var(--panel); }
   .sorts td:is([data-label="Beneficiary"], [data-label="What to decide"]) { min-width: 10rem; }
   .terms :is(td[data-label="Rate locked for"], td[data-label="Waiting"]) { min-width: 7.5rem; }
 }
+@media (max-width: 90rem) { .chooses .terms:has([data-label="Batch"]) [data-label="Fee"] { display: none; } } .terms [data-label="Batch"] { white-space: nowrap; }
 @media (max-width: 73.75rem) {
   th, td { padding: .5rem .6rem; }
   .chooses :is([data-label="Fee"], [data-label="Rate locked for"]), .reviews :is([data-label="Sent"], [data-label="Provider last asked"]), .payouts :is([data-label="Client"], [data-label="Started by"]) { display: none; }
@@ -214,8 +215,18 @@ form + form { margin-top: .8rem; }
 td .buttons { margin: 0; gap: .4rem; justify-content: flex-end; } .pair { display: flex; gap: .4rem; } td select { width: auto; }
 form + .scrolls, .sides { margin-top: 1rem; }
 .bulk { display: flex; flex-wrap: wrap; gap: .8rem 1rem; align-items: end; padding: .8rem; border: 1px solid var(--line); border-radius: 8px; background: var(--panel); }
-@media (min-width: 45rem) { .bulk { position: sticky; bottom: .5rem; } }
+.bulk { position: sticky; bottom: .5rem; }
+@media (max-width: 45rem) {
+  .bulk { gap: .4rem .8rem; padding: .6rem .8rem; bottom: 0; margin: 0 -.5rem; } .bulk .buttons { flex: 1 1 auto; }
+  form.bulk { position: static; margin: 0; }
+  .chooses thead { position: static; width: auto; height: auto; clip-path: none; overflow: visible; }
+  .chooses thead tr { padding: 0 .8rem .5rem; } .chooses thead th { display: none; padding: 0; border: 0; background: none; } .chooses thead th:has(input) { display: flex; align-items: center; min-height: 2rem; }
+  .chooses th:has(input) .sort { display: none; } .chooses thead th:has(input)::after { content: "Choose all"; }
+  header nav > ul { flex-wrap: nowrap; overflow-x: auto; }
+}
 .bulk output { flex: 1 1 14rem; align-self: center; font-weight: 600; } .bulk .buttons { margin: 0; }
+@media (max-width: 45rem) { .flagged td[data-label^="Why"] { grid-column: 1 / -1; } }
+.flagged details { margin: 0; } .flagged summary { color: inherit; width: auto; } .flagged details p { margin: .2rem 0 .4rem; color: var(--faint); } .flagged td[data-label="Age"] { white-space: nowrap; } .flagged td form { margin: 0; }
 .keys { display: none; }
 .scripted { display: none; }
 @media (scripting: enabled) { .scripted { display: inline; } }

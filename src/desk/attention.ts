@@ -12,23 +12,25 @@ import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '..
 import { isScoped } from '../domain/permissions.ts';
 import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../domain/reconciliation.ts';
 import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
-import { applicationsWithin } from '../service/permissions.ts';
+import { applicationsWithin, may } from '../service/permissions.ts';
 import { knownFailingWorkflows, lastReconciliation } from '../temporal/failing-workflows.ts';
 import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
 import { returnedOf, returnedText } from './amounts.ts';
 import { type Desk, type Finding, PAYOUTS_PER_PAGE, readable } from './context.ts';
 import { isIn } from './counts.ts';
 import {
-  attentionReasons,
   beneficiary,
+  briefReasons,
   type CodedMessage,
+  duration,
+  hidden,
   html,
   label,
   link,
   money,
   payoutLink,
-  sentence,
 } from './html.ts';
+import type { Visit } from './identity.ts';
 
 /** Requests, tokens and endpoints on the first page. */
 const MAX_OTHERS = 20;
@@ -41,6 +43,8 @@ interface Item {
   sentence?: string;
   reasons: readonly CodedMessage[];
   listed?: ListedPayout;
+  /** A payout that has finished: somebody can acknowledge its flags. */
+  isFinished?: boolean;
 }
 
 export interface RowPage<Row = readonly unknown[]> {
@@ -51,11 +55,8 @@ export interface RowPage<Row = readonly unknown[]> {
 }
 
 /** Without the payouts in a decision, which the inbox shows with their own reasons. */
-export async function attentionRows(
-  desk: Desk,
-  caller: Caller,
-  cursor: string | undefined,
-): Promise<RowPage> {
+export async function attentionRows(desk: Desk, visit: Visit, cursor: string | undefined): Promise<RowPage> {
+  const { caller } = visit;
   const { payouts, withTemporalDeadline } = desk.service;
   const apps = applicationsWithin(caller);
   const page = await withTemporalDeadline(() =>
@@ -74,21 +75,39 @@ export async function attentionRows(
   // A scope may leave nothing of a page.
   const items = [...stopped, ...flagged, ...others].filter((one) => one !== undefined);
   return {
-    shown: items.filter((one) => typeof one !== 'string').map(row),
+    shown: items
+      .filter((one) => typeof one !== 'string')
+      .map((one) => row(one, visit, desk.runtime.clock.wallMs())),
     unread: items.filter((one) => typeof one === 'string'),
     nextCursor: page.nextCursor,
   };
 }
 
-export const ATTENTION_HEAD = ['What', 'Beneficiary', 'Amount#', 'Why, and what to do'];
+export const ATTENTION_HEAD = ['What', 'Beneficiary', 'Amount#', 'Why, and what to do', 'Age', 'Action#'];
 
-function row({ kind, what, name, href, sentence: says, reasons, listed }: Item): unknown[] {
+function row(
+  { kind, what, name, href, sentence, reasons, listed, isFinished }: Item,
+  visit: Visit,
+  nowMs: number,
+): unknown[] {
+  const age =
+    listed &&
+    duration(nowMs - Date.parse(listed.startedAt))
+      .split(' ')
+      .slice(0, 2)
+      .join(' ');
   return [
-    html`${what} ${href === undefined ? name : html`<a href="${href}">${name}</a>`}${says !== undefined && html`<small>${sentence(says)}</small>`}`,
+    html`${what} ${href === undefined ? name : html`<a href="${href}">${name}</a>`}`,
     listed && beneficiary(listed),
     money(listed?.instructedAmount),
-    attentionReasons(kind, reasons),
+    briefReasons(kind, reasons, sentence),
+    age,
+    isFinished && listed && may(visit.caller, 'acknowledge') && acknowledgeButton(visit, listed),
   ];
+}
+
+function acknowledgeButton({ formToken }: Visit, { app, partnerOrderId }: ListedPayout) {
+  return html`<form method="post" action="/desk/payouts/acknowledge">${hidden({ formToken, app, partnerOrderId, back: 'inbox' })}<button class="plain">Acknowledge <span class="visually-hidden">the flags of ${partnerOrderId}</span></button></form>`;
 }
 
 function payoutName({ phase, partnerOrderId }: ListedPayout): string {
@@ -107,7 +126,11 @@ async function payoutItem(
     if (isScoped(caller)) await service.payoutStart(caller, id);
     const found = await service.withTemporalDeadline(() => followUpResultOf(client, id));
     if (!found) return undefined;
-    return { kind: 'followUp', what: 'Follow-up of payout', ...shown, reasons: followUpReasons(found) };
+    return {
+      ...{ kind: 'followUp', what: 'Follow-up of payout', isFinished: true },
+      ...shown,
+      reasons: followUpReasons(found),
+    };
   }
   const { state } = await service.payout(caller, id);
   const { needsAttention, reasons } = state;
@@ -115,7 +138,7 @@ async function payoutItem(
   const sentence = returned ? returnedText(state, returned) : state.sentence;
   // The list may lag.
   if (!needsAttention) return undefined;
-  return { kind: 'payout', what: 'Payout', ...shown, sentence, reasons };
+  return { kind: 'payout', what: 'Payout', ...shown, sentence, reasons, isFinished: state.phase === 'DONE' };
 }
 
 type ReadItem = (desk: Desk, caller: Caller, run: ListedRun) => Promise<Item>;

@@ -1,19 +1,20 @@
 /** `/desk/batch`: the progress of a batch, what people have to do about it, and its payouts. */
 import type { FastifyInstance } from 'fastify';
 import type { BatchState } from '../contract/batch.ts';
-import { PHASES, ROW_OUTCOMES } from '../contract/codes.ts';
-import type { ListedPayout } from '../contract/lists.ts';
-import { sumMoney, totalsByCurrency } from '../contract/money.ts';
+import { ROW_OUTCOMES } from '../contract/codes.ts';
 import { mayList } from '../domain/permissions.ts';
 import { may } from '../service/permissions.ts';
 import { batchRef } from '../service/requests.ts';
-import { STARTED_AT } from '../temporal/namespace.ts';
 import { batchBar, countsText } from './batch-progress.ts';
-import { type Desk, filledIn, getPage, idIn, ifKnown, postForm, redirectWith } from './context.ts';
-import { facts, groupedAmount, type Html, hidden, html, label, link, money, pill, totals } from './html.ts';
+import { countsIn, paidOf, payoutsIn, type RowsRead, readRows, stateChips, troubles } from './batch-rows.ts';
+import { allLink } from './confirm.ts';
+import { type Desk, filledIn, getPage, idIn, postForm, redirectWith } from './context.ts';
+import { facts, type Html, hidden, html, label, link, totals } from './html.ts';
 import { AUTOMATIC, type Visit } from './identity.ts';
 import { payoutTable } from './payouts.ts';
+import { MOST_PICKS } from './picks.ts';
 import { resultsLinks } from './statement.ts';
+import { decidableOf } from './waiting.ts';
 
 const REFRESH_SECONDS = 3;
 const SHOWN_PAYOUTS = 100;
@@ -22,16 +23,19 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
   getPage(scope, desk, '/batch', async (visit, query, reply) => {
     const id = idIn(batchRef, query);
     const state = await desk.service.batch(visit.caller, id);
-    const isLive = state.phase !== 'DONE' && filledIn(query, 'live').live !== 'off';
+    const read = await readRows(desk, visit, state);
+    const { areFinished } = countsIn(state, read);
+    // Lists may know the last outcomes after the batch does.
+    const isOver = state.phase === 'DONE' && (areFinished || read === undefined || read.isSettled);
+    const isLive = !isOver && filledIn(query, 'live').live !== 'off';
     // Without scripts, the browser loads the page again.
     if (isLive)
       reply.header('refresh', `${REFRESH_SECONDS};url=${link('/desk/batch', { ...id, ...AUTOMATIC })}`);
-    const payouts = await payoutsOf(desk, visit, state);
     return {
       title: `Batch ${id.batchId}`,
       section: 'Batches',
       actions: resultsLinks(id),
-      content: html`${progress(state, payouts)}${todo(desk, state)}${state.phase !== 'DONE' && liveLink(state, isLive)}${states(state, payouts)}${rowFacts(state)}${listOf(payouts)}${cancelForm(visit, state)}`,
+      content: html`${progress(state, read)}${todo(desk, visit, state, read)}${!isOver && liveLink(state, isLive)}${stateChips(state, read)}${rowFacts(state, read)}${read && (await troubles(desk, visit, read.rows))}${read ? listOf(read) : listLink(desk, visit, state)}${cancelForm(visit, state)}`,
     };
   });
 
@@ -42,62 +46,57 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
   });
 }
 
-/** Payouts that the batch has started, as lists know them: they lag by some seconds. Empty if they cannot be read. */
-async function payoutsOf(
-  { service }: Desk,
-  { caller }: Visit,
-  { app, batchId }: BatchState,
-): Promise<ListedPayout[]> {
-  if (!mayList(caller)) return [];
-  const read = async () => {
-    const { startTime, typedSearchAttributes } = await service.withTemporalDeadline(() =>
-      service.batches.handle({ app, batchId }).describe(),
-    );
-    const startedAt = typedSearchAttributes.get(STARTED_AT) ?? startTime;
-    return service.startedByBatches(caller, [{ app, batchId, startedAt: startedAt.toISOString() }]);
-  };
-  const found = await ifKnown(read());
-  return found?.payouts.filter((one) => one.app === app) ?? [];
+function progress(state: BatchState, read: RowsRead | undefined): Html {
+  const { count, phase, sentence, canceled, missing } = state;
+  const { counts, done, paid, areFinished } = countsIn(state, read);
+  const known: Readonly<Record<string, number | undefined>> = counts;
+  const isOrdinary = phase === 'DONE' || (!canceled && missing.length === 0 && done > 0);
+  const said =
+    areFinished && phase === 'DONE'
+      ? countsText(ROW_OUTCOMES.map((outcome) => [outcome, known[outcome]]))
+      : isOrdinary
+        ? `${done} of ${count} rows have finished.`
+        : sentence;
+  const bars = html`<p>${batchBar({ count, done, paid })}</p>`;
+  if (!read || read.rows.length === 0) return html`<p class="headline" role="status">${said}</p>${bars}`;
+  const added = read.rows.length < count && html` <small>in ${read.rows.length} of ${count} rows</small>`;
+  return html`<p class="headline">${paidOf(read.rows)} paid${added}</p><p role="status">${said}</p>${bars}`;
 }
 
-function progress(state: BatchState, payouts: readonly ListedPayout[]): Html {
-  const { count, done, outcomes, phase, sentence } = state;
-  const finished = countsText(ROW_OUTCOMES.map((outcome) => [outcome, outcomes[outcome]]));
-  const said = phase === 'DONE' ? finished : sentence;
-  const bars = html`<p>${batchBar({ count, done, paid: outcomes.SUCCESS })}</p>`;
-  if (payouts.length === 0) return html`<p class="headline" role="status">${said}</p>${bars}`;
-  const returned = payouts.flatMap((one) => one.returned ?? []);
-  const known = payouts.length < count && html` <small>in ${payouts.length} of ${count} rows</small>`;
-  return html`<p class="headline">${paidOf(payouts)} paid${returned.length > 0 && html`, ${totals(returned)} returned`}${known}</p><p role="status">${said}</p>${bars}`;
-}
-
-/** `12,250.00 of 22,725.00 CNY`, of each currency. What came back is not paid. */
-function paidOf(payouts: readonly ListedPayout[]): Html {
-  const ordered = totalsByCurrency(payouts.flatMap(({ instructedAmount }) => instructedAmount ?? []));
-  const received = payouts.flatMap((one) => one.received ?? []);
-  return html`${ordered.map((total, at) => {
-    const paid = sumMoney(
-      total.currency,
-      received.filter(({ currency }) => currency === total.currency),
-    );
-    return html`${at > 0 && ', '}<span class="amount">${groupedAmount(paid.amount)} of ${money(total)}</span>`;
-  })}`;
-}
-
-/** Links to what waits for people. Without search keys, the list is that of all batches. */
-function todo({ config }: Desk, { app, batchId, phases, phase, canceled, nextStep }: BatchState): Html {
-  const waiting = [
-    ['AWAITING_APPROVAL', 'awaits approval', 'await approval'],
-    ['NEEDS_REVIEW', 'needs review', 'need review'],
-  ] as const;
-  const items = waiting.flatMap(([named, one, several]) => {
-    const count = phases[named] ?? 0;
-    const query = { ...(config.keys.search ? { batch: batchId } : { app }), phase: named };
-    const text = count === 1 ? `1 payout ${one}` : `${count} payouts ${several}`;
-    return count === 0 ? [] : [html`<p><a href="${link('/desk/payouts', query)}">${text}</a></p>`];
-  });
+/** Leads to what waits for people. Without search keys, the list of reviews is that of all batches. */
+function todo({ config }: Desk, visit: Visit, state: BatchState, read: RowsRead | undefined): Html {
+  const { app, batchId, phase, canceled, nextStep } = state;
+  const known: Readonly<Record<string, number | undefined>> = countsIn(state, read).counts;
+  const { AWAITING_APPROVAL: approvals = 0, NEEDS_REVIEW: reviews = 0 } = known;
+  const inList = (named: string) =>
+    link('/desk/payouts', { ...(config.keys.search ? { batch: batchId } : { app }), phase: named });
+  const approvalsLink = mayList(visit.caller)
+    ? `${link('/desk', { batch: batchId, app })}#approvals`
+    : inList('AWAITING_APPROVAL');
   const isWaiting = phase === 'RECEIVING' || (canceled && phase !== 'DONE');
-  return html`${items}${isWaiting && html`<p>${nextStep}</p>`}`;
+  return html`${
+    approvals > 0 &&
+    html`<p class="buttons"><a href="${approvalsLink}">${approvals === 1 ? '1 payout awaits approval' : `${approvals} payouts await approval`}</a>${reviewButton(visit, state, read)}</p>`
+  }${
+    reviews > 0 &&
+    html`<p><a href="${inList('NEEDS_REVIEW')}">${reviews === 1 ? '1 payout needs review' : `${reviews} payouts need review`}</a></p>`
+  }${isWaiting && html`<p>${nextStep}</p>`}`;
+}
+
+/** Leads to one confirmation of all that the visitor may approve. */
+function reviewButton(
+  visit: Visit,
+  { app, batchId }: BatchState,
+  read: RowsRead | undefined,
+): Html | undefined {
+  if (!may(visit.caller, 'approve')) return undefined;
+  const waiting = payoutsIn(read?.rows ?? []).filter(
+    ({ phase, outcome, batch }) => phase === 'AWAITING_APPROVAL' && outcome === '' && batch === batchId,
+  );
+  const { length: count } = decidableOf(visit, waiting);
+  if (count === 0) return undefined;
+  const which = count > MOST_PICKS ? `${MOST_PICKS} of ${count}` : count === 1 ? 'it' : `all ${count}`;
+  return html`<a class="button" href="${allLink('approve', { batch: batchId, app })}">Review ${which} for approval</a>`;
 }
 
 function liveLink({ app, batchId }: BatchState, isLive: boolean): Html {
@@ -106,47 +105,45 @@ function liveLink({ app, batchId }: BatchState, isLive: boolean): Html {
     : html`<p><a href="${link('/desk/batch', { app, batchId })}">Follow the progress</a></p>`;
 }
 
-/** The number and the sum of the rows in each state. Without the sum if lists do not know all of these rows. */
-function states({ phases, outcomes }: BatchState, payouts: readonly ListedPayout[]): Html | undefined {
-  const counted = [
-    ...PHASES.map((phase) => [phase, phases[phase], ofPhase(payouts, phase)] as const),
-    ...ROW_OUTCOMES.map((outcome) => {
-      return [outcome, outcomes[outcome], payouts.filter((one) => one.outcome === outcome)] as const;
-    }),
-  ].filter(([, count]) => count !== undefined && count > 0);
-  if (counted.length === 0) return undefined;
-  return html`<ul class="states" aria-label="Rows by state">${counted.map(([code, count, known]) => {
-    const amounts = known.flatMap(({ instructedAmount }) => instructedAmount ?? []);
-    return html`<li>${pill(code)} <strong>${count}</strong> ${amounts.length === count && totals(amounts)}</li>`;
-  })}</ul>`;
-}
-
-const ofPhase = (payouts: readonly ListedPayout[], phase: string) =>
-  payouts.filter((one) => one.phase === phase && one.outcome === '');
-
-function rowFacts({ app, count, added, started, joined, needingAttention, rows }: BatchState): Html {
-  const listed = Object.entries(rows).filter(([, at]) => at.length > 0);
+/** Without the rows, the numbers of those that aren't paid. */
+function rowFacts(
+  { app, count, added, joined, needingAttention, rows }: BatchState,
+  read: RowsRead | undefined,
+): Html {
+  const unpaid = read ? [] : Object.entries(rows).filter(([, at]) => at.length > 0);
   return facts([
     ['Application', app === 'default' ? undefined : app],
     ['Rows', count],
     ['Added', added === count ? undefined : added],
-    ['Started', started],
     ['Joined an existing payout', joined || undefined],
     ['Need attention', needingAttention || undefined],
-    ...listed.map(([outcome, at]) => {
-      const numbers = at.map((row) => row + 1).join(', ');
-      return [`${label(outcome)}: rows, the first is 1`, numbers] as const;
+    ...unpaid.map(([outcome, at]) => {
+      const numbers = at.slice(0, SHOWN_PAYOUTS).map((row) => row + 1);
+      const more = at.length - numbers.length;
+      return [
+        `${label(outcome)} in rows`,
+        `${numbers.join(', ')}${more > 0 ? ` and ${more} more` : ''} (the first row is 1)`,
+      ] as const;
     }),
   ]);
 }
 
-function listOf(payouts: readonly ListedPayout[]): Html | undefined {
+/** Instead of the rows, if they are too many or can't be read. */
+function listLink({ config }: Desk, { caller }: Visit, { app, batchId }: BatchState): Html | undefined {
+  if (!mayList(caller)) return undefined;
+  const query = config.keys.search ? { batch: batchId } : { app };
+  return html`<p><a class="button plain" href="${link('/desk/payouts', query)}">Show its payouts</a></p>`;
+}
+
+function listOf(read: RowsRead): Html | undefined {
+  const payouts = payoutsIn(read.rows);
   if (payouts.length === 0) return undefined;
   const shown = payouts.slice(0, SHOWN_PAYOUTS);
   const sums = totals(shown.flatMap(({ instructedAmount }) => instructedAmount ?? []));
+  const counted = payouts.length > shown.length ? `${shown.length} of ${payouts.length}` : shown.length;
   return payoutTable(
     shown,
-    html`${sums}${payouts.length > shown.length && html`, the first ${shown.length} payouts`}`,
+    html`${counted} payouts, in the order of the rows. These ${shown.length}: ${sums}`,
   );
 }
 

@@ -35,7 +35,8 @@ export function decideRoutes(scope: FastifyInstance, desk: Desk): void {
         if (!page) throw problem;
         return sendPage(reply, { ...page, visit }, problem.status);
       }
-      return redirectWith(reply, payoutLink(id, openedFrom(fields)), {
+      const back = fields['back'] === 'inbox' ? '/desk#attention' : payoutLink(id, openedFrom(fields));
+      return redirectWith(reply, back, {
         done: verb === 'resolve' ? (RESOLVED[fields['decision'] ?? ''] ?? verb) : verb,
         id: id.partnerOrderId,
       });

@@ -14,6 +14,7 @@ import { confirmRoutes } from './confirm.ts';
 import { acceptForms, type Desk, type DeskOptions, filledIn, ifKnown } from './context.ts';
 import { sharedCounts } from './counts.ts';
 import { decideRoutes } from './decide.ts';
+import { decidedRoutes } from './decided.ts';
 import { eventRoutes } from './events.ts';
 import { findRoutes } from './find.ts';
 import { html, link, onTheDesk, payoutLink, prose } from './html.ts';
@@ -75,6 +76,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     signInRoutes(scope, desk);
     inboxRoutes(scope, desk);
     confirmRoutes(scope, desk);
+    decidedRoutes(scope, desk);
     decideRoutes(scope, desk);
     payoutRoutes(scope, desk);
     findRoutes(scope, desk);
@@ -103,6 +105,7 @@ const TITLES: Partial<Record<ProblemKind, string>> = {
   'verb-not-allowed': 'No permission',
   'application-not-allowed': 'No permission',
   'outside-scope': 'No permission',
+  'content-too-large': 'Too large',
   'route-not-found': 'Page not found',
 };
 
@@ -116,6 +119,7 @@ const INSTRUCTIONS: Partial<Record<ProblemKind, string>> = {
   'application-not-allowed': 'Ask your administrator for the application.',
   'amount-too-large': 'Somebody with a higher limit has to do it.',
   'outside-scope': 'Your key is limited: search for payouts by their ids.',
+  'content-too-large': 'Nothing was started. Split the file into batches of up to 4 MiB each.',
   'not-accepted-now': 'Nothing was changed. Go back, and read what has changed.',
   'already-ended': 'Nothing was changed. Go back, and read how it finished.',
   'not-found': 'Check the id and its application, or search for it.',
@@ -135,10 +139,10 @@ async function sendProblem(
   if (status === 401 && hasSessions && request.method === 'GET')
     return reply.redirect(link('/desk/sign-in', { next: request.url }), 303);
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
+  if (status === 401 && hasSessions) return sendEnded(reply, request, problem);
   const { title, meaning, action } = PROBLEMS[kind];
   const todo = INSTRUCTIONS[kind] ?? `${onTheDesk(meaning)} ${onTheDesk(action)}`;
-  const [path, name] =
-    status === 401 && hasSessions ? (['/desk/sign-in', 'Sign in'] as const) : backFrom(request);
+  const [path, name] = backFrom(request);
   const page = {
     title: TITLES[kind] ?? title,
     visit: await problemVisit(desk, request, status),
@@ -146,6 +150,18 @@ async function sendProblem(
 ${fields.length > 1 && html`<ul>${fields.map(({ path, message: why }) => html`<li><code>${path}</code> ${why}</li>`)}</ul>`}
 <p>${prose(todo)}</p>
 <p><a class="button" href="${path}">${name}</a></p><p class="faint">Request ${request.id}</p>`,
+  };
+  return sendPage(reply, page, status);
+}
+
+/** A form whose session has ended did nothing. Its page comes back after the sign-in, and decides nothing by itself. */
+function sendEnded(reply: FastifyReply, request: FastifyRequest, { kind, message, status }: Problem) {
+  const [next] = backFrom(request);
+  const page = {
+    title: kind === 'key-missing' ? 'Your session ended' : 'Your key has expired',
+    content: html`<p class="warning" role="alert">${kind === 'key-missing' ? 'Your session ended.' : `${message}.`} Nothing was decided, and nothing has changed.</p>
+<p>Sign in, then send the form again.</p>
+<p><a class="button" href="${link('/desk/sign-in', { next })}">Sign in</a></p>`,
   };
   return sendPage(reply, page, status);
 }

@@ -4,29 +4,41 @@ import type { InvalidPayoutRequestError } from '../client/errors.ts';
 import type { FieldError } from '../contract/failures.ts';
 import { NOT_A_FIELD } from '../contract/fields.ts';
 import { isJsonObject } from '../payments/exact-json.ts';
+import { headerFault, headerWarning, isOfHeader } from './file-header.ts';
 import { type Html, html, table } from './html.ts';
 
 const MAX_SHOWN = 80;
-const HIDDEN = ['receiver.bankAccountNumber', 'receiver.idCardNumber'];
+export const HIDDEN = ['receiver.bankAccountNumber', 'receiver.idCardNumber'];
 /** Such as an account number in the column of another field. */
 const LIKE_A_NUMBER = /\d(?:[\s-]?\d){8}/;
 
 /** The file is read again, because errors, which are logged, have no values. */
 export async function errorTable(
-  file: Buffer,
+  bytes: Buffer,
   { fields, stopped }: InvalidPayoutRequestError,
 ): Promise<Html> {
-  const count = `${stopped ? 'at least ' : ''}${fields.length} ${fields.length === 1 ? 'error' : 'errors'}`;
-  const values = await valuesOf(new BatchFile(file), fields);
-  return html`<p class="warning" role="alert">Nothing was started: the file has ${count}.${stopped && ' Later rows were not checked.'}</p>
-${table({
-  caption: 'Errors',
-  head: ['Line', 'Field', 'Value', 'What is wrong'],
-  rows: fields.map((error, at) => {
-    const { field } = placeOf(error);
-    return [error.line ?? '–', field === '' ? 'the whole row' : field, values[at], error.message];
-  }),
-})}`;
+  const file = new BatchFile(bytes);
+  const all = fields.map((error) => ({ ...error, ...placeOf(error) }));
+  const fault = headerFault(await file.columns(), all);
+  // The header says once what is wrong with each row.
+  const ofRows = all.filter(({ field }) => !isOfHeader(fault, field));
+  const count = `${stopped ? 'at least ' : ''}${ofRows.length} ${ofRows.length === 1 ? 'error' : 'errors'}`;
+  const values = await valuesOf(file, ofRows);
+  const said = ofRows.length === 0 ? 'the header of the file is wrong' : `the file has ${count}`;
+  return html`<p class="warning" role="alert">Nothing was started: ${said}.${stopped && ' Later rows were not checked.'}</p>
+${headerWarning(fault)}${
+  ofRows.length > 0 &&
+  table({
+    caption: 'Errors',
+    head: ['Line', 'Field', 'Value', 'What is wrong'],
+    rows: ofRows.map(({ line, field, message }, at) => [
+      line ?? '–',
+      field === '' ? 'the whole row' : field,
+      values[at],
+      message,
+    ]),
+  })
+}`;
 }
 
 /** Where the field is. Errors outside of a row, such as that of the batch id, have no line. */
@@ -35,8 +47,9 @@ function placeOf({ path, line }: FieldError): { row: number; field: string } {
   return row === '' ? { row: -1, field: path } : { row: Number(row), field };
 }
 
-async function valuesOf(file: BatchFile, errors: readonly FieldError[]): Promise<unknown[]> {
-  const places = errors.map(placeOf);
+type PlacedError = FieldError & { row: number; field: string };
+
+async function valuesOf(file: BatchFile, places: readonly PlacedError[]): Promise<unknown[]> {
   const last = Math.max(...places.map(({ row }) => row));
   const rows: unknown[] = [];
   if (last >= 0)
@@ -45,7 +58,7 @@ async function valuesOf(file: BatchFile, errors: readonly FieldError[]): Promise
       rows.push(places.some((place) => place.row === rows.length) ? row : undefined);
       if (rows.length > last) break;
     }
-  return places.map(({ row, field }, at) => shownValue(rows[row], field, errors[at]));
+  return places.map((error) => shownValue(rows[error.row], error.field, error));
 }
 
 function shownValue(row: unknown, field: string, error: FieldError | undefined): unknown {

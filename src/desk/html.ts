@@ -234,11 +234,24 @@ export const isReturn = ({ code }: { code: string }) =>
 
 /** The code, the message, and the explanation of the code if it has one. */
 export function explained(one: CodedMessage, explanations: Explanations): Html {
-  const { code, message } = one;
+  return html`${said(one)}
+${helpFor(one, explanations)}`;
+}
+
+/** One line for each reason, which opens to what it means and what to do. `about`: the state, in words. */
+export function briefReasons(kind: AttentionKind, reasons: readonly CodedMessage[], about?: string): Html {
+  return html`${reasons.map((one, at) => html`<details><summary>${said(one)}</summary>${at === 0 && about !== undefined && html`<p>${sentence(about)}</p>`}${helpFor(one, ATTENTION[kind])}</details>`)}`;
+}
+
+function said({ code, message }: CodedMessage): Html {
+  return html`<strong title="${code}">${label(code)}.</strong> ${isolated(sentence(message).replace(/^[a-z]/, (first) => first.toUpperCase()))}`;
+}
+
+function helpFor(one: CodedMessage, explanations: Explanations): Html {
+  const { code } = one;
   const known = !isReturn(one) && Object.hasOwn(explanations, code) ? explanations[code] : undefined;
   const action = known ? actionOf(code, known.action) : '';
-  return html`<strong title="${code}">${label(code)}.</strong> ${isolated(sentence(message).replace(/^[a-z]/, (first) => first.toUpperCase()))}
-${isReturn(one) && html`<p class="faint">${RETURNED_HELP}</p>`}${known && html`<p class="faint">${prose(onTheDesk(known.meaning))}${action !== '' && html` <em>What to do:</em> ${prose(action)}`}</p>`}`;
+  return html`${isReturn(one) && html`<p class="faint">${RETURNED_HELP}</p>`}${known && html`<p class="faint">${prose(onTheDesk(known.meaning))}${action !== '' && html` <em>What to do:</em> ${prose(action)}`}</p>`}`;
 }
 
 type Receiver = CheckedPayoutRequest['receiver'];

@@ -1,24 +1,15 @@
 /** `/desk`: what waits for an approver or operator, and the stop switch of each application. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Caller } from '../config/callers.ts';
 import { appName, text } from '../contract/fields.ts';
 import type { ListedPayout } from '../contract/lists.ts';
-import { isStarter } from '../domain/permissions.ts';
+import { isStarter, mayList } from '../domain/permissions.ts';
 import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
-import { applicationsWithin, may } from '../service/permissions.ts';
+import { may } from '../service/permissions.ts';
 import { valid } from '../service/requests.ts';
 import { ATTENTION_HEAD, attentionRows, type RowPage } from './attention.ts';
-import { choiceOf, decisionBar, type ReadPayout, readPayout, targetOf, termsTable } from './confirm.ts';
-import {
-  type Desk,
-  filledIn,
-  getPage,
-  PAYOUTS_PER_PAGE,
-  postForm,
-  readable,
-  redirectWith,
-} from './context.ts';
+import { allLink } from './confirm.ts';
+import { type Desk, filledIn, getPage, PAYOUTS_PER_PAGE, postForm, redirectWith } from './context.ts';
 import { INBOX, INBOX_SECTIONS, type InboxSection } from './counts.ts';
 import { mayDecide } from './decisions.ts';
 import {
@@ -37,68 +28,169 @@ import {
   totals,
 } from './html.ts';
 import type { Visit } from './identity.ts';
+import { MOST_PICKS, type ReadPayout } from './picks.ts';
 import { recentPayouts } from './similar.ts';
+import { choiceOf, counted, decisionBar, targetOf, termsTable } from './terms.ts';
+import { decidableOf, type Narrowed, narrowedIn, readWaiting, waitingIn, within } from './waiting.ts';
 
 export function inboxRoutes(scope: FastifyInstance, desk: Desk): void {
   pauseRoutes(scope, desk);
   getPage(scope, desk, '/', async (visit, query) => {
     const cursors = filledIn(query, ...INBOX_SECTIONS);
-    const { caller } = visit;
+    const narrowed = narrowedIn(query);
     const nowMs = desk.runtime.clock.wallMs();
     const [approvals, reviews, attention, recent] = await Promise.all([
-      openPayouts(desk, caller, 'approvals', cursors.approvals),
-      openPayouts(desk, caller, 'reviews', cursors.reviews),
-      attentionRows(desk, caller, cursors.attention),
-      recentPayouts(desk, caller),
+      waitingPage(desk, visit, 'approvals', { after: cursors.approvals, narrowed }),
+      waitingPage(desk, visit, 'reviews', { after: cursors.reviews }),
+      attentionRows(desk, visit, cursors.attention),
+      recentPayouts(desk, visit.caller),
     ]);
+    const none =
+      narrowed.batch === undefined
+        ? 'No payout awaits approval'
+        : html`No payout of batch <bdi>${narrowed.batch}</bdi> awaits approval`;
     return {
       title: 'Inbox',
       section: 'Inbox',
-      content: html`${section('approvals', 'No payout awaits approval', approvals, () => approvalList(visit, approvals.shown, { nowMs, recent }))}
-${section('reviews', 'No payout is in review', reviews, () => reviewList(reviews.shown))}
-${section('attention', 'Nothing else needs attention', attention, () =>
-  table({ caption: 'Payouts, tokens, endpoints and workflows', head: ATTENTION_HEAD, rows: attention.shown }),
-)}${pauseForms(visit)}`,
+      content: html`${section('approvals', none, approvals, { above: html`${batchTabs(approvals, narrowed)}`, beside: allButton(visit, approvals, narrowed), list: () => approvalList(visit, approvals, { nowMs, recent, narrowed }), narrowed })}
+${section('reviews', 'No payout is in review', reviews, { list: () => reviewList(reviews) })}
+${section('attention', 'Nothing else needs attention', attention, {
+  list: () =>
+    table({
+      caption: 'Payouts, tokens, endpoints and workflows',
+      kind: 'flagged',
+      head: ATTENTION_HEAD,
+      rows: attention.shown,
+    }),
+})}${pauseForms(visit)}`,
     };
   });
 }
 
+interface WaitingPage extends RowPage<ReadPayout> {
+  /** As lists know them. Undefined for a caller who cannot list, who would learn about others' payouts. */
+  listed: readonly ListedPayout[] | undefined;
+  /** All of the section, of whatever batch. */
+  everything: readonly ListedPayout[] | undefined;
+  /** `113`, or `1,000+`. */
+  total: string | undefined;
+  decidable: number;
+}
+
+async function waitingPage(
+  desk: Desk,
+  visit: Visit,
+  name: 'approvals' | 'reviews',
+  { after, narrowed = {} }: { after?: string | undefined; narrowed?: Narrowed },
+): Promise<WaitingPage> {
+  const { listed: all, isCut } = await waitingIn(desk, visit, name);
+  const listed = within(all, narrowed);
+  const { shown, unread, gone, nextCursor } = await readWaiting(desk, visit, name, {
+    ...{ listed, after },
+    most: PAYOUTS_PER_PAGE,
+  });
+  const lists = mayList(visit.caller);
+  return {
+    shown,
+    unread: unread.map((id) => html`<a href="${payoutLink(id, 'inbox')}">${id.partnerOrderId}</a>`),
+    nextCursor,
+    listed: lists ? listed : undefined,
+    everything: lists ? all : undefined,
+    total: lists ? `${(listed.length - gone).toLocaleString('en-US')}${isCut ? '+' : ''}` : undefined,
+    decidable: decidableOf(visit, listed).length,
+  };
+}
+
+interface SectionParts {
+  list: () => Html;
+  above?: Html;
+  beside?: Html | undefined;
+  narrowed?: Narrowed;
+}
+
 function section(
   id: InboxSection,
-  none: string,
+  none: unknown,
   { shown, unread, nextCursor }: RowPage<unknown>,
-  list: () => Html,
+  { list, above, beside, narrowed = {} }: SectionParts,
 ): Html {
-  return html`<section aria-labelledby="${id}"><h2 id="${id}">${INBOX[id].title}</h2>
+  return html`<section aria-labelledby="${id}"><div class="title"><h2 id="${id}">${INBOX[id].title}</h2>${beside}</div>${above}
 ${shown.length > 0 ? list() : unread.length === 0 && empty(none, nextCursor !== undefined && 'on this page')}
 ${
   unread.length > 0 &&
   html`<div class="warning"><p>These could not be read now, because Temporal or a worker does not respond:</p><ul>${unread.map((one) => html`<li>${one}</li>`)}</ul></div>`
 }
-${nextCursor !== undefined && html`<p><a class="button plain" href="${link('/desk', { [id]: nextCursor })}#${id}">Show more</a></p>`}</section>`;
+${nextCursor !== undefined && html`<p><a class="button plain" href="${link('/desk', { ...narrowed, [id]: nextCursor })}#${id}">Show more</a></p>`}</section>`;
+}
+
+const MOST_TABS = 10;
+
+/** Narrows the list to one batch. Undefined if no batch waits. */
+function batchTabs({ everything = [] }: WaitingPage, narrowed: Narrowed): Html | undefined {
+  const batches = new Map<string, Required<Narrowed> & { count: number }>();
+  for (const { app, batch } of everything) {
+    if (batch === undefined) continue;
+    const known = batches.get(`${app}/${batch}`);
+    if (known) known.count += 1;
+    else batches.set(`${app}/${batch}`, { app, batch, count: 1 });
+  }
+  if (batches.size === 0 && narrowed.batch === undefined) return undefined;
+  const tab = (name: unknown, query: Narrowed, isHere: boolean) =>
+    html`<li><a href="${link('/desk', { ...query })}#approvals"${isHere && html` aria-current="true"`}>${name}</a></li>`;
+  return html`<ul class="tabs" aria-label="Batches">${tab('All', {}, narrowed.batch === undefined)}${Array.from(
+    batches.values(),
+  )
+    .slice(0, MOST_TABS)
+    .map(({ app, batch, count }) =>
+      tab(
+        html`<bdi>${batch}</bdi> ${count}`,
+        { batch, app },
+        batch === narrowed.batch && app === narrowed.app,
+      ),
+    )}</ul>`;
+}
+
+/** Undefined if there is nothing that a page of its own would add to. */
+function allButton({ caller }: Visit, { decidable }: WaitingPage, narrowed: Narrowed): Html | undefined {
+  if (decidable < 2 || !mayList(caller) || !may(caller, 'approve')) return undefined;
+  const text =
+    decidable > MOST_PICKS
+      ? `Review ${MOST_PICKS} of ${decidable} for approval`
+      : `Review all ${decidable} for approval`;
+  return html`<a class="button plain" href="${allLink('approve', narrowed)}">${text}</a>`;
+}
+
+/** `20 of 113 payouts, oldest first. These 20: 42,390.00 CNY` */
+function captionOf({ shown, total }: WaitingPage, order = 'oldest first'): Html {
+  const count = shown.length;
+  const sums = totals(shown.map(targetOf));
+  if (total === undefined || total === String(count)) return html`${counted(count)}, ${order}: ${sums}`;
+  return html`${count} of ${total} payouts, ${order}. These ${count}: ${sums}`;
 }
 
 /** Each checkbox names the quote of its row: a decision about the row applies to no other one. Own payouts come last. */
 function approvalList(
   visit: Visit,
-  payouts: readonly ReadPayout[],
-  beside: { nowMs: number; recent: readonly ListedPayout[] },
+  page: WaitingPage,
+  { narrowed, ...beside }: { nowMs: number; recent: readonly ListedPayout[]; narrowed: Narrowed },
 ): Html {
-  const decidable = payouts.filter((one) => mayDecide(visit, one));
-  const others = payouts.filter((one) => !decidable.includes(one));
+  const { shown, listed } = page;
+  const decidable = shown.filter((one) => mayDecide(visit, one));
+  const others = shown.filter((one) => !decidable.includes(one));
   const choice = (one: ReadPayout) => decidable.includes(one) && choiceOf(one, decidable.indexOf(one));
-  const own = others.filter(({ startedBy }) => isStarter(visit.caller, startedBy)).length;
-  return html`${own > 0 && html`<p class="faint">You or your key started ${own} of ${payouts.length}: someone else has to approve ${own === 1 ? 'it' : 'them'}.</p>`}
-<form class="chooses">${termsTable([...decidable, ...others], { ...beside, choice })}${decidable.length > 0 && decisionBar(visit)}</form>`;
+  const known: readonly { startedBy?: string | undefined }[] = listed ?? shown;
+  const own = known.filter(({ startedBy }) => isStarter(visit.caller, startedBy)).length;
+  return html`${own > 0 && html`<p class="faint">You or your key started ${own} of ${known.length}: someone else has to approve ${own === 1 ? 'it' : 'them'}.</p>`}
+<form class="chooses">${hidden({ ...narrowed })}${termsTable([...decidable, ...others], { ...beside, choice, caption: captionOf(page), areOfOneBatch: narrowed.batch !== undefined })}${decidable.length > 0 && decisionBar(visit)}</form>`;
 }
 
-function reviewList(payouts: readonly ReadPayout[]): Html {
+function reviewList(page: WaitingPage): Html {
   return table({
-    caption: html`${payouts.length} ${payouts.length === 1 ? 'payout' : 'payouts'}: ${totals(payouts.map(targetOf))}`,
+    caption: captionOf(page),
     sorts: true,
     kind: 'reviews',
     head: ['Payout', 'Beneficiary', 'Amount#', 'What to decide', 'Sent#', 'Provider last asked', 'Action#'],
-    rows: payouts.map(({ request, state, ...id }) => [
+    rows: page.shown.map(({ request, state, ...id }) => [
       html`<a href="${payoutLink(id, 'inbox')}">${id.partnerOrderId}</a>`,
       beneficiaryOf(request.receiver),
       money(request.instructedAmount),
@@ -133,38 +225,4 @@ function pauseRoutes(scope: FastifyInstance, desk: Desk): void {
       else await desk.service.resume(caller, app);
       return redirectWith(reply, '/desk', { done, id: app });
     });
-}
-
-/**
- * A page of the open payouts in `phase`. Visibility lags, and does not know whose a payout is, so each is read: payouts
- * outside the scope of the caller, or no longer in the phase, are left out.
- */
-async function openPayouts(
-  { service }: Desk,
-  caller: Caller,
-  section: 'approvals' | 'reviews',
-  cursor: string | undefined,
-) {
-  const { payouts, withTemporalDeadline } = service;
-  const { phase } = INBOX[section].filter;
-  const { payouts: listed, nextCursor } = await withTemporalDeadline(() =>
-    payouts.listPage({ phase, apps: applicationsWithin(caller) }, { limit: PAYOUTS_PER_PAGE, cursor }),
-  );
-  const read = await Promise.all(
-    listed
-      .filter(({ workflow }) => workflow === 'RUNNING')
-      .map(({ app, partnerOrderId, startedAt }) => {
-        const id = { app, partnerOrderId };
-        const read = async () => ({ ...(await readPayout(service, caller, id)), startedAt });
-        return readable(caller, read, id);
-      }),
-  );
-  const known = read.filter((one) => one !== undefined);
-  return {
-    shown: known.filter((one) => 'state' in one).filter(({ state }) => state.phase === phase),
-    unread: known
-      .filter((one) => !('state' in one))
-      .map((id) => html`<a href="${payoutLink(id, 'inbox')}">${id.partnerOrderId}</a>`),
-    nextCursor,
-  };
 }

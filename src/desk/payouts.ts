@@ -84,7 +84,7 @@ export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
     return {
       ...frame,
       actions: html`<a class="button plain" href="/desk/statement">Download a statement</a>`,
-      content: html`${tabs(views, filters)}${form([])}${chips(views, filters)}${listOf({ ...page, payouts }, cursor)}
+      content: html`${tabs(views, filters)}${form([])}${chips(views, filters)}${listOf({ ...page, payouts }, cursor)}${filters.phase === 'AWAITING_APPROVAL' && payouts.length > 0 && html`<p><a class="button" href="${link('/desk', filters.batch === undefined ? {} : { batch: filters.batch, app: filters.app })}#approvals">Decide in the inbox</a></p>`}
 <p class="pages">${cursor !== undefined && html`<a class="button plain" href="${link('/desk/payouts', filters)}">First page</a>`}
 ${
   page.nextCursor !== undefined &&

@@ -10,7 +10,6 @@ import { coveredText, notCoveredText } from '../domain/payout-state.ts';
 import { may } from '../service/permissions.ts';
 import { type PayoutId, payoutId } from '../service/requests.ts';
 import { amounts, returnedOf, returnedText } from './amounts.ts';
-import { approveUntil } from './confirm.ts';
 import { type Desk, filledIn, getPage, idIn } from './context.ts';
 import { type Attempt, acknowledgementForm, approvalForm, type Decided, otherForms } from './decisions.ts';
 import {
@@ -38,6 +37,7 @@ import type { Visit } from './identity.ts';
 import type { Page } from './layout.ts';
 import { comparison, reviewForm } from './review.ts';
 import { recentPayouts, SIMILAR_DAYS, similarTo } from './similar.ts';
+import { approveUntil } from './terms.ts';
 
 type Story = Awaited<ReturnType<typeof storyOf>>;
 

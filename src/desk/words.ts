@@ -137,6 +137,7 @@ const IN_FINANCE: readonly (readonly [RegExp, string])[] = [
   [/^Order read$/, 'Payment found'],
   [/^Asked whether the order exists$/, 'Asked the provider whether it has the payment'],
   [/^Publishes events$/, 'Events sent'],
+  [/^the debits add up to (.+), the quote was (.+)$/, 'Debited $1, quoted $2'],
 ];
 const STATUS_CODE = /(?<=\b(?:with status|finished the payment:|status is|^still) )[A-Z_]{4,}\b/g;
 

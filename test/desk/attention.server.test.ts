@@ -33,7 +33,10 @@ async function cardText(heading: string): Promise<string> {
     .filter({ has: page.getByRole('rowheader', { name: heading }) });
   return eventually(async () => {
     await page.goto('/desk');
-    return (await card.count()) > 0 ? textOf(card.first()) : undefined;
+    if ((await card.count()) === 0) return undefined;
+    // Each reason is one line, which opens to what it means.
+    for (const line of await card.first().locator('summary').all()) await line.click();
+    return textOf(card.first());
   });
 }
 
@@ -67,8 +70,22 @@ describe('what needs attention', () => {
       return described?.searchAttributes['PayoutNeedsAttention']?.[0] === true || undefined;
     });
     expect(await cardText(`Follow-up of payout ${ref.partnerOrderId}`)).toMatch(
-      /Money returned\. .* was returned[\s\S]*Check your balance, then start a new payout\./,
+      /Money returned\. .* was returned[\s\S]*Check your balance, then start a new payout\.[\s\S]*Acknowledge/,
     );
+    const page = await stage.signedIn();
+    await page.getByRole('button', { name: `Acknowledge the flags of ${ref.partnerOrderId}` }).click();
+    await page
+      .getByRole('status')
+      .filter({ hasText: `Acknowledged the flags of ${ref.partnerOrderId}` })
+      .waitFor();
+    await page.waitForURL(/\/desk#attention$/);
+    await eventually(async () => {
+      await page.goto('/desk');
+      return (
+        !(await textOf(page.getByRole('main'))).includes(`Follow-up of payout ${ref.partnerOrderId}`) ||
+        undefined
+      );
+    });
   });
 
   test('a payout whose order waits for material', async () => {
@@ -84,7 +101,7 @@ describe('what needs attention', () => {
     const { world } = stage;
     await world.payouts.result(await world.pay('success final=0s'));
     expect(await cardText('Endpoint shop of application default')).toMatch(
-      /it returned 410\..* events? waits?[\s\S]*Endpoint disabled\.[\s\S]*“Enable” on the Events page/,
+      /Endpoint disabled\.[\s\S]*it returned 410\..* events? waits?[\s\S]*“Enable” on the Events page/,
     );
   });
 

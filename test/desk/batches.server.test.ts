@@ -151,8 +151,11 @@ describe('the upload of a batch', () => {
     await upload(shop, batchId, 'payouts.csv', first);
     await shop.getByRole('alert').filter({ hasText: 'exists already' }).waitFor();
     await upload(page, batchId, 'payouts.csv', first);
-    expect(await textOf(main)).toContain('This batch has been started already.');
-    await page.getByRole('button', { name: 'Start 1 payout' }).click();
+    const text = await textOf(main);
+    expect(text).toContain('This batch has been started already, with the same rows.');
+    expect(text).not.toContain('Nothing has started yet');
+    expect(await page.getByRole('button', { name: /^Start/ }).count()).toBe(0);
+    await page.getByRole('link', { name: 'See its progress' }).click();
     await page.getByRole('heading', { name: `Batch ${batchId}` }).waitFor();
   });
 
@@ -169,13 +172,14 @@ describe('the upload of a batch', () => {
     await eventually(async () => {
       await page.goto(`/desk/batch?batchId=${batchId}&live=off`);
       return (
-        /150\.00 of 400\.00 CNY paid[\s\S]*Awaiting approval\s+1\s+100\.00 CNY/.test(await textOf(main)) ||
-        undefined
+        /150\.00 of 400\.00 CNY paid\s+3 of 4 rows have finished[\s\S]*Awaiting approval\s+1\s+100\.00 CNY[\s\S]*Paid in part\s+1\s+50\.00 of 100\.00 CNY/.test(
+          await textOf(main),
+        ) || undefined
       );
     });
     expect(await textOf(main)).not.toContain('None');
     await page.getByRole('link', { name: '1 payout awaits approval' }).click();
-    await page.getByRole('link', { name: waiting.partnerOrderId, exact: true }).waitFor();
+    await page.getByRole('checkbox', { name: `Choose ${waiting.partnerOrderId}` }).waitFor();
     await stage.world.payouts.approve(waiting, { by: 'desk' });
     await batches.result({ batchId });
     await page.goto(`/desk/batch?batchId=${batchId}`);
@@ -191,14 +195,36 @@ describe('the upload of a batch', () => {
     });
   });
 
-  test('a row that is refused is named by its number, from 1', async () => {
+  test('H347 a row that is not paid is listed with its amount and what differs, and counts in the sum', async () => {
     const [page, batchId] = [await stage.signedIn(), newBatchId()];
-    const taken = payoutRequest(newPartnerOrderId());
-    await stage.world.payouts.start({ ...taken, clientId: 'client-2' });
-    await batches.start({ batchId, payouts: [...rowsOf('success'), taken], startedBy: 'shop' });
+    const of = (amount: string) =>
+      payoutRequest(newPartnerOrderId(), {
+        platform: 'sim:success',
+        instructedAmount: { currency: 'CNY', amount },
+      });
+    const [joined, taken, fresh] = [of('50.00'), of('999.00'), of('30.00')];
+    await stage.world.payouts.start(joined);
+    await stage.world.payouts.start({ ...taken, instructedAmount: { currency: 'CNY', amount: '1.00' } });
+    await batches.start({ batchId, payouts: [joined, taken, fresh], startedBy: 'shop' });
     await batches.result({ batchId });
-    await page.goto(`/desk/batch?batchId=${batchId}`);
-    expect(await textOf(page.getByRole('main'))).toMatch(/Conflict: rows, the first is 1\s+2/);
+    const main = page.getByRole('main');
+    // Lists lag: until then, the page is loaded again.
+    const text = await eventually(async () => {
+      await page.goto(`/desk/batch?batchId=${batchId}`);
+      const shown = await textOf(main);
+      return shown.includes('2 paid · 1 conflict') ? shown : undefined;
+    });
+    expect(text).toContain('80.00 of 1,079.00 CNY paid');
+    expect(text).toMatch(/1 row is not paid: 999\.00 CNY/);
+    expect(text).toMatch(
+      new RegExp(
+        `${taken.partnerOrderId}\\s+2\\s+line 3 of a CSV file\\s+Zhang San.*\\s+999\\.00 CNY\\s+Conflict[\\s\\S]*instructedAmount\\.amount: 999\\.00 in this row, 1\\.00 in the payout`,
+      ),
+    );
+    expect(text).toMatch(/Joined an existing payout\s+1/);
+    const states = await textOf(page.getByRole('list', { name: 'Rows by state' }));
+    expect(states).toMatch(/Paid\s+2\s+80\.00 CNY[\s\S]*Conflict\s+1\s+999\.00 CNY/);
+    await page.getByRole('row').filter({ hasText: joined.partnerOrderId }).waitFor();
   });
 
   test('takes the template that the page offers', async () => {

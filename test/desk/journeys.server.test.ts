@@ -27,13 +27,17 @@ async function awaitingApproval(over: Partial<PayoutRequest> = {}): Promise<Payo
   return body;
 }
 
-/** Visibility lags: reloads until the page shows the payout. */
+/** Visibility lags: reads the inbox, page by page, until one shows the payout. */
 async function rowOf(page: Page, { partnerOrderId }: PayoutRef) {
   const row = page
     .getByRole('row')
     .filter({ has: page.getByRole('link', { name: partnerOrderId, exact: true }) });
+  const next = page
+    .getByRole('region', { name: 'Awaiting approval' })
+    .getByRole('link', { name: 'Show more' });
   await eventually(async () => {
     await page.goto('/desk');
+    while ((await row.count()) === 0 && (await next.count()) > 0) await next.click();
     return (await row.count()) > 0 || undefined;
   });
   return row;

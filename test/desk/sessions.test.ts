@@ -90,6 +90,33 @@ test('H323 a page about a problem, which does not ask for pauses, does not say t
   expect(html).not.toContain('Whether an application is paused');
 });
 
+describe('H346 a form that is sent after the session has ended decides nothing', () => {
+  test.each([
+    ['/desk/payout?partnerOrderId=x&from=inbox', '/desk/payout?partnerOrderId=x&from=inbox'],
+    ['/desk/payouts/confirm-approve?all=on&batch=b', '/desk/payouts/confirm-approve?all=on&batch=b'],
+    ['https://evil.example/desk/payouts', '/desk'],
+    ['/v1/payouts', '/desk'],
+    ['//evil.example/desk', '/desk'],
+  ])('and the sign-in leads back to its page: %s', async (referer, next) => {
+    const url = await desk();
+    const browser = new DeskBrowser(url);
+    await browser.get('/desk/sign-in');
+    const from = referer.startsWith('http') ? referer : `${url}${referer}`;
+    const { status, html } = await browser.post('/desk/payouts/approve', approve, { referer: from });
+    expect(status).toBe(401);
+    expect(html).toContain('Your session ended. Nothing was decided');
+    const [, link = ''] = /href="(\/desk\/sign-in[^"]*)"/.exec(html) ?? [];
+    const { searchParams } = new URL(link.replaceAll('&amp;', '&'), url);
+    expect(searchParams.get('next')).toBe(next);
+    await browser.get(link.replaceAll('&amp;', '&'));
+    const begun = await browser.post('/desk/sign-in', {
+      key: 'key-of-desk',
+      next: searchParams.get('next') ?? '',
+    });
+    expect(begun.headers['location']).toBe(next);
+  });
+});
+
 describe('a session', () => {
   test('starts with the key of a caller; its cookie is encrypted, and only this desk gets it', async () => {
     const url = await desk();

@@ -6,8 +6,8 @@ import { ATTENTION } from '../../src/contract/attention-codes.ts';
 import { REASON_MEANINGS } from '../../src/contract/meanings.ts';
 import type { Money } from '../../src/contract/money.ts';
 import { PROBLEMS } from '../../src/contract/problems.ts';
-import { approveUntil } from '../../src/desk/confirm.ts';
 import { facts, html, link, money, onTheDesk, sentence, table } from '../../src/desk/html.ts';
+import { approveUntil } from '../../src/desk/terms.ts';
 import { changes } from '../../src/desk/today.ts';
 
 const FOLDER = join(import.meta.dirname, '../../src/desk');
