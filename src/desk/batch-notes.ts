@@ -7,9 +7,11 @@ import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { AllowanceState } from '../contract/workflows.ts';
 import { hasDailyLimits, MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
 import { dayOf } from '../domain/time.ts';
+import { inParallel } from '../runtime/runtime.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { listRunPages, quoteIds } from '../temporal/visibility.ts';
-import type { Desk } from './context.ts';
+import { differences } from './batch-rows.ts';
+import { type Desk, ifKnown } from './context.ts';
 import { type Html, html, isolated, maskedAccount, money, table } from './html.ts';
 
 type Rows = readonly CheckedPayoutRequest[];
@@ -33,12 +35,24 @@ function similarRows(rows: Rows): number[][] {
   return [...groups.values()].filter(({ length }) => length > 1);
 }
 
-/** Finds the ids in the first rows that payouts already have. Visibility lags by some seconds. */
-async function usedIds(
-  { client, service }: Desk,
-  rows: Rows,
-): Promise<{ used: ReadonlySet<string>; lookedUp: number }> {
-  const ids = rows.slice(0, MAX_IDS).map(({ app, partnerOrderId }) => payoutWorkflowId(app, partnerOrderId));
+/** Payouts that exist under the ids of the rows, as far as these were looked up. */
+export interface Existing {
+  /** The numbers of the rows, from 0. */
+  rows: readonly number[];
+  lookedUp: number;
+}
+
+/** Finds the ids in the first rows that payouts already have. Visibility lags by some seconds. Undefined if it can't be read. */
+export async function existingIds(desk: Desk, rows: Rows): Promise<Existing | undefined> {
+  const some = rows.slice(0, MAX_IDS);
+  const used = await ifKnown(usedIds(desk, some));
+  if (!used) return undefined;
+  const at = [...some.keys()].filter((row) => used.has(some[row]?.partnerOrderId ?? ''));
+  return { rows: at, lookedUp: some.length };
+}
+
+async function usedIds({ client, service }: Desk, rows: Rows): Promise<ReadonlySet<string>> {
+  const ids = rows.map(({ app, partnerOrderId }) => payoutWorkflowId(app, partnerOrderId));
   const used = new Set<string>();
   for (let from = 0; from < ids.length; from += IDS_PER_QUERY) {
     const query = `WorkflowId IN (${quoteIds(ids.slice(from, from + IDS_PER_QUERY))})`;
@@ -47,20 +61,20 @@ async function usedIds(
         for (const { workflowId } of page) used.add(payoutOf(workflowId)?.partnerOrderId ?? workflowId);
     });
   }
-  return { used, lookedUp: ids.length };
+  return used;
 }
 
 export async function batchNotes(
   desk: Desk,
   caller: Caller,
   rows: Rows,
-  lines: readonly number[],
+  { lines, existing }: { lines: readonly number[]; existing: Existing | undefined },
 ): Promise<Html> {
   const [use, funds] = await Promise.all([
     dailyUse(desk, caller, rows),
     desk.service.batchFunds(caller, rows),
   ]);
-  return html`${shortfalls(funds).map(shortfallWarning)}${fundsTable(funds)}${use}${similarWarning(rows, lines)}${await usedWarning(desk, rows, lines)}`;
+  return html`${shortfalls(funds).map(shortfallWarning)}${fundsTable(funds)}${use}${similarWarning(rows, lines)}${await usedWarning(desk, caller, rows, { lines, existing })}`;
 }
 
 /** Money may arrive before the rows are paid: the batch can start. */
@@ -97,19 +111,47 @@ function similarWarning(rows: Rows, lines: readonly number[]): Html | undefined 
   return html`<div class="warning" role="alert"><p>Rows look like each other: they pay the same amount to the same account. Each of them is paid.</p><ul>${items}</ul>${rest(groups.length)}</div>`;
 }
 
-async function usedWarning(desk: Desk, rows: Rows, lines: readonly number[]): Promise<Html | undefined> {
-  const found = await usedIds(desk, rows).catch(() => undefined);
-  if (!found)
+/** So many of the payouts that exist are compared with their rows: each costs a read. */
+const MAX_COMPARED = 100;
+
+/** A row that equals its payout joins it; another one ends as a conflict. */
+async function usedWarning(
+  desk: Desk,
+  caller: Caller,
+  rows: Rows,
+  { lines, existing }: { lines: readonly number[]; existing: Existing | undefined },
+): Promise<Html | undefined> {
+  if (!existing)
     return html`<p class="warning">Whether payouts with these ids exist already cannot be read now, because Temporal does not respond.</p>`;
-  const { used, lookedUp } = found;
-  const at = [...rows.keys()].filter((row) => used.has(rows[row]?.partnerOrderId ?? ''));
-  const items = at
-    .slice(0, MAX_WARNINGS)
-    .map((row) => html`<li>Line ${lines[row]}: ${isolated(rows[row]?.partnerOrderId)}</li>`);
+  const { rows: at, lookedUp } = existing;
+  const compared = await inParallel(at.slice(0, MAX_COMPARED), (row) =>
+    comparedWith(desk, caller, rows[row]),
+  );
+  const items = compared.flatMap((differing, index) => {
+    if (differing?.length === 0) return [];
+    const row = at[index] ?? 0;
+    const what =
+      differing?.map((one, number) => html`${number > 0 && '; '}${one}`) ?? 'another payout has this id';
+    return [html`<li>Line ${lines[row]}: ${isolated(rows[row]?.partnerOrderId)}: ${what}</li>`];
+  });
+  const same = compared.length - items.length;
+  const uncompared = at.length - compared.length;
   return html`${
     at.length > 0 &&
-    html`<div class="warning" role="alert"><p>${at.length} ${at.length === 1 ? 'id exists' : 'ids exist'} already. A row that is the same as its payout joins it and pays nothing. A row that differs from it is not paid, and ends as a conflict.</p><ul>${items}</ul>${rest(at.length)}</div>`
+    html`<div class="warning" role="alert"><p>${at.length} ${at.length === 1 ? 'id exists' : 'ids exist'} already: ${same} the same, ${items.length} ${items.length === 1 ? 'differs' : 'differ'}${uncompared > 0 && `, ${uncompared} not compared`}. A row that is the same as its payout joins it and pays nothing. A row that differs from it is not paid, and ends as a conflict.</p>${items.length > 0 && html`<ul>${items.slice(0, MAX_WARNINGS)}</ul>${rest(items.length)}`}</div>`
   }${lookedUp < rows.length && html`<p class="faint">Only the first ${lookedUp} ids were looked up.</p>`}`;
+}
+
+/** What differs. Undefined if the caller may not see the payout, or it can't be read. */
+async function comparedWith(
+  { service }: Desk,
+  caller: Caller,
+  row: Rows[number] | undefined,
+): Promise<readonly unknown[] | undefined> {
+  if (!row) return undefined;
+  const { app, partnerOrderId } = row;
+  const start = await ifKnown(service.payoutStart(caller, { app, partnerOrderId }));
+  return start && differences(row, start.request);
 }
 
 /** The first lines of a group that may be as long as the file. */

@@ -8,12 +8,24 @@ import { InvalidPayoutRequestError } from '../client/errors.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { goneSignal } from '../http/connections.ts';
 import { requireApplication, requireVerb } from '../service/permissions.ts';
-import { invalidFields, Problem } from '../service/problem.ts';
+import { Problem } from '../service/problem.ts';
 import { batchRef } from '../service/requests.ts';
-import { batchNotes } from './batch-notes.ts';
+import { batchNotes, existingIds } from './batch-notes.ts';
 import { appsOf, type Desk, filledIn, formHooks, getPage, idIn, pageVisit, postForm } from './context.ts';
 import { errorTable } from './file-errors.ts';
-import { type Html, hidden, html, isolated, link, maskedAccount, money, table, totals } from './html.ts';
+import { EXAMPLE } from './file-header.ts';
+import {
+  type Html,
+  hidden,
+  html,
+  isolated,
+  link,
+  maskedAccount,
+  money,
+  sentence,
+  table,
+  totals,
+} from './html.ts';
 import type { Visit } from './identity.ts';
 import { sendPage } from './layout.ts';
 
@@ -25,27 +37,6 @@ const LIMITS = { files: 1, fields: 5, fieldSize: 256, fileSize: MAX_UPLOAD_BYTES
 /** In base64url, which a form does not escape, and with its other fields. */
 const MAX_START_BYTES = Math.ceil((MAX_UPLOAD_BYTES * 4) / 3) + 16 * 1024;
 
-/** The fields that every payout has, and a row that shows their form. */
-const EXAMPLE = {
-  partnerOrderId: 'invoice-1001',
-  clientId: 'client-1',
-  payerId: 'payer-1',
-  type: 'WITHDRAW',
-  'instructedAmount.currency': 'CNY',
-  'instructedAmount.amount': '1250.00',
-  originCurrency: 'USD',
-  targetCurrency: 'CNY',
-  remittancePurposeCode: 'GOODS_TRADE',
-  platform: 'shop',
-  approval: 'required',
-  'receiver.bankCountry': 'CN',
-  'receiver.bankName': 'Bank of Example',
-  'receiver.bankAccountCurrency': 'CNY',
-  'receiver.bankAccountNumber': '6222020000000001',
-  'receiver.bankAccountName': 'Example Seller',
-  'receiver.idCardNumber': '110101199003070001',
-  'receiver.cardHoldType': 'Personal',
-};
 const TEMPLATE = [Object.keys(EXAMPLE), Object.values(EXAMPLE)]
   .map((cells) => `${cells.join(',')}\r\n`)
   .join('');
@@ -71,7 +62,6 @@ export function uploadRoutes(scope: FastifyInstance, desk: Desk): void {
         const visit = await pageVisit(desk, request);
         requireVerb(visit.caller, 'read');
         const upload = uploadIn(request.body);
-        if (upload.file === '') throw invalidFields([{ path: 'file', message: 'is missing or empty' }]);
         requireApplication(visit.caller, upload.app);
         return sendPage(reply, {
           title: `Preview of batch ${upload.batchId}`,
@@ -186,6 +176,8 @@ async function preview(
   const about = html`<p class="faint">File ${isolated(fileName)}, application ${app}.</p>`;
   const again = (id: string | undefined) =>
     uploadForm(visit, desk.runtime.clock.wallMs(), { app, ...(id !== undefined && { batchId: id }) });
+  if (file === '')
+    return html`<p class="warning" role="alert">Nothing was started: the file is missing or empty. Choose a file with payouts.</p>${again(batchId)}`;
   const bytes = Buffer.from(file, 'base64url');
   const payouts = new BatchFile(bytes);
   const { lines } = payouts;
@@ -196,28 +188,45 @@ async function preview(
     const sums = html`<p class="headline">${count}, ${totals(rows.map(({ instructedAmount }) => instructedAmount))}</p>`;
     if (existing === 'other')
       return html`${sums}<p class="bad warning" role="alert">Batch ${batchId} exists already. Choose another id.</p>${about}${again(undefined)}`;
-    return html`${sums}<p>Every row is valid. Nothing has started yet.</p>${about}${existing && EXISTING[existing](link('/desk/batch', { app, batchId }))}
-${await batchNotes(desk, visit.caller, rows, lines)}
-<form method="post" action="/desk/batches/start">${hidden({ formToken: visit.formToken, ...upload })}
-<div class="buttons"><button>Start ${count}</button> <a href="/desk/batches">Discard</a></div></form>
-${rowTable(rows.slice(0, SHOWN_ROWS), lines)}${
-  rows.length > SHOWN_ROWS && html`<p class="faint">The first ${SHOWN_ROWS} of ${rows.length} rows.</p>`
-}`;
+    const table = html`${rowTable(rows.slice(0, SHOWN_ROWS), lines)}${
+      rows.length > SHOWN_ROWS && html`<p class="faint">The first ${SHOWN_ROWS} of ${rows.length} rows.</p>`
+    }`;
+    if (existing === 'same')
+      return html`${sums}<p class="warning">This batch has been started already, with the same rows. There is nothing to start.</p>${about}
+<p><a class="button" href="${link('/desk/batch', { app, batchId })}">See its progress</a></p>${table}`;
+    const found = await existingIds(desk, rows);
+    return html`${sums}<p>Every row is valid. Nothing has started yet.</p>${about}${existing === 'unknown' && UNKNOWN}
+${await batchNotes(desk, visit.caller, rows, { lines, existing: found })}
+${startForm(visit, upload, rows.length, found?.rows.length ?? 0)}
+${table}`;
   } catch (error) {
     if (error instanceof InvalidPayoutRequestError)
       return html`${about}${await errorTable(bytes, error)}${again(batchId)}`;
     if (!(error instanceof Problem || error instanceof BatchFileError)) throw error;
-    return html`${about}<p class="warning" role="alert">Nothing was started: ${error.message}.</p>${again(batchId)}`;
+    return html`${about}<p class="warning" role="alert">Nothing was started: ${sentence(error.message)}.</p>${again(batchId)}`;
   }
 }
 
-/** Starting it again joins the batch, or is refused. */
-const EXISTING = {
-  same: (batch: string) =>
-    html`<p class="warning">This batch has been started already. Starting it again changes nothing: <a href="${batch}">see its progress</a>.</p>`,
-  unknown: () =>
-    html`<p class="warning">Whether the batch exists already cannot be read now, because Temporal or a worker does not respond.</p>`,
-};
+const UNKNOWN = html`<p class="warning">Whether the batch exists already cannot be read now, because Temporal or a worker does not respond.</p>`;
+
+/** `Start 3 payouts`, or `Start 1 new payout, 8 exist`. Without a button if no payout is new. */
+function startForm(
+  { formToken }: Visit,
+  upload: Upload & { seal: string },
+  count: number,
+  exist: number,
+): Html {
+  const fresh = count - exist;
+  if (fresh === 0)
+    return html`<p><strong>There is nothing to start: ${count === 1 ? 'the id exists' : `all ${count} ids exist`} already.</strong> <a href="/desk/batches">Upload another file</a></p>`;
+  const payouts = fresh === 1 ? 'payout' : 'payouts';
+  const text =
+    exist === 0
+      ? `Start ${count} ${payouts}`
+      : `Start ${fresh} new ${payouts}, ${exist} ${exist === 1 ? 'exists' : 'exist'}`;
+  return html`<form method="post" action="/desk/batches/start">${hidden({ formToken, ...upload })}
+<div class="buttons"><button>${text}</button> <a href="/desk/batches">Discard</a></div></form>`;
+}
 
 function rowTable(rows: readonly CheckedPayoutRequest[], lines: readonly number[]): Html {
   return table({

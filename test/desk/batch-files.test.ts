@@ -86,7 +86,8 @@ describe('a file', () => {
   });
 
   test('of more than 4 MiB is refused while it arrives', async () => {
-    expect((await sent('x'.repeat(4 * 1024 * 1024 + 1))).status).toBe(413);
+    const { status, html } = await sent('x'.repeat(4 * 1024 * 1024 + 1));
+    expect([status, html]).toEqual([413, expect.stringContaining('batches of up to 4 MiB each')]);
   });
 
   test('starts from the preview of its own session only', async () => {
@@ -181,16 +182,14 @@ describe('a preview', () => {
     ])
       expect(cells).toContain(shown);
     const unknown = await sent('receiver.cardNumber\n12345\n');
-    expect(unknown.html.replaceAll(/<[^>]*>/g, ' ')).toMatch(
-      /receiver\.cardNumber\s+hidden\s+is not a field/,
-    );
+    expect(wordsOf(unknown.html)).toContain("Column “receiver.cardNumber” isn't known");
     expect(unknown.html).not.toContain('12345<');
   });
 
   test('keeps the batch id, and offers the form again, if the file cannot start', async () => {
     const browser = new DeskBrowser(server.url);
     await browser.signIn('key-of-desk');
-    for (const content of ['clientId\n1,2', 'clientId\n1']) {
+    for (const content of ['', 'clientId\n1,2', 'clientId\n1']) {
       const { html } = await upload(browser, server.url, content, 'payouts.csv', 'payday');
       expect(html).toMatch(/name="batchId" maxlength="64" value="payday"/);
     }
@@ -232,9 +231,41 @@ describe('a preview', () => {
       return html.includes('exists already') ? wordsOf(html) : undefined;
     });
     expect(cells).toMatch(/Lines 2, 3: 10\.00 CNY to Zhang San, account ending in 0000/);
-    expect(cells).toMatch(new RegExp(`1 id exists already.*Line 3: ${two}`));
+    expect(cells).toMatch(
+      new RegExp(
+        `1 id exists already: 0 the same, 1 differs.*Line 3: ${two}: receiver.bankAccountName: ZHANG SAN in this row, Zhang San in the payout`,
+      ),
+    );
+    expect(cells).toContain('Start 2 new payouts, 1 exists');
     expect(cells).not.toContain(`Line 2: ${one}`);
     expect((await sent(sheetOf([rows[0] ?? {}, rows[2] ?? {}]))).html).not.toContain('look like each other');
+  });
+
+  test('of ids that all exist starts nothing', async () => {
+    const rows = [body(newPartnerOrderId()), body(newPartnerOrderId())];
+    for (const row of rows) await world.payouts.start(row);
+    const cells = await eventually(async () => {
+      const { html } = await sent(sheetOf(rows));
+      return html.includes('2 ids exist already') ? wordsOf(html) : undefined;
+    });
+    expect(cells).toContain('2 ids exist already: 2 the same, 0 differ.');
+    expect(cells).toContain('There is nothing to start: all 2 ids exist already.');
+    expect(cells).not.toContain('Start 2');
+  });
+
+  test('says once what is wrong with the header, beside the errors of the rows', async () => {
+    const { receiver, instructedAmount, ...rest } = body('head-1');
+    const sheet = sheetOf([{ ...rest, receiver, instructedAmount }, body('head-2', { bankAccountName: '' })]);
+    const { html } = await sent(sheet.replace('instructedAmount.amount', 'amount'));
+    const words = wordsOf(html);
+    expect(words).toContain("Column “amount” isn't known; did you mean instructedAmount.amount?");
+    expect(words).toContain('Missing columns: instructedAmount.amount.');
+    expect(words).toContain('Nothing was started: the file has 1 error.');
+    const bare = wordsOf((await sent('id,amount,name\n1,2,3')).html);
+    expect(bare).toContain('Nothing was started: the header of the file is wrong.');
+    expect(bare).toContain("Column “id” isn't known; did you mean partnerOrderId or clientId or payerId?");
+    expect(bare.match(/Missing columns/g)).toHaveLength(1);
+    expect(bare).toMatch(/Missing columns: partnerOrderId, .*receiver\.bankName/);
   });
 
   test('H196 the page of a payout has the account in a row of its own, and isolates each value', async () => {
