@@ -108,7 +108,7 @@ export async function payoutsWithIds(
       `WorkflowId IN (${quoteIds(ids)})`,
     ]);
     const { runs } = await listRunPage(client, query, MAX_LISTED);
-    found.push(...(await inParallel(runs, listedPayout)));
+    found.push(...(await listedPayouts(client, runs)).map(({ row }) => row));
   }
   return found;
 }

@@ -6,11 +6,12 @@ import { type Money, sumMoney, totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { mayList } from '../domain/permissions.ts';
 import { inParallel } from '../runtime/runtime.ts';
-import type { BatchRow } from '../service/service.ts';
+import type { BatchRow, RowsOfBatch } from '../service/batch-rows.ts';
 import { type Desk, ifKnown } from './context.ts';
 import { HIDDEN } from './file-errors.ts';
 import {
   beneficiaryOf,
+  codeOf,
   groupedAmount,
   type Html,
   html,
@@ -23,10 +24,7 @@ import {
 } from './html.ts';
 import type { Visit } from './identity.ts';
 
-export interface RowsRead {
-  rows: readonly BatchRow[];
-  isSettled: boolean;
-}
+export type RowsRead = RowsOfBatch;
 
 /** Undefined if they can't be read, are too many, or the caller can't list. */
 export async function readRows(
@@ -38,11 +36,16 @@ export async function readRows(
 }
 
 /** The state of a row, as its pill shows it. */
-function codeOf({ outcome, payout }: BatchRow): string {
-  return outcome ?? (payout?.outcome || payout?.phase || 'notStarted');
+function stateOf({ outcome, payout }: BatchRow): string {
+  return outcome ?? (payout && codeOf(payout)) ?? 'notStarted';
 }
 
 const isFinished = ({ outcome, payout }: BatchRow) => outcome !== undefined || (payout?.outcome ?? '') !== '';
+
+/** What came back is no outcome of the workflow. */
+const RETURNED = ['PARTLY_RETURNED', 'RETURNED'] as const;
+export const FINISHED_STATES = [...ROW_OUTCOMES, ...RETURNED];
+const isReturned = (code: string) => RETURNED.some((one) => one === code);
 
 /** How many rows are in each state. Without the rows, as the batch last heard of them. */
 export function countsIn({ phases, outcomes, done, phase }: BatchState, read: RowsRead | undefined) {
@@ -52,7 +55,7 @@ export function countsIn({ phases, outcomes, done, phase }: BatchState, read: Ro
     return { counts: known, done, paid: outcomes.SUCCESS, areFinished: phase === 'DONE' };
   }
   const counts: Record<string, number> = {};
-  for (const row of read.rows) counts[codeOf(row)] = (counts[codeOf(row)] ?? 0) + 1;
+  for (const row of read.rows) counts[stateOf(row)] = (counts[stateOf(row)] ?? 0) + 1;
   const finished = read.rows.filter(isFinished).length;
   return { counts, done: finished, paid: counts['SUCCESS'] ?? 0, areFinished: finished === read.rows.length };
 }
@@ -60,7 +63,9 @@ export function countsIn({ phases, outcomes, done, phase }: BatchState, read: Ro
 const orderedIn = (rows: readonly BatchRow[]) => rows.map(({ request }) => request.instructedAmount);
 const receivedIn = (rows: readonly BatchRow[]) => rows.flatMap(({ payout }) => payout?.received ?? []);
 
-/** `12,250.00 of 22,725.00 CNY`, of each currency. */
+export const returnedIn = (rows: readonly BatchRow[]) => rows.flatMap(({ payout }) => payout?.returned ?? []);
+
+/** `12,250.00 of 22,725.00 CNY`, of each currency. What came back is not paid. */
 export function paidOf(rows: readonly BatchRow[]): Html {
   return ofEach(orderedIn(rows), receivedIn(rows));
 }
@@ -79,12 +84,13 @@ function ofEach(ordered: readonly Money[], received: readonly Money[]): Html {
 export function stateChips(state: BatchState, read: RowsRead | undefined): Html | undefined {
   const { counts } = countsIn(state, read);
   const known: Readonly<Record<string, number | undefined>> = counts;
-  const codes = [...PHASES, ...ROW_OUTCOMES].filter((code) => known[code]);
+  const codes = [...PHASES, ...FINISHED_STATES].filter((code) => known[code]);
   if (codes.length === 0) return undefined;
   return html`<ul class="states" aria-label="Rows by state">${codes.map((code) => {
-    const rows = read?.rows.filter((row) => codeOf(row) === code) ?? [];
-    const sum = code === 'PARTIAL_SUCCESS' ? paidOf(rows) : totals(orderedIn(rows));
-    return html`<li>${pill(code)} <strong>${known[code]}</strong> ${sum}</li>`;
+    const rows = read?.rows.filter((row) => stateOf(row) === code) ?? [];
+    const sum =
+      code === 'PARTIAL_SUCCESS' || code === 'PARTLY_RETURNED' ? paidOf(rows) : totals(orderedIn(rows));
+    return html`<li>${isReturned(code) ? pill(code, 'bad') : pill(code)} <strong>${known[code]}</strong> ${sum}</li>`;
   })}</ul>`;
 }
 

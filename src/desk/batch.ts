@@ -1,12 +1,21 @@
 /** `/desk/batch`: the progress of a batch, what people have to do about it, and its payouts. */
 import type { FastifyInstance } from 'fastify';
 import type { BatchState } from '../contract/batch.ts';
-import { ROW_OUTCOMES } from '../contract/codes.ts';
 import { mayList } from '../domain/permissions.ts';
 import { may } from '../service/permissions.ts';
 import { batchRef } from '../service/requests.ts';
 import { batchBar, countsText } from './batch-progress.ts';
-import { countsIn, paidOf, payoutsIn, type RowsRead, readRows, stateChips, troubles } from './batch-rows.ts';
+import {
+  countsIn,
+  FINISHED_STATES,
+  paidOf,
+  payoutsIn,
+  type RowsRead,
+  readRows,
+  returnedIn,
+  stateChips,
+  troubles,
+} from './batch-rows.ts';
 import { allLink } from './confirm.ts';
 import { type Desk, filledIn, getPage, idIn, postForm, redirectWith } from './context.ts';
 import { facts, type Html, hidden, html, label, link, totals } from './html.ts';
@@ -53,14 +62,15 @@ function progress(state: BatchState, read: RowsRead | undefined): Html {
   const isOrdinary = phase === 'DONE' || (!canceled && missing.length === 0 && done > 0);
   const said =
     areFinished && phase === 'DONE'
-      ? countsText(ROW_OUTCOMES.map((outcome) => [outcome, known[outcome]]))
+      ? countsText(FINISHED_STATES.map((outcome) => [outcome, known[outcome]]))
       : isOrdinary
         ? `${done} of ${count} rows have finished.`
         : sentence;
   const bars = html`<p>${batchBar({ count, done, paid })}</p>`;
   if (!read || read.rows.length === 0) return html`<p class="headline" role="status">${said}</p>${bars}`;
+  const returned = returnedIn(read.rows);
   const added = read.rows.length < count && html` <small>in ${read.rows.length} of ${count} rows</small>`;
-  return html`<p class="headline">${paidOf(read.rows)} paid${added}</p><p role="status">${said}</p>${bars}`;
+  return html`<p class="headline">${paidOf(read.rows)} paid${returned.length > 0 && html`, ${totals(returned)} returned`}${added}</p><p role="status">${said}</p>${bars}`;
 }
 
 /** Leads to what waits for people. Without search keys, the list of reviews is that of all batches. */

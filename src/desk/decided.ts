@@ -52,7 +52,7 @@ async function decidedPage(
     content: html`${failed > 0 && html`<p class="warning" role="alert">You didn't ${verb} ${failed} of ${results.length}. The table says why.</p>`}
 <p class="buttons">${
       left > 0 &&
-      html`<a class="button" href="${from.all ? allLink(verb, from) : `${inboxLink(from)}#approvals`}">${from.all ? 'Review' : 'Show'} the ${left} that still wait</a>`
+      html`<a class="button" href="${from.all ? allLink(verb, from) : `${inboxLink(from)}#approvals`}">${from.all ? 'Review' : 'Show'} ${left === 1 ? 'the one that still waits' : `the ${left} that still wait`}</a>`
     }<a class="button ${left > 0 && 'plain'}" href="${inboxLink(left > 0 ? from : {})}">Back to the inbox</a></p>
 ${table({ caption: 'Each payout', head: ['Payout', 'Amount#', 'Result', 'What happens now'], rows: results.map(({ cells }) => cells) })}`,
   };

@@ -13,16 +13,14 @@ import { ConflictError } from '../client/errors.ts';
 import { Events } from '../client/events.ts';
 import { fundsOf, type PayerFunds } from '../client/funds.ts';
 import { Pauses } from '../client/leases.ts';
-import { MAX_LISTED, payoutsOfBatches, payoutsWithIds } from '../client/lists.ts';
+import { payoutsOfBatches } from '../client/lists.ts';
 import { Payouts } from '../client/payouts.ts';
 import { ProviderReads } from '../client/reads.ts';
 import { ReceivingAccounts } from '../client/receiving-accounts.ts';
-import { ReadSlots, SharedReads } from '../client/shared-reads.ts';
-import { LISTS_LAG_MS } from '../client/statements.ts';
+import { ReadSlots } from '../client/shared-reads.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import type { Caller } from '../config/callers.ts';
 import type { BatchState } from '../contract/batch.ts';
-import { LISTED_OUTCOMES, type RowOutcome } from '../contract/codes.ts';
 import type { BatchFilter, ListedBatch, ListedPayout, PageRequest, PayoutFilter } from '../contract/lists.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
@@ -32,7 +30,7 @@ import { shownStart } from '../domain/listed-payout.ts';
 import { isScoped, starterName } from '../domain/permissions.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
-import { STARTED_AT } from '../temporal/namespace.ts';
+import { BatchRows, type RowsOfBatch } from './batch-rows.ts';
 import { CallerTurns } from './caller-turns.ts';
 import {
   isRowWithinScope,
@@ -73,7 +71,6 @@ const PROVIDER_TIMEOUT_MS = 30_000;
 const STATUS_READS = { inFlight: 10, waiting: 500, waitMs: 5_000 };
 const MAX_STATUS_READS = STATUS_READS.inFlight + STATUS_READS.waiting;
 const FRESH_MS = 1_000;
-const BATCH_ROWS_FRESH_MS = 30_000;
 const TOO_MANY_READS = 'too many reads of the provider wait for their turn';
 const MAX_WAITING_READS = 50;
 /** So few at once leave most turns of the rate limit to payouts, however many callers read. */
@@ -85,14 +82,6 @@ type ServiceSettings = Pick<
   ApiConfig,
   'PAYMENTS_ENVIRONMENT' | 'PAYMENTS_TARGET_CURRENCIES' | 'keys' | 'authorizesUsers'
 >;
-
-/** `at`: from 0. `outcome`: of a row that is no payout of the batch, or whose payout has no outcome. */
-export interface BatchRow {
-  at: number;
-  request: CheckedPayoutRequest;
-  payout: ListedPayout | undefined;
-  outcome: RowOutcome | undefined;
-}
 
 interface ProviderRead {
   app: string;
@@ -120,8 +109,7 @@ export class Service {
   readonly events: Events;
   readonly statements: Statements;
   readonly waits = new Waits();
-  /** Rows don't change, and the page of a batch is loaded every few seconds. */
-  private readonly batchRequests: SharedReads<Map<number, CheckedPayoutRequest>>;
+  private readonly rowsOfBatches: BatchRows;
   private readonly statusShares = new Shares(MAX_STATUS_READS, 'too many status reads wait for a worker');
   private readonly readShares = new Shares(MAX_WAITING_READS, TOO_MANY_READS);
   private readonly readTurns: CallerTurns;
@@ -150,7 +138,6 @@ export class Service {
     this.client = client;
     this.clock = clock;
     this.searchKeys = keys.search;
-    this.batchRequests = new SharedReads({ freshMs: BATCH_ROWS_FRESH_MS, clock });
     this.readTurns = new CallerTurns(PROVIDER_READS, clock);
     this.batchTurns = new CallerTurns(BATCHES, clock);
     this.payouts = new Payouts({ client, environment, targetCurrencies, reads, searchKeys: keys.search });
@@ -159,6 +146,10 @@ export class Service {
       environment,
       targetCurrencies,
       reads,
+      withDeadline: this.withTemporalDeadline,
+    });
+    this.rowsOfBatches = new BatchRows({
+      ...{ client, clock, batches: this.batches },
       withDeadline: this.withTemporalDeadline,
     });
     this.statements = new Statements({
@@ -338,46 +329,14 @@ export class Service {
     return { payouts: payouts.filter((row) => isRowWithinScope(caller, row)), isCut };
   }
 
-  /**
-   * The rows of a batch with their payouts, as lists know them: its own, and those that it joined. Undefined if there are too
-   * many. `isSettled`: the batch finished so long ago that lists know its payouts.
-   */
-  async batchRows(
-    caller: Caller,
-    state: BatchState,
-  ): Promise<{ rows: BatchRow[]; isSettled: boolean } | undefined> {
-    const { app, batchId, count } = state;
-    if (count > MAX_LISTED) return undefined;
+  /** The rows of a batch with their payouts, as lists know them. Undefined if there are too many. */
+  async batchRows(caller: Caller, state: BatchState): Promise<RowsOfBatch | undefined> {
+    const { app, batchId } = state;
     requirePermission(caller, 'read', app);
     await requireOwnBatch(caller, { app, batchId }, () => this.batches.startedBy({ app, batchId }));
-    const { startTime, closeTime, typedSearchAttributes } = await this.withTemporalDeadline(() =>
-      this.batches.handle({ app, batchId }).describe(),
-    );
-    const startedAt = (typedSearchAttributes.get(STARTED_AT) ?? startTime).toISOString();
-    const [requests, { payouts: own }] = await Promise.all([
-      this.batchRequests.read(`${app}/${batchId}/${state.added}`, () =>
-        this.batches.requests({ app, batchId }),
-      ),
+    return this.rowsOfBatches.of(state, async (startedAt) =>
       this.startedByBatches(caller, [{ app, batchId, startedAt }]),
-    ]);
-    const known = new Map(own.filter((one) => one.app === app).map((one) => [one.partnerOrderId, one]));
-    const outcomes = new Map(
-      LISTED_OUTCOMES.flatMap((outcome) => state.rows[outcome].map((at) => [at, outcome])),
     );
-    const rows = Array.from(requests, ([at, request]) => ({ at, request, outcome: outcomes.get(at) }));
-    const others = rows.filter((one) => one.outcome === undefined && !known.has(one.request.partnerOrderId));
-    if (state.joined > 0) {
-      const ids = others.map(({ request }) => request.partnerOrderId);
-      for (const one of await this.withTemporalDeadline(() => payoutsWithIds(this.client, app, ids)))
-        known.set(one.partnerOrderId, one);
-    }
-    return {
-      rows: rows.map((one) => ({
-        ...one,
-        payout: one.outcome === 'conflict' ? undefined : known.get(one.request.partnerOrderId),
-      })),
-      isSettled: closeTime !== undefined && this.clock.wallMs() - closeTime.getTime() > LISTS_LAG_MS,
-    };
   }
 
   /** Stops starting rows; canceling again returns the state again. Throws `EndedError`. */

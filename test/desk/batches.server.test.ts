@@ -227,6 +227,21 @@ describe('the upload of a batch', () => {
     await page.getByRole('row').filter({ hasText: joined.partnerOrderId }).waitFor();
   });
 
+  test('a key that cannot list sees the counts of its batch, and the numbers of the rows that are not paid', async () => {
+    const [page, batchId] = [await stage.signedIn('scoped'), newBatchId()];
+    const own = { clientId: 'client-2', platform: 'sim:success' };
+    const taken = payoutRequest(newPartnerOrderId(), own);
+    await stage.world.payouts.start({ ...taken, instructedAmount: { currency: 'CNY', amount: '1.00' } });
+    const payouts = [payoutRequest(newPartnerOrderId(), own), taken];
+    await batches.start({ batchId, payouts, startedBy: 'scoped' });
+    await batches.result({ batchId });
+    await page.goto(`/desk/batch?batchId=${batchId}`);
+    const text = await textOf(page.getByRole('main'));
+    expect(text).toMatch(/^1 paid · 1 conflict$/m);
+    expect(text).toMatch(/Conflict in rows\s+2 \(the first row is 1\)/);
+    expect(text).not.toContain(taken.partnerOrderId);
+  });
+
   test('takes the template that the page offers', async () => {
     const page = await stage.signedIn();
     const template = await page.request.get('/desk/batches/template.csv');

@@ -72,7 +72,7 @@ describe('many payouts that wait', () => {
     // Back and reload decide nothing again.
     await page.reload();
     await page.getByRole('heading', { name: 'Approved 21 of 23' }).waitFor();
-    await page.getByRole('link', { name: 'Review the 1 that still wait' }).click();
+    await page.getByRole('link', { name: 'Review the one that still waits' }).click();
     await page.getByRole('heading', { name: 'Approve 1 payout?' }).waitFor();
   });
 
