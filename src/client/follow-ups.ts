@@ -16,7 +16,7 @@ import {
 } from '../contract/ids.ts';
 import { type PayoutMemo, payoutMemoSchema } from '../contract/lists.ts';
 import { startFactsIn, startMemo } from '../contract/memo.ts';
-import { type PayoutState, storedResultSchema } from '../contract/payout.ts';
+import { type Acknowledgement, type PayoutState, storedResultSchema } from '../contract/payout.ts';
 import { readStoredRequest } from '../contract/payout-request.ts';
 import type { FollowUpRequest, FollowUpResult } from '../contract/reconciliation.ts';
 import {
@@ -160,20 +160,27 @@ export async function withoutAcknowledged(
 ): Promise<PayoutState> {
   const found = await acknowledgementOf(client, ref, payoutRunId);
   if (!found) return state;
-  const { by, at, note, reasons } = found;
-  const acknowledged = { by, at, ...(note !== undefined && { note }), reasons };
-  return { ...state, needsAttention: false, reasons: [], acknowledged };
+  return { ...state, needsAttention: false, reasons: [], acknowledged: shownOf(found) };
 }
 
-/** Reads what the follow-up has found that was not acknowledged, when it last found something, and all that came back. */
+function shownOf({ by, at, note, reasons }: Memo & { at: string }): Acknowledgement {
+  return { by, at, ...(note !== undefined && { note }), reasons };
+}
+
+/**
+ * Reads what the follow-up has found that was not acknowledged, when it last found something, all that came back, and who
+ * acknowledged what it had found.
+ */
 export async function openFindings(client: Client, ref: Ref, payoutRunId: string) {
   const followUp = await followUpResultOf(client, ref);
   const reasons = followUp ? followUpReasons(followUp) : [];
-  if (!followUp || reasons.length === 0) return { reasons: [], foundMs: 0, returned: [] };
+  if (!followUp || reasons.length === 0)
+    return { reasons: [], foundMs: 0, returned: [], acknowledged: undefined };
   const { returned } = followUp;
   const foundMs = lastFoundMs(followUp);
   const known = await acknowledgementOf(client, ref, payoutRunId);
-  return { reasons: known && known.foundMs >= foundMs ? [] : reasons, foundMs, returned };
+  const acknowledged = known && shownOf(known);
+  return { reasons: known && known.foundMs >= foundMs ? [] : reasons, foundMs, returned, acknowledged };
 }
 
 interface NewAcknowledgement extends Ref {

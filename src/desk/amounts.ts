@@ -1,5 +1,5 @@
 /** Shows the money that a payout has moved: its amounts, payments and debits, and what came back. */
-import { formatMoney, type Money, sameMoney, totalsByCurrency } from '../contract/money.ts';
+import { formatMoney, lessMoney, type Money, sameMoney, totalsByCurrency } from '../contract/money.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { ReturnedPayment } from '../contract/reconciliation.ts';
 import { copyable, facts, type Html, html, label, money, pill, table, time } from './html.ts';
@@ -49,7 +49,10 @@ export function amounts({ state, returned }: { state: PayoutState; returned: Ret
       [targetName(state), money(quote.target)],
       ['Rate', quote.exchangeRate],
       ['Fee', money(quote.fee)],
-      ['Received', money(state.received)],
+      [
+        'Received',
+        money(state.received && returned ? lessMoney(state.received, returned.sum) : state.received),
+      ],
       ['Failed', money(failed)],
       ['Returned', money(returned?.sum)],
     ])}</section>`

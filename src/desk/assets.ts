@@ -149,7 +149,7 @@ td small, th small { display: block; color: var(--faint); font-size: 12px; font-
   tbody td:empty { display: none; }
   tbody td::before { content: attr(data-label); display: block; color: var(--faint); font-size: 12px; }
   tbody .number { text-align: left; }
-  td .amount { white-space: normal; }
+  td .amount { white-space: normal; overflow-wrap: normal; } td:has(.long) { grid-column: 1 / -1; }
   tbody td .buttons { justify-content: flex-start; }
   .payouts tbody tr { grid-template-columns: minmax(0, 1fr) auto; align-items: center; }
   .payouts tbody :is(th, td) { grid-row: 1; grid-column: 1; white-space: normal; min-width: 0; }
@@ -183,6 +183,7 @@ button.sort::after { content: "↕" / ""; opacity: .5; } [aria-sort] button.sort
 button.copy { padding: 0 .35rem; margin-left: .3rem; border: 0; background: none; color: var(--faint); font-size: 12px; font-weight: 400; }
 button.copy:hover { color: var(--accent); }
 .buttons { display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; margin-top: .8rem; }
+.fields:has(.error) { align-items: start; }
 .fields { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(13rem, 100%), 1fr)); gap: .8rem 1rem; align-items: end; }
 .chips { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; margin: 0 0 1rem; padding: 0; list-style: none; }
 .chips li { display: flex; gap: .4rem; padding: .1rem .6rem; border-radius: 6px; background: var(--accent-ground); } .chips li:last-child { background: none; }

@@ -25,6 +25,7 @@ import {
 } from './html.ts';
 import { sendPage } from './layout.ts';
 import { type Period, periodsOf } from './periods.ts';
+import { typedAmount } from './typed-amount.ts';
 
 /** Of the filters whose values are no codes. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -71,7 +72,8 @@ export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
     const views = viewsOf(nowMs);
     const form = (wrong: readonly FieldError[]) =>
       filterForm(filters, periodsOf(nowMs), desk.config.keys.search !== undefined, wrong);
-    const checked = checkBody(payoutQuery, { ...listed, ...times, amount: inForm(filters.amount), cursor });
+    const amount = filters.amount && amountFilter(filters.amount, desk.config.PAYMENTS_TARGET_CURRENCIES);
+    const checked = checkBody(payoutQuery, { ...listed, ...times, amount, cursor });
     if (!checked.ok) {
       const content = html`${tabs(views, filters)}${form(checked.errors)}`;
       return sendPage(reply, { ...frame, visit, content }, 400);
@@ -146,9 +148,10 @@ function inUtc(local: string | undefined): string | undefined {
   return local !== undefined && /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(local) ? `${local}:00Z` : local;
 }
 
-/** As people write an amount, such as `12,480.50 cny`. */
-function inForm(amount: string | undefined): string | undefined {
-  return amount?.replaceAll(',', '').toUpperCase();
+/** As the filter takes it. Without a currency, in the only one that is paid; what is no amount stays, and is refused. */
+function amountFilter(text: string, currencies: readonly string[]): string {
+  const { amount, currency = currencies.length === 1 ? currencies[0] : undefined } = typedAmount(text) ?? {};
+  return amount !== undefined && currency !== undefined ? `${amount} ${currency}` : text;
 }
 
 /** The filters that no tab shows, each with a link that removes it. */

@@ -87,12 +87,13 @@ async function storyOf(desk: Desk, visit: Visit, id: PayoutId) {
   const { run: workflow } = start;
   const timeline = await withTemporalDeadline(() => payouts.timeline(id, start));
   // The follow-up may have found something after the end.
-  const { reasons: found, returned } =
+  const followUp =
     state.phase === 'DONE'
       ? await withTemporalDeadline(() => openFindings(desk.client, id, workflow.runId))
-      : { reasons: [], returned: [] };
+      : undefined;
+  const { reasons: found = [], returned = [], acknowledged = state.acknowledged } = followUp ?? {};
   const read = {
-    ...{ ...id, state, ...start, workflow, timeline, found },
+    ...{ ...id, state, ...start, workflow, timeline, found, acknowledged },
     ...{ returned: returnedOf(state, returned), later: returned.filter(({ inResult }) => !inResult) },
   };
   const recent = state.phase === 'AWAITING_APPROVAL' ? await recentPayouts(desk, visit.caller) : [];
@@ -177,9 +178,9 @@ ${facts([
 }
 
 function details(story: Story, desk: Desk, nowMs: number): Html {
-  const { state, request, startedBy, workflow, app, returned } = story;
+  const { state, request, startedBy, workflow, app, returned, acknowledged } = story;
   const { steps, isCut } = story.timeline;
-  const { quote, acknowledged, decisions } = state;
+  const { quote, decisions } = state;
   const covers = decisions?.findLast(({ action }) => action === 'approve')?.covers;
   return html`<section class="card" aria-labelledby="details"><h2 id="details">Details</h2>${facts([
     [
@@ -239,7 +240,7 @@ function temporalLink(
 }
 
 /** After the end: what came back, and that people have seen it. */
-function laterSteps({ state: { acknowledged }, later }: Story): Story['timeline']['steps'] {
+function laterSteps({ acknowledged, later }: Story): Story['timeline']['steps'] {
   const returns = later.map(({ seenAt, target, refundReason }) => {
     const detail = [`${formatMoney(target)}.`, refundReason].filter(Boolean).join(' ');
     return { at: seenAt, what: 'Came back', detail, tone: 'bad' as const };

@@ -38,7 +38,8 @@ export function todayRoutes(scope: FastifyInstance, desk: Desk): void {
     return {
       ...frame,
       content: html`${tiles(figures)}${volumes(figures)}
-<div class="figures"><div>${card(durations(figures))}</div><div>${card(rateLimits(figures))}${card(tokens(figures))}</div></div>
+${card(durations(figures))}
+<h2>System</h2><div class="figures"><div>${card(rateLimits(figures))}</div><div>${card(tokens(figures))}</div></div>
 <p class="faint">The day is ${figures.day} (UTC). The figures may be ${FRESH_MS / 1_000} seconds old.</p>`,
     };
   });
@@ -122,7 +123,7 @@ ${table({
 const PROVIDER_LIMIT = 20;
 
 function rateLimits({ apps, moreApps }: Figures): Html {
-  return html`<h2>Rate-limit use</h2>${table({
+  return html`<h3>Rate-limit use</h3>${table({
     caption: 'Calls to the provider per second, of the limit',
     head: ['Application', 'Calls per second#', 'Use', 'Waiting calls#'],
     rows: apps.map(({ app, taken, waiting, callsPerSecond }) => {
@@ -139,7 +140,7 @@ function rateLimits({ apps, moreApps }: Figures): Html {
 }
 
 function tokens({ apps, tokens: { all, needingAttention } }: Figures): Html {
-  return html`<h2>Token health</h2>${table({
+  return html`<h3>Token health</h3>${table({
     caption: 'Tokens',
     head: ['Token', 'State', 'Expires'],
     rows: apps.map(({ app, token }) => [

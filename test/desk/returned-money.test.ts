@@ -114,6 +114,19 @@ describe('H342 returned money counts as returned, not as received', () => {
   });
 });
 
+test('the timeline has what came back, who acknowledged it, the outcome and seconds', async () => {
+  await world.payouts.acknowledge({ partnerOrderId: ids.part }, { by: 'olga', note: 'asked the bank' });
+  const path = `/desk/payout?partnerOrderId=${ids.part}`;
+  expect(await textOf(path)).toMatch(
+    /Received 75\.00 CNY .* Returned 25\.00 CNY .* Finished: Paid .* Came back: 25\.00 CNY.* Flags acknowledged by olga: asked the bank /,
+  );
+  expect((await browser.get(path)).html).toMatch(/<time datetime="[^"]+" data-exact>/);
+  const { partnerOrderId } = await world.pay('failure');
+  await world.payouts.result({ partnerOrderId });
+  const { html } = await browser.get(`/desk/payout?partnerOrderId=${partnerOrderId}`);
+  expect(html).toMatch(/<li class="bad"><p>Finished: <span class="faint">Failed</);
+});
+
 test('an invalid period or amount keeps the form, and says what is wrong at its field', async () => {
   const period = await browser.get('/desk/statement?from=2026-03-02&to=2026-03-01');
   expect(period.status).toBe(400);
