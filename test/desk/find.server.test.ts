@@ -50,6 +50,12 @@ test('finds a payout by its id, beneficiary, account and amount, and by parts of
       await find(text);
       return (await link.count()) === 1 || undefined;
     });
+  // The filter of the list takes amounts in the same way, in the only currency that is paid.
+  await page.goto('/desk/payouts?amount=98,50');
+  expect(await link.count()).toBe(1);
+  await page.goto('/desk/payouts?amount=98.50x&clientId=client-1');
+  await page.getByRole('alert').filter({ hasText: 'Amount must be an amount and its currency' }).waitFor();
+  expect(await page.getByLabel('Client', { exact: true }).inputValue()).toBe('client-1');
   await find('4417');
   expect(await rows.count()).toBe(2);
   expect(await search.inputValue()).toBe('4417');
