@@ -173,6 +173,8 @@ const DONE = {
   pause: 'Paused',
   resume: 'Resumed',
   test: 'Sent a test to',
+  'test-failed': 'The test failed for',
+  resending: 'Sending events again to',
   enable: 'Enabled',
   resend: 'Sent again',
 } as const;

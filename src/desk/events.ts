@@ -8,8 +8,9 @@ import { DAY_MS, HOUR_MS } from '../domain/time.ts';
 import { may } from '../service/permissions.ts';
 import { endpointRef, valid } from '../service/requests.ts';
 import { appsOf, type Desk, filledIn, getPage, idIn, postForm, redirectWith } from './context.ts';
-import { attentionReasons, empty, type Html, hidden, html, pill, table, time } from './html.ts';
+import { attentionReasons, empty, type Html, hidden, html, label, pill, table, time } from './html.ts';
 import type { Visit } from './identity.ts';
+import { type Resend, Resends } from './resends.ts';
 
 /** How far back events are sent again. */
 const SPANS = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS } as const;
@@ -18,6 +19,7 @@ const span = z.object({ span: z.enum(NAMES) });
 
 export function eventRoutes(scope: FastifyInstance, desk: Desk): void {
   const { service, runtime } = desk;
+  const resends = new Resends(runtime.clock);
   getPage(scope, desk, '/events', async (visit) => {
     const frame = { title: 'Events', section: 'Events' } as const;
     const { caller } = visit;
@@ -27,13 +29,18 @@ export function eventRoutes(scope: FastifyInstance, desk: Desk): void {
         content: empty('No endpoints', 'Your key is limited: endpoints get the events of everybody.'),
       };
     const lists = await Promise.all(appsOf(visit).map((app) => service.endpoints(caller, app)));
-    return { ...frame, content: listOf(visit, lists.flat()) };
+    return { ...frame, content: listOf(visit, lists.flat(), resends) };
   });
 
   postForm(scope, desk, { path: '/events/test', verb: 'events' }, async ({ caller }, fields, reply) => {
     const ref = idIn(endpointRef, fields);
     const outcome = await service.testEndpoint(caller, ref);
-    return redirectWith(reply, '/desk/events', { done: 'test', id: `${ref.endpoint}: ${resultOf(outcome)}` });
+    const isDelivered = outcome.kind === 'delivered';
+    return redirectWith(reply, '/desk/events', {
+      done: isDelivered ? 'test' : 'test-failed',
+      id: `${ref.endpoint}: ${isDelivered ? 'delivered' : whyNot(outcome)}`,
+      isBad: !isDelivered,
+    });
   });
   postForm(scope, desk, { path: '/events/enable', verb: 'events' }, async ({ caller }, fields, reply) => {
     const ref = idIn(endpointRef, fields);
@@ -44,19 +51,39 @@ export function eventRoutes(scope: FastifyInstance, desk: Desk): void {
     const ref = idIn(endpointRef, fields);
     const { span: name } = valid(span, filledIn(fields, 'span'));
     const since = new Date(runtime.clock.wallMs() - SPANS[name]).toISOString();
-    const { events } = await service.resendEvents(caller, ref, since);
-    return redirectWith(reply, '/desk/events', {
-      done: 'resend',
-      id: `to ${ref.endpoint}: ${events} events`,
-    });
+    const resend = await resends.begin(keyOf(ref), () => service.resendEvents(caller, ref, since));
+    return redirectWith(
+      reply,
+      '/desk/events',
+      resend.kind === 'sent'
+        ? { done: 'resend', id: `to ${ref.endpoint}: ${resend.events} events` }
+        : { done: 'resending', id: `${ref.endpoint}: reload this page to see how it goes` },
+    );
   });
 }
 
-function resultOf(outcome: Outcome): string {
-  return 'reason' in outcome ? `${outcome.kind}, ${outcome.reason}` : outcome.kind;
+const keyOf = ({ app, endpoint }: { app: string; endpoint: string }) => `${app}/${endpoint}`;
+
+function whyNot(outcome: Outcome): string {
+  if ('reason' in outcome) return failureText(outcome.reason);
+  return outcome.kind === 'gone' ? 'it wants no more events (error 410)' : label(outcome.kind).toLowerCase();
 }
 
-function listOf(visit: Visit, endpoints: readonly ListedEndpoint[]): Html {
+function failureText(reason: string): string {
+  const [, status] = /^HTTP_(\d+)$/.exec(reason) ?? [];
+  if (status !== undefined) return `it returned error ${status}`;
+  return reason === 'TIMEOUT' ? "it didn't respond in time" : reason.toLowerCase().replaceAll('_', ' ');
+}
+
+function resendText(resend: Resend | undefined): Html | undefined {
+  if (!resend) return undefined;
+  if (resend.kind === 'sent') return html`<small>${resend.events} events sent again</small>`;
+  return resend.kind === 'running'
+    ? html`<small>Sending events again…</small>`
+    : html`<small>Not all events could be sent again: repeat it.</small>`;
+}
+
+function listOf(visit: Visit, endpoints: readonly ListedEndpoint[], resends: Resends): Html {
   if (endpoints.length === 0)
     return empty('No endpoint gets events', 'Ask your administrator to list one in the file of endpoints.');
   return html`${table({
@@ -72,7 +99,7 @@ function listOf(visit: Visit, endpoints: readonly ListedEndpoint[]): Html {
       'Actions#',
     ],
     rows: endpoints.map((one) => {
-      const name = html`<strong>${one.endpoint}</strong><small>${one.app}</small>`;
+      const name = html`<strong>${one.endpoint}</strong>${one.app !== 'default' && html`<small>${one.app}</small>`}`;
       if ('unknown' in one) return [name, html`${pill('UNKNOWN', 'warn')}<small>${one.unknown}</small>`];
       const { sentence, isEnabled, waiting, delivered, lost, lastDeliveredAt, lastFailure, needsAttention } =
         one;
@@ -84,9 +111,10 @@ function listOf(visit: Visit, endpoints: readonly ListedEndpoint[]): Html {
           : pill('ENABLED', 'good');
       return [
         name,
-        html`${state}<small>${sentence}</small>`,
+        html`${state}<small>${sentence}</small>${resendText(resends.of(keyOf(one)))}`,
         ...[waiting, delivered, lost, time(lastDeliveredAt)],
-        lastFailure && html`${lastFailure.reason.replaceAll('_', ' ')}<small>${time(lastFailure.at)}</small>`,
+        lastFailure &&
+          html`${failureText(lastFailure.reason).replace(/^[a-z]/, (first) => first.toUpperCase())}<small>${time(lastFailure.at)}</small>`,
         forms(visit, one),
       ];
     }),

@@ -144,7 +144,7 @@ export function isolated(value: unknown): unknown {
 
 /** Omits facts without a value. */
 export function facts(pairs: readonly (readonly [name: string, value: unknown])[]): Html {
-  const known = pairs.filter(([, value]) => value !== undefined && value !== '');
+  const known = pairs.filter(([, value]) => value !== undefined && value !== false && value !== '');
   return html`<dl class="facts">
 ${known.map(
   ([name, value]) => html`<div><dt>${name}</dt><dd>${isolated(value)}</dd></div>

@@ -28,6 +28,7 @@ import {
   totals,
 } from './html.ts';
 import type { Visit } from './identity.ts';
+import { paymentsOf } from './layout.ts';
 import { MOST_PICKS, type ReadPayout } from './picks.ts';
 import { recentPayouts } from './similar.ts';
 import { choiceOf, counted, decisionBar, targetOf, termsTable } from './terms.ts';
@@ -210,8 +211,8 @@ function pauseForms({ caller, formToken, pauses = [] }: Visit): Html | undefined
 <p>While an application is paused, no order and no receiving account is created. Queries continue.</p>
 ${running.map(
   ({ app }) => html`<div class="card"><form method="post" action="/desk/pause">${hidden({ formToken, app })}
-${noteField(`pause-${app}`, 'reason', `Reason to pause ${app}`, { maxLength: MAX_REASON_LENGTH })}
-<div class="buttons"><button class="danger">Pause ${app}</button></div></form></div>`,
+${noteField(`pause-${app}`, 'reason', `Reason to pause ${app === 'default' ? 'payments' : app}`, { maxLength: MAX_REASON_LENGTH })}
+<div class="buttons"><button class="danger">Pause ${paymentsOf(app, 'payments')}</button></div></form></div>`,
 )}</details>`;
 }
 
@@ -223,6 +224,9 @@ function pauseRoutes(scope: FastifyInstance, desk: Desk): void {
       const { app, reason } = valid(pauseForm, filledIn(fields, 'app', 'reason'));
       if (done === 'pause') await desk.service.pause(caller, app, { reason });
       else await desk.service.resume(caller, app);
-      return redirectWith(reply, '/desk', { done, id: app });
+      return redirectWith(reply, '/desk', {
+        done,
+        id: app === 'default' ? 'payments' : `payments of ${app}`,
+      });
     });
 }

@@ -60,7 +60,13 @@ export interface Page {
   content: Html;
 }
 
-const notice = z.object({ done: z.string(), id: z.string(), link: z.string().optional() });
+const notice = z.object({
+  done: z.string(),
+  id: z.string(),
+  link: z.string().optional(),
+  /** It was done, and did not succeed. */
+  isBad: z.boolean().optional(),
+});
 export type Notice = z.output<typeof notice>;
 
 declare module '@fastify/secure-session' {
@@ -79,8 +85,8 @@ function takenNotice({ session }: FastifyRequest): Html | undefined {
   const { data } = notice.safeParse(session.get('notice'));
   if (!data) return undefined;
   session.set('notice', undefined);
-  const { done, id, link } = data;
-  return html`<p class="notice" role="status">${done} ${link === undefined ? id : html`<a href="${link}">${id}</a>`}.</p>`;
+  const { done, id, link, isBad } = data;
+  return html`<p class="${isBad ? 'bad warning' : 'notice'}" role="${isBad ? 'alert' : 'status'}">${done} ${link === undefined ? id : html`<a href="${link}">${id}</a>`}.</p>`;
 }
 
 function framed(page: Page, notice: Html | undefined): Html {
@@ -154,6 +160,11 @@ function topBar({ title, section, search }: Page): Html {
   }<form role="search" action="/desk/find"><input name="q" type="search" aria-label="Search payouts" placeholder="Search id, beneficiary, account, amount" maxlength="128" required value="${search ?? ''}"></form></div>`;
 }
 
+/** The default application needs no name. */
+export function paymentsOf(app: string, payments: 'Payments' | 'payments' = 'Payments'): Html {
+  return app === 'default' ? html`${payments}` : html`${payments} of ${app}`;
+}
+
 function pauseBanners(visit: Visit): Html | undefined {
   // A page about a problem does not ask.
   if (!('pauses' in visit)) return undefined;
@@ -163,9 +174,9 @@ function pauseBanners(visit: Visit): Html | undefined {
   const paused = pauses.flatMap(({ app, paused: pause }) => (pause ? [{ app, ...pause }] : []));
   return html`${paused.map(
     ({ app, by, at, reason }) =>
-      html`<div class="warning" role="status"><p>Application ${app} is paused: no payment is sent. ${by} paused it at ${time(at)}${reason !== undefined && html`: ${reason}`}.</p>${
+      html`<div class="warning" role="status"><p>${paymentsOf(app)} are paused: nothing is sent. ${by} paused them at ${time(at)}${reason !== undefined && html`: ${reason}`}.</p>${
         may(caller, 'pause') &&
-        html`<form method="post" action="/desk/resume">${hidden({ formToken, app })}<button class="plain">Resume ${app}</button></form>`
+        html`<form method="post" action="/desk/resume">${hidden({ formToken, app })}<button class="plain">Resume ${paymentsOf(app, 'payments')}</button></form>`
       }</div>`,
   )}`;
 }

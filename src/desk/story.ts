@@ -10,6 +10,7 @@ import { coveredText, notCoveredText } from '../domain/payout-state.ts';
 import { may } from '../service/permissions.ts';
 import { type PayoutId, payoutId } from '../service/requests.ts';
 import { amounts, returnedOf, returnedText } from './amounts.ts';
+import { accountHistory, historyText } from './beneficiary-history.ts';
 import { type Desk, filledIn, getPage, idIn } from './context.ts';
 import { type Attempt, acknowledgementForm, approvalForm, type Decided, otherForms } from './decisions.ts';
 import {
@@ -24,6 +25,7 @@ import {
   html,
   isReturn,
   label,
+  link,
   lockLeft,
   money,
   payoutLink,
@@ -68,13 +70,20 @@ export async function payoutPage(desk: Desk, visit: Visit, id: PayoutId, opened:
   return {
     title: `Payout ${story.partnerOrderId}`,
     section: from === 'inbox' ? 'Inbox' : 'Payouts',
-    content: html`${attempt && whyNot && html`<p class="warning" role="alert">${whyNot(attempt, state)}</p>`}${header(story)}<div class="sides"><div>${similarWarning(story)}${evidence(story)}${flags(visit, story)}${amounts(story)}</div>
+    content: html`${attempt && whyNot && html`<p class="warning" role="alert">${whyNot(attempt, state)}</p>`}${header(story)}${from === 'inbox' && !WAITS.includes(state.phase) && backToInbox(visit)}<div class="sides"><div>${similarWarning(story)}${evidence(story)}${flags(visit, story)}${amounts(story)}${metadataFacts(story.request)}</div>
 <div class="side">${
       forms &&
       html`<section class="card" aria-labelledby="review"><h2 id="review">${forms.title}</h2>${forms.content}</section>`
     }${details(story, desk, nowMs)}</div>
 ${steps.length > 0 && html`<div><h2>${isReviewed(state) ? 'Other steps' : 'Timeline'}</h2>${stepList(steps)}${timeline.isCut && !isReviewed(state) && cut()}</div>`}</div>`,
   };
+}
+
+const WAITS = ['AWAITING_APPROVAL', 'NEEDS_REVIEW'];
+
+/** After a decision: what waits next. */
+function backToInbox({ counts }: Visit): Html {
+  return html`<p><a class="button plain" href="/desk">Back to the inbox${counts && html` (${counts.approvals} waiting)`}</a></p>`;
 }
 
 const isReviewed = ({ phase }: PayoutState) => phase === 'NEEDS_REVIEW';
@@ -96,8 +105,17 @@ async function storyOf(desk: Desk, visit: Visit, id: PayoutId) {
     ...{ ...id, state, ...start, workflow, timeline, found, acknowledged },
     ...{ returned: returnedOf(state, returned), later: returned.filter(({ inResult }) => !inResult) },
   };
-  const recent = state.phase === 'AWAITING_APPROVAL' ? await recentPayouts(desk, visit.caller) : [];
-  return { ...read, similar: similarTo(recent, read) };
+  const [recent, history] =
+    state.phase === 'AWAITING_APPROVAL'
+      ? await Promise.all([
+          recentPayouts(desk, visit.caller),
+          accountHistory(desk, visit.caller, start.request),
+        ])
+      : [[], undefined];
+  const listed = [...(history?.payouts ?? []), ...recent].find(
+    (one) => one.app === id.app && one.partnerOrderId === id.partnerOrderId,
+  );
+  return { ...read, similar: similarTo(recent, read), history, batch: listed?.batch };
 }
 
 function formsOf(
@@ -118,11 +136,11 @@ function formsOf(
 }
 
 function header(story: Story): Html {
-  const { state, request, partnerOrderId } = story;
+  const { state, request } = story;
   const { reason } = state;
   const [says, next] = leadOf(story);
   return html`<p class="headline">${money(request.instructedAmount)} ${returnedPill(story) ?? status(state)}</p>
-<p>to ${beneficiaryOf(request.receiver)} · ${copyable(partnerOrderId)}</p>
+<p>to ${beneficiaryOf(request.receiver)}</p>
 <p class="lead"><strong>${says}</strong>${next !== '' && html` <span class="faint">${next}</span>`}</p>
 ${reason && html`<div class="lead">${explained(reason, REASON_MEANINGS)}</div>`}`;
 }
@@ -178,7 +196,8 @@ ${facts([
 }
 
 function details(story: Story, desk: Desk, nowMs: number): Html {
-  const { state, request, startedBy, workflow, app, returned, acknowledged } = story;
+  const { state, request, startedBy, workflow, app, partnerOrderId, returned, acknowledged } = story;
+  const { history, batch } = story;
   const { steps, isCut } = story.timeline;
   const { quote, decisions } = state;
   const covers = decisions?.findLast(({ action }) => action === 'approve')?.covers;
@@ -189,20 +208,31 @@ function details(story: Story, desk: Desk, nowMs: number): Html {
         ? html`${returnedPill(story)} <small class="faint">${state.outcome}</small>`
         : coded(state.outcome ?? state.phase),
     ],
+    ['Id', copyable(partnerOrderId)],
     ...beneficiaryFacts(request.receiver),
+    ['This account', history && historyText(history, story)],
+    ['Purpose', label(request.remittancePurposeCode)],
+    [
+      'Batch',
+      batch !== undefined && html`<a href="${link('/desk/batch', { app, batchId: batch })}">${batch}</a>`,
+    ],
     ['Client', request.clientId],
     ['Payer', request.payerId],
-    ['Application', app],
+    ['Application', app !== 'default' && app],
     ['Started by', startedBy ?? 'not recorded'],
     ['Started', time(isCut ? workflow.startedAt : (steps[0]?.at ?? workflow.startedAt))],
     [state.phase === 'SCHEDULED' ? 'Starts' : 'Not before', time(request.notBefore)],
     ['Order', copyable(state.orderId)],
-    ['Risk audit', state.auditStatus && pill(state.auditStatus)],
+    // Of the order. The status of a payout has the same word for money that came back.
+    [
+      'Risk audit',
+      state.auditStatus === 'RETURNED' ? pill('MATERIAL_REQUESTED', 'warn') : pill(state.auditStatus),
+    ],
     [
       'Rate lock',
       state.lockExpiresAt &&
         quote &&
-        html`${copyable(quote.lockRateId)} ${lockLeft(state.lockExpiresAt, nowMs)}`,
+        html`${lockLeft(state.lockExpiresAt, nowMs)}<details><summary>Number</summary>${copyable(quote.lockRateId)}</details>`,
     ],
     ['Approval covers', covers && sentence(coveredText(covers))],
     ['Finished', time(state.finishedAt)],
@@ -211,7 +241,7 @@ function details(story: Story, desk: Desk, nowMs: number): Html {
       acknowledged &&
         html`${acknowledged.reasons.map(({ code }) => label(code)).join(', ')} by ${acknowledged.by}, ${time(acknowledged.at)}${acknowledged.note !== undefined && `: ${acknowledged.note}`}`,
     ],
-  ])}${metadataFacts(request)}${temporalLink(desk, workflow)}</section>`;
+  ])}${temporalLink(desk, workflow)}</section>`;
 }
 
 function flags(visit: Visit, story: Story): Html | undefined {
@@ -226,7 +256,9 @@ ${state.phase === 'DONE' && may(visit.caller, 'acknowledge') && acknowledgementF
 }
 
 function metadataFacts({ metadata }: CheckedPayoutRequest): Html | undefined {
-  return metadata && html`<h2>Metadata</h2>${facts(Object.entries(metadata))}`;
+  return (
+    metadata && html`<section class="card"><h2>Metadata</h2>${facts(Object.entries(metadata))}</section>`
+  );
 }
 
 function temporalLink(

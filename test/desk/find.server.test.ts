@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { DeskBrowser, DeskStage, startDesk } from '../support/desk.ts';
+import { DeskBrowser, DeskStage, startDesk, textOf } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { post } from '../support/http.ts';
 import { newKey } from '../support/keys.ts';
@@ -105,4 +105,35 @@ test('H348 finds words and the last four digits among all payouts, and says what
   } finally {
     await unkeyed.close();
   }
+});
+
+test('H350 tells an approver whether the account was paid before', async () => {
+  const { world, server } = stage;
+  const start = async (end: string, over: Partial<PayoutRequest>) => {
+    const { receiver, ...request } = payoutRequest(newPartnerOrderId(), over);
+    const body = { ...request, receiver: { ...receiver, bankAccountNumber: `621000000000${end}` } };
+    expect((await post(`${server.url}/v1/payouts`, body, as('shop'))).status).toBe(202);
+    return body;
+  };
+  const awaiting = async (end: string) => {
+    const body = await start(end, { approval: 'required', metadata: { invoice: 'A-7' } });
+    await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    return body;
+  };
+  await world.payouts.result(await start('3131', { platform: 'sim:success final=0s' }));
+  const [again, first] = [await awaiting('3131'), await awaiting('4242')];
+  const page = await stage.signedIn();
+  const main = page.getByRole('main');
+  const shows = (body: PayoutRequest, text: RegExp) =>
+    eventually(async () => {
+      await page.goto(`/desk/payout?partnerOrderId=${body.partnerOrderId}&from=inbox`);
+      return text.test(await textOf(main)) || undefined;
+    });
+  await shows(again, /This account\s+1 payment before, the last started/);
+  await shows(first, /This account\s+First payment to this account/);
+  expect(await textOf(main)).toMatch(/Metadata\s+invoice\s+A-7[\s\S]*Purpose\s+Goods/);
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await world.payouts.result(first);
+  await page.goto(`/desk/payout?partnerOrderId=${first.partnerOrderId}&from=inbox`);
+  await main.getByRole('link', { name: 'Back to the inbox' }).waitFor();
 });

@@ -109,15 +109,20 @@ test('an endpoint of events is listed, tested, and gets events again', async () 
   await row.getByRole('button', { name: 'Send a test' }).click();
   await page.getByRole('status').filter({ hasText: 'Sent a test to shop: delivered' }).waitFor();
   await row.getByRole('button', { name: 'Send again' }).click();
-  await page
-    .getByRole('status')
-    .filter({ hasText: /Sent again to shop: [1-9]\d* events/ })
-    .waitFor();
+  await eventually(async () => {
+    await page.goto('/desk/events');
+    return /[1-9]\d* events sent again/.test(await textOf(row)) || undefined;
+  });
   endpoint.answer = () => 503;
+  await row.getByRole('button', { name: 'Send a test' }).click();
+  await page
+    .getByRole('alert')
+    .filter({ hasText: 'The test failed for shop: it returned error 503.' })
+    .waitFor();
   await stage.world.payouts.result(await stage.world.pay('success final=0s'));
   await eventually(async () => {
     await page.goto('/desk/events');
-    return /Fails[\s\S]*HTTP 503/.test(await textOf(row)) || undefined;
+    return /Fails[\s\S]*It returned error 503/.test(await textOf(row)) || undefined;
   });
   endpoint.answer = () => 204;
   await row.getByRole('button', { name: 'Retry now' }).click();

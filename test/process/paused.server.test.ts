@@ -75,7 +75,7 @@ test('H210 a pause stops the create calls of every process within seconds, until
   expect((await run('doctor')).stdout).toMatch(/FAIL create calls: default is paused/);
   const desk = new DeskBrowser(service.url);
   await desk.signIn('key-of-olga');
-  expect((await desk.get('/desk')).html).toContain('Application default is paused: no payment is sent.');
+  expect((await desk.get('/desk')).html).toContain('Payments are paused: nothing is sent.');
 
   expect((await post(`${application}/resume`, '', as('olga'))).body).toEqual({
     app: 'default',
