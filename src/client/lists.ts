@@ -113,17 +113,26 @@ export async function payoutsWithIds(
   return found;
 }
 
-/** The open payouts in `phase`, of these applications or of all: at most the first `MAX_LISTED`, the oldest first. */
+/**
+ * The open payouts in `phase`, of these applications or of all, the oldest first. Reads on until there are `MAX_LISTED` of
+ * those that `visible` leaves.
+ */
 export async function openIn(
   client: Client,
   phase: PayoutPhase,
   apps: string[] | undefined,
+  visible: (rows: ListedPayout[]) => Promise<ListedPayout[]>,
 ): Promise<{ payouts: ListedPayout[]; isCut: boolean }> {
   const query = `${payoutQuery({ phase, apps }, undefined)} AND ExecutionStatus = 'Running'`;
-  const { runs, next } = await listRunPage(client, query, MAX_LISTED);
-  const payouts = await inParallel(runs, listedPayout);
+  const payouts: ListedPayout[] = [];
+  let after: Uint8Array | undefined;
+  do {
+    const { runs, next } = await listRunPage(client, query, MAX_LISTED, after);
+    payouts.push(...(await visible(await inParallel(runs, listedPayout))));
+    after = next;
+  } while (after !== undefined && payouts.length < MAX_LISTED);
   payouts.sort((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
-  return { payouts, isCut: next !== undefined };
+  return { payouts, isCut: after !== undefined };
 }
 
 /** Empty if its key is unknown. */

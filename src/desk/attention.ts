@@ -7,14 +7,14 @@ import { followUpResultOf } from '../client/follow-ups.ts';
 import type { Caller } from '../config/callers.ts';
 import type { AttentionKind } from '../contract/attention-codes.ts';
 import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp } from '../contract/ids.ts';
-import type { ListedPayout } from '../contract/lists.ts';
+import type { ListedPayout, PayoutPage } from '../contract/lists.ts';
 import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '../contract/workflows.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../domain/reconciliation.ts';
 import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
 import { applicationsWithin, may } from '../service/permissions.ts';
 import { knownFailingWorkflows, lastReconciliation } from '../temporal/failing-workflows.ts';
-import { type ListedRun, listRunPage, quoteIds } from '../temporal/visibility.ts';
+import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
 import { returnedOf, returnedText } from './amounts.ts';
 import { type Desk, type Finding, PAYOUTS_PER_PAGE, readable } from './context.ts';
 import { isIn } from './counts.ts';
@@ -57,22 +57,18 @@ export interface RowPage<Row = readonly unknown[]> {
 /** Without the payouts in a decision, which the inbox shows with their own reasons. */
 export async function attentionRows(desk: Desk, visit: Visit, cursor: string | undefined): Promise<RowPage> {
   const { caller } = visit;
-  const { payouts, withTemporalDeadline } = desk.service;
   const apps = applicationsWithin(caller);
-  const page = await withTemporalDeadline(() =>
-    payouts.listPage({ attention: true, apps }, { limit: PAYOUTS_PER_PAGE, cursor }),
+  const page = await desk.service.withTemporalDeadline(() =>
+    isScoped(caller) ? ownPage(desk, caller, apps, cursor) : flaggedPage(desk, apps, cursor),
   );
   const isFirst = cursor === undefined;
   const [flagged, others, stopped] = await Promise.all([
     Promise.all(
-      page.payouts
-        .filter((one) => isIn('attention', one))
-        .map((one) => readable(caller, () => payoutItem(desk, caller, one), payoutName(one))),
+      page.payouts.map((one) => readable(caller, () => payoutItem(desk, caller, one), payoutName(one))),
     ),
     isFirst ? otherItems(desk, caller, apps) : [],
     isFirst && !isScoped(caller) ? workflowItems(desk, apps) : [],
   ]);
-  // A scope may leave nothing of a page.
   const items = [...stopped, ...flagged, ...others].filter((one) => one !== undefined);
   return {
     shown: items
@@ -81,6 +77,36 @@ export async function attentionRows(desk: Desk, visit: Visit, cursor: string | u
     unread: items.filter((one) => typeof one === 'string'),
     nextCursor: page.nextCursor,
   };
+}
+
+async function flaggedPage({ service }: Desk, apps: string[] | undefined, cursor: string | undefined) {
+  const page = await service.payouts.listPage({ attention: true, apps }, { limit: PAYOUTS_PER_PAGE, cursor });
+  return { ...page, payouts: page.payouts.filter((one) => isIn('attention', one)) };
+}
+
+/**
+ * Of a limited key. All are read: a page of Temporal's would tell how many of others are between its own. A page begins
+ * after the place of the last row of the one before it.
+ */
+async function ownPage(
+  { service }: Desk,
+  caller: Caller,
+  apps: string[] | undefined,
+  cursor: string | undefined,
+): Promise<PayoutPage> {
+  const flagged: ListedPayout[] = [];
+  for await (const one of service.payouts.list({ attention: true, apps }))
+    if (isIn('attention', one)) flagged.push(one);
+  const own = await service.visibleRows(caller, flagged);
+  own.sort((one, other) => (placeOf(one) > placeOf(other) ? -1 : 1));
+  const rest = cursor === undefined ? own : own.filter((one) => placeOf(one) < cursor);
+  const payouts = rest.slice(0, PAYOUTS_PER_PAGE);
+  const last = payouts.at(-1);
+  return { payouts, ...(rest.length > payouts.length && last && { nextCursor: placeOf(last) }) };
+}
+
+function placeOf({ startedAt, app, partnerOrderId, phase }: ListedPayout): string {
+  return `${startedAt} ${app} ${partnerOrderId} ${phase === 'FOLLOW_UP' ? 1 : 0}`;
 }
 
 export const ATTENTION_HEAD = ['What', 'Beneficiary', 'Amount#', 'Why, and what to do', 'Age', 'Action#'];
@@ -154,14 +180,24 @@ async function otherItems(
   desk: Desk,
   caller: Caller,
   apps: readonly string[] | undefined,
-): Promise<(Item | string | undefined)[]> {
+): Promise<(Item | string)[]> {
   const types = isScoped(caller) ? ['openReceivingAccount'] : Object.keys(OTHERS);
   const within = apps ? ` AND PayoutApp IN (${quoteIds(apps)})` : '';
   const query = `WorkflowType IN (${quoteIds(types)}) AND PayoutNeedsAttention = true AND ExecutionStatus = 'Running'${within}`;
-  const { runs } = await desk.service.withTemporalDeadline(() => listRunPage(desk.client, query, MAX_OTHERS));
-  return Promise.all(
-    runs.map((run) => readable(caller, async () => OTHERS[run.type]?.(desk, caller, run), run.workflowId)),
-  );
+  return desk.service.withTemporalDeadline(async () => {
+    const items: (Item | string)[] = [];
+    for await (const runs of listRunPages(desk.client, query, MAX_OTHERS)) {
+      const some = await Promise.all(
+        runs.map((run) =>
+          readable(caller, async () => OTHERS[run.type]?.(desk, caller, run), run.workflowId),
+        ),
+      );
+      items.push(...some.filter((one) => one !== undefined));
+      // Those of others leave no room on a page for the own ones of a limited key.
+      if (!isScoped(caller) || items.length >= MAX_OTHERS) break;
+    }
+    return items.slice(0, MAX_OTHERS);
+  });
 }
 
 async function openingItem({ service }: Desk, caller: Caller, run: ListedRun): Promise<Item> {

@@ -1,7 +1,7 @@
 /** Warnings before a valid batch starts: likely repetitions, and the daily limits. */
 import { type PayerFunds, type Shortfall, shortfalls } from '../client/funds.ts';
+import { payoutsWithIds } from '../client/lists.ts';
 import type { Caller } from '../config/callers.ts';
-import { payoutOf, payoutWorkflowId } from '../contract/ids.ts';
 import { addMoney, compareMoney, totalsByCurrency } from '../contract/money.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { AllowanceState } from '../contract/workflows.ts';
@@ -9,15 +9,13 @@ import { hasDailyLimits, MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
 import { dayOf } from '../domain/time.ts';
 import { inParallel } from '../runtime/runtime.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
-import { listRunPages, quoteIds } from '../temporal/visibility.ts';
 import { differences } from './batch-rows.ts';
 import { type Desk, ifKnown } from './context.ts';
 import { type Html, html, isolated, maskedAccount, money, table } from './html.ts';
 
 type Rows = readonly CheckedPayoutRequest[];
 
-/** Visibility is asked for so many ids at a time, and for no more in total. */
-const IDS_PER_QUERY = 100;
+/** No more ids are looked up. */
 const MAX_IDS = 2_000;
 const MAX_WARNINGS = 20;
 
@@ -42,26 +40,26 @@ export interface Existing {
   lookedUp: number;
 }
 
-/** Finds the ids in the first rows that payouts already have. Visibility lags by some seconds. Undefined if it can't be read. */
-export async function existingIds(desk: Desk, rows: Rows): Promise<Existing | undefined> {
+/**
+ * Finds the ids in the first rows that payouts already have, of those that the caller may see: whether another's id exists is
+ * not the caller's to know (H355). Visibility lags by some seconds. Undefined if it can't be read.
+ */
+export async function existingIds(desk: Desk, caller: Caller, rows: Rows): Promise<Existing | undefined> {
   const some = rows.slice(0, MAX_IDS);
-  const used = await ifKnown(usedIds(desk, some));
+  const used = await ifKnown(usedIds(desk, caller, some));
   if (!used) return undefined;
   const at = [...some.keys()].filter((row) => used.has(some[row]?.partnerOrderId ?? ''));
   return { rows: at, lookedUp: some.length };
 }
 
-async function usedIds({ client, service }: Desk, rows: Rows): Promise<ReadonlySet<string>> {
-  const ids = rows.map(({ app, partnerOrderId }) => payoutWorkflowId(app, partnerOrderId));
-  const used = new Set<string>();
-  for (let from = 0; from < ids.length; from += IDS_PER_QUERY) {
-    const query = `WorkflowId IN (${quoteIds(ids.slice(from, from + IDS_PER_QUERY))})`;
-    await service.withTemporalDeadline(async () => {
-      for await (const page of listRunPages(client, query, IDS_PER_QUERY))
-        for (const { workflowId } of page) used.add(payoutOf(workflowId)?.partnerOrderId ?? workflowId);
-    });
-  }
-  return used;
+/** All rows of a batch are of one application. */
+async function usedIds({ client, service }: Desk, caller: Caller, rows: Rows): Promise<ReadonlySet<string>> {
+  const ids = rows.map(({ partnerOrderId }) => partnerOrderId);
+  const found = await service.withTemporalDeadline(() =>
+    payoutsWithIds(client, rows[0]?.app ?? 'default', ids),
+  );
+  const own = await service.visibleRows(caller, found);
+  return new Set(own.map(({ partnerOrderId }) => partnerOrderId));
 }
 
 export async function batchNotes(

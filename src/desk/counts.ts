@@ -2,7 +2,7 @@
 import { SharedReads } from '../client/shared-reads.ts';
 import type { Caller } from '../config/callers.ts';
 import type { ListedPayout, PayoutFilter } from '../contract/lists.ts';
-import { mayList } from '../domain/permissions.ts';
+import { isScoped, mayList } from '../domain/permissions.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import type { Service } from '../service/service.ts';
 
@@ -36,11 +36,15 @@ export function isIn(
 export function sharedCounts(service: Service, clock: Clock) {
   const reads = new SharedReads<Counts>({ freshMs: FRESH_MS, clock });
   const count = async (caller: Caller, section: InboxSection) => {
-    const { payouts, nextCursor } = await service.listPayouts(caller, {
-      ...INBOX[section].filter,
-      limit: MOST,
-    });
-    return `${payouts.filter((one) => isIn(section, one)).length}${nextCursor === undefined ? '' : '+'}`;
+    const { filter } = INBOX[section];
+    let [found, cursor]: [number, string | undefined] = [0, undefined];
+    do {
+      const page = await service.listPayouts(caller, { ...filter, limit: MOST, cursor });
+      found += page.payouts.filter((one) => isIn(section, one)).length;
+      cursor = page.nextCursor;
+      // A short page with `+` would tell a limited key about the payouts that it leaves out.
+    } while (cursor !== undefined && found < MOST && isScoped(caller));
+    return `${Math.min(found, MOST)}${cursor === undefined ? '' : '+'}`;
   };
   return async (caller: Caller): Promise<Counts | undefined> => {
     if (!mayList(caller)) return undefined;

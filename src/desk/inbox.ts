@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { appName, text } from '../contract/fields.ts';
 import type { ListedPayout } from '../contract/lists.ts';
-import { isStarter, mayList } from '../domain/permissions.ts';
+import { isStarter } from '../domain/permissions.ts';
 import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
 import { may } from '../service/permissions.ts';
 import { valid } from '../service/requests.ts';
@@ -69,12 +69,12 @@ ${section('attention', 'Nothing else needs attention', attention, {
 }
 
 interface WaitingPage extends RowPage<ReadPayout> {
-  /** As lists know them. Undefined for a caller who cannot list, who would learn about others' payouts. */
-  listed: readonly ListedPayout[] | undefined;
+  /** Those that the visitor may see, as lists know them. */
+  listed: readonly ListedPayout[];
   /** All of the section, of whatever batch. */
-  everything: readonly ListedPayout[] | undefined;
+  everything: readonly ListedPayout[];
   /** `113`, or `1,000+`. */
-  total: string | undefined;
+  total: string;
   decidable: number;
 }
 
@@ -90,14 +90,13 @@ async function waitingPage(
     ...{ listed, after },
     most: PAYOUTS_PER_PAGE,
   });
-  const lists = mayList(visit.caller);
   return {
     shown,
     unread: unread.map((id) => html`<a href="${payoutLink(id, 'inbox')}">${id.partnerOrderId}</a>`),
     nextCursor,
-    listed: lists ? listed : undefined,
-    everything: lists ? all : undefined,
-    total: lists ? `${(listed.length - gone).toLocaleString('en-US')}${isCut ? '+' : ''}` : undefined,
+    listed,
+    everything: all,
+    total: `${(listed.length - gone).toLocaleString('en-US')}${isCut ? '+' : ''}`,
     decidable: decidableOf(visit, listed).length,
   };
 }
@@ -127,7 +126,7 @@ ${nextCursor !== undefined && html`<p><a class="button plain" href="${link('/des
 const MOST_TABS = 10;
 
 /** Narrows the list to one batch. Undefined if no batch waits. */
-function batchTabs({ everything = [] }: WaitingPage, narrowed: Narrowed): Html | undefined {
+function batchTabs({ everything }: WaitingPage, narrowed: Narrowed): Html | undefined {
   const batches = new Map<string, Required<Narrowed> & { count: number }>();
   for (const { app, batch } of everything) {
     if (batch === undefined) continue;
@@ -153,7 +152,7 @@ function batchTabs({ everything = [] }: WaitingPage, narrowed: Narrowed): Html |
 
 /** Undefined if there is nothing that a page of its own would add to. */
 function allButton({ caller }: Visit, { decidable }: WaitingPage, narrowed: Narrowed): Html | undefined {
-  if (decidable < 2 || !mayList(caller) || !may(caller, 'approve')) return undefined;
+  if (decidable < 2 || !may(caller, 'approve')) return undefined;
   const text =
     decidable > MOST_PICKS
       ? `Review ${MOST_PICKS} of ${decidable} for approval`
@@ -165,7 +164,7 @@ function allButton({ caller }: Visit, { decidable }: WaitingPage, narrowed: Narr
 function captionOf({ shown, total }: WaitingPage, order = 'oldest first'): Html {
   const count = shown.length;
   const sums = totals(shown.map(targetOf));
-  if (total === undefined || total === String(count)) return html`${counted(count)}, ${order}: ${sums}`;
+  if (total === String(count)) return html`${counted(count)}, ${order}: ${sums}`;
   return html`${count} of ${total} payouts, ${order}. These ${count}: ${sums}`;
 }
 
@@ -179,9 +178,8 @@ function approvalList(
   const decidable = shown.filter((one) => mayDecide(visit, one));
   const others = shown.filter((one) => !decidable.includes(one));
   const choice = (one: ReadPayout) => decidable.includes(one) && choiceOf(one, decidable.indexOf(one));
-  const known: readonly { startedBy?: string | undefined }[] = listed ?? shown;
-  const own = known.filter(({ startedBy }) => isStarter(visit.caller, startedBy)).length;
-  return html`${own > 0 && html`<p class="faint">You or your key started ${own} of ${known.length}: someone else has to approve ${own === 1 ? 'it' : 'them'}.</p>`}
+  const own = listed.filter(({ startedBy }) => isStarter(visit.caller, startedBy)).length;
+  return html`${own > 0 && html`<p class="faint">You or your key started ${own} of ${listed.length}: someone else has to approve ${own === 1 ? 'it' : 'them'}.</p>`}
 <form class="chooses">${hidden({ ...narrowed })}${termsTable([...decidable, ...others], { ...beside, choice, caption: captionOf(page), areOfOneBatch: narrowed.batch !== undefined })}${decidable.length > 0 && decisionBar(visit)}</form>`;
 }
 

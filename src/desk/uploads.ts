@@ -194,7 +194,7 @@ async function preview(
     if (existing === 'same')
       return html`${sums}<p class="warning">This batch has been started already, with the same rows. There is nothing to start.</p>${about}
 <p><a class="button" href="${link('/desk/batch', { app, batchId })}">See its progress</a></p>${table}`;
-    const found = await existingIds(desk, rows);
+    const found = await existingIds(desk, visit.caller, rows);
     return html`${sums}<p>Every row is valid. Nothing has started yet.</p>${about}${existing === 'unknown' && UNKNOWN}
 ${await batchNotes(desk, visit.caller, rows, { lines, existing: found })}
 ${startForm(visit, upload, rows.length, found?.rows.length ?? 0)}

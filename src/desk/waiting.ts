@@ -1,9 +1,8 @@
 /** Payouts that wait for people: those that the visitor may decide come first, and of these the oldest. */
 import { openIn } from '../client/lists.ts';
 import type { ListedPayout } from '../contract/lists.ts';
-import { mayList } from '../domain/permissions.ts';
 import { inParallel } from '../runtime/runtime.ts';
-import { applicationsWithin, isRowWithinScope } from '../service/permissions.ts';
+import { applicationsWithin } from '../service/permissions.ts';
 import { type Desk, filledIn, readable } from './context.ts';
 import { INBOX } from './counts.ts';
 import { mayDecide } from './decisions.ts';
@@ -24,12 +23,12 @@ export function narrowedIn(query: unknown): Narrowed {
 }
 
 export interface Waiting {
-  /** As lists know them, in the order in which they are shown. Lists know nothing of a limited caller's scope. */
+  /** Those that the visitor may see, as lists know them, in the order in which they are shown. */
   listed: readonly ListedPayout[];
   isCut: boolean;
 }
 
-/** One call to Temporal. */
+/** One call to Temporal for each thousand, and one for each payout if the key is limited to users. */
 export async function waitingIn(
   { client, service }: Desk,
   visit: Visit,
@@ -38,11 +37,12 @@ export async function waitingIn(
 ): Promise<Waiting> {
   const { caller } = visit;
   const { payouts, isCut } = await service.withTemporalDeadline(() =>
-    openIn(client, INBOX[section].filter.phase, applicationsWithin(caller)),
+    openIn(client, INBOX[section].filter.phase, applicationsWithin(caller), (rows) =>
+      service.visibleRows(caller, rows),
+    ),
   );
-  const visible = payouts.filter((one) => !mayList(caller) || isRowWithinScope(caller, one));
-  visible.sort((one, other) => (placeOf(visit, one) < placeOf(visit, other) ? -1 : 1));
-  return { listed: within(visible, narrowed), isCut };
+  payouts.sort((one, other) => (placeOf(visit, one) < placeOf(visit, other) ? -1 : 1));
+  return { listed: within(payouts, narrowed), isCut };
 }
 
 export function within(listed: readonly ListedPayout[], { batch, app }: Narrowed): readonly ListedPayout[] {
@@ -63,8 +63,7 @@ function placeOf(visit: Visit, { startedBy, startedAt, app, partnerOrderId }: Li
 const MOST_PAGES = 5;
 
 /**
- * Reads the first `most` that still wait, after the place `after`. Lists lag, and don't know whose a payout is: those that
- * no longer wait, or are outside the scope of the caller, are left out.
+ * Reads the first `most` that still wait, after the place `after`. Lists lag: those that no longer wait are left out.
  */
 export async function readWaiting(
   { service }: Desk,

@@ -60,7 +60,7 @@ import {
 } from './requests.ts';
 import { Shares } from './shares.ts';
 import { Statements } from './statements.ts';
-import { type Page, visiblePage } from './visible-page.ts';
+import { type Page, visiblePage, visibleRows } from './visible-page.ts';
 import { type Waiting, Waits } from './waits.ts';
 
 const TEMPORAL_TIMEOUT_MS = 10_000;
@@ -227,6 +227,13 @@ export class Service {
     const isVisible = (row: ListedPayout) => isRowWithinScope(caller, row);
     const { rows: payouts, ...rest } = await this.pageOf(caller, { limit, cursor }, read, isVisible);
     return { payouts, ...rest };
+  }
+
+  /** Those of the rows that the caller may see, even one who cannot list. */
+  visibleRows(caller: Caller, rows: readonly ListedPayout[]): Promise<ListedPayout[]> {
+    return visibleRows(caller, rows, ({ app, partnerOrderId }) =>
+      this.payoutStart(caller, { app, partnerOrderId }),
+    );
   }
 
   /** `body`: by `decisionBodies`. A decision is recorded under the name of the caller. */
