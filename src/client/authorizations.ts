@@ -4,7 +4,12 @@
  * workflow starts only for a valid link and for a valid return.
  */
 import { createHash } from 'node:crypto';
-import { type Client, isGrpcDeadlineError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import {
+  type Client,
+  isGrpcDeadlineError,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowHandleWithFirstExecutionRunId,
+} from '@temporalio/client';
 import { authorizationWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import type { AuthorizationOutcome } from '../contract/tokens.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
@@ -12,6 +17,7 @@ import { KeyRing, TokenSeal } from '../encryption/key-ring.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Random, Runtime } from '../runtime/runtime.ts';
 import { TokenBuckets } from '../runtime/token-buckets.ts';
+import { ownResult } from '../temporal/histories.ts';
 
 /**
  * `refused`: the link or the callback was already used, has expired, or is not ours or this browser's. `busy`: authorizations
@@ -180,10 +186,12 @@ export class Authorizations {
     }
   }
 
-  private async outcome(handle: { result(): Promise<AuthorizationOutcome> }): Promise<AuthorizationOutcome> {
+  private async outcome(
+    handle: WorkflowHandleWithFirstExecutionRunId<WorkflowSignatures['userAuthorization']>,
+  ): Promise<AuthorizationOutcome> {
     const { outcomeWithinMs = OUTCOME_WITHIN_MS } = this.options;
     try {
-      return await this.withinDeadline(outcomeWithinMs, () => handle.result());
+      return await this.withinDeadline(outcomeWithinMs, () => ownResult(this.options.client, handle));
     } catch (error) {
       if (isGrpcDeadlineError(error))
         throw new AuthorizationError('exchanging', 'the exchange is still running');
@@ -213,12 +221,14 @@ export class Authorizations {
   }
 
   private async fetchPage(app: string): Promise<Page> {
-    const url = await this.withinDeadline(TEMPORAL_TIMEOUT_MS, () =>
-      this.options.client.workflow.execute<WorkflowSignatures['authorizationLink']>(
+    const { client } = this.options;
+    const url = await this.withinDeadline(TEMPORAL_TIMEOUT_MS, async () => {
+      const handle = await client.workflow.start<WorkflowSignatures['authorizationLink']>(
         'authorizationLink',
         this.pageLookup(app, this.runtime.random.uuid()),
-      ),
-    );
+      );
+      return ownResult(client, handle);
+    });
     const page = { url, freshUntilMs: this.nowMs() + PAGE_FRESH_MS };
     this.pages.set(app, page);
     return page;

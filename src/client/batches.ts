@@ -185,6 +185,7 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
    */
   private async begin(request: BatchRequest, startedBy: string | undefined): Promise<void> {
     const { app, batchId, count } = request;
+    const startedAt = new Date();
     try {
       await this.withDeadline(() =>
         this.client.workflow.start<PayoutBatch>('payoutBatch', {
@@ -193,10 +194,14 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
           workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
           workflowIdConflictPolicy: 'USE_EXISTING',
           args: [request],
-          memo: startMemo({ environment: this.environment, startedBy }),
+          memo: startMemo({
+            environment: this.environment,
+            startedBy,
+            rejectDuplicate: startedAt.toISOString(),
+          }),
           typedSearchAttributes: new TypedSearchAttributes([
             { key: APP, value: app },
-            { key: STARTED_AT, value: new Date() },
+            { key: STARTED_AT, value: startedAt },
           ]),
           staticSummary: `batch of ${count} payouts`,
         }),

@@ -102,9 +102,16 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
     return startedPayout(once, await startOrJoin(this.client, once, this.clock));
   }
 
-  /** Like `start`, for a row of a batch. `joined`: the payout already existed, and this batch had not started it. */
-  async startForBatch(body: unknown, batchId: string, startedBy?: string): Promise<{ joined: boolean }> {
-    const once = this.uniqueStart(body, { batch: batchId, startedBy });
+  /**
+   * Like `start`, for a row of a batch. `isNew`: false if the batch may be an old one, started again by somebody else.
+   * `joined`: the payout already existed, and this batch had not started it.
+   */
+  async startForBatch(
+    body: unknown,
+    batchId: string,
+    { startedBy, isNew }: { startedBy?: string | undefined; isNew: boolean },
+  ): Promise<{ joined: boolean }> {
+    const once = { ...this.uniqueStart(body, { batch: batchId, startedBy }), isDoubtful: !isNew };
     const { memo } = await startOrJoin(this.client, once, this.clock);
     return { joined: startFactsIn(memo)['batch'] !== batchId };
   }

@@ -34,6 +34,8 @@ export interface UniqueStart<Request> {
   read(argument: unknown): CheckResult<Request>;
   /** Like `read`, and accepts fields that only a newer version knows: its start uses the id up. */
   readStored(argument: unknown): CheckResult<Request>;
+  /** A history that Temporal has deleted may have used the id, so the start doesn't say that it is new. */
+  isDoubtful?: boolean;
   /** The error if the other start has another body. */
   conflict(): Error;
 }
@@ -185,7 +187,8 @@ async function begin<Request>(
 ): Promise<StartedRun | undefined> {
   // Tells the worker that no earlier run had this id.
   const startedAt = new Date(clock.wallMs());
-  const rejectDuplicate = reuse === 'REJECT_DUPLICATE' && startedAt.toISOString();
+  const isNew = reuse === 'REJECT_DUPLICATE' && !once.isDoubtful;
+  const rejectDuplicate = isNew && startedAt.toISOString();
   const memo = startMemo({ ...once.facts, rejectDuplicate });
   try {
     const { firstExecutionRunId } = await client.workflow.start(once.type, {

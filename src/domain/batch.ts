@@ -105,6 +105,8 @@ export class BatchRecord {
   /** All rows have been added. From then on, they are fixed. */
   allAdded = false;
   canceled = false;
+  /** When the previous run continued as new, if it could prove that the ids of its payouts are new (H356). ISO 8601. */
+  continuedAt?: string | undefined;
   /** `window` and `environment` come from the worker's configuration when the batch starts. */
   window = 0;
   environment = '';
@@ -140,6 +142,8 @@ export interface PartRequest extends AddedRows {
   window: number;
   /** The caller who started the batch, and therefore its payouts. */
   startedBy?: string;
+  /** When this run was started, if it can prove that the ids of its payouts are new (H356). ISO 8601. */
+  startedAt?: string | undefined;
 }
 
 /** Open payouts, grouped by their last known state. Only a different state is a change. */

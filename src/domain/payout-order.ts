@@ -33,7 +33,7 @@ export function orderMismatch(order: PayoutOrder, request: CheckedPayoutRequest,
 export function identityMismatch(order: PayoutOrder, request: CheckedPayoutRequest, echo: Echo) {
   const { partnerOrderId, instructedAmount, originCurrency, targetCurrency } = request;
   if (order.partnerOrderId !== undefined && idDiffers(echo, order.partnerOrderId, partnerOrderId))
-    return `its partnerOrderId is ${order.partnerOrderId}, not ${partnerOrderId}`;
+    return 'its partnerOrderId is another one';
   return (
     currencyMismatch('origin currency', order.originCurrency, originCurrency) ??
     currencyMismatch('target currency', order.targetCurrency, targetCurrency) ??

@@ -84,7 +84,7 @@ function payOperation(context: nexus.StartOperationContext, operation: PayoutOpe
       // The caller's Temporal server may retry the same operation.
       workflowIdConflictPolicy: 'USE_EXISTING',
       args: [operation],
-      memo: startMemo({ environment }),
+      memo: startMemo({ environment, rejectDuplicate: new Date().toISOString() }),
       typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
       staticSummary: `Nexus operation for a payout of ${instructedAmount.amount} ${instructedAmount.currency}`,
     }),

@@ -1,5 +1,6 @@
 /** Reads histories: whole, or their first events, which tell how a run was started and for which environment. */
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
+import type { Workflow, WorkflowResultType } from '@temporalio/common';
 import {
   decodeArrayFromPayloads,
   decodeMapFromPayloads,
@@ -61,6 +62,22 @@ export async function lastEvents(
   const execution = { workflowId, runId };
   const request = { namespace, execution, maximumPageSize };
   return (await workflowService.getWorkflowExecutionHistoryReverse(request)).history?.events ?? [];
+}
+
+/**
+ * The result of a workflow that this process has started. Throws if it isn't encrypted for the workflow, although this
+ * process has keys: whoever can poll its task queue can complete it.
+ */
+export async function ownResult<T extends Workflow>(
+  client: Client,
+  handle: WorkflowHandleWithFirstExecutionRunId<T>,
+): Promise<WorkflowResultType<T>> {
+  const { workflowId, firstExecutionRunId: runId } = handle;
+  const result = await handle.result();
+  const [last] = await lastEvents(client, { workflowId, runId }, 1);
+  const [payload] = last?.workflowExecutionCompletedEventAttributes?.result?.payloads ?? [];
+  if (payload && (await ownPayload(client, workflowId, payload))) return result;
+  throw new Error(`the result of ${workflowId} is not encrypted for it`);
 }
 
 interface StartEvent {

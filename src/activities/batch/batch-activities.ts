@@ -110,6 +110,8 @@ interface StartPayouts {
   batchId: string;
   startedBy?: string | undefined;
   payouts: readonly PayoutRequest[];
+  /** Whether a payout that this starts may say that its id is new. Otherwise it confirms before it sends. */
+  isNew?: boolean;
 }
 
 /**
@@ -119,12 +121,12 @@ interface StartPayouts {
  */
 export async function startPayouts(
   payouts: Pick<Payouts, 'startForBatch'>,
-  { app, batchId, startedBy, payouts: rows }: StartPayouts,
+  { app, batchId, startedBy, isNew = false, payouts: rows }: StartPayouts,
   signal: AbortSignal,
 ): Promise<RowStart[]> {
   const starts = await tryEach(rows, async (row) => {
     if (signal.aborted) return 'notStarted';
-    const { joined } = await payouts.startForBatch({ ...row, app }, batchId, startedBy);
+    const { joined } = await payouts.startForBatch({ ...row, app }, batchId, { startedBy, isNew });
     return joined ? 'joined' : 'started';
   });
   if (starts.some(({ now }) => now === 'notStarted')) throw signal.reason;

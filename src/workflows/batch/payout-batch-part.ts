@@ -28,7 +28,7 @@ import {
 } from '../../domain/batch.ts';
 import { HEARTBEAT_TIMEOUT, Running, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
 import { onSignal, runShielded } from '../shared/messages.ts';
-import { carriedOver, continueAsNewWhenLong, RunHistory } from '../shared/run-facts.ts';
+import { carriedOver, continueAsNewWhenLong, isProvenStart, RunHistory } from '../shared/run-facts.ts';
 
 /** A part whose batch was stopped before the part's turn must not wait forever. */
 const BATCH_CHECK_INTERVAL = '6h';
@@ -80,7 +80,7 @@ async function untilTurn(part: PartRun): Promise<void> {
 /** If the part is stopped meanwhile, finds out which rows were started: attempts without a response may have done so. */
 async function startRows(part: PartRun, payouts: readonly PayoutRequest[]): Promise<RowStart[]> {
   const { environment, app, batchId, startedBy } = part.request;
-  const rows = { environment, app, batchId, startedBy, payouts };
+  const rows = { environment, app, batchId, startedBy, payouts, isNew: part.isNew };
   const starting = new CancellationScope();
   part.cancelStarts = () => starting.cancel();
   try {
@@ -153,6 +153,8 @@ class PartRun {
   readonly request: PartRequest;
   readonly record: PartRecord;
   readonly history = new RunHistory();
+  /** Whether the start proves that no payout of its rows is older than the batch. */
+  readonly isNew: boolean;
   /** No batch takes the reports, so the part starts no more rows. */
   batchIsGone = false;
   /** The part was canceled, or payouts of a canceled part have changed. */
@@ -168,6 +170,7 @@ class PartRun {
   constructor(request: PartRequest, carried: PartRecord | undefined) {
     this.request = request;
     this.record = carried ?? new PartRecord(request.payouts);
+    this.isNew = isProvenStart(request.startedAt);
     this.waiting = [...request.payouts];
     this.mustEndRefused = this.record.canceled;
     this.rowOf = new Map(this.record.partnerOrderIds.map((id, index) => [id, request.offset + index]));
@@ -255,7 +258,8 @@ class PartRun {
 
   /** The request of the next run. */
   get remainingRequest(): PartRequest {
-    return { ...this.request, payouts: this.waiting };
+    const startedAt = this.isNew ? new Date().toISOString() : undefined;
+    return { ...this.request, payouts: this.waiting, startedAt };
   }
 
   /** The batch acts on a new stage. */

@@ -28,7 +28,7 @@ import { MAX_ROWS_PER_ADD, ROW_KEY_LENGTH } from '../../contract/codes.ts';
 import { compact } from '../../contract/compact.ts';
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failures.ts';
 import { batchPartWorkflowId } from '../../contract/ids.ts';
-import { starterIn } from '../../contract/memo.ts';
+import { starterIn, startFactsIn } from '../../contract/memo.ts';
 import {
   type AddRows,
   addedRowsQuery,
@@ -51,7 +51,7 @@ import { logEvent } from '../../domain/telemetry.ts';
 import { checks, orBadInput } from '../shared/calls.ts';
 import { notAccepted, onSignal, onUpdate, runShielded, shielded } from '../shared/messages.ts';
 import { Publisher } from '../shared/publish-events.ts';
-import { carriedOver, RunHistory, startFacts } from '../shared/run-facts.ts';
+import { carriedOver, isProvenStart, RunHistory, startFacts } from '../shared/run-facts.ts';
 import type { payoutBatchPart } from './payout-batch-part.ts';
 
 /** How soon the batch notices that a part was stopped. The caller then has to add its rows again. */
@@ -96,7 +96,11 @@ async function untilDone(run: BatchRun): Promise<void> {
   while (!run.isDone) {
     const changes = run.changes;
     await signalParts(run);
-    if (run.shouldContinueAsNew) await continueAsNew<typeof payoutBatch>(run.record.request, run.record);
+    if (run.shouldContinueAsNew)
+      await continueAsNew<typeof payoutBatch>(run.record.request, {
+        ...run.record,
+        continuedAt: run.provenTime(),
+      });
     const wake = () => run.changes > changes || run.shouldContinueAsNew;
     const isWoken = await condition(wake, PART_CHECK_INTERVAL, {
       summary: 'checks that the parts still exist',
@@ -113,16 +117,25 @@ class BatchRun {
   changes = 0;
   /** Until the request has been checked, its fields may be anything. */
   isPrepared: boolean;
+  private readonly isNew: boolean;
   private readonly history = new RunHistory();
   private adding: Promise<unknown> = Promise.resolve();
 
   constructor(request: BatchRequest, carried: BatchRecord | undefined) {
     this.record = carried ?? new BatchRecord(request);
     this.isPrepared = carried !== undefined;
+    this.isNew = isProvenStart(
+      carried ? carried.continuedAt : startFactsIn(workflowInfo().memo)['rejectDuplicate'],
+    );
     const { record } = this;
     this.publisher = new Publisher(record.log, () =>
       this.isPrepared ? { ...record, app: record.request.app } : undefined,
     );
+  }
+
+  /** The time with which this run's parts and its next run prove that they are no old starts, sent again. */
+  provenTime(): string | undefined {
+    return this.isNew ? new Date().toISOString() : undefined;
   }
 
   /** Runs one `add` after another, so that no workflow task carries the rows of more than one. */
@@ -247,7 +260,7 @@ async function addRows(run: BatchRun, { offset, payouts }: AddRows): Promise<str
   const fresh = { offset, count: payouts.length, digest, keys };
   const part: BatchPart = known ?? { ...fresh, held: false, hasTurn: false, isStopping: false };
   if (!known) parts.push(part);
-  await startPart(run.record, part, payouts);
+  await startPart(run, part, payouts);
   part.held = true;
   if (run.isComplete) {
     run.record.allAdded = true;
@@ -276,11 +289,16 @@ function splitKeys(keys: string): string[] {
 
 /** The rows belong to the part from now on. The part waits for its turn. */
 async function startPart(
-  { request: { app, batchId }, window, environment }: BatchRecord,
+  run: BatchRun,
   { offset, count, digest }: BatchPart,
   payouts: AddRows['payouts'],
 ): Promise<void> {
-  const starter = compact({ startedBy: starterIn(workflowInfo().memo) });
+  const {
+    request: { app, batchId },
+    window,
+    environment,
+  } = run.record;
+  const starter = compact({ startedBy: starterIn(workflowInfo().memo), startedAt: run.provenTime() });
   const request = { environment, app, batchId, offset, count, digest, payouts, window, ...starter };
   try {
     await startChild<typeof payoutBatchPart>('payoutBatchPart', {

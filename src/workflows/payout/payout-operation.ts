@@ -18,15 +18,17 @@ import {
   proxyActivities,
   startChild,
   WorkflowIdReusePolicy,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { operationActivities } from '../../activities/payout/operation-activities.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
-import { startMemo } from '../../contract/memo.ts';
+import { startFactsIn, startMemo } from '../../contract/memo.ts';
 import { formatMoney } from '../../contract/money.ts';
 import type { PayoutResult } from '../../contract/payout.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
 import { memoOfRequest } from '../../domain/listed-payout.ts';
 import { HEARTBEAT_TIMEOUT, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
+import { isProvenStart } from '../shared/run-facts.ts';
 import type { payout } from './payout.ts';
 
 const calls = proxyActivities<ReturnType<typeof operationActivities>>({
@@ -60,6 +62,7 @@ async function begin(operation: PayoutOperation): Promise<Child | undefined> {
   const { environment, request, startedBy, hashes } = operation;
   const { app, partnerOrderId, instructedAmount } = request;
   const startedAt = new Date();
+  const { rejectDuplicate: promise } = startFactsIn(workflowInfo().memo);
   try {
     return await startChild<typeof payout>('payout', {
       workflowId: payoutWorkflowId(app, partnerOrderId),
@@ -67,7 +70,7 @@ async function begin(operation: PayoutOperation): Promise<Child | undefined> {
       parentClosePolicy: ParentClosePolicy.ABANDON,
       args: [request],
       memo: startMemo({
-        rejectDuplicate: startedAt.toISOString(),
+        rejectDuplicate: isProvenStart(promise) && startedAt.toISOString(),
         environment,
         startedBy,
         ...memoOfRequest(request),

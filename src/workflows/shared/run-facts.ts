@@ -9,6 +9,7 @@ import {
 } from '@temporalio/workflow';
 import type { StartFacts } from '../../activities/shared/execution.ts';
 import { starterIn, startFactsIn } from '../../contract/memo.ts';
+import { provesNewId } from '../../domain/new-id.ts';
 
 /**
  * About 300 events, far below Temporal's limits, so that each replay stays fast. A round of a waiting payout takes about
@@ -20,6 +21,14 @@ const MAX_GROWTH_BYTES = 75_000;
 export function startFacts(): StartFacts {
   const { workflowId, memo } = workflowInfo();
   return { workflowId, environment: startFactsIn(memo)['environment'], startedBy: starterIn(memo) };
+}
+
+/**
+ * Whether the start proves, with its own time, that it isn't an old one: whoever can write to the namespace can send a
+ * start again.
+ */
+export function isProvenStart(promise: unknown): boolean {
+  return provesNewId(promise, workflowInfo().startTime.getTime());
 }
 
 /**

@@ -7,16 +7,15 @@ import { workflowInfo } from '@temporalio/workflow';
 import type { RunFacts } from '../../activities/payout/send-once.ts';
 import type { Principal } from '../../activities/shared/execution.ts';
 import { startFactsIn } from '../../contract/memo.ts';
-import { provesNewId } from '../../domain/new-id.ts';
 import type { PayoutSettings } from '../../domain/payout-record.ts';
 import { activityTimeoutMs } from '../../domain/time.ts';
 import { checks } from './calls.ts';
 import { deciderProblem, isRecord } from './messages.ts';
+import { isProvenStart } from './run-facts.ts';
 
 /** Whether the start does not prove that the id is new (a doubtful start). Only our starters prove it. */
 export function isDoubtfulStart(): boolean {
-  const { memo, startTime } = workflowInfo();
-  return !provesNewId(startFactsIn(memo)['rejectDuplicate'], startTime.getTime());
+  return !isProvenStart(startFactsIn(workflowInfo().memo)['rejectDuplicate']);
 }
 
 /** Whether this run's start proves that no run was before it. For validators: a step's branch on run ids would not replay. */
