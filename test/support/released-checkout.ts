@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = '8b959fb2318717dea59bd8bd86d6740e255998d0';
+const COMMIT = 'ceac62288070d8ddfde9fa71dac198ff2e5938cd';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
