@@ -223,6 +223,9 @@ async function batchRow(
   // The batch has not compared a row with the payout if it has not started the row, or not yet.
   if (!isOwn && !isDeepStrictEqual(await requestOf(client, run), request))
     return row(state.phase === 'DONE' ? 'notStarted' : 'conflict');
-  if (!run.isCompleted) return { ...row(), startedAt: isoTime(run.firstStartedMs) };
-  return endedRow(client, run, request, known);
+  // A payout that the row has joined counts in the statement of the batch that started it.
+  const about = isOwn ? known : memoOfRequest(request);
+  if (run.isCompleted) return endedRow(client, run, request, about);
+  const startedAt = isoTime(run.firstStartedMs);
+  return compact({ app, partnerOrderId, ...about, startedAt, ...NO_DETAILS });
 }

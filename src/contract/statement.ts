@@ -35,7 +35,7 @@ export const statementRowSchema = z.strictObject({
   payerId,
   beneficiary,
   accountEnd,
-  batch,
+  batch: batch.describe('The batch that started the payout: absent in a row that joined an earlier one'),
   startedAt: time
     .exactOptional()
     .describe('When the payout started; of the latest run if another program started it'),

@@ -65,6 +65,15 @@ const receivedIn = (rows: readonly BatchRow[]) => rows.flatMap(({ payout }) => p
 
 export const returnedIn = (rows: readonly BatchRow[]) => rows.flatMap(({ payout }) => payout?.returned ?? []);
 
+/** Rows that joined a payout of an earlier start pay nothing. */
+export function splitJoined(
+  rows: readonly BatchRow[],
+  batchId: string,
+): [own: BatchRow[], joined: BatchRow[]] {
+  const isJoined = ({ payout }: BatchRow) => payout !== undefined && payout.batch !== batchId;
+  return [rows.filter((row) => !isJoined(row)), rows.filter(isJoined)];
+}
+
 /** `12,250.00 of 22,725.00 CNY`, of each currency. What came back is not paid. */
 export function paidOf(rows: readonly BatchRow[]): Html {
   return ofEach(orderedIn(rows), receivedIn(rows));

@@ -13,6 +13,7 @@ import {
   type RowsRead,
   readRows,
   returnedIn,
+  splitJoined,
   stateChips,
   troubles,
 } from './batch-rows.ts';
@@ -56,7 +57,7 @@ export function batchRoutes(scope: FastifyInstance, desk: Desk): void {
 }
 
 function progress(state: BatchState, read: RowsRead | undefined): Html {
-  const { count, phase, sentence, canceled, missing } = state;
+  const { batchId, count, phase, sentence, canceled, missing } = state;
   const { counts, done, paid, areFinished } = countsIn(state, read);
   const known: Readonly<Record<string, number | undefined>> = counts;
   const isOrdinary = phase === 'DONE' || (!canceled && missing.length === 0 && done > 0);
@@ -68,9 +69,13 @@ function progress(state: BatchState, read: RowsRead | undefined): Html {
         : sentence;
   const bars = html`<p>${batchBar({ count, done, paid })}</p>`;
   if (!read || read.rows.length === 0) return html`<p class="headline" role="status">${said}</p>${bars}`;
-  const returned = returnedIn(read.rows);
+  const [own, joined] = splitJoined(read.rows, batchId);
+  const returned = returnedIn(own);
   const added = read.rows.length < count && html` <small>in ${read.rows.length} of ${count} rows</small>`;
-  return html`<p class="headline">${paidOf(read.rows)} paid${returned.length > 0 && html`, ${totals(returned)} returned`}${added}</p><p role="status">${said}</p>${bars}`;
+  return html`<p class="headline">${paidOf(own)} paid${returned.length > 0 && html`, ${totals(returned)} returned`}${added}</p>${
+    joined.length > 0 &&
+    html`<p>${joined.length === 1 ? '1 row joined an earlier payout' : `${joined.length} rows joined earlier payouts`}, and pays nothing: ${totals(joined.map(({ request }) => request.instructedAmount))}</p>`
+  }<p role="status">${said}</p>${bars}`;
 }
 
 /** Leads to what waits for people. Without search keys, the list of reviews is that of all batches. */

@@ -214,7 +214,8 @@ describe('the upload of a batch', () => {
       const shown = await textOf(main);
       return shown.includes('2 paid · 1 conflict') ? shown : undefined;
     });
-    expect(text).toContain('80.00 of 1,079.00 CNY paid');
+    expect(text).toContain('30.00 of 1,029.00 CNY paid');
+    expect(text).toContain('1 row joined an earlier payout, and pays nothing: 50.00 CNY');
     expect(text).toMatch(/1 row is not paid: 999\.00 CNY/);
     expect(text).toMatch(
       new RegExp(

@@ -265,11 +265,13 @@ describe('the results of a batch', () => {
       rows.map((row) => row.partnerOrderId),
     );
     expect(payouts).toMatchObject([
-      { outcome: 'SUCCESS', batch: batchId, received: { amount: '100.00' } },
+      { outcome: 'SUCCESS', received: { amount: '100.00' } },
       { outcome: 'conflict', clientId: 'client-1', debits: [] },
-      { outcome: 'PARTIAL_SUCCESS', failed: { amount: '50.00' }, splits: [{}, {}] },
+      { outcome: 'PARTIAL_SUCCESS', batch: batchId, failed: { amount: '50.00' }, splits: [{}, {}] },
       { startedAt: expect.any(String), instructedAmount: { amount: '100.00' } },
     ]);
+    // It counts in the batch that started it.
+    expect(payouts[0]).not.toHaveProperty('batch');
     expect(payouts[3]).not.toHaveProperty('outcome');
     expect(payouts[1]).not.toHaveProperty('received');
     expect(end).toEqual({ payouts: 4, unreadable: 0, isFinal: false });
