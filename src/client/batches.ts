@@ -185,7 +185,7 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
    */
   private async begin(request: BatchRequest, startedBy: string | undefined): Promise<void> {
     const { app, batchId, count } = request;
-    const startedAt = new Date();
+    const startedAt = new Date(this.clock.wallMs());
     try {
       await this.withDeadline(() =>
         this.client.workflow.start<PayoutBatch>('payoutBatch', {

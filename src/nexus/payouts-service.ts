@@ -59,7 +59,7 @@ export function payoutsServiceHandler(
           await reserve(allowances, permissions, request);
         const hashes = hashesOf(searchKeys, request);
         const operation = { environment, request, startedBy: nexusCaller(app), hashes };
-        return payOperation(context, operation).start(context, undefined);
+        return payOperation(context, operation, clock).start(context, undefined);
       },
       // The workflow of the operation passes the cancellation on to the payout.
       cancel: async (context, token) => {
@@ -74,7 +74,7 @@ export function payoutsServiceHandler(
  * Each call has its own workflow instead of the payout's run: Temporal reports to the caller how the run ended, and the
  * termination of a run does not end the payout.
  */
-function payOperation(context: nexus.StartOperationContext, operation: PayoutOperation) {
+function payOperation(context: nexus.StartOperationContext, operation: PayoutOperation, clock: Clock) {
   const { environment, request } = operation;
   const { app, partnerOrderId, instructedAmount } = request;
   return new WorkflowRunOperationHandler<void, PayoutResult>(() =>
@@ -84,7 +84,7 @@ function payOperation(context: nexus.StartOperationContext, operation: PayoutOpe
       // The caller's Temporal server may retry the same operation.
       workflowIdConflictPolicy: 'USE_EXISTING',
       args: [operation],
-      memo: startMemo({ environment, rejectDuplicate: new Date().toISOString() }),
+      memo: startMemo({ environment, rejectDuplicate: new Date(clock.wallMs()).toISOString() }),
       typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
       staticSummary: `Nexus operation for a payout of ${instructedAmount.amount} ${instructedAmount.currency}`,
     }),

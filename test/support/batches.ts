@@ -9,7 +9,7 @@ import { payoutRequest } from './requests.ts';
 import { newPartnerOrderId, type TestWorld } from './test-world.ts';
 
 export function batchesOf(world: TestWorld): Batches {
-  return new Batches({ client: world.client, environment: 'test' });
+  return new Batches({ client: world.client, environment: 'test', clock: world.clock });
 }
 
 export function rowsOf(...scenarios: string[]): PayoutRequest[] {

@@ -125,7 +125,7 @@ export class Batches implements Feature {
         ...{ taskQueue: PAYOUTS_TASK_QUEUE, workflowId: idOf(batch) },
         ...{ workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY', workflowIdConflictPolicy: 'USE_EXISTING' },
         args: [{ app: 'default', batchId, count: rows.length }],
-        memo: { environment: 'test' },
+        memo: { environment: 'test', rejectDuplicate: new Date(scene.system.world.wallMs()).toISOString() },
       }),
     );
     if (!handle) return;
