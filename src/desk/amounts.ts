@@ -2,7 +2,7 @@
 import { formatMoney, lessMoney, type Money, sameMoney, totalsByCurrency } from '../contract/money.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { ReturnedPayment } from '../contract/reconciliation.ts';
-import { copyable, facts, type Html, html, label, money, pill, table, time } from './html.ts';
+import { coded, copyable, facts, groupedAmount, type Html, html, money, pill, table, time } from './html.ts';
 
 /** The money of payments that had succeeded. */
 export interface Returned {
@@ -40,15 +40,35 @@ function targetName({ phase, outcome }: PayoutState): string {
   return outcome === 'NOT_CREATED' ? 'Quoted' : 'Ordered';
 }
 
+/** The debits tell what was paid. The quote stands beside it where they differ. */
+function paid(
+  quoted: Money,
+  debited: readonly Money[],
+  [before, after]: readonly [string, string],
+): readonly [string, Html | undefined] {
+  const [sum, other] = totalsByCurrency(debited);
+  if (!sum || other || sum.currency !== quoted.currency || sameMoney(sum, quoted))
+    return [before, money(quoted)];
+  return [after, html`${money(sum)} <small class="faint">(quoted ${groupedAmount(quoted.amount)})</small>`];
+}
+
 export function amounts({ state, returned }: { state: PayoutState; returned: Returned | undefined }): Html {
   const { quote, debits = [], splits = [], failed } = state;
   return html`${
     quote &&
     html`<section class="card"><h2>Amounts</h2>${facts([
-      ['Payer pays', money(quote.pay)],
+      paid(
+        quote.pay,
+        debits.map(({ pay }) => pay),
+        ['Payer pays', 'Debited'],
+      ),
       [targetName(state), money(quote.target)],
       ['Rate', quote.exchangeRate],
-      ['Fee', money(quote.fee)],
+      paid(
+        quote.fee,
+        debits.map(({ fee }) => fee),
+        ['Fee', 'Fee'],
+      ),
       [
         'Received',
         money(state.received && returned ? lessMoney(state.received, returned.sum) : state.received),
@@ -79,7 +99,7 @@ export function amounts({ state, returned }: { state: PayoutState; returned: Ret
       head: ['Account', 'Type', 'Amount#', 'Fee#', 'Without the fee#'],
       rows: debits.map(({ accountId, accountType, pay, fee, actual }) => [
         accountId,
-        html`<span title="${accountType}">${label(accountType)}</span>`,
+        coded(accountType),
         ...[pay, fee, actual].map(money),
       ]),
     })

@@ -242,6 +242,9 @@ kbd { padding: 0 .35em; border: 1px solid var(--line); border-radius: 4px; backg
 .bar { display: block; width: 100%; min-width: 6rem; height: .5rem; border-radius: 1em; background: var(--calm-ground); fill: var(--accent); margin-top: .2rem; }
 rect.warn { fill: var(--warn-bar); }
 td .bar { min-width: 7rem; margin-top: .45rem; }
+dd .pill { white-space: normal; }
+.scrolls + .timeline { margin-top: 1rem; }
+.facts div:has(.wide) { grid-column: span 2; }
 `;
 
 /** An arrow on a coin. */

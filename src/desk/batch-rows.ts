@@ -118,8 +118,10 @@ export async function troubles(
     why: await whyOf(desk, visit, row),
   }));
   const more = found.length - shown.length;
+  const isOne = found.length === 1;
+  const isStopped = found.some(({ outcome }) => outcome === 'stopped');
   return table({
-    caption: html`${found.length} ${found.length === 1 ? 'row is' : 'rows are'} not paid: ${totals(orderedIn(found))}${more > 0 && `. The first ${shown.length}; the results have all`}`,
+    caption: html`${isOne ? "1 row didn't become a payout" : `${found.length} rows didn't become payouts`}${isStopped && `, or an administrator stopped ${isOne ? 'it' : 'them'}`}: ${totals(orderedIn(found))}${more > 0 && `. The first ${shown.length}; the results have all`}`,
     head: ['Payout', 'Row', 'Beneficiary', 'Amount#', 'Status', 'Why'],
     rows: shown.map(({ at, request, outcome, why }) => [
       html`<a href="${payoutLink(request)}">${request.partnerOrderId}</a>`,

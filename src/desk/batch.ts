@@ -24,6 +24,7 @@ import { AUTOMATIC, type Visit } from './identity.ts';
 import { payoutTable } from './payouts.ts';
 import { MOST_PICKS } from './picks.ts';
 import { resultsLinks } from './statement.ts';
+import { counted } from './terms.ts';
 import { decidableOf } from './waiting.ts';
 
 const REFRESH_SECONDS = 3;
@@ -155,11 +156,12 @@ function listOf(read: RowsRead): Html | undefined {
   if (payouts.length === 0) return undefined;
   const shown = payouts.slice(0, SHOWN_PAYOUTS);
   const sums = totals(shown.flatMap(({ instructedAmount }) => instructedAmount ?? []));
-  const counted = payouts.length > shown.length ? `${shown.length} of ${payouts.length}` : shown.length;
-  return payoutTable(
-    shown,
-    html`${counted} payouts, in the order of the rows. These ${shown.length}: ${sums}`,
-  );
+  const { length: all } = payouts;
+  const which =
+    all > shown.length
+      ? `${shown.length} of ${counted(all)}, in the order of the rows. These ${shown.length}`
+      : `${counted(all)}${all > 1 ? ', in the order of the rows' : ''}`;
+  return payoutTable(shown, html`${which}: ${sums}`);
 }
 
 function cancelForm(

@@ -7,7 +7,7 @@ import { inParallel } from '../runtime/runtime.ts';
 import { requireAuthority, requireVerb } from '../service/permissions.ts';
 import { Problem } from '../service/problem.ts';
 import type { PayoutId } from '../service/requests.ts';
-import { type Desk, filledIn, getPage } from './context.ts';
+import { type Desk, filledIn, getPage, ifKnown } from './context.ts';
 import { TOLERANCES } from './decisions.ts';
 import {
   beneficiaryOf,
@@ -69,6 +69,8 @@ async function chosenPage(
   from: Origin,
   { picks, reply }: { picks: readonly Picked[]; reply: FastifyReply },
 ) {
+  const waiting = await ifKnown(waitingIn(desk, visit, 'approvals', from));
+  const listed = new Map(waiting?.listed.map((one) => [payoutLink(one), one]));
   const chosen = await inParallel(picks, async (one) =>
     asShown(desk, visit.caller, verb, one).catch((error: unknown) => ({
       id: one,
@@ -77,7 +79,12 @@ async function chosenPage(
   );
   return confirmPage(desk, visit, verb, {
     from,
-    payouts: chosen.filter((one) => 'state' in one),
+    payouts: chosen
+      .filter((one) => 'state' in one)
+      .map((one) => {
+        const { startedAt, batch } = listed.get(payoutLink(one)) ?? {};
+        return { ...one, ...(startedAt !== undefined && { startedAt }), batch };
+      }),
     leftOut: chosen.filter((one) => 'why' in one),
   });
 }
@@ -183,7 +190,7 @@ function sumsOf(payouts: readonly ReadPayout[]): Html {
     ['Payouts', String(payouts.length)],
     [
       'Largest amount',
-      html`${largest.map((one, at) => html`${at > 0 && ', '}${money(targetOf(one))} to ${beneficiaryOf(one.request.receiver)}`)}`,
+      html`<span class="wide">${largest.map((one, at) => html`${at > 0 && ', '}${money(targetOf(one))} to ${beneficiaryOf(one.request.receiver)}`)}</span>`,
     ],
     ['Payers pay', totals(payouts.flatMap(({ state }) => state.quote?.pay ?? []))],
     ['Fees', totals(payouts.flatMap(({ state }) => state.quote?.fee ?? []))],

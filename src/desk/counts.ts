@@ -18,7 +18,8 @@ export const INBOX_SECTIONS = ['approvals', 'reviews', 'attention'] as const;
 /** `100+` if there are more. */
 export type Counts = Readonly<Record<InboxSection, string>>;
 
-const MOST = 100;
+/** The maximum that is counted in a section. */
+export const MOST_COUNTED = 100;
 const FRESH_MS = 5_000;
 
 /** The payouts in a decision are flagged too: each payout is in one section. */
@@ -39,12 +40,12 @@ export function sharedCounts(service: Service, clock: Clock) {
     const { filter } = INBOX[section];
     let [found, cursor]: [number, string | undefined] = [0, undefined];
     do {
-      const page = await service.listPayouts(caller, { ...filter, limit: MOST, cursor });
+      const page = await service.listPayouts(caller, { ...filter, limit: MOST_COUNTED, cursor });
       found += page.payouts.filter((one) => isIn(section, one)).length;
       cursor = page.nextCursor;
       // A short page with `+` would tell a limited key about the payouts that it leaves out.
-    } while (cursor !== undefined && found < MOST && isScoped(caller));
-    return `${Math.min(found, MOST)}${cursor === undefined ? '' : '+'}`;
+    } while (cursor !== undefined && found < MOST_COUNTED && isScoped(caller));
+    return `${Math.min(found, MOST_COUNTED)}${cursor === undefined ? '' : '+'}`;
   };
   return async (caller: Caller): Promise<Counts | undefined> => {
     if (!mayList(caller)) return undefined;

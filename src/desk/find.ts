@@ -84,8 +84,12 @@ async function pathsOf(desk: Desk, visit: Visit, q: string, reply: FastifyReply)
   return (await Promise.all(read)).flat();
 }
 
-async function payoutsLike({ service, config }: Desk, visit: Visit, q: string) {
+/** How pages and people mark the end of an account: `··0555`, `ending in 0555`. */
+const END_MARKS = /^(?:ending in\s+)?(?:[.·•*]{2,}|…)?\s*(?=\S)/i;
+
+async function payoutsLike({ service, config }: Desk, visit: Visit, text: string) {
   const { caller } = visit;
+  const q = text.replace(END_MARKS, '');
   const list = async (filter: PayoutFilter, limit = MOST): Promise<PayoutPage> =>
     payoutFilterSchema.safeParse(filter).success
       ? service.listPayouts(caller, { ...filter, limit })

@@ -15,9 +15,9 @@ import { actionOf, countryName, label, onTheDesk, sentence } from './words.ts';
 export { groupedAmount, html, label, onTheDesk, sentence };
 export type Html = ReturnType<typeof html>;
 
-/** A code in words, and the code itself, for questions to support. */
+/** A code in words, with the code itself as a tooltip, for questions to support. */
 export function coded(code: string): Html {
-  return html`${label(code)} <small class="faint">${code}</small>`;
+  return html`<span title="${code}">${label(code)}</span>`;
 }
 
 /** Text of our own tables, in which backticks mark code. */

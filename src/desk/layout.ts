@@ -3,7 +3,7 @@ import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { may } from '../service/permissions.ts';
-import { type Counts, INBOX, INBOX_SECTIONS } from './counts.ts';
+import { type Counts, INBOX, INBOX_SECTIONS, MOST_COUNTED } from './counts.ts';
 import { type Html, hidden, html, time } from './html.ts';
 import type { Visit } from './identity.ts';
 
@@ -125,8 +125,9 @@ function navigation({ caller, counts, canSignOut, formToken }: Visit, section: S
 /** Instead of the count of each section, where there is no room for them. */
 function allIn(counts: Counts): Html {
   const each = Object.values(counts);
-  const sum = each.reduce((all, one) => all + Number.parseInt(one, 10), 0);
-  return html`<span class="count all">${sum}${each.some((one) => one.endsWith('+')) && '+'}</span>`;
+  const sum = each.reduce((all, one) => all + Number(one), 0);
+  // A section of which only a part was read has `+`.
+  return html`<span class="count all">${Number.isNaN(sum) ? `${MOST_COUNTED}+` : sum}</span>`;
 }
 
 const KEYS = [

@@ -70,7 +70,7 @@ export async function payoutPage(desk: Desk, visit: Visit, id: PayoutId, opened:
   return {
     title: `Payout ${story.partnerOrderId}`,
     section: from === 'inbox' ? 'Inbox' : 'Payouts',
-    content: html`${attempt && whyNot && html`<p class="warning" role="alert">${whyNot(attempt, state)}</p>`}${header(story)}${from === 'inbox' && !WAITS.includes(state.phase) && backToInbox(visit)}<div class="sides"><div>${similarWarning(story)}${evidence(story)}${flags(visit, story)}${amounts(story)}${metadataFacts(story.request)}</div>
+    content: html`${attempt && whyNot && html`<p class="warning" role="alert">${whyNot(attempt, state)}</p>`}${header(visit, story)}${from === 'inbox' && !WAITS.includes(state.phase) && backToInbox(visit)}<div class="sides"><div>${similarWarning(story)}${evidence(story)}${flags(visit, story)}${amounts(story)}${metadataFacts(story.request)}</div>
 <div class="side">${
       forms &&
       html`<section class="card" aria-labelledby="review"><h2 id="review">${forms.title}</h2>${forms.content}</section>`
@@ -135,10 +135,10 @@ function formsOf(
   return others && { title: 'Actions', content: others };
 }
 
-function header(story: Story): Html {
+function header({ caller }: Visit, story: Story): Html {
   const { state, request } = story;
   const { reason } = state;
-  const [says, next] = leadOf(story);
+  const [says, next] = leadOf(story, may(caller, 'resolve'));
   return html`<p class="headline">${money(request.instructedAmount)} ${returnedPill(story) ?? status(state)}</p>
 <p>to ${beneficiaryOf(request.receiver)}</p>
 <p class="lead"><strong>${says}</strong>${next !== '' && html` <span class="faint">${next}</span>`}</p>
@@ -146,9 +146,13 @@ ${reason && html`<div class="lead">${explained(reason, REASON_MEANINGS)}</div>`}
 }
 
 /** The state and the next step, in words. */
-function leadOf({ state, request, returned, found }: Story): [says: unknown, next: unknown] {
+function leadOf(
+  { state, request, returned, found }: Story,
+  resolves: boolean,
+): [says: unknown, next: unknown] {
   const { phase, outcome, quote, decisions, received, failed } = state;
-  const says = sentence(state.sentence);
+  const said = sentence(state.sentence);
+  const says = resolves ? said.replace(/^Somebody must decide\b/, 'You need to decide') : said;
   if (returned)
     return [
       sentence(returnedText(state, returned)),
@@ -196,18 +200,13 @@ ${facts([
 }
 
 function details(story: Story, desk: Desk, nowMs: number): Html {
-  const { state, request, startedBy, workflow, app, partnerOrderId, returned, acknowledged } = story;
+  const { state, request, startedBy, workflow, app, partnerOrderId, acknowledged } = story;
   const { history, batch } = story;
   const { steps, isCut } = story.timeline;
   const { quote, decisions } = state;
   const covers = decisions?.findLast(({ action }) => action === 'approve')?.covers;
   return html`<section class="card" aria-labelledby="details"><h2 id="details">Details</h2>${facts([
-    [
-      'Status',
-      returned
-        ? html`${returnedPill(story)} <small class="faint">${state.outcome}</small>`
-        : coded(state.outcome ?? state.phase),
-    ],
+    ['Status', returnedPill(story) ?? coded(state.outcome ?? state.phase)],
     ['Id', copyable(partnerOrderId)],
     ...beneficiaryFacts(request.receiver),
     ['This account', history && historyText(history, story)],

@@ -115,7 +115,7 @@ function durations({ today }: Figures): Html {
 ${table({
   caption: 'From the start of the latest run, including waits for an approval',
   head: ['Time', 'Payouts#', 'Share'],
-  rows: DURATIONS.map(([name], at) => [name, counts[at], bar([[counts[at] ?? 0]], Math.max(...counts))]),
+  rows: DURATIONS.map(([name], at) => [name, counts[at], bar([[counts[at] ?? 0]], times.length)]),
 })}`;
 }
 

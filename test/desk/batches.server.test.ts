@@ -216,7 +216,7 @@ describe('the upload of a batch', () => {
     });
     expect(text).toContain('30.00 of 1,029.00 CNY paid');
     expect(text).toContain('1 row joined an earlier payout, and pays nothing: 50.00 CNY');
-    expect(text).toMatch(/1 row is not paid: 999\.00 CNY/);
+    expect(text).toMatch(/1 row didn't become a payout: 999\.00 CNY/);
     expect(text).toMatch(
       new RegExp(
         `${taken.partnerOrderId}\\s+2\\s+line 3 of a CSV file\\s+Zhang San.*\\s+999\\.00 CNY\\s+Conflict[\\s\\S]*instructedAmount\\.amount: 999\\.00 in this row, 1\\.00 in the payout`,

@@ -41,7 +41,7 @@ test('finds a payout by its id, beneficiary, account and amount, and by parts of
   const link = rows.getByRole('link', { name: target.partnerOrderId, exact: true });
   for (const text of [
     // By the list of the last payouts.
-    ...['lotu', '4417', '98.5', '98,50', '98.50 cny'],
+    ...['lotu', '4417', '··4417', '****4417', '…4417', 'ending in 4417', '98.5', '98,50', '98.50 cny'],
     // By hashes: the list has neither the number, nor the name in this form.
     ...['6222 0200 0000 4417', 'ＬＯＴＵＳ  toys ltd', 'Toys, Lotus'],
     target.partnerOrderId.slice(0, -1),

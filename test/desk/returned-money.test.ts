@@ -127,6 +127,16 @@ test('the timeline has what came back, who acknowledged it, the outcome and seco
   expect(html).toMatch(/<li class="bad"><p>Finished: <span class="faint">Failed</);
 });
 
+test('amounts have what was debited, beside a quote that differs', async () => {
+  const { partnerOrderId } = await world.pay('drift final=0s');
+  await world.payouts.result({ partnerOrderId });
+  const text = await textOf(`/desk/payout?partnerOrderId=${partnerOrderId}`);
+  expect(text).toMatch(/Amounts Debited \d+\.\d\d USD \(quoted \d+\.\d\d\)/);
+  expect(await textOf(`/desk/payout?partnerOrderId=${ids.kept}`)).toMatch(
+    /Amounts Payer pays \d+\.\d\d USD Ordered/,
+  );
+});
+
 test('an invalid period or amount keeps the form, and says what is wrong at its field', async () => {
   const period = await browser.get('/desk/statement?from=2026-03-02&to=2026-03-01');
   expect(period.status).toBe(400);
