@@ -14,7 +14,7 @@ import { encryptionKeys } from '../src/config/keys.ts';
 import { dataConverter } from '../src/encryption/payload-codec.ts';
 import { PROCESS_RUNTIME } from '../src/runtime/process.ts';
 import { clientInterceptors } from '../src/temporal/queries.ts';
-import { Child } from './child-process.ts';
+import { Child, startOnPorts } from './child-process.ts';
 import { freePorts, loopback } from './dev-server/ports.ts';
 import { createsNamespace } from './dev-server/readiness.ts';
 import { setFirstSettings } from './first-settings.ts';
@@ -179,27 +179,33 @@ export class Topology {
   private async startNodes(server: string, role: Role): Promise<void> {
     for (let number = 1; number <= TEMPORAL_NODES[role]; number += 1) {
       this.options.say(`starting Temporal ${role} ${number} …`);
-      const ports = await freePorts(PORT_VARIABLES[role].length);
+      const { child, ports } = await startOnPorts(undefined, PORT_VARIABLES[role].length, (free) =>
+        processes.nodeCommand(this.places, server, role, number, free),
+      );
+      this.nodes.push(child);
       if (role === 'frontend') this.frontendPorts.push(...ports.slice(0, 1));
-      const node = new Child(processes.nodeCommand(this.places, server, role, number, ports));
-      this.nodes.push(node);
-      await node.start();
     }
   }
 
   private async startOurs(ui: string): Promise<void> {
     const { places } = this;
-    const start = async (command: Child['command'], env: NodeJS.ProcessEnv = {}) => {
-      this.options.say(`starting ${command.name} …`);
-      const child = new Child({ ...command, env: { ...command.env, ...env } });
+    const { say, workerEnvironment } = this.options;
+    const start = async (command: Child['command']) => {
+      say(`starting ${command.name} …`);
+      const child = new Child(command);
       this.programs.push(child);
       await child.start();
     };
     await this.api.start();
     await start(processes.simulatorCommand(places));
-    const metricsPorts = await freePorts(OUR_PROGRAMS.worker);
-    for (const [at, port] of metricsPorts.entries())
-      await start(processes.workerCommand(places, at + 1, port), this.options.workerEnvironment);
+    for (let number = 1; number <= OUR_PROGRAMS.worker; number += 1) {
+      say(`starting worker-${number} …`);
+      const { child } = await startOnPorts(undefined, 1, ([port = 0]) => {
+        const command = processes.workerCommand(places, number, port);
+        return { ...command, env: { ...command.env, ...workerEnvironment } };
+      });
+      this.programs.push(child);
+    }
     await setFirstSettings(await this.connectClient(), processes.workerCommand(places, 1, 0).env);
     for (const [at, port] of this.apiPorts.entries()) await start(processes.apiCommand(places, at + 1, port));
     await start(processes.codecCommand(places));
