@@ -74,6 +74,7 @@ export async function ownResult<T extends Workflow>(
 ): Promise<WorkflowResultType<T>> {
   const { workflowId, firstExecutionRunId: runId } = handle;
   const result = await handle.result();
+  if (client.options.loadedDataConverter.payloadCodecs.length === 0) return result;
   const [last] = await lastEvents(client, { workflowId, runId }, 1);
   const [payload] = last?.workflowExecutionCompletedEventAttributes?.result?.payloads ?? [];
   if (payload && (await ownPayload(client, workflowId, payload))) return result;
