@@ -1,6 +1,7 @@
 /** The review of a payout: what the provider's order differs in, and the forms with which an operator decides. */
 import type { PayoutState } from '../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
+import { OTHER_ID } from '../domain/payout-order.ts';
 import type { Problem } from '../service/problem.ts';
 import { type Decided, fieldErrors, ids, typed } from './decisions.ts';
 import { type Html, hidden, html, label, maskedAccount, money, pill, sentence, table } from './html.ts';
@@ -70,9 +71,9 @@ function errorAt(problem: Problem | undefined, name: string): Html | undefined {
 
 /** `the receiver gets 5.00 CNY, not 4.00 CNY` */
 const VALUE =
-  /\b(?:its|the) (partnerOrderId|lock|rate|fee|\w+ currency|payer pays|receiver gets)(?: is)? ([^;,]+), not ([^;]+)/g;
+  /\b(?:its|the) (lock|rate|fee|\w+ currency|payer pays|receiver gets)(?: is)? ([^;,]+), not ([^;]+)/g;
 const NAMES: Readonly<Record<string, string>> = {
-  ...{ partnerOrderId: 'Id', lock: 'Rate lock', rate: 'Rate', fee: 'Fee' },
+  ...{ lock: 'Rate lock', rate: 'Rate', fee: 'Fee' },
   ...{ 'payer pays': 'Payer pays', 'receiver gets': 'Amount' },
 };
 const BENEFICIARY = /its beneficiary has a different (.+)$/;
@@ -90,6 +91,8 @@ export function comparison({ reasons }: PayoutState, request: CheckedPayoutReque
     found: sentence(found ?? ''),
     ours: sentence(ours ?? ''),
   }));
+  const { receiver, instructedAmount, partnerOrderId } = request;
+  if (message.includes(OTHER_ID)) values.push({ what: 'Id', found: 'another id', ours: partnerOrderId });
   if (fields === '' && values.length === 0) return undefined;
   // The identity is compared first: if that differs, the beneficiary isn't compared.
   const beneficiary = (field: string) =>
@@ -98,7 +101,6 @@ export function comparison({ reasons }: PayoutState, request: CheckedPayoutReque
       : fields === ''
         ? 'Not compared'
         : 'No difference seen';
-  const { receiver, instructedAmount } = request;
   const isAmount = values.some(({ what }) => what === 'Amount');
   return table({
     caption: "The request beside the provider's order",

@@ -29,11 +29,14 @@ export function orderMismatch(order: PayoutOrder, request: CheckedPayoutRequest,
   return identityMismatch(order, request, echo) ?? beneficiaryMismatch(order, request, echo);
 }
 
+/** Doesn't name the other id: a caller could learn it by naming another's order. */
+export const OTHER_ID = 'its partnerOrderId is another one';
+
 /** The mismatches that an operator's decision can't override: `partnerOrderId`, currencies and amount. */
 export function identityMismatch(order: PayoutOrder, request: CheckedPayoutRequest, echo: Echo) {
   const { partnerOrderId, instructedAmount, originCurrency, targetCurrency } = request;
   if (order.partnerOrderId !== undefined && idDiffers(echo, order.partnerOrderId, partnerOrderId))
-    return 'its partnerOrderId is another one';
+    return OTHER_ID;
   return (
     currencyMismatch('origin currency', order.originCurrency, originCurrency) ??
     currencyMismatch('target currency', order.targetCurrency, targetCurrency) ??

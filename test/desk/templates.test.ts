@@ -5,10 +5,14 @@ import { describe, expect, test } from 'vitest';
 import { ATTENTION } from '../../src/contract/attention-codes.ts';
 import { REASON_MEANINGS } from '../../src/contract/meanings.ts';
 import type { Money } from '../../src/contract/money.ts';
+import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
 import { PROBLEMS } from '../../src/contract/problems.ts';
 import { facts, html, link, money, onTheDesk, sentence, table } from '../../src/desk/html.ts';
+import { comparison } from '../../src/desk/review.ts';
 import { approveUntil } from '../../src/desk/terms.ts';
 import { changes } from '../../src/desk/today.ts';
+import { OTHER_ID } from '../../src/domain/payout-order.ts';
+import { payoutRequest } from '../support/requests.ts';
 
 const FOLDER = join(import.meta.dirname, '../../src/desk');
 const sources = readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name), 'utf8')] as const);
@@ -123,4 +127,13 @@ describe('the templates of the desk', () => {
       '/desk/payout?partnerOrderId=a%26b%3D%22%2F..%2F',
     );
   });
+});
+
+test('an order with another id is compared, and the id is not named', () => {
+  const checked = checkPayoutRequest(payoutRequest('p-own'), ['CNY']);
+  if (!checked.ok) throw new Error('the request is valid');
+  const message = `order PO1 is not this payout's: ${OTHER_ID}`;
+  const reasons = [{ code: 'ORDER_DIFFERS_FROM_REQUEST' as const, message }];
+  const state = { phase: 'NEEDS_REVIEW' as const, sentence: '', nextStep: '', needsAttention: true, reasons };
+  expect(String(comparison(state, checked.value))).toMatch(/Id<.*p-own<.*Differs<.*another id</s);
 });
