@@ -5,7 +5,7 @@ import { startFactsIn } from '../contract/memo.ts';
 import { storedResultSchema } from '../contract/payout.ts';
 import { type FollowUpChanges, followUpChanges } from '../contract/reconciliation.ts';
 import { isoTime } from '../domain/time.ts';
-import { isRetryableTemporalError } from '../temporal/client-errors.ts';
+import { throwRetryable } from '../temporal/client-errors.ts';
 import type { WorkflowRun } from '../temporal/histories.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
 
@@ -16,13 +16,8 @@ export async function readableResult(
   client: Client,
   { workflowId, runId }: WorkflowRun,
 ): Promise<StoredResult | undefined> {
-  try {
-    const ended: unknown = await client.workflow.getHandle(workflowId, runId).result();
-    return storedResultSchema.parse(ended);
-  } catch (error) {
-    if (isRetryableTemporalError(error)) throw error;
-    return undefined;
-  }
+  const ended: unknown = await client.workflow.getHandle(workflowId, runId).result().catch(throwRetryable);
+  return storedResultSchema.safeParse(ended).data;
 }
 
 /** Several environments may share a namespace. True if the memo names no other one, or this process cannot read it. */
@@ -86,6 +81,11 @@ export function mergedFindings(newestFirst: readonly Finding[]): FollowUpChanges
     // Only the latest run knows whether the last check got a response.
     notChecked: newestFirst[0]?.seen.notChecked,
   };
+}
+
+/** Payments that came back after the payout had reported its result. */
+export function laterReturns(newestFirst: readonly Finding[] = []): FollowUpChanges['returned'] {
+  return mergedFindings(newestFirst).returned.filter(({ inResult }) => !inResult);
 }
 
 function earliest<T extends { seenAt: string }>(all: readonly T[], keyOf: (one: T) => string): T[] {

@@ -114,7 +114,7 @@ export async function payoutsWithIds(
 }
 
 /**
- * The open payouts in `phase`, of these applications or of all, the oldest first. Reads on until there are `MAX_LISTED` of
+ * The open payouts in `phase`, of these applications or of all, in no order. Reads on until there are `MAX_LISTED` of
  * those that `visible` leaves.
  */
 export async function openIn(
@@ -131,7 +131,6 @@ export async function openIn(
     payouts.push(...(await visible(await inParallel(runs, listedPayout))));
     after = next;
   } while (after !== undefined && payouts.length < MAX_LISTED);
-  payouts.sort((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
   return { payouts, isCut: after !== undefined };
 }
 

@@ -1,13 +1,12 @@
 /** What came back of finished payouts: their own results say it, and what their follow-ups have found since. */
 import type { Client } from '@temporalio/client';
+import { hasPaid } from '../contract/codes.ts';
 import { payoutFollowUpWorkflowId, payoutOf } from '../contract/ids.ts';
 import { type Money, totalsByCurrency } from '../contract/money.ts';
 import { movedMoney } from '../domain/reconciliation.ts';
 import { inParallel } from '../runtime/runtime.ts';
 import type { ListedRun } from '../temporal/visibility.ts';
-import { followUpFindings, mergedFindings, readableResult } from './ended-payouts.ts';
-
-const MONEY_ARRIVED: readonly unknown[] = ['SUCCESS', 'PARTIAL_SUCCESS'];
+import { followUpFindings, laterReturns, readableResult } from './ended-payouts.ts';
 
 /**
  * The sums of those of which something came back. One call to Temporal for a page of a list, if it has payouts that paid
@@ -19,7 +18,7 @@ export async function returnedSums(
 ): Promise<Map<ListedRun, Money>> {
   const paid = runs.flatMap((run) => {
     const ref = payoutOf(run.workflowId);
-    if (!ref || !run.isCompleted || !MONEY_ARRIVED.includes(run.attribute('PayoutOutcome'))) return [];
+    if (!ref || !run.isCompleted || !hasPaid(run.attribute('PayoutOutcome'))) return [];
     return [{ run, followUp: payoutFollowUpWorkflowId(ref.app, ref.partnerOrderId) }];
   });
   const sinceMs = Math.min(...paid.map(({ run }) => run.firstStartedMs));
@@ -30,7 +29,7 @@ export async function returnedSums(
   ]);
   const sums = new Map<ListedRun, Money>();
   for (const [at, { run, followUp }] of paid.entries()) {
-    const later = mergedFindings(found.get(followUp) ?? []).returned.filter(({ inResult }) => !inResult);
+    const later = laterReturns(found.get(followUp));
     // A payout's splits have one currency.
     const [sum] = totalsByCurrency([...(own[at] ?? []), ...later.map(({ target }) => target)]);
     if (sum) sums.set(run, sum);

@@ -19,14 +19,14 @@ import { memoOfRequest } from '../domain/listed-payout.ts';
 import { movedMoney } from '../domain/reconciliation.ts';
 import { isoTime } from '../domain/time.ts';
 import { type Clock, inParallel } from '../runtime/runtime.ts';
-import { isRetryableTemporalError } from '../temporal/client-errors.ts';
+import { throwRetryable } from '../temporal/client-errors.ts';
 import { readStartEvent } from '../temporal/histories.ts';
 import { describedRun, type ListedRun, listRunPage } from '../temporal/visibility.ts';
 import {
   FOLLOW_UPS_PER_QUERY,
   followUpFindings,
   isMeantFor,
-  mergedFindings,
+  laterReturns,
   readableResult,
 } from './ended-payouts.ts';
 import { requireValid } from './errors.ts';
@@ -90,13 +90,7 @@ async function* inSlices<T>(
     // Without a start, it is a row of a batch that has no payout, or another caller's.
     const started = rows.filter(({ startedAt }) => startedAt !== undefined);
     const followUps = await withDeadline(() => followUpFindings(client, started.map(followUpOf)));
-    for (const row of rows) {
-      const { returned } = mergedFindings(followUps.get(followUpOf(row)) ?? []);
-      yield withReturns(
-        row,
-        returned.filter(({ inResult }) => !inResult),
-      );
-    }
+    for (const row of rows) yield withReturns(row, laterReturns(followUps.get(followUpOf(row))));
   }
 }
 
@@ -155,10 +149,7 @@ async function endedRow(
 async function memoOrRequest(client: Client, run: ListedRun): Promise<PayoutMemo> {
   const memo = await payoutMemoOf(run);
   if (memo.clientId !== undefined && memo.payerId !== undefined && memo.instructedAmount) return memo;
-  const request = await requestOf(client, run).catch((error: unknown) => {
-    if (isRetryableTemporalError(error)) throw error;
-    return undefined;
-  });
+  const request = await requestOf(client, run).catch(throwRetryable);
   return request ? { ...memo, ...memoOfRequest(request) } : memo;
 }
 

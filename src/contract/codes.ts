@@ -20,6 +20,11 @@ export type PayoutPhase = (typeof PHASES)[number];
 export const OUTCOMES = ['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED', 'NOT_CREATED'] as const;
 export type PayoutOutcome = (typeof OUTCOMES)[number];
 
+/** Whether money arrived with this outcome. */
+export function hasPaid(outcome: unknown): boolean {
+  return outcome === 'SUCCESS' || outcome === 'PARTIAL_SUCCESS';
+}
+
 /** Why no order was created, or (`PROVIDER_FAILED`) why the order failed. */
 export const REASON_CODES = [
   'QUOTE_OUT_OF_LIMITS',

@@ -17,12 +17,11 @@ import {
   stateChips,
   troubles,
 } from './batch-rows.ts';
-import { allLink } from './confirm.ts';
+import { allButton } from './confirm.ts';
 import { type Desk, filledIn, getPage, idIn, postForm, redirectWith } from './context.ts';
 import { facts, type Html, hidden, html, label, link, totals } from './html.ts';
 import { AUTOMATIC, type Visit } from './identity.ts';
 import { payoutTable } from './payouts.ts';
-import { MOST_PICKS } from './picks.ts';
 import { resultsLinks } from './statement.ts';
 import { counted } from './terms.ts';
 import { decidableOf } from './waiting.ts';
@@ -110,9 +109,7 @@ function reviewButton(
     ({ phase, outcome, batch }) => phase === 'AWAITING_APPROVAL' && outcome === '' && batch === batchId,
   );
   const { length: count } = decidableOf(visit, waiting);
-  if (count === 0) return undefined;
-  const which = count > MOST_PICKS ? `${MOST_PICKS} of ${count}` : count === 1 ? 'it' : `all ${count}`;
-  return html`<a class="button" href="${allLink('approve', { batch: batchId, app })}">Review ${which} for approval</a>`;
+  return count === 0 ? undefined : allButton(count, { batch: batchId, app });
 }
 
 function liveLink({ app, batchId }: BatchState, isLive: boolean): Html {

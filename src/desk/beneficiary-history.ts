@@ -1,5 +1,6 @@
 /** What an approver asks about a beneficiary: what this account was paid before. */
 import type { Caller } from '../config/callers.ts';
+import { hasPaid } from '../contract/codes.ts';
 import type { ListedPayout } from '../contract/lists.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { mayList } from '../domain/permissions.ts';
@@ -27,12 +28,10 @@ export async function accountHistory(
   return page && { payouts: page.payouts, isCut: page.nextCursor !== undefined };
 }
 
-const PAID = ['SUCCESS', 'PARTIAL_SUCCESS'];
-
 /** `3 payments before, the last started on 12 Nov`. A list that is cut never says that there were none. */
 export function historyText({ payouts, isCut }: AccountHistory, { app, partnerOrderId }: PayoutId): Html {
   const others = payouts.filter((one) => one.app !== app || one.partnerOrderId !== partnerOrderId);
-  const paid = others.filter(({ outcome }) => PAID.includes(outcome));
+  const paid = others.filter(({ outcome }) => hasPaid(outcome));
   const open = others.filter(({ outcome }) => outcome === '').length;
   const [last] = paid.toSorted((one, other) => other.startedAt.localeCompare(one.startedAt));
   const count = `${paid.length}${isCut ? ' or more' : ''}`;

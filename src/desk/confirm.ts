@@ -55,6 +55,12 @@ export function allLink(verb: Verb, from: Narrowed): string {
   return link(confirmPath(verb), { ...from, all: 'on' });
 }
 
+/** Leads there, for so many payouts: `Review all 118 for approval`. */
+export function allButton(count: number, from: Narrowed, kind?: 'plain'): Html {
+  const which = count > MOST_PICKS ? `${MOST_PICKS} of ${count}` : count === 1 ? 'it' : `all ${count}`;
+  return html`<a class="button ${kind}" href="${allLink('approve', from)}">Review ${which} for approval</a>`;
+}
+
 export function inboxLink({ batch, app }: Narrowed): string {
   return link('/desk', { batch, app });
 }

@@ -8,7 +8,7 @@ import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
 import { may } from '../service/permissions.ts';
 import { valid } from '../service/requests.ts';
 import { ATTENTION_HEAD, attentionRows, type RowPage } from './attention.ts';
-import { allLink } from './confirm.ts';
+import { allButton } from './confirm.ts';
 import { type Desk, filledIn, getPage, PAYOUTS_PER_PAGE, postForm, redirectWith } from './context.ts';
 import { INBOX, INBOX_SECTIONS, type InboxSection } from './counts.ts';
 import { mayDecide } from './decisions.ts';
@@ -29,7 +29,7 @@ import {
 } from './html.ts';
 import type { Visit } from './identity.ts';
 import { paymentsOf } from './layout.ts';
-import { MOST_PICKS, type ReadPayout } from './picks.ts';
+import type { ReadPayout } from './picks.ts';
 import { recentPayouts } from './similar.ts';
 import { choiceOf, counted, decisionBar, targetOf, termsTable } from './terms.ts';
 import { decidableOf, type Narrowed, narrowedIn, readWaiting, waitingIn, within } from './waiting.ts';
@@ -53,7 +53,7 @@ export function inboxRoutes(scope: FastifyInstance, desk: Desk): void {
     return {
       title: 'Inbox',
       section: 'Inbox',
-      content: html`${section('approvals', none, approvals, { above: html`${batchTabs(approvals, narrowed)}`, beside: allButton(visit, approvals, narrowed), list: () => approvalList(visit, approvals, { nowMs, recent, narrowed }), narrowed })}
+      content: html`${section('approvals', none, approvals, { above: html`${batchTabs(approvals, narrowed)}`, beside: reviewAll(visit, approvals, narrowed), list: () => approvalList(visit, approvals, { nowMs, recent, narrowed }), narrowed })}
 ${section('reviews', 'No payout is in review', reviews, { list: () => reviewList(reviews) })}
 ${section('attention', 'Nothing else needs attention', attention, {
   list: () =>
@@ -151,13 +151,9 @@ function batchTabs({ everything }: WaitingPage, narrowed: Narrowed): Html | unde
 }
 
 /** Undefined if there is nothing that a page of its own would add to. */
-function allButton({ caller }: Visit, { decidable }: WaitingPage, narrowed: Narrowed): Html | undefined {
+function reviewAll({ caller }: Visit, { decidable }: WaitingPage, narrowed: Narrowed): Html | undefined {
   if (decidable < 2 || !may(caller, 'approve')) return undefined;
-  const text =
-    decidable > MOST_PICKS
-      ? `Review ${MOST_PICKS} of ${decidable} for approval`
-      : `Review all ${decidable} for approval`;
-  return html`<a class="button plain" href="${allLink('approve', narrowed)}">${text}</a>`;
+  return allButton(decidable, narrowed, 'plain');
 }
 
 /** `20 of 113 payouts, oldest first. These 20: 42,390.00 CNY` */

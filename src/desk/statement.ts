@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Caller } from '../config/callers.ts';
+import { hasPaid } from '../contract/codes.ts';
 import type { FieldError } from '../contract/failures.ts';
 import { checkBody } from '../contract/fields.ts';
 import type { Money } from '../contract/money.ts';
@@ -97,7 +98,7 @@ async function totalsOf(desk: Desk, caller: Caller, filter: Filter, gone: AbortS
   if (finished === 0 && payouts.length === 0)
     return empty('No payout finished in this period', 'The statement would have no rows.');
   const rows = await ifKnown(lastRows(desk, caller, filter, gone));
-  const paid = rows?.filter(({ outcome }) => outcome === 'SUCCESS' || outcome === 'PARTIAL_SUCCESS') ?? [];
+  const paid = rows?.filter(({ outcome }) => hasPaid(outcome)) ?? [];
   const about = isCut && `Of the last ${payouts.length}: the file has all`;
   const ofResults = aboutResults(rows?.length, finished);
   const returned = returnedIn(payouts);

@@ -84,6 +84,11 @@ export function isRetryableTemporalError(error: unknown): boolean {
   return grpcStatusOf(error) === undefined ? error instanceof ServiceError : !isInvalidArgument(error);
 }
 
+/** For `catch`: undefined if a retry would not help, such as for a payload that this process cannot decrypt. */
+export function throwRetryable(error: unknown): undefined {
+  if (isRetryableTemporalError(error)) throw error;
+}
+
 /** Temporal reports every failed query with this error. Its message starts with the failure type. */
 export function isStaleClock(error: unknown): boolean {
   return error instanceof QueryNotRegisteredError && error.message.startsWith(STALE_WORKFLOW_CLOCK);

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { environmentOfQueue } from '../contract/ids.ts';
 import { startFactsIn } from '../contract/memo.ts';
 import { unlessGone } from './client-errors.ts';
-import { contextOf, ownPayload } from './own-payloads.ts';
+import { contextOf, ownPayload, ownValue } from './own-payloads.ts';
 import { plainAttribute } from './visibility.ts';
 
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
@@ -64,6 +64,13 @@ export async function lastEvents(
   return (await workflowService.getWorkflowExecutionHistoryReverse(request)).history?.events ?? [];
 }
 
+/** The result of a completed run, if it is encrypted for its workflow or this process has no keys. */
+export async function ownResultOf(client: Client, run: WorkflowRun): Promise<unknown> {
+  const [last] = await lastEvents(client, run, 1);
+  const { result } = last?.workflowExecutionCompletedEventAttributes ?? {};
+  return ownValue(client, run.workflowId, result?.payloads?.[0]);
+}
+
 /**
  * The result of a workflow that this process has started. Throws if it isn't encrypted for the workflow, although this
  * process has keys: whoever can poll its task queue can complete it.
@@ -75,9 +82,7 @@ export async function ownResult<T extends Workflow>(
   const { workflowId, firstExecutionRunId: runId } = handle;
   const result = await handle.result();
   if (client.options.loadedDataConverter.payloadCodecs.length === 0) return result;
-  const [last] = await lastEvents(client, { workflowId, runId }, 1);
-  const [payload] = last?.workflowExecutionCompletedEventAttributes?.result?.payloads ?? [];
-  if (payload && (await ownPayload(client, workflowId, payload))) return result;
+  if ((await ownResultOf(client, { workflowId, runId })) !== undefined) return result;
   throw new Error(`the result of ${workflowId} is not encrypted for it`);
 }
 

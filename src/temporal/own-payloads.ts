@@ -27,13 +27,14 @@ export async function ownPayload(
   return isOwn ? decoded : undefined;
 }
 
-export async function ownValue(
+/** The value in it. Undefined and throws as `ownPayload`. */
+export async function ownValue<Value>(
   client: Client,
   workflowId: string,
   payload: Payload | undefined,
-): Promise<unknown> {
+): Promise<Value | undefined> {
   const own = payload && (await ownPayload(client, workflowId, payload));
-  return own && client.options.loadedDataConverter.payloadConverter.fromPayload<unknown>(own);
+  return own && client.options.loadedDataConverter.payloadConverter.fromPayload<Value>(own);
 }
 
 /**
@@ -68,8 +69,7 @@ export async function ownAnswer<Answer>(
     execution: { workflowId, ...(runId !== undefined && { runId }) },
     query: { queryType: query.name },
   });
-  const [payload] = queryResult?.payloads ?? [];
-  const own = payload && (await ownPayload(client, workflowId, payload));
-  if (!own) throw new Error(`the answer of ${workflowId} is not encrypted for it`);
-  return client.options.loadedDataConverter.payloadConverter.fromPayload(own);
+  const answer = await ownValue<Answer>(client, workflowId, queryResult?.payloads?.[0]);
+  if (answer === undefined) throw new Error(`the answer of ${workflowId} is not encrypted for it`);
+  return answer;
 }

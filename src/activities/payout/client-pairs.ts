@@ -4,8 +4,8 @@ import { clientPair } from '../../contract/ids.ts';
 import { storedResultSchema } from '../../contract/payout.ts';
 import { readStoredRequest } from '../../contract/payout-request.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';
-import { isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
-import { firstEvents, lastEvents, type WorkflowRun } from '../../temporal/histories.ts';
+import { throwRetryable, unlessGone } from '../../temporal/client-errors.ts';
+import { firstEvents, ownResultOf, type WorkflowRun } from '../../temporal/histories.ts';
 import { ownValue } from '../../temporal/own-payloads.ts';
 import { listRunPage } from '../../temporal/visibility.ts';
 
@@ -37,7 +37,7 @@ export function temporalClientPairs(client: Client) {
       const query = `WorkflowType = 'payout' AND ExecutionStatus = 'Completed' AND PayoutPair = '${pair}'`;
       const { runs } = await listRunPage(client, query, MAX_LOOKED_AT);
       for (const run of runs) {
-        const ended = await unlessGone(() => endedWithOrder(client, run)).catch(unreadable);
+        const ended = await unlessGone(() => endedWithOrder(client, run)).catch(throwRetryable);
         if (!ended || clientPair(environment, ended) !== pair) continue;
         if (known.size >= MAX_REMEMBERED) known.clear();
         known.add(pair);
@@ -48,20 +48,14 @@ export function temporalClientPairs(client: Client) {
   };
 }
 
-/** This process has no key for it, or it is no payout's. */
-function unreadable(error: unknown): undefined {
-  if (isRetryableTemporalError(error)) throw error;
-}
-
 /**
  * The request of a payout that has ended with an order. Whoever can write to the namespace can complete a workflow with
  * any search attributes, so only payloads that are encrypted for it count.
  */
 async function endedWithOrder(client: Client, run: WorkflowRun): Promise<Ids | undefined> {
-  const [[first], [last]] = await Promise.all([firstEvents(client, run, 1), lastEvents(client, run, 1)]);
+  const [[first], result] = await Promise.all([firstEvents(client, run, 1), ownResultOf(client, run)]);
   const { input } = first?.workflowExecutionStartedEventAttributes ?? {};
-  const { result } = last?.workflowExecutionCompletedEventAttributes ?? {};
   const request = readStoredRequest(await ownValue(client, run.workflowId, input?.payloads?.[0]));
-  const ended = storedResultSchema.safeParse(await ownValue(client, run.workflowId, result?.payloads?.[0]));
+  const ended = storedResultSchema.safeParse(result);
   return request.ok && ended.data && ended.data.outcome !== 'NOT_CREATED' ? request.value : undefined;
 }
