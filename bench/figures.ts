@@ -22,6 +22,8 @@ const rateLimitRun = z.object({
   /** Calls served over limit × time, without the first and the last second. */
   utilisation: z.number(),
   answered429: count,
+  /** How many of them were create calls. */
+  creates429: count,
   maxCallsInAnySecond: count,
   callsPerPayout: z.number(),
   callsByOperation: z.record(z.string(), count),
@@ -79,7 +81,6 @@ const engineRun = z.object({
 const parts = {
   rateLimit: rateLimitRun.extend({
     jittered: rateLimitRun,
-    unknownJitter: rateLimitRun,
     baseline: rateLimitRun,
   }),
   backlog: backlogRun.extend({ baseline: backlogRun }),

@@ -148,7 +148,6 @@ async function startStage(options: StageOptions, folder: string): Promise<BenchS
     PAYOUTS_CONFIRMATION_WINDOW: '5s',
     // As users have them. The programs to compare with encrypt nothing.
     ...(options.program === undefined && { PAYOUTS_ENCRYPTION_KEYS: KEY }),
-    ...machineJitter(),
     ...applications(apps, folder),
     ...options.env,
   };
@@ -210,10 +209,4 @@ function applications(apps: readonly string[], folder: string): Record<string, s
   const entries = apps.map((app) => [app, { appId: `app-${app}`, appSecret: 'env:BENCH_SECRET' }]);
   writeFileSync(file, JSON.stringify(Object.fromEntries(entries)));
   return { PAYOUTS_APPS_FILE: file, BENCH_SECRET: SECRET };
-}
-
-/** For trials on a busy machine: none by default. */
-function machineJitter(): Record<string, string> {
-  const { PAYMENTS_ARRIVAL_JITTER: jitter } = process.env;
-  return jitter === undefined ? {} : { PAYMENTS_ARRIVAL_JITTER: jitter };
 }

@@ -30,10 +30,6 @@ export const commandShape = {
   CI: anyText(
     'Marks a CI machine. There, as root, `npm test` may install Chromium with `apt-get` as a last resort.',
   ),
-  PAYMENTS_ARRIVAL_JITTER: z
-    .string()
-    .optional()
-    .meta({ description: 'Passed on to the workers of `npm run bench`.', valueType: 'duration' }),
 };
 
 /** What makes single tests larger, or keeps what they saw. */

@@ -94,11 +94,6 @@ export const workerShape = {
     '20s',
     'The maximum duration of one HTTP exchange with the provider.',
   ),
-  PAYMENTS_ARRIVAL_JITTER: value.duration
-    .optional()
-    .describe(
-      'How much the times that calls need to reach the provider may differ, if you know it. Default: learned from responses ([decision 13](decisions/0013-the-rate-limit-is-leased.md)).',
-    ),
   PAYMENTS_LOCK_LIFETIME: value.durationOf(
     '60s',
     "How long a rate lock is valid. A create call that can't be sent in time gets a new quote. Spec: Fee and exchange quote, which doesn't say.",

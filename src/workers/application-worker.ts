@@ -40,10 +40,7 @@ export async function applicationWorker(
   const { env } = config;
   const { name: app, appId, callsPerSecond = env.PAYMENTS_CALLS_PER_SECOND } = application;
   const key = { environment: env.PAYMENTS_ENVIRONMENT, appId };
-  const limiter = new RateLimiter(clock, {
-    maxLateMs: env.PAYMENTS_ARRIVAL_JITTER,
-    callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT,
-  });
+  const limiter = new RateLimiter(clock, env.PAYMENTS_CALL_TIMEOUT);
   const { callsIn, warmUp, tokens } = await providerCalls(parts, application, limiter, callsPerSecond);
   const collector = collection && collectorOf(collection, { app, limiter, tokens });
   const keeper = leaseKeeper(client, key, app, clock);

@@ -47,14 +47,14 @@ export const TERM: Term = {
 
 /** For a client that talks to a real server. */
 export function realLimiter(callsPerSecond: number, over: Partial<Term> = {}): RateLimiter {
-  const limiter = new RateLimiter(PROCESS_RUNTIME.clock, { callTimeoutMs: CALL_TIMEOUT_MS });
+  const limiter = new RateLimiter(PROCESS_RUNTIME.clock, CALL_TIMEOUT_MS);
   limiter.open({ ...TERM, callsPerSecond, ...over });
   return limiter;
 }
 
 export function openLimiter(callsPerSecond: number, over: Partial<Term> = {}) {
   const clock = new FakeClock();
-  const limiter = new RateLimiter(clock, { callTimeoutMs: CALL_TIMEOUT_MS });
+  const limiter = new RateLimiter(clock, CALL_TIMEOUT_MS);
   limiter.open({ ...TERM, callsPerSecond, ...over });
   return { limiter, clock };
 }

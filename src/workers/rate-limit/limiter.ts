@@ -15,7 +15,7 @@ import {
 import type { GatedCall } from '../../payments/options.ts';
 import { type Clock, sleep } from '../../runtime/runtime.ts';
 import { isTokenCall, type Turn, Turns } from './turns.ts';
-import { AdaptiveMargin, type CallBounds, SendWindow, type SentCall } from './window.ts';
+import { AdaptiveMargin, SendWindow, type SentCall } from './window.ts';
 
 /** What a new owner knows about the previous one. If that one released the lease, its whole handover. */
 export interface Predecessor extends Partial<LeaseHandover> {
@@ -84,15 +84,17 @@ export class RateLimiter implements CallGate {
   private turnListener: () => void = () => undefined;
   private stopTimer: () => void = () => undefined;
   private turnMs = Number.NEGATIVE_INFINITY;
+  /** Whether the next call waits for a place. */
+  private isAtLimit = false;
   private silentUntilMs = Number.NEGATIVE_INFINITY;
   private pausedUntilMs = Number.NEGATIVE_INFINITY;
   private widenedAtMs = Number.NEGATIVE_INFINITY;
   private usedSinceMs = Number.NEGATIVE_INFINITY;
   private usedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Clock, bounds: CallBounds) {
+  constructor(clock: Clock, callTimeoutMs: number) {
     this.clock = clock;
-    this.window = new SendWindow(bounds);
+    this.window = new SendWindow(callTimeoutMs);
     this.margin = new AdaptiveMargin(clock.nowMs());
   }
 
@@ -302,6 +304,8 @@ export class RateLimiter implements CallGate {
     this.turnMs = Math.max(this.turnMs + this.spacingMs(term, now), now - catchUp);
     this.active.set(turn.call, { term, startMs: now });
     this.window.begin();
+    if (this.isAtLimit) this.margin.noteAtLimit(now);
+    this.isAtLimit = false;
     turn.go();
     if (!isTokenCall(turn.call)) this.turnListener();
   }
@@ -312,7 +316,9 @@ export class RateLimiter implements CallGate {
       return RECHECK_MS;
     }
     const now = this.clock.nowMs();
-    const room = this.window.msUntilRoom(now, term.callsPerSecond, this.margin.valueMs(now));
+    const { margin } = this;
+    const room = this.window.msUntilRoom(now, term.callsPerSecond, margin.valueMs(now), margin.trust);
+    if (room > 0) this.isAtLimit = true;
     const evenly = this.turnMs + this.spacingMs(term, now) - now;
     return Math.max(this.closedUntilMs - now, Math.min(MAX_WAIT_MS, room), evenly);
   }

@@ -7,7 +7,8 @@
  * because a provider that stops reading counts everything at once when it resumes.
  *
  * Two assumptions remain. A call does not arrive before an earlier call by more than the margin. And among the last
- * minute's round trips of an operation, one was about as fast as possible.
+ * minute's round trips of an operation, one was about as fast as possible. With trust, a third one is tried: what a round
+ * trip usually takes beyond the fastest one is the provider's time, and not the request's.
  *
  * Times are milliseconds on one monotonic clock.
  */
@@ -16,18 +17,18 @@ import { WINDOW_MS } from '../../domain/rate-limit.ts';
 export interface SentCall {
   readonly operation: string;
   readonly sentAtMs: number;
-  /** The maximum delay of its arrival; undefined while nothing proves that it arrived. */
-  lateMs: number | undefined;
+  /** The delay of its arrival; undefined while nothing proves that it arrived. */
+  late: Lateness | undefined;
   /** When its connection is closed at the latest: then it has arrived, or never will. */
   readonly closesAtMs: number;
 }
 
-/** The limits of one call. */
-export interface CallBounds {
-  /** No call arrives later than this, whatever its response proves. Default: no bound. */
-  maxLateMs?: number | undefined;
-  /** The client closes the connection of a call after this time without a response. */
-  callTimeoutMs: number;
+/** How late a call arrived. */
+interface Lateness {
+  /** At most: everything beyond the fastest round trip was the request's. */
+  maxMs: number;
+  /** How much of that the provider takes, if requests arrive evenly: nearly all round trips vary by less. */
+  usualMs: number;
 }
 
 /** The operation of a call of another process. */
@@ -39,11 +40,10 @@ export class SendWindow {
   /** Calls that may be written at any time. Each occupies a place until it is written or dropped. */
   private pending = 0;
   private readonly roundTrips = new RoundTrips();
-  private readonly maxLateMs: number;
   private readonly callTimeoutMs: number;
 
-  constructor({ maxLateMs = Number.POSITIVE_INFINITY, callTimeoutMs }: CallBounds) {
-    this.maxLateMs = maxLateMs;
+  /** `callTimeoutMs`: the client closes the connection of a call after this time without a response. */
+  constructor(callTimeoutMs: number) {
     this.callTimeoutMs = callTimeoutMs;
   }
 
@@ -66,10 +66,10 @@ export class SendWindow {
   /** The provider responded. This proves that this call and all earlier ones have arrived. */
   answered(call: SentCall, nowMs: number): void {
     this.roundTrips.observe(call.operation, nowMs - call.sentAtMs, nowMs);
-    const fastestMs = this.roundTrips.fastestMs(call.operation);
+    const { fastestMs, usualMs } = this.roundTrips.estimate(call.operation);
     for (const sent of this.sends) {
       if (sent.sentAtMs > call.sentAtMs) break;
-      proveArrived(sent, nowMs - fastestMs);
+      proveArrived(sent, nowMs - fastestMs, usualMs);
     }
   }
 
@@ -80,7 +80,7 @@ export class SendWindow {
 
   /** Adds a call of another process or an earlier term, which arrived by `byMs`. */
   addArrived(byMs: number): void {
-    this.insert(INHERITED, byMs, byMs, 0);
+    this.insert(INHERITED, byMs, byMs, { maxMs: 0, usualMs: 0 });
   }
 
   /**
@@ -93,19 +93,18 @@ export class SendWindow {
 
   /**
    * Milliseconds until one more call may get its turn, so that no second contains more than `limit` arrivals, whenever
-   * the pending calls are written. Calls may arrive `marginMs` later than proved. Infinity: not before a pending call is
-   * written or dropped.
+   * the pending calls are written. Calls may arrive `marginMs` later than proved, or earlier by `trust`, from 0 to 1, of
+   * what the provider usually takes. Infinity: not before a pending call is written or dropped.
    */
-  msUntilRoom(nowMs: number, limit: number, marginMs: number): number {
+  msUntilRoom(nowMs: number, limit: number, marginMs: number, trust: number): number {
     for (const call of this.sends) {
-      const { operation, lateMs, closesAtMs } = call;
+      const { operation, late, closesAtMs } = call;
       // Only its own process sees the response to an inherited call.
-      if (operation === INHERITED && lateMs === undefined && closesAtMs <= nowMs)
-        proveArrived(call, closesAtMs);
+      if (operation === INHERITED && !late && closesAtMs <= nowMs) proveArrived(call, closesAtMs);
     }
-    const freeAt = this.freeAt(nowMs, marginMs);
-    this.sends = this.sends.filter((call) => call.lateMs === undefined || freeAt(call) > nowMs);
-    const taken = this.sends.map(freeAt).filter((at) => at > nowMs);
+    const latest = this.freeAt(nowMs, marginMs, 0);
+    this.sends = this.sends.filter((call) => !call.late || latest(call) > nowMs);
+    const taken = this.sends.map(this.freeAt(nowMs, marginMs, trust)).filter((at) => at > nowMs);
     const over = taken.length + this.pending - limit;
     if (over < 0) return 0;
     const freed = taken.sort((one, two) => one - two)[over];
@@ -115,43 +114,45 @@ export class SendWindow {
   /** The minimum time since the arrival of each call that is proved to have arrived in the last `spanMs`. */
   ages(nowMs: number, spanMs: number): number[] {
     return this.sends
-      .flatMap(({ sentAtMs, lateMs }) => (lateMs === undefined ? [] : Math.max(0, nowMs - sentAtMs - lateMs)))
+      .flatMap(({ sentAtMs, late }) => (late ? Math.max(0, nowMs - sentAtMs - late.maxMs) : []))
       .filter((ageMs) => ageMs < spanMs);
   }
 
   /** For each call that may still arrive and occupies a place: how long its connection may stay open. */
   unproven(nowMs: number, marginMs: number): number[] {
-    const freeAt = this.freeAt(nowMs, marginMs);
+    const freeAt = this.freeAt(nowMs, marginMs, 0);
     return this.sends
-      .filter((call) => call.lateMs === undefined && freeAt(call) > nowMs)
+      .filter((call) => !call.late && freeAt(call) > nowMs)
       .map(({ closesAtMs }) => Math.max(0, closesAtMs - nowMs));
   }
 
   /** When a call no longer occupies a place, as far as is known now. */
-  private freeAt(nowMs: number, marginMs: number): (call: SentCall) => number {
+  private freeAt(nowMs: number, marginMs: number, trust: number): (call: SentCall) => number {
     const overdueMs = this.overdueMs(nowMs);
-    return ({ sentAtMs, lateMs = overdueMs }) =>
-      sentAtMs + Math.min(lateMs, this.maxLateMs) + marginMs + WINDOW_MS;
+    return ({ sentAtMs, late }) => {
+      const lateMs = late ? Math.max(0, late.maxMs - trust * late.usualMs) : overdueMs;
+      return sentAtMs + lateMs + marginMs + WINDOW_MS;
+    };
   }
 
   /** For how long the oldest missing response has been overdue. */
   private overdueMs(nowMs: number): number {
     const due = this.sends
-      .filter(({ lateMs }) => lateMs === undefined)
-      .map(({ operation, sentAtMs }) => sentAtMs + this.roundTrips.fastestMs(operation));
+      .filter(({ late }) => !late)
+      .map(({ operation, sentAtMs }) => sentAtMs + this.roundTrips.estimate(operation).fastestMs);
     return Math.max(0, nowMs - Math.min(nowMs, ...due));
   }
 
-  private insert(operation: string, sentAtMs: number, closesAtMs: number, lateMs?: number): SentCall {
-    const call = { operation, sentAtMs, closesAtMs, lateMs };
+  private insert(operation: string, sentAtMs: number, closesAtMs: number, late?: Lateness): SentCall {
+    const call = { operation, sentAtMs, closesAtMs, late };
     this.sends.splice(this.sends.findLastIndex((sent) => sent.sentAtMs <= sentAtMs) + 1, 0, call);
     return call;
   }
 }
 
-function proveArrived(call: SentCall, byMs: number): void {
-  const lateMs = Math.max(0, byMs - call.sentAtMs);
-  call.lateMs = Math.min(call.lateMs ?? lateMs, lateMs);
+function proveArrived(call: SentCall, byMs: number, usualMs = 0): void {
+  const late = { maxMs: Math.max(0, byMs - call.sentAtMs), usualMs };
+  if (!call.late || late.maxMs - usualMs < call.late.maxMs - call.late.usualMs) call.late = late;
 }
 
 /** The estimate covers one to two spans, so that it adapts when the provider becomes slower. */
@@ -160,6 +161,13 @@ const SPAN_MS = 60_000;
 const MIN_ROUND_TRIPS = 30;
 /** The fastest of `n` round trips exceeds the fastest possible by about their spread divided by `n`. */
 const SPREADS = 3;
+
+interface Estimate {
+  /** Zero without an estimate: the request may have been late by the whole round trip. */
+  fastestMs: number;
+  /** How much longer round trips usually take, at most: twice the mean, as if they were spread evenly. */
+  usualMs: number;
+}
 
 interface Sample {
   fastestMs: number;
@@ -186,13 +194,12 @@ export class RoundTrips {
     this.operations.set(operation, { ...known, current: merged(known.current, one) });
   }
 
-  /** Zero without an estimate: the request may have been late by the whole round trip. */
-  fastestMs(operation: string): number {
-    const known = this.operations.get(operation);
-    if (!known) return 0;
+  estimate(operation: string): Estimate {
+    const known = this.operations.get(operation) ?? { current: EMPTY, previous: EMPTY };
     const { fastestMs, sumMs, count } = merged(known.current, known.previous);
-    if (count < MIN_ROUND_TRIPS) return 0;
-    return Math.max(0, fastestMs - (SPREADS * (sumMs / count - fastestMs)) / count);
+    if (count < MIN_ROUND_TRIPS) return { fastestMs: 0, usualMs: 0 };
+    const spreadMs = sumMs / count - fastestMs;
+    return { fastestMs: Math.max(0, fastestMs - (SPREADS * spreadMs) / count), usualMs: 2 * spreadMs };
   }
 }
 
@@ -204,19 +211,22 @@ function merged(one: Sample, other: Sample): Sample {
   };
 }
 
-const MIN_MS = 10;
+const MIN_MS = 15;
 const MAX_MS = 60;
-const INITIAL_MS = 15;
 const WIDENING_MS = 15;
-/** The margin shrinks by 1 ms in this time: much more slowly after a 429 than from the initial value. */
-const SHRINKS_EVERY_MS = 4_000;
-const SHRINKS_EVERY_MS_AFTER_429 = 300_000;
+/** The margin shrinks by 1 ms in this time. */
+const SHRINKS_EVERY_MS = 120_000;
+/** After this many calls at the limit without a 429, trust is full. */
+const TRUSTED_CALLS = 400;
 
-/** How much later than round trips prove a call may arrive, because of lost packets for example. A 429 widens it. */
+/**
+ * How much later than round trips prove a call may arrive, because of lost packets for example. A 429 widens it. Once it's
+ * as small as possible again, each call at the limit adds trust.
+ */
 export class AdaptiveMargin {
-  private learnedMs = INITIAL_MS;
-  private shrinksEveryMs = SHRINKS_EVERY_MS;
+  private learnedMs = MIN_MS;
   private changedAtMs: number;
+  private callsAtLimit = 0;
 
   constructor(nowMs: number) {
     this.changedAtMs = nowMs;
@@ -225,22 +235,30 @@ export class AdaptiveMargin {
   /** Begins a term, with the margin of the previous owner if it is known. */
   start(nowMs: number, learnedMs: number | undefined): void {
     if (learnedMs !== undefined && Number.isFinite(learnedMs)) this.learn(learnedMs, nowMs);
-    this.changedAtMs = nowMs;
   }
 
   widen(nowMs: number): void {
     this.learn(this.valueMs(nowMs) + WIDENING_MS, nowMs);
-    this.shrinksEveryMs = SHRINKS_EVERY_MS_AFTER_429;
+    this.callsAtLimit = 0;
   }
 
   valueMs(nowMs: number): number {
-    return clamp(this.learnedMs - (nowMs - this.changedAtMs) / this.shrinksEveryMs);
+    return clamp(this.learnedMs - (nowMs - this.changedAtMs) / SHRINKS_EVERY_MS);
+  }
+
+  /** A call had to wait for a place. */
+  noteAtLimit(nowMs: number): void {
+    if (this.valueMs(nowMs) === MIN_MS) this.callsAtLimit += 1;
+  }
+
+  /** How much of what the provider usually takes is no delay of the request: from 0 to 1. */
+  get trust(): number {
+    return Math.min(1, this.callsAtLimit / TRUSTED_CALLS);
   }
 
   private learn(ms: number, nowMs: number): void {
     this.learnedMs = clamp(ms);
     this.changedAtMs = nowMs;
-    if (ms > INITIAL_MS) this.shrinksEveryMs = SHRINKS_EVERY_MS_AFTER_429;
   }
 }
 
