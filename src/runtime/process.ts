@@ -16,10 +16,21 @@ export const PROCESS_RUNTIME: Runtime = {
   },
   random: {
     number: () => Math.random(),
-    bytes: (length) => randomBytes(length),
+    bytes: pooledBytes,
     uuid: () => randomUUID(),
   },
 };
+
+/** Every payload takes a nonce, and asking the system for each costs more than to encrypt it. */
+const POOL_BYTES = 4_096;
+let pool = Buffer.alloc(0);
+
+function pooledBytes(length: number): Buffer {
+  if (pool.length < length) pool = randomBytes(Math.max(POOL_BYTES, length));
+  const bytes = pool.subarray(0, length);
+  pool = pool.subarray(length);
+  return bytes;
+}
 
 /** Load balancers need time to see that `/readyz` fails. Meanwhile, requests are still served. */
 const NOTICE_SHARE = 0.25;

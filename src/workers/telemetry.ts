@@ -36,9 +36,10 @@ export function installRuntime(env: WorkerEnvironment): { log: Log; meter: Metri
     // `worker.ts` handles the signals.
     shutdownSignals: [],
     // Workflows, activities, the SDK and its Rust core log through it.
-    logger: new DefaultLogger('TRACE', ({ level, message, meta = {} }) =>
-      log[ROUTINE.test(message) ? 'debug' : METHODS[level]](flat(meta), message),
-    ),
+    logger: new DefaultLogger('TRACE', ({ level, message, meta = {} }) => {
+      const method = ROUTINE.test(message) ? 'debug' : METHODS[level];
+      if (log.isLevelEnabled(method)) log[method](flat(meta), message);
+    }),
     telemetryOptions: {
       logging: { filter: { core: level === 'debug' ? 'INFO' : 'WARN', other: 'ERROR' }, forward: {} },
       ...(bindAddress && { metrics: { prometheus: { bindAddress, histogramBucketOverrides: BUCKETS } } }),

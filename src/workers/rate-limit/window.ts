@@ -217,7 +217,7 @@ const WIDENING_MS = 15;
 /** The margin shrinks by 1 ms in this time. */
 const SHRINKS_EVERY_MS = 120_000;
 /** After this many calls at the limit without a 429, trust is full. */
-const TRUSTED_CALLS = 400;
+const TRUSTED_CALLS = 200;
 
 /**
  * How much later than round trips prove a call may arrive, because of lost packets for example. A 429 widens it. Once it's
