@@ -59,6 +59,13 @@ export function requirePayoutScope(
   requireScope(caller, { clientId, payerId, openId, partnerOrderId }, prefix);
 }
 
+export function isPayoutWithinScope(
+  caller: Caller,
+  { clientId, payerId, openId, partnerOrderId }: CheckedPayoutRequest,
+): boolean {
+  return isWithinScope(caller, { clientId, payerId, openId, partnerOrderId });
+}
+
 /** Names the ids that it lacks, too: a row without them is outside of a limited scope. */
 export function isRowWithinScope(
   caller: Caller,

@@ -33,6 +33,7 @@ import type { Clock } from '../runtime/runtime.ts';
 import { BatchRows, type RowsOfBatch } from './batch-rows.ts';
 import { CallerTurns } from './caller-turns.ts';
 import {
+  isPayoutWithinScope,
   isRowWithinScope,
   isWithinScope,
   listedWithin,
@@ -336,14 +337,18 @@ export class Service {
     return { payouts: payouts.filter((row) => isRowWithinScope(caller, row)), isCut };
   }
 
-  /** The rows of a batch with their payouts, as lists know them. Undefined if there are too many. */
+  /**
+   * The rows of a batch with their payouts, as lists know them: those that the caller may see, as in its results (H358).
+   * Undefined if there are too many.
+   */
   async batchRows(caller: Caller, state: BatchState): Promise<RowsOfBatch | undefined> {
     const { app, batchId } = state;
     requirePermission(caller, 'read', app);
     await requireOwnBatch(caller, { app, batchId }, () => this.batches.startedBy({ app, batchId }));
-    return this.rowsOfBatches.of(state, async (startedAt) =>
+    const read = await this.rowsOfBatches.of(state, async (startedAt) =>
       this.startedByBatches(caller, [{ app, batchId, startedAt }]),
     );
+    return read && { ...read, rows: read.rows.filter(({ request }) => isPayoutWithinScope(caller, request)) };
   }
 
   /** Stops starting rows; canceling again returns the state again. Throws `EndedError`. */
