@@ -108,7 +108,7 @@ export const permissionShape = {
   ),
   payerIds: scope(
     identifier(),
-    'The payers whose payouts and receiving accounts the caller may use. Required for a caller that may `start`, `batch`, `open` or `account` and has another of these limits. Default: all.',
+    'The payers whose payouts and receiving accounts the caller may use. Required for a caller that may `start`, `batch`, `open`, `quote` or `account` and has another of these limits. Default: all.',
   ),
   openIds: scope(
     text(128),
@@ -128,10 +128,10 @@ export const permissionShape = {
     }),
 };
 
-/** A caller that someone limited must not debit whom it likes, and sees no accounts of others. */
+/** A caller that someone limited must not debit whom it likes, and sees no accounts of others: a quote tells a balance. */
 const NAMED = {
   clientIds: ['quote', 'account'],
-  payerIds: ['start', 'batch', 'open', 'account'],
+  payerIds: ['start', 'batch', 'open', 'quote', 'account'],
 } as const satisfies Record<string, readonly Verb[]>;
 
 function unnamed(verbs: readonly Verb[], limits: Permissions): (keyof typeof NAMED)[] {

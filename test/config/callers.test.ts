@@ -114,6 +114,11 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
     },
   );
 
+  test('H359 refuses a limited key that may quote and names no payers: a quote tells a balance', () => {
+    const without = [callerEntry('shop', { clientIds: ['c'], verbs: ['quote'] })];
+    expect(withFile(without)).toContain('0.payerIds of shop is missing: whoever may');
+  });
+
   test('lets a key that starts nothing name no payers', () => {
     expect(withFile([callerEntry('shop', { clientIds: ['c'], verbs: ['read', 'approve'] })])).toBe('');
   });
