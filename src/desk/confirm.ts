@@ -166,7 +166,8 @@ export async function asShown(
 ): Promise<ReadPayout | { id: PayoutId; why: string }> {
   const payout = await readPayout(service, caller, id);
   requireAuthority(caller, verb, payout);
-  const { phase, quote } = payout.state;
+  const { phase, quote, stale } = payout.state;
+  if (stale) return { id, why: 'no worker responds, so it cannot be read now' };
   if (phase !== 'AWAITING_APPROVAL') return { id, why: 'it does not wait for approval any more' };
   if (quote?.lockRateId !== lockRateId) return { id, why: 'its quote has changed: choose it again' };
   return payout;

@@ -123,7 +123,9 @@ function formsOf(
   story: Story & Opened,
   nowMs: number,
 ): { title: string; content: Html } | undefined {
-  const { phase, approvalExpiresAt } = story.state;
+  const { phase, approvalExpiresAt, stale } = story.state;
+  // The last known state has no terms, sends or orders to which a decision could apply (H360).
+  if (stale) return undefined;
   const others = otherForms(visit, story);
   if (phase === 'AWAITING_APPROVAL')
     return {

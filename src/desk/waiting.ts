@@ -75,6 +75,8 @@ export async function readWaiting(
   const { phase } = INBOX[section].filter;
   const read = async (one: ListedPayout) => {
     const payout = { ...(await readPayout(service, caller, one)), startedAt: one.startedAt };
+    // Without a worker, nobody knows its terms (H360).
+    if (payout.state.stale) throw new Error('no worker responds');
     return payout.state.phase === phase ? payout : undefined;
   };
   const rest = after === undefined ? listed : listed.filter((one) => placeOf(visit, one) > after);
