@@ -55,7 +55,7 @@ const shared = {
   runtime,
 };
 const looks = { recent: async () => ({ shared: settings }), current: async () => settings };
-const prepared = preparation(config, looks, runtime);
+const prepared = preparation(config, looks, temporalHistories(client), runtime);
 const common = { connection, namespace, dataConverter: dataConverter(undefined, runtime.random) };
 
 const workers = await Promise.all([

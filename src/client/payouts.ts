@@ -103,20 +103,19 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
   }
 
   /**
-   * Like `start`, for a row of a batch. `isNew`: false if the batch may be an old one, started again by somebody else.
-   * `joined`: the payout already existed, and this batch had not started it.
+   * Like `start`, for a workflow. `isNew`: false if the workflow may be an old one, started again by somebody else.
+   * `joined`: the payout already existed, and its batch had not started it.
    */
-  async startForBatch(
+  async startFor(
     body: unknown,
-    batchId: string,
-    { startedBy, isNew }: { startedBy?: string | undefined; isNew: boolean },
+    { batch, startedBy, isNew }: Origin & { isNew: boolean },
   ): Promise<{ joined: boolean }> {
-    const once = { ...this.uniqueStart(body, { batch: batchId, startedBy }), isDoubtful: !isNew };
+    const once = { ...this.uniqueStart(body, { batch, startedBy }), isDoubtful: !isNew };
     const { memo } = await startOrJoin(this.client, once, this.clock);
-    return { joined: startFactsIn(memo)['batch'] !== batchId };
+    return { joined: startFactsIn(memo)['batch'] !== batch };
   }
 
-  /** The payout that `startForBatch` would join. Undefined if there is none. Throws what `startForBatch` throws. */
+  /** The payout that `startFor` would join. Undefined if there is none. Throws what `startFor` throws. */
   async findForBatch(body: unknown, batchId: string): Promise<{ joined: boolean } | undefined> {
     const found = await findStarted(this.client, this.uniqueStart(body, { batch: batchId }));
     return found && { joined: startFactsIn(found.memo)['batch'] !== batchId };

@@ -207,11 +207,17 @@ export const batchStateQuery = defineQuery<BatchState>('state');
 /** The rows that were added, for a caller who continues a batch and compares them. */
 export const addedRowsQuery = defineQuery<AddedRows[]>('addedRows');
 
-/** From the batch to a part: start the rows, and report. The id of the batch shows that it was encrypted. */
-export const turnSignal = defineSignal<[batchId: string]>('turn');
+/** The argument of a signal to a part. It names the signal, so that no other ciphertext of the part stands for it. */
+export interface PartSignal {
+  signal: string;
+  batchId: string;
+}
+
+/** From the batch to a part: start the rows, and report. */
+export const turnSignal = defineSignal<[PartSignal]>('turn');
 
 /** From the batch to a part: start no more rows. */
-export const stopStartingSignal = defineSignal<[batchId: string]>('stopStarting');
+export const stopStartingSignal = defineSignal<[PartSignal]>('stopStarting');
 
 /** From a part to its batch. */
 export const partReportSignal = defineSignal<[PartReport]>('partReport');

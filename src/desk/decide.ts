@@ -14,7 +14,7 @@ import {
   postForm,
   redirectWith,
 } from './context.ts';
-import { type Attempt, DECISION_FIELDS, decidedBy, fieldErrors } from './decisions.ts';
+import { type Attempt, DECISION_FIELDS, decidedBy, fieldErrors, requireTerms } from './decisions.ts';
 import { type Html, html, payoutLink, sentence, time } from './html.ts';
 import { sendPage } from './layout.ts';
 import { openedFrom, payoutPage } from './story.ts';
@@ -88,6 +88,7 @@ function reasonOf({ verb, fields, problem }: Attempt, state: PayoutState): Html 
 
 function bodyOf(verb: DecisionVerb, fields: Fields): unknown {
   if (verb === 'poll') return undefined;
+  requireTerms(verb, fields['lockRateId']);
   return verb === 'resolve' ? resolutionIn(fields) : filledIn(fields, ...DECISION_FIELDS[verb]);
 }
 

@@ -7,7 +7,7 @@ import { Problem } from '../service/problem.ts';
 import { decisionBodies, valid } from '../service/requests.ts';
 import { allLink, asShown, inboxLink, type Origin, originIn } from './confirm.ts';
 import { type Desk, filledIn, getPage, ifKnown, postForm } from './context.ts';
-import { DECISION_FIELDS, decidedBy } from './decisions.ts';
+import { DECISION_FIELDS, decidedBy, requireTerms } from './decisions.ts';
 import { html, link, money, payoutLink, pill, sentence, status, table, time } from './html.ts';
 import type { Visit } from './identity.ts';
 import { type Picked, packedPicks, picksIn, type ReadPayout, readPayout, unpackedPicks } from './picks.ts';
@@ -68,6 +68,7 @@ function chosenRoute(scope: FastifyInstance, desk: Desk, verb: Verb): void {
     const body = filledIn(fields, ...DECISION_FIELDS[verb]);
     valid(decisionBodies[verb], body);
     const picks = picksIn(fields);
+    for (const { lockRateId } of picks) requireTerms(verb, lockRateId);
     await inParallel(picks, async ({ lockRateId, ...id }) => {
       const result = await desk.service
         .decide(caller, verb, id, { ...body, ...(lockRateId !== undefined && { lockRateId }) })

@@ -5,7 +5,7 @@ import { coveredTerms } from '../domain/payout-quote.ts';
 import { coveredText, refusesCancel } from '../domain/payout-state.ts';
 import { isStarter } from '../domain/permissions.ts';
 import { may } from '../service/permissions.ts';
-import type { Problem } from '../service/problem.ts';
+import { invalidFields, type Problem } from '../service/problem.ts';
 import type { DecisionVerb, PayoutId } from '../service/requests.ts';
 import type { Fields } from './context.ts';
 import { type Html, hidden, html, noteField, sentence } from './html.ts';
@@ -39,6 +39,14 @@ export const DECISION_FIELDS = {
 /** Reads what was typed into the form of one of `verbs`. */
 export function typed({ attempt }: Decided, ...verbs: readonly DecisionVerb[]): Fields {
   return attempt && verbs.includes(attempt.verb) ? attempt.fields : {};
+}
+
+/** An approval applies to the quote that a page showed. The form names it, so this rejects only what no page sent. */
+export function requireTerms(verb: DecisionVerb, lockRateId: string | undefined): void {
+  if (verb === 'approve' && !lockRateId)
+    throw invalidFields([
+      { path: 'lockRateId', message: 'read the quote of the payout before you approve it' },
+    ]);
 }
 
 /** Names the payout, and the list that its page leads back to. */

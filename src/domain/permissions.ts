@@ -56,6 +56,11 @@ export function mayList(permissions: Permissions): boolean {
   return idPrefix !== undefined ? openIds === undefined : !isScoped(permissions);
 }
 
+/** Whether the caller may cancel the batches that it lists: their rows may be of any client and payer. */
+export function mayCancelAny({ clientIds, payerIds, openIds }: Permissions): boolean {
+  return clientIds === undefined && payerIds === undefined && openIds === undefined;
+}
+
 /** Whether a caller who is limited otherwise may use any client, or any payer. */
 export function usesAny(list: 'clientIds' | 'payerIds', permissions: Permissions): boolean {
   return permissions[list] === undefined && isScoped(permissions);

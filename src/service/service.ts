@@ -27,7 +27,7 @@ import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { CheckedReceivingAccountRequest } from '../contract/receiving-account.ts';
 import { hasDailyLimits } from '../domain/daily-limits.ts';
 import { shownStart } from '../domain/listed-payout.ts';
-import { isScoped, starterName } from '../domain/permissions.ts';
+import { isScoped, mayCancelAny, starterName } from '../domain/permissions.ts';
 import { PROCESS_RUNTIME } from '../runtime/process.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { BatchRows, type RowsOfBatch } from './batch-rows.ts';
@@ -354,7 +354,7 @@ export class Service {
   /** Stops starting rows; canceling again returns the state again. Throws `EndedError`. */
   async cancelBatch(caller: Caller, id: BatchId) {
     requirePermission(caller, 'cancel', id.app);
-    await requireOwnBatch(caller, id, () => this.batches.startedBy(id));
+    await requireOwnBatch(caller, id, () => this.batches.startedBy(id), mayCancelAny(caller));
     return this.batches.cancelOpen(id);
   }
 

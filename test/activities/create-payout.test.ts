@@ -9,6 +9,7 @@ import type { SendPolicy } from '../../src/domain/payout-record.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { providerClient } from '../../src/workers/provider-client.ts';
+import { NEVER_RESET } from '../support/fixed-looks.ts';
 import { realLimiter } from '../support/rate-limit.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { SEND_POLICY } from '../support/send-policy.ts';
@@ -77,6 +78,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
     heartbeatDetails?: unknown;
     repeatedAfterMs?: number;
     claim?: Claim;
+    histories?: typeof NEVER_RESET;
     policy?: Partial<SendPolicy>;
     pairs?: ClientPairs;
   }
@@ -95,6 +97,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
           ...{ client, claim: options.claim ?? ours, runtime },
           policy: { ...SEND_POLICY, ...options.policy },
           pairs: options.pairs ?? KNOWN_PAIRS,
+          histories: options.histories ?? NEVER_RESET,
         },
         caller,
         { ...create, ...change },
@@ -243,7 +246,10 @@ describe('create activity: sends only when no earlier run or attempt can have se
     expect(
       await environment.run(() =>
         createPayout(
-          { client: lost, claim: ours, policy: SEND_POLICY, pairs: KNOWN_PAIRS, runtime },
+          {
+            ...{ client: lost, claim: ours, policy: SEND_POLICY, pairs: KNOWN_PAIRS, runtime },
+            histories: NEVER_RESET,
+          },
           caller,
           create,
         ),

@@ -11,6 +11,7 @@ import { PayoutRecord } from '../../src/domain/payout-record.ts';
 import { payoutState } from '../../src/domain/payout-state.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { clientFor } from '../payments/support/client.ts';
+import { NEVER_RESET } from '../support/fixed-looks.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { SEND_POLICY } from '../support/send-policy.ts';
 
@@ -75,7 +76,10 @@ describe('H191 what a newer 1.x version has written', () => {
     const client = clientFor('http://127.0.0.1:9');
     const claim = () => Promise.reject(new Error('must not be sent'));
     const answer = await createPayout(
-      { client, claim, policy: SEND_POLICY, pairs: { isKnown: async () => true }, runtime: PROCESS_RUNTIME },
+      {
+        ...{ client, claim, policy: SEND_POLICY, pairs: { isKnown: async () => true } },
+        ...{ histories: NEVER_RESET, runtime: PROCESS_RUNTIME },
+      },
       { environment: 'test', app: 'default', openId: undefined },
       {
         ...{ sendWithinMs: 1_000, scheduleByMs: 0, clientId: 'c', payerId: 'p', requires: ['a guard'] },

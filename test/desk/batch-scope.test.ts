@@ -1,9 +1,9 @@
-/** A page of a batch for a key that is limited to clients and a prefix. */
+/** The batches of others for a key that is limited to clients and a prefix. */
 import { expect, onTestFinished, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { DeskBrowser, startDesk } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
-import { get, post } from '../support/http.ts';
+import { get, post, startApiServer } from '../support/http.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';
 
@@ -50,4 +50,27 @@ test('H358 the page of a batch shows a limited key only the rows that its result
   const { html, status } = await browser.get('/desk/batch?app=default&batchId=acme-b');
   expect(status).toBe(200);
   for (const theirs of ['Secret Payee', '123.45', '777.00', '999.00']) expect(html).not.toContain(theirs);
+});
+
+test('H363 a limited key cancels no batch of another caller, as it cancels no payout', async () => {
+  const world = await VirtualWorld.start();
+  const server = await startApiServer(world.client, {
+    PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('one', limited(1)), callerEntry('nine', limited(9))]),
+  });
+  onTestFinished(async () => {
+    await server.close();
+    await world.stop();
+  });
+  const v1 = `${server.url}/v1`;
+  const row = payoutRequest('acme-slow', {
+    platform: 'sim:slow final=1h',
+    ...{ clientId: 'client-9', payerId: 'payer-9' },
+  });
+  const batch = { batchId: 'acme-c', payouts: [row] };
+  expect((await post(`${v1}/payout-batches`, batch, as('nine'))).status).toBe(202);
+  const cancel = async (name: string) =>
+    (await post(`${v1}/payout-batches/acme-c/cancel`, '', as(name))).status;
+  expect((await post(`${v1}/payouts/acme-slow/cancel`, '', as('one'))).status).toBe(404);
+  expect(await cancel('one')).toBe(404);
+  expect(await cancel('nine')).toBe(202);
 });

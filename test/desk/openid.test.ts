@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
-import { type DeskBrowser, startDesk } from '../support/desk.ts';
+import { type DeskBrowser, lockRateIdIn, startDesk } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import type { TestApiServer } from '../support/http.ts';
@@ -104,8 +104,9 @@ describe('a person whom the provider signs in', () => {
     const url = await desk();
     const decide = async (sub: string) => {
       const browser = await signedIn(url, sub);
-      await browser.get(`/desk/payout?partnerOrderId=${partnerOrderId}`);
-      return browser.post('/desk/payouts/approve', { app: 'default', partnerOrderId });
+      const { html } = await browser.get(`/desk/payout?partnerOrderId=${partnerOrderId}`);
+      const lockRateId = lockRateIdIn(html);
+      return browser.post('/desk/payouts/approve', { app: 'default', partnerOrderId, lockRateId });
     };
     expect((await decide('piet')).html).toContain('lacks the permission approve');
     expect((await decide('olga')).status).toBe(303);

@@ -35,8 +35,9 @@ const personAt = (user: string) => new DeskBrowser(server.url, fromProxy(user));
 
 async function approveAs(user: string, partnerOrderId: string): Promise<DeskResponse> {
   const browser = personAt(user);
-  await browser.get(`/desk/payout?partnerOrderId=${partnerOrderId}`);
-  return browser.post('/desk/payouts/approve', { app: 'default', partnerOrderId });
+  const { html } = await browser.get(`/desk/payout?partnerOrderId=${partnerOrderId}`);
+  const lockRateId = lockRateIdIn(html);
+  return browser.post('/desk/payouts/approve', { app: 'default', partnerOrderId, lockRateId });
 }
 
 function withKey(method: 'POST', path: string, body: object): Promise<Response> {

@@ -1,12 +1,18 @@
 /**
- * Old starts of a batch's part and of a Nexus operation, sent again by somebody who can write to the namespace, after the
- * histories of their payouts were deleted.
+ * What somebody who can write to the namespace does again after the histories of payouts were deleted: old starts of a
+ * batch's part and of a Nexus operation, sent again, resets, and signals with a ciphertext of another place.
  */
+import { Client } from '@temporalio/client';
+import { RawValue } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
-import { payoutOperationWorkflowId, payoutWorkflowId } from '../../src/contract/ids.ts';
+import {
+  payoutBatchWorkflowId,
+  payoutOperationWorkflowId,
+  payoutWorkflowId,
+} from '../../src/contract/ids.ts';
 import { startFactsIn, startMemo } from '../../src/contract/memo.ts';
-import { turnSignal } from '../../src/contract/workflows.ts';
+import { addUpdate, stopStartingSignal, turnSignal } from '../../src/contract/workflows.ts';
 import type { PartRequest } from '../../src/domain/batch.ts';
 import { isGone } from '../../src/temporal/client-errors.ts';
 import { readStartEvent } from '../../src/temporal/histories.ts';
@@ -63,6 +69,14 @@ async function promisedAgain(
   return startFactsIn(memo)['rejectDuplicate'];
 }
 
+async function partOf(batchId: string): Promise<string> {
+  const query = `WorkflowId STARTS_WITH 'payout-batch-part:default:${batchId}'`;
+  return eventually(async () => {
+    for await (const run of world.client.workflow.list({ query })) return run.workflowId;
+    return undefined;
+  });
+}
+
 /** It confirms first, and finds the order. */
 async function expectPaidOnce(row: ReturnType<typeof request>): Promise<void> {
   expect((await world.payouts.result(row)).outcome).toBe('SUCCESS');
@@ -76,17 +90,18 @@ describe.concurrent('H356 an old start, sent again, does not promise that its pa
     const batches = new Batches({ client: world.client, environment: 'test' });
     await batches.start({ batchId, payouts: [row] });
     await eventually(async () => (await batches.state({ batchId })).phase === 'DONE' || undefined);
-    const query = `WorkflowId STARTS_WITH 'payout-batch-part:default:${batchId}'`;
-    const workflowId = await eventually(async () => {
-      for await (const run of world.client.workflow.list({ query })) return run.workflowId;
-      return undefined;
-    });
+    const workflowId = await partOf(batchId);
     const { runId } = await world.client.workflow.getHandle(workflowId).describe();
     const { argument } = await readStartEvent(world.client, workflowId, runId);
     expect(Object(argument)).toHaveProperty('startedAt');
     return promisedAgain(row, () =>
       world.client.workflow.signalWithStart('payoutBatchPart', {
-        ...{ taskQueue: 'payouts', workflowId, signal: turnSignal, signalArgs: [batchId] },
+        ...{
+          taskQueue: 'payouts',
+          workflowId,
+          signal: turnSignal,
+          signalArgs: [{ signal: 'turn', batchId }],
+        },
         // Temporal may have taken more than a minute to delete the history.
         args: [{ ...Object(argument), startedAt: at(ageMs) } satisfies PartRequest],
       }),
@@ -119,4 +134,83 @@ describe.concurrent('H356 an old start, sent again, does not promise that its pa
     expect(promised).toEqual([false, expect.any(String)]);
     await expectPaidOnce(row);
   });
+});
+
+describe.concurrent('H361 a reset promises nothing', () => {
+  /** Deletes the payout of an ended workflow, and resets that to its beginning: it starts the payout again. */
+  async function resetAfterDeletion(row: ReturnType<typeof request>, workflowId: string) {
+    return promisedAgain(row, async () => {
+      const handle = world.client.workflow.getHandle(workflowId);
+      const { events } = await handle.fetchHistory();
+      const task = events?.find((event) => event.workflowTaskCompletedEventAttributes);
+      await world.client.workflowService.resetWorkflowExecution({
+        namespace: world.namespace,
+        workflowExecution: { workflowId, runId: (await handle.describe()).runId },
+        workflowTaskFinishEventId: task?.eventId ?? null,
+        requestId: newPartnerOrderId(),
+        reason: 'a test',
+      });
+    });
+  }
+
+  async function endedBatch(row: ReturnType<typeof request>): Promise<string> {
+    const batchId = newPartnerOrderId();
+    const batches = new Batches({ client: world.client, environment: 'test' });
+    await batches.start({ batchId, payouts: [row] });
+    await eventually(async () => (await batches.state({ batchId })).phase === 'DONE' || undefined);
+    return batchId;
+  }
+
+  test('of a part', async ({ expect }) => {
+    const row = request();
+    const partId = await partOf(await endedBatch(row));
+    expect(await resetAfterDeletion(row, partId)).toBe(false);
+    await expectPaidOnce(row);
+  });
+
+  test('of a batch', async ({ expect }) => {
+    const row = request();
+    const batchId = await endedBatch(row);
+    expect(await resetAfterDeletion(row, payoutBatchWorkflowId('default', batchId))).toBe(false);
+    await expectPaidOnce(row);
+  });
+
+  // The operation promises it, but the payout asks whether the operation was reset.
+  test('of a Nexus operation', async () => {
+    const row = request();
+    const workflowId = payoutOperationWorkflowId('default', row.partnerOrderId, newPartnerOrderId());
+    const operation = await world.client.workflow.start('payoutOperation', {
+      taskQueue: 'payouts',
+      workflowId,
+      args: [{ environment: 'test', request: { ...row, app: 'default' }, startedBy: 'nexus:default' }],
+      memo: startMemo({ environment: 'test', rejectDuplicate: at(FRESH) }),
+    });
+    await operation.result();
+    await resetAfterDeletion(row, workflowId);
+    await expectPaidOnce(row);
+  });
+});
+
+test('H362 only the signal of its batch gives a part its turn, not another ciphertext of the part', async () => {
+  const row = { ...request(), app: 'default' };
+  const batchId = newPartnerOrderId();
+  // One of two rows is missing.
+  const batch = await world.client.workflow.start('payoutBatch', {
+    taskQueue: 'payouts',
+    workflowId: payoutBatchWorkflowId('default', batchId),
+    args: [{ app: 'default', batchId, count: 2 }],
+    memo: startMemo({ environment: 'test', rejectDuplicate: at(FRESH) }),
+  });
+  await batch.executeUpdate(addUpdate, { args: [{ offset: 0, payouts: [row] }] });
+  const part = world.client.workflow.getHandle(await partOf(batchId));
+  const { events } = await part.fetchHistory();
+  const [start] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  if (!start) throw new Error('no argument');
+  const keyless = new Client({ connection: world.client.connection, namespace: world.namespace });
+  await keyless.workflow.getHandle(part.workflowId).signal('turn', RawValue.fromPayload(start));
+  await part.signal('turn', batchId);
+  // A signal that takes effect tells that the two before it have been handled.
+  await part.signal(stopStartingSignal, { signal: 'stopStarting', batchId });
+  await part.result();
+  expect(createsOf(world, row)).toHaveLength(0);
 });

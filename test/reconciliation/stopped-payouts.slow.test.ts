@@ -217,7 +217,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
   });
 
   test('a batch starts a row again while lists lag, and does not count it as a conflict', async () => {
-    const lagging = { startForBatch: () => Promise.reject(new VisibilityLagsError('not listed yet')) };
+    const lagging = { startFor: () => Promise.reject(new VisibilityLagsError('not listed yet')) };
     const rows = { environment: 'test', app: 'default', batchId: 'payday', payouts: [bodyOf()] };
     const start = (abort: AbortSignal) => startPayouts(lagging, rows, abort);
     const started = new MockActivityEnvironment().run(start, new AbortController().signal);

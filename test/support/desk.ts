@@ -190,3 +190,8 @@ export class DeskStage {
 export async function textOf(locator: Locator): Promise<string> {
   return (await locator.allInnerTexts()).join('\n');
 }
+
+/** The quote that the forms of a page name; another text if it has none. */
+export function lockRateIdIn(html: string): string {
+  return /name="lockRateId" value="([^"]+)"/.exec(html)?.[1] ?? 'none';
+}

@@ -1,4 +1,4 @@
-/** The shared settings of an application, for workers of a test that have no lease. */
+/** What workers of a test without a lease know. */
 
 import type { LeaseLooks } from '../../src/activities/shared/lease-looks.ts';
 import { firstSettings } from '../../worlds/payouts/first-settings.ts';
@@ -9,3 +9,6 @@ export const FIXED_LOOKS: LeaseLooks = {
   recent: async () => ({ shared }),
   current: async () => shared,
 };
+
+/** No test with them resets a workflow. */
+export const NEVER_RESET = { mayBeReset: async () => false };

@@ -10,7 +10,7 @@ import type {
 import { preparation } from '../../src/activities/shared/preparation.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
-import { FIXED_LOOKS } from './fixed-looks.ts';
+import { FIXED_LOOKS, NEVER_RESET } from './fixed-looks.ts';
 import { simulatedWorkers } from './simulated-workers.ts';
 import { productWorkflows, type VirtualWorld } from './virtual-world.ts';
 
@@ -67,7 +67,7 @@ export async function scriptedProvider(world: VirtualWorld): Promise<ScriptedPro
     {
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowBundle: { codePath: 'loaded before' },
-      activities: { ...preparation(config, FIXED_LOOKS, world.runtime) },
+      activities: { ...preparation(config, FIXED_LOOKS, NEVER_RESET, world.runtime) },
     },
     { taskQueue: apiTaskQueue('test', 'default'), activities: answers },
   ]);

@@ -6,7 +6,7 @@ import type { ProviderActivities } from '../../src/activities/shared/provider-ac
 import { workerConfig } from '../../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
-import { FIXED_LOOKS } from '../support/fixed-looks.ts';
+import { FIXED_LOOKS, NEVER_RESET } from '../support/fixed-looks.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { NO_POLLS } from '../support/test-world.ts';
 
@@ -22,7 +22,7 @@ describe('H6 a create that an earlier attempt of its activity may have sent', ()
     world = await PayoutWorld.start({ idle: true, env: NO_WINDOW });
     const config = workerConfig(world.workerEnvironment);
     const money = (currency: string, amount: string) => ({ currency, amount });
-    const prepared = preparation(config, FIXED_LOOKS, PROCESS_RUNTIME);
+    const prepared = preparation(config, FIXED_LOOKS, NEVER_RESET, PROCESS_RUNTIME);
     const provider: Partial<ProviderActivities> = {
       beginPayout: async (...start) => {
         const begun = await prepared.preparePayout(...start);

@@ -33,13 +33,15 @@ import { isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { VisibilityLagsError } from '../../temporal/decisive-run.ts';
 import { isStopped, quoteIds } from '../../temporal/visibility.ts';
 import { eventTypesOf } from '../events/event-activities.ts';
-import { onlyHere, type StartFacts, withHeartbeats } from '../shared/execution.ts';
+import { temporalHistories } from '../payout/earlier-runs.ts';
+import { onlyHere, ownRun, type StartFacts, withHeartbeats } from '../shared/execution.ts';
 import { notHere, otherId, refuse, userMissing, valid, waitByRetry } from '../shared/failures.ts';
 
 /** They call only Temporal, except the checks, which call nothing. */
 export function batchActivities(config: WorkerConfig, client: Client, clock: Clock) {
   const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = config.env;
   const here = onlyHere(environment, clock);
+  const histories = temporalHistories(client);
   const payouts = new Payouts({
     client,
     environment,
@@ -49,7 +51,11 @@ export function batchActivities(config: WorkerConfig, client: Client, clock: Clo
   });
   return {
     ...batchChecks(config),
-    startPayouts: (rows: StartPayouts) => here(rows, () => startPayouts(payouts, rows, cancellationSignal())),
+    startPayouts: (rows: StartPayouts) =>
+      here(rows, async () => {
+        const isNew = !!rows.isNew && !(await histories.mayBeReset(ownRun()));
+        return startPayouts(payouts, { ...rows, isNew }, cancellationSignal());
+      }),
     findPayouts: (rows: StartPayouts) => here(rows, () => findPayouts(payouts, rows)),
     cancelPayouts: (rows: CancelPayouts) => here(rows, () => cancelPayouts(payouts, rows)),
     watchPayouts: (look: WatchPayouts) => withHeartbeats(clock, () => watchPayouts({ client, clock }, look)),
@@ -120,13 +126,13 @@ interface StartPayouts {
  * may have started them.
  */
 export async function startPayouts(
-  payouts: Pick<Payouts, 'startForBatch'>,
+  payouts: Pick<Payouts, 'startFor'>,
   { app, batchId, startedBy, isNew = false, payouts: rows }: StartPayouts,
   signal: AbortSignal,
 ): Promise<RowStart[]> {
   const starts = await tryEach(rows, async (row) => {
     if (signal.aborted) return 'notStarted';
-    const { joined } = await payouts.startForBatch({ ...row, app }, batchId, { startedBy, isNew });
+    const { joined } = await payouts.startFor({ ...row, app }, { batch: batchId, startedBy, isNew });
     return joined ? 'joined' : 'started';
   });
   if (starts.some(({ now }) => now === 'notStarted')) throw signal.reason;

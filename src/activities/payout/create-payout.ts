@@ -8,6 +8,7 @@ import type { Random, Runtime } from '../../runtime/runtime.ts';
 import type { Principal } from '../shared/execution.ts';
 import { asFailure } from '../shared/failures.ts';
 import { type ClientPairs, isProven } from './client-pairs.ts';
+import type { RunHistories } from './earlier-runs.ts';
 import {
   type Claim,
   mustNotSend,
@@ -23,6 +24,7 @@ export interface CreateDependencies {
   /** Undefined while the application has no shared settings: nothing may be sent. */
   policy: SendPolicy | undefined;
   pairs: ClientPairs;
+  histories: Pick<RunHistories, 'mayBeReset'>;
   runtime: Runtime;
 }
 
@@ -58,14 +60,14 @@ export async function createPayout(
   principal: Principal,
   create: CreateOrder,
 ): Promise<CreateResult> {
-  const { client, claim, policy, runtime } = dependencies;
+  const { client, claim, policy, histories, runtime } = dependencies;
   const { clock, random } = runtime;
   const deadline = clock.nowMs() + create.sendWithinMs;
   // Only a newer worker may send it: the workflow tries again.
   if (create.requires && create.requires.length > 0) return { kind: 'not-sent', cause: 'unreachable' };
   if (!policy) return { kind: 'not-sent', cause: 'paused' };
   const cause =
-    mustNotSend(create, policy) ??
+    (await mustNotSend(create, policy, histories)) ??
     unapproved(create, policy) ??
     lockOver(create) ??
     (await confirmNow(dependencies, policy, principal, create));

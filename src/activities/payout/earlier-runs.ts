@@ -169,6 +169,20 @@ export function temporalHistories(client: Client) {
       // A Workflow Reset copies the start.
       return baseRunsIn((await historyOf(workflowId, runId)) ?? []).length > 0;
     },
+    /**
+     * Whether the run, one that it continues, or the workflow that started it was reset, or its history is gone. A reset
+     * keeps the time of the start, and does later steps again, at any time.
+     */
+    async mayBeReset({ workflowId, runId }: WorkflowRun): Promise<boolean> {
+      const events = await historyOf(workflowId, runId);
+      if (!events || baseRunsIn(events).length > 0) return true;
+      const { continuedExecutionRunId: before, parentWorkflowExecution: parent } =
+        events[0]?.workflowExecutionStartedEventAttributes ?? {};
+      if (before) return this.mayBeReset({ workflowId, runId: before });
+      return (
+        !!parent?.workflowId && this.mayBeReset({ workflowId: parent.workflowId, runId: parent.runId ?? '' })
+      );
+    },
     /** The argument of the run; undefined if its history is gone. */
     async argumentOf(workflowId: string, runId: string): Promise<unknown> {
       return (await unlessGone(() => readStartEvent(client, workflowId, runId)))?.argument;

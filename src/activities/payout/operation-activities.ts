@@ -34,7 +34,8 @@ export function operationActivities({ env, keys }: WorkerConfig, client: Client,
 
 async function join(payouts: Payouts, { request, startedBy }: PayoutOperation): Promise<void> {
   try {
-    await payouts.start(request, { startedBy });
+    // By now, a payout that existed may be deleted, so its id may not be new.
+    await payouts.startFor(request, { startedBy, isNew: false });
   } catch (error) {
     if (error instanceof ConflictError) throw ApplicationFailure.nonRetryable(error.message, PAYOUT_CONFLICT);
     throw error;

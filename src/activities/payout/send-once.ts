@@ -6,11 +6,15 @@ import { activityInfo, Context } from '@temporalio/activity';
 import type { Clearance, SendPolicy } from '../../domain/payout-record.ts';
 import { hasCode } from '../../payments/index.ts';
 import { type Clock, repeat } from '../../runtime/runtime.ts';
+import type { WorkflowRun } from '../../temporal/histories.ts';
+import type { RunHistories } from './earlier-runs.ts';
 
 export interface RunFacts {
   /** The first run of the workflow chain. */
   firstRunId: string;
   isDoubtful: boolean;
+  /** The workflow that started the payout, if one did. */
+  parent?: WorkflowRun | undefined;
   cleared?: Clearance | undefined;
   /** When the first run started, if a restore of Temporal matters. Unix milliseconds. */
   startedAtMs?: number | undefined;
@@ -61,20 +65,26 @@ const MAY_SEND = 'may-send';
  * A Workflow Reset schedules the activity again in another run, with the same input and as attempt 1, although the
  * activity is never retried. The workflow cannot compare run ids: a reset run would not replay its own history (H6).
  */
-export function mustNotSend(guard: SendGuard, policy: SendPolicy): NothingSent['cause'] | undefined {
+export async function mustNotSend(
+  guard: SendGuard,
+  policy: SendPolicy,
+  histories: Pick<RunHistories, 'mayBeReset'>,
+): Promise<NothingSent['cause'] | undefined> {
   const { attempt, heartbeatDetails, workflowExecution, ...scheduled } = activityInfo();
   // An operator can reset an activity: Temporal repeats it as attempt 1 without heartbeat details.
   const isRepeated = scheduled.currentAttemptScheduledTimestampMs !== scheduled.scheduledTimestampMs;
   if (attempt > 1 || heartbeatDetails !== undefined || isRepeated) return 'may-have-been-sent';
-  return doubtAbout(workflowExecution?.runId, guard, policy);
+  // Nothing is sent while Temporal doesn't tell.
+  return doubtAbout(workflowExecution?.runId, guard, policy, histories).catch(() => 'earlier-run' as const);
 }
 
 /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent what `runId` is about to send. */
-export function doubtAbout(
+export async function doubtAbout(
   runId: string | undefined,
-  { firstRunId, isDoubtful, cleared, startedAtMs }: RunFacts,
+  { firstRunId, isDoubtful, parent, cleared, startedAtMs }: RunFacts,
   policy: SendPolicy,
-): 'restored' | 'lost-run' | 'earlier-run' | undefined {
+  histories: Pick<RunHistories, 'mayBeReset'>,
+): Promise<'restored' | 'lost-run' | 'earlier-run' | undefined> {
   const { recoveredAtMs, visibleWithinMs } = policy;
   const isCleared = cleared?.runId === runId;
   const isSettled = isCleared && cleared?.recoveredAtMs === recoveredAtMs;
@@ -84,6 +94,8 @@ export function doubtAbout(
   if (sinceRestoreMs < 0) return 'restored';
   // Before `lost-run`, because a send of another run requires more than a window without an order.
   if (cleared ? !isCleared : isDoubtful || firstRunId !== runId) return 'earlier-run';
+  // A reset workflow promises again that the id of its payout is new (H361).
+  if (parent && !cleared && (await histories.mayBeReset(parent))) return 'earlier-run';
   return sinceRestoreMs < visibleWithinMs ? 'lost-run' : undefined;
 }
 

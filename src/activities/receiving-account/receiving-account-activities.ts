@@ -63,13 +63,13 @@ interface Readers {
 
 /** Sends the request, unless it may have been sent before. Throws if the outcome is unknown. */
 export async function openReceivingAccount(
-  { client, claim, policy, runtime: { clock, random } }: CreateDependencies,
+  { client, claim, policy, histories, runtime: { clock, random } }: CreateDependencies,
   options: UserOptions,
   { request, ...guard }: OpenAccount,
 ): Promise<OpenResult> {
   const deadline = clock.nowMs() + guard.sendWithinMs;
   if (!policy) return { kind: 'not-sent', cause: 'paused' };
-  const cause = mustNotSend(guard, policy);
+  const cause = await mustNotSend(guard, policy, histories);
   if (cause) return { kind: 'not-sent', cause };
   if (policy.createCheck === 'always' && !guard.cleared) return { kind: 'not-sent', cause: 'earlier-run' };
   // A restored Temporal may have lost an earlier start.

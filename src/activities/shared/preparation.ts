@@ -19,6 +19,7 @@ import { HOUR_MS } from '../../domain/time.ts';
 import { authorizationUrl } from '../../payments/index.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { eventTypesOf } from '../events/event-activities.ts';
+import type { RunHistories } from '../payout/earlier-runs.ts';
 import { doubtAbout, type RunFacts } from '../payout/send-once.ts';
 import { onlyHere, type Principal, type StartFacts } from './execution.ts';
 import {
@@ -57,7 +58,12 @@ export interface TokenPlan {
 }
 
 /** They call nothing, or only Temporal. They fail as `InvalidPayoutRequest` on bad input. */
-export function preparation(config: WorkerConfig, looks: LeaseLooks, { clock, random }: Runtime) {
+export function preparation(
+  config: WorkerConfig,
+  looks: LeaseLooks,
+  histories: Pick<RunHistories, 'mayBeReset'>,
+  { clock, random }: Runtime,
+) {
   const { env, applications, keys } = config;
   const here = onlyHere(env.PAYMENTS_ENVIRONMENT, clock);
   return {
@@ -81,7 +87,7 @@ export function preparation(config: WorkerConfig, looks: LeaseLooks, { clock, ra
         const application = applications.get(principal.app);
         if (!application) throw failure('WRONG_WORKER', `this worker does not serve ${principal.app}`);
         const policy = sendPolicy(env, await looks.current(application.appId));
-        const doubt = doubtAbout(activityInfo().workflowExecution?.runId, facts, policy);
+        const doubt = await doubtAbout(activityInfo().workflowExecution?.runId, facts, policy, histories);
         // The start of a lost or deleted run proves nothing.
         const provesNothing = policy.createCheck === 'always' || policy.recoveredAtMs !== undefined;
         return doubt ?? (provesNothing && !facts.cleared ? 'earlier-run' : null);

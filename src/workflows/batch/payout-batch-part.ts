@@ -27,7 +27,7 @@ import {
   type PartRequest,
 } from '../../domain/batch.ts';
 import { HEARTBEAT_TIMEOUT, Running, UNTIL_TEMPORAL_ANSWERS } from '../shared/calls.ts';
-import { onSignal, runShielded } from '../shared/messages.ts';
+import { isRecord, onSignal, runShielded } from '../shared/messages.ts';
 import { carriedOver, continueAsNewWhenLong, isProvenStart, RunHistory } from '../shared/run-facts.ts';
 
 /** A part whose batch was stopped before the part's turn must not wait forever. */
@@ -37,7 +37,9 @@ const REPORT_INTERVAL_MS = 2_000;
 
 export async function payoutBatchPart(request: PartRequest, carried?: PartRecord): Promise<void> {
   const part = new PartRun(request, carriedOver(carried));
-  onSignal(turnSignal, () => {
+  onSignal(turnSignal, (value) => {
+    // Before its turn, rows are still being added (H362).
+    if (!isRecord(value) || value['signal'] !== turnSignal.name) return;
     part.record.hasTurn = true;
     part.batchIsGone = false;
     part.mustReport = true;

@@ -34,6 +34,7 @@ import {
   addedRowsQuery,
   addUpdate,
   batchStateQuery,
+  type PartSignal,
   partReportSignal,
   stopStartingSignal,
   turnSignal,
@@ -341,11 +342,15 @@ function withTurn(open: readonly BatchPart[]): BatchPart[] {
 }
 
 /** Awaits the signal, which fails if the part was stopped. */
-async function signalPart(run: BatchRun, part: BatchPart, signal: SignalDefinition<[string]>): Promise<void> {
+async function signalPart(
+  run: BatchRun,
+  part: BatchPart,
+  signal: SignalDefinition<[PartSignal]>,
+): Promise<void> {
   const { app, batchId } = run.record.request;
   const partId = batchPartWorkflowId(app, batchId, part.offset, part.digest);
   try {
-    await getExternalWorkflowHandle(partId).signal(signal, batchId);
+    await getExternalWorkflowHandle(partId).signal(signal, { signal: signal.name, batchId });
   } catch {
     run.lost(part);
   }

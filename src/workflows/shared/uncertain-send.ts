@@ -26,8 +26,8 @@ export function isFirstRun(): boolean {
 
 /** Tells whether an earlier run, or a run that Temporal lost in a restore, may have sent. */
 export function runFacts(startedAtMs: number, cleared?: RunFacts['cleared']): RunFacts {
-  const { firstExecutionRunId: firstRunId } = workflowInfo();
-  return { firstRunId, isDoubtful: isDoubtfulStart(), cleared, startedAtMs };
+  const { firstExecutionRunId: firstRunId, parent } = workflowInfo();
+  return { firstRunId, isDoubtful: isDoubtfulStart(), parent, cleared, startedAtMs };
 }
 
 /**

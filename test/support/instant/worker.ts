@@ -6,7 +6,7 @@ import { workerConfig } from '../../../src/config/config.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../../src/contract/ids.ts';
 import { PROCESS_RUNTIME } from '../../../src/runtime/process.ts';
 import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
-import { FIXED_LOOKS } from '../fixed-looks.ts';
+import { FIXED_LOOKS, NEVER_RESET } from '../fixed-looks.ts';
 import type { PayoutWorld } from '../payout-world.ts';
 
 const WORKFLOWS = fileURLToPath(new URL('./workflows.ts', import.meta.url));
@@ -21,7 +21,7 @@ export async function instantWorker(world: PayoutWorld): Promise<{ stop(): Promi
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowBundle: await bundleWorkflowCode(bundleOptions(WORKFLOWS)),
     activities: {
-      ...preparation(config, FIXED_LOOKS, PROCESS_RUNTIME),
+      ...preparation(config, FIXED_LOOKS, NEVER_RESET, PROCESS_RUNTIME),
       ...batchActivities(config, world.client, PROCESS_RUNTIME.clock),
     },
   });
