@@ -68,11 +68,15 @@ function chosenRoute(scope: FastifyInstance, desk: Desk, verb: Verb): void {
     const body = filledIn(fields, ...DECISION_FIELDS[verb]);
     valid(decisionBodies[verb], body);
     const picks = picksIn(fields);
-    for (const { lockRateId } of picks) requireTerms(verb, lockRateId);
     await inParallel(picks, async ({ lockRateId, ...id }) => {
-      const result = await desk.service
-        .decide(caller, verb, id, { ...body, ...(lockRateId !== undefined && { lockRateId }) })
-        .catch((error: unknown) => desk.toProblem(error, reply.request));
+      const decide = async () => {
+        requireTerms(verb, lockRateId);
+        return desk.service.decide(caller, verb, id, {
+          ...body,
+          ...(lockRateId !== undefined && { lockRateId }),
+        });
+      };
+      const result = await decide().catch((error: unknown) => desk.toProblem(error, reply.request));
       const status = result instanceof Problem ? result.status : 303;
       desk.audit.record({ method: 'POST', path: `/desk${path}`, verb }, reply.request, status, id);
     });

@@ -6,6 +6,7 @@ import {
   DeskBrowser,
   type DeskResponse,
   fromProxy,
+  lockRateIdIn,
   startDesk,
   uploadBatch,
 } from '../support/desk.ts';
