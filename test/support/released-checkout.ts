@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = 'ceac62288070d8ddfde9fa71dac198ff2e5938cd';
+const COMMIT = '3c6711c619bd24adc4e9e477910e6adbe51409ee';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
