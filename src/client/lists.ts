@@ -16,6 +16,7 @@ import {
   batchFilterSchema,
   type ListedBatch,
   type ListedPayout,
+  MAX_PAGE_SIZE,
   type PageRequest,
   type PayoutFilter,
   type PayoutMemo,
@@ -35,9 +36,6 @@ import { InvalidPayoutRequestError, requireValid } from './errors.ts';
 import { acknowledgedRuns } from './follow-ups.ts';
 import { returnedSums } from './returned-money.ts';
 import { batchesCondition, searchConditions } from './search.ts';
-
-/** As in `pageRequestSchema`. */
-const MAX_PAGE_SIZE = 100;
 
 /**
  * One call to Temporal, another one if ended payouts or follow-ups are flagged, and those of `returnedSums`. Flags that were

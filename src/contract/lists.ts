@@ -78,9 +78,12 @@ export const batchFilterSchema = filter.extend({
 });
 export type BatchFilter = z.input<typeof batchFilterSchema>;
 
+export const MAX_PAGE_SIZE = 100;
+export const DEFAULT_PAGE_SIZE = 50;
+
 /** `limit`: 1 to 100, by default 50. `cursor`: the `nextCursor` of a page with the same filter. */
 export const pageRequestSchema = z.strictObject({
-  limit: z.int().min(1).max(100).default(50),
+  limit: z.int().min(1).max(MAX_PAGE_SIZE).default(DEFAULT_PAGE_SIZE),
   cursor: z.string().optional(),
 });
 export type PageRequest = z.input<typeof pageRequestSchema>;

@@ -1,7 +1,7 @@
 /** Lists for a limited caller, which learns nothing about rows outside of its scope. */
 import type { Caller } from '../config/callers.ts';
 import { compact } from '../contract/compact.ts';
-import type { ListedPayout, PageRequest } from '../contract/lists.ts';
+import { DEFAULT_PAGE_SIZE, type ListedPayout, MAX_PAGE_SIZE, type PageRequest } from '../contract/lists.ts';
 import { isScoped } from '../domain/permissions.ts';
 import { inParallel } from '../runtime/runtime.ts';
 import { isRowWithinScope, isWithinScope } from './permissions.ts';
@@ -12,21 +12,29 @@ export interface Page<Row> {
 }
 
 /**
- * Reads on to the next row that is visible: an empty page with a cursor, and a cursor without another such row, would tell
- * that the filter matches hidden ones (H340).
+ * A page is full if there is another, and its cursor is that of its last row: otherwise, either would tell how many hidden
+ * rows match the filter, and when (H340).
  */
 export async function visiblePage<Row>(
-  page: PageRequest,
+  { cursor: from, limit = DEFAULT_PAGE_SIZE }: PageRequest,
   read: (page: PageRequest) => Promise<Page<Row>>,
   isVisible: (row: Row) => boolean,
 ): Promise<Page<Row>> {
-  for (let { cursor } = page; ; ) {
-    const { rows, nextCursor } = await read({ ...page, cursor });
-    const visible = rows.filter(isVisible);
-    if (visible.length > 0 || nextCursor === undefined) {
-      const hasMore = await hasVisible(nextCursor, read, isVisible);
-      return { rows: visible, ...(nextCursor !== undefined && hasMore && { nextCursor }) };
+  const found: Row[] = [];
+  for (let cursor = from; ; ) {
+    const { rows, nextCursor } = await read({ cursor, limit: MAX_PAGE_SIZE });
+    const room = limit - found.length;
+    const places = rows.flatMap((row, place) => (isVisible(row) ? [place] : []));
+    const last = places[room - 1];
+    const hasMore =
+      places.length > room || (last !== undefined && (await hasVisible(nextCursor, read, isVisible)));
+    if (last !== undefined && hasMore) {
+      // Only Temporal can name the place of a row.
+      const page = await read({ cursor, limit: last + 1 });
+      return { ...page, rows: [...found, ...page.rows.filter(isVisible)] };
     }
+    found.push(...rows.filter(isVisible));
+    if (last !== undefined || nextCursor === undefined) return { rows: found };
     cursor = nextCursor;
   }
 }
@@ -37,7 +45,7 @@ async function hasVisible<Row>(
   isVisible: (row: Row) => boolean,
 ): Promise<boolean> {
   for (let cursor = from; cursor !== undefined; ) {
-    const { rows, nextCursor } = await read({ cursor });
+    const { rows, nextCursor } = await read({ cursor, limit: MAX_PAGE_SIZE });
     if (rows.some(isVisible)) return true;
     cursor = nextCursor;
   }

@@ -202,8 +202,12 @@ describe('H37 trust', () => {
     next.start(0, before.valueMs(60_000));
     for (let count = 0; count < 1_000; count += 1) next.noteAtLimit(60_000);
     expect([before.trust, next.trust]).toEqual([0, 0]);
+    const returned = new AdaptiveMargin(0);
+    for (let count = 0; count < 1_000; count += 1) returned.noteAtLimit(0);
+    returned.start(0, before.valueMs(60_000));
+    expect(returned.trust).toBe(0);
     for (let count = 0; count < 100; count += 1) next.noteAtLimit(7_200_000);
-    expect(next.trust).toBe(0.25);
+    expect(next.trust).toBe(0.5);
   });
 });
 

@@ -3,7 +3,12 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import type { AttentionCode, AttentionOf } from '../../contract/attention-codes.ts';
 import { OUTCOMES, PHASES } from '../../contract/codes.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
-import type { ListedPayout, PageRequest, PayoutFilter } from '../../contract/lists.ts';
+import {
+  type ListedPayout,
+  MAX_PAGE_SIZE,
+  type PageRequest,
+  type PayoutFilter,
+} from '../../contract/lists.ts';
 import { formatMoney } from '../../contract/money.ts';
 import {
   describeFailingWorkflow,
@@ -39,7 +44,6 @@ const COLUMNS = {
 type Columns<Row> = Readonly<Record<string, (row: Row) => string>>;
 const NONE = 'no payouts';
 const MAX_CONCURRENT_QUERIES = 20;
-const MAX_PAGE_SIZE = 100;
 
 export function listCommand(program: Command): void {
   paged(program.command('list'))

@@ -27,8 +27,8 @@ export interface SentCall {
 interface Lateness {
   /** At most: everything beyond the fastest round trip was the request's. */
   maxMs: number;
-  /** How much of that the provider takes, if requests arrive evenly: nearly all round trips vary by less. */
-  usualMs: number;
+  /** If what round trips usually take beyond the fastest one was the provider's. */
+  trustedMs: number;
 }
 
 /** The operation of a call of another process. */
@@ -80,7 +80,7 @@ export class SendWindow {
 
   /** Adds a call of another process or an earlier term, which arrived by `byMs`. */
   addArrived(byMs: number): void {
-    this.insert(INHERITED, byMs, byMs, { maxMs: 0, usualMs: 0 });
+    this.insert(INHERITED, byMs, byMs, { maxMs: 0, trustedMs: 0 });
   }
 
   /**
@@ -130,7 +130,7 @@ export class SendWindow {
   private freeAt(nowMs: number, marginMs: number, trust: number): (call: SentCall) => number {
     const overdueMs = this.overdueMs(nowMs);
     return ({ sentAtMs, late }) => {
-      const lateMs = late ? Math.max(0, late.maxMs - trust * late.usualMs) : overdueMs;
+      const lateMs = late ? late.maxMs - trust * (late.maxMs - late.trustedMs) : overdueMs;
       return sentAtMs + lateMs + marginMs + WINDOW_MS;
     };
   }
@@ -151,8 +151,12 @@ export class SendWindow {
 }
 
 function proveArrived(call: SentCall, byMs: number, usualMs = 0): void {
-  const late = { maxMs: Math.max(0, byMs - call.sentAtMs), usualMs };
-  if (!call.late || late.maxMs - usualMs < call.late.maxMs - call.late.usualMs) call.late = late;
+  const lateMs = byMs - call.sentAtMs;
+  const { maxMs, trustedMs } = call.late ?? { maxMs: lateMs, trustedMs: lateMs };
+  call.late = {
+    maxMs: Math.max(0, Math.min(maxMs, lateMs)),
+    trustedMs: Math.max(0, Math.min(trustedMs, lateMs - usualMs)),
+  };
 }
 
 /** The estimate covers one to two spans, so that it adapts when the provider becomes slower. */
@@ -220,8 +224,8 @@ const SHRINKS_EVERY_MS = 120_000;
 const TRUSTED_CALLS = 200;
 
 /**
- * How much later than round trips prove a call may arrive, because of lost packets for example. A 429 widens it. Once it's
- * as small as possible again, each call at the limit adds trust.
+ * How much later than round trips prove a call may arrive, because of lost packets for example. A 429 widens it, and ends
+ * trust. Once the margin is as small as possible again, each call at the limit adds trust.
  */
 export class AdaptiveMargin {
   private learnedMs = MIN_MS;
@@ -239,7 +243,6 @@ export class AdaptiveMargin {
 
   widen(nowMs: number): void {
     this.learn(this.valueMs(nowMs) + WIDENING_MS, nowMs);
-    this.callsAtLimit = 0;
   }
 
   valueMs(nowMs: number): number {
@@ -259,6 +262,7 @@ export class AdaptiveMargin {
   private learn(ms: number, nowMs: number): void {
     this.learnedMs = clamp(ms);
     this.changedAtMs = nowMs;
+    if (this.learnedMs > MIN_MS) this.callsAtLimit = 0;
   }
 }
 
