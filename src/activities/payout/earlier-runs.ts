@@ -123,9 +123,23 @@ export async function sentAnotherBody(
   return false;
 }
 
+/** A batch has one run for every few of its parts, and each part asks about all of them. */
+const MAX_KNOWN_RUNS = 1_000;
+
 export function temporalHistories(client: Client) {
   const historyOf = (workflowId: string, runId: string) => wholeHistory(client, { workflowId, runId });
-  return {
+  /** By run id: a run begins with a reset, or never has one. */
+  const resets = new Map<string, Promise<boolean>>();
+  const readReset = async (workflowId: string, runId: string): Promise<boolean> => {
+    const events = await historyOf(workflowId, runId);
+    if (!events || baseRunsIn(events).length > 0) return true;
+    const { continuedExecutionRunId: before, parentWorkflowExecution: parent } =
+      events[0]?.workflowExecutionStartedEventAttributes ?? {};
+    if (before) return histories.mayBeReset({ workflowId, runId: before });
+    if (!parent?.workflowId) return false;
+    return histories.mayBeReset({ workflowId: parent.workflowId, runId: parent.runId ?? '' });
+  };
+  const histories = {
     async othersOf(own: WorkflowRun): Promise<OtherRun[]> {
       const runs = await otherListedRuns(client, own);
       return runs.map(({ runId, startedMs }) => ({ runId, startedAtMs: startedMs }));
@@ -173,21 +187,19 @@ export function temporalHistories(client: Client) {
      * Whether the run, one that it continues, or the workflow that started it was reset, or its history is gone. A reset
      * keeps the time of the start, and does later steps again, at any time.
      */
-    async mayBeReset({ workflowId, runId }: WorkflowRun): Promise<boolean> {
-      const events = await historyOf(workflowId, runId);
-      if (!events || baseRunsIn(events).length > 0) return true;
-      const { continuedExecutionRunId: before, parentWorkflowExecution: parent } =
-        events[0]?.workflowExecutionStartedEventAttributes ?? {};
-      if (before) return this.mayBeReset({ workflowId, runId: before });
-      return (
-        !!parent?.workflowId && this.mayBeReset({ workflowId: parent.workflowId, runId: parent.runId ?? '' })
-      );
+    mayBeReset({ workflowId, runId }: WorkflowRun): Promise<boolean> {
+      const known = resets.get(runId) ?? readReset(workflowId, runId);
+      resets.set(runId, known);
+      known.catch(() => resets.delete(runId));
+      if (resets.size > MAX_KNOWN_RUNS) resets.delete(resets.keys().next().value ?? '');
+      return known;
     },
     /** The argument of the run; undefined if its history is gone. */
     async argumentOf(workflowId: string, runId: string): Promise<unknown> {
       return (await unlessGone(() => readStartEvent(client, workflowId, runId)))?.argument;
     },
   };
+  return histories;
 }
 
 /** The runs from which the run of this history was reset. */
