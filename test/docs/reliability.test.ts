@@ -13,7 +13,7 @@ import { RELIABILITY_PAGE, reliabilityPage } from '../../worlds/write-reliabilit
 
 const page = readFileSync(RELIABILITY_PAGE, 'utf8');
 
-test('docs/reliability.md matches the logs of the campaigns', () => {
+test('docs/reliability.md equals the output of npm run generate', () => {
   expect(page).toBe(reliabilityPage(page));
 });
 
