@@ -433,8 +433,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'joined-rows-count-as-started',
     what: 'A batch counts payouts of other callers as started by itself, and its own as joined.',
     file: 'src/client/payouts.ts',
-    find: "joined: startFactsIn(memo)['batch'] !== batchId",
-    replace: "joined: startFactsIn(memo)['batch'] === batchId",
+    find: "{ joined: startFactsIn(memo)['batch'] !== batch }",
+    replace: "{ joined: startFactsIn(memo)['batch'] === batch }",
   },
 
   // ---- receiving accounts

@@ -3,12 +3,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import type { AttentionCode, AttentionOf } from '../../contract/attention-codes.ts';
 import { OUTCOMES, PHASES } from '../../contract/codes.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
-import {
-  type ListedPayout,
-  MAX_PAGE_SIZE,
-  type PageRequest,
-  type PayoutFilter,
-} from '../../contract/lists.ts';
+import type { ListedPayout, PageRequest, PayoutFilter } from '../../contract/lists.ts';
 import { formatMoney } from '../../contract/money.ts';
 import {
   describeFailingWorkflow,
@@ -43,6 +38,8 @@ const COLUMNS = {
 } satisfies Record<string, (row: ListedPayout) => string>;
 type Columns<Row> = Readonly<Record<string, (row: Row) => string>>;
 const NONE = 'no payouts';
+/** As in `pageRequestSchema`, whose module loads schemas. */
+const MAX_PAGE_SIZE = 100;
 const MAX_CONCURRENT_QUERIES = 20;
 
 export function listCommand(program: Command): void {
