@@ -1,6 +1,7 @@
 /** Whether a caller may do what it asks for: its permissions, applications, scope and largest amount. */
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { type CheckedBatch, inSlices } from '../client/checked-batch.ts';
+import { ConflictError } from '../client/errors.ts';
 import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller, Verb } from '../config/callers.ts';
 import { rowName } from '../contract/failures.ts';
@@ -8,6 +9,7 @@ import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { StatementRow } from '../contract/statement.ts';
 import {
   amountRefusal,
+  isScoped,
   isStarter,
   mayList,
   type Refusal,
@@ -93,6 +95,19 @@ export function orAbsent(require: () => void): void {
     require();
   } catch (error) {
     if (error instanceof Problem && error.kind === 'outside-scope')
+      throw new WorkflowNotFoundError('outside the scope of the key', '', undefined);
+    throw error;
+  }
+}
+
+/**
+ * What `read` returns of a start. One that is no valid request has no scope: for a limited key, it looks absent, too.
+ */
+export async function startWithin<T>(caller: Caller, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isScoped(caller) && error instanceof ConflictError)
       throw new WorkflowNotFoundError('outside the scope of the key', '', undefined);
     throw error;
   }

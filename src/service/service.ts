@@ -46,6 +46,7 @@ import {
   requirePermission,
   requireRows,
   requireScope,
+  startWithin,
 } from './permissions.ts';
 import { Problem, rejectedStart } from './problem.ts';
 import {
@@ -204,9 +205,13 @@ export class Service {
 
   async payoutStart(caller: Caller, id: PayoutId) {
     requirePermission(caller, 'read', id.app);
-    const start = await this.withTemporalDeadline(() => this.payouts.startDetails(id));
+    const start = await this.startOf(caller, id);
     orAbsent(() => requirePayoutScope(caller, start.request));
     return start;
+  }
+
+  private startOf(caller: Caller, id: PayoutId) {
+    return startWithin(caller, () => this.withTemporalDeadline(() => this.payouts.startDetails(id)));
   }
 
   /** Without `app`, those of every application of the caller. */
@@ -240,9 +245,7 @@ export class Service {
   /** `body`: by `decisionBodies`. A decision is recorded under the name of the caller. */
   async decide(caller: Caller, verb: DecisionVerb, id: PayoutId, body: unknown) {
     requirePermission(caller, verb, id.app);
-    await this.withTemporalDeadline(async () =>
-      requireAuthority(caller, verb, await this.payouts.startDetails(id)),
-    );
+    requireAuthority(caller, verb, await this.startOf(caller, id));
     return this.withProviderDeadline(async () => {
       await this.payouts.requireWorker(id);
       return DECIDE[verb](this.payouts, id, caller.name, body);
@@ -427,7 +430,9 @@ export class Service {
   }
 
   private async requireOwnOpening(caller: Caller, id: OpeningId): Promise<void> {
-    const request = await this.withTemporalDeadline(() => this.receivingAccounts.startedRequest(id));
+    const request = await startWithin(caller, () =>
+      this.withTemporalDeadline(() => this.receivingAccounts.startedRequest(id)),
+    );
     orAbsent(() => requireOpeningScope(caller, request));
   }
 

@@ -1,5 +1,6 @@
 /** Keys that are limited to clients, payers, users or a prefix, or that expire. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PAYOUTS_TASK_QUEUE, payoutWorkflowId } from '../../src/contract/ids.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { eventually } from '../support/eventually.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
@@ -75,6 +76,20 @@ describe('scope of a key', () => {
     expect(await post(`${at}/resolve`, end, as('two'))).toMatchObject(ABSENT);
     expect((await get(at, as('one'))).status).toBe(200);
     expect(await get(`${v1}/payouts/${newPartnerOrderId()}`, as('two'))).toMatchObject(ABSENT);
+  });
+
+  test('what another program has started with a bad request looks as if it did not exist', async () => {
+    const partnerOrderId = newPartnerOrderId();
+    const handle = await world.client.workflow.start('payout', {
+      taskQueue: PAYOUTS_TASK_QUEUE,
+      workflowId: payoutWorkflowId('default', partnerOrderId),
+      args: [{ partnerOrderId }],
+    });
+    await expect(handle.result()).rejects.toThrow();
+    const at = `${v1}/payouts/${partnerOrderId}`;
+    expect((await get(at, as('all'))).status).toBe(409);
+    expect(await get(at, as('two'))).toMatchObject(ABSENT);
+    expect(await post(`${at}/cancel`, '', as('two'))).toMatchObject(ABSENT);
   });
 
   test('one row of another client refuses the batch; the batch of another caller cannot be read', async () => {
