@@ -1,7 +1,7 @@
 /** The promise of a start that no run had its id before, in the memo's `rejectDuplicate`. */
 
 /** Clocks differ, and requests are repeated, by less. Otherwise the payout confirms first, which takes one query. */
-const HOLDS_MS = 60_000;
+export const PROMISE_HOLDS_MS = 60_000;
 
 const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
@@ -11,6 +11,6 @@ const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
  */
 export function provesNewId(promise: unknown, startedMs: number): boolean {
   if (typeof promise === 'string' && ISO_8601.test(promise))
-    return Math.abs(startedMs - Date.parse(promise)) <= HOLDS_MS;
+    return Math.abs(startedMs - Date.parse(promise)) <= PROMISE_HOLDS_MS;
   return promise === true;
 }

@@ -16,6 +16,7 @@ import {
   type ScopedIds,
   scopeRefusal,
   starterName,
+  usesAny,
 } from '../domain/permissions.ts';
 import { Problem } from './problem.ts';
 import type { BatchId, DecisionVerb } from './requests.ts';
@@ -86,6 +87,9 @@ export function requireOpeningScope(
   caller: Caller,
   { payerId, openId, requestId }: { payerId: string; openId?: string | undefined; requestId: string },
 ): void {
+  // Without payers and a prefix, nothing says which requests are the key's (H365).
+  if (usesAny('payerIds', caller) && caller.idPrefix === undefined)
+    throw new Problem('outside-scope', 'this key names no payerIds, so it has no receiving accounts');
   requireScope(caller, { payerId, openId, requestId });
 }
 

@@ -443,17 +443,19 @@ export class Service {
 
   async pause(caller: Caller, app: string, { reason }: { reason?: string | undefined } = {}) {
     requirePermission(caller, 'pause', app);
+    requireUnscoped(caller, 'pauses no application');
     return this.withTemporalDeadline(() => this.pauses.pause(app, { by: caller.name, reason }));
   }
 
   async resume(caller: Caller, app: string) {
     requirePermission(caller, 'pause', app);
+    requireUnscoped(caller, 'pauses no application');
     return this.withTemporalDeadline(() => this.pauses.resume(app, { by: caller.name }));
   }
 
   async endpoints(caller: Caller, app: string) {
     requirePermission(caller, 'read', app);
-    requireUnscoped(caller);
+    requireUnscoped(caller, NO_ENDPOINTS);
     return this.withTemporalDeadline(() => this.events.endpoints(app));
   }
 
@@ -501,12 +503,15 @@ export class Service {
 }
 
 /** An endpoint gets the events of everybody's payouts. */
-function requireUnscoped(caller: Caller): void {
+const NO_ENDPOINTS = 'sees no endpoints';
+
+/** What concerns everybody's payouts is not for a limited key. */
+function requireUnscoped(caller: Caller, what: string): void {
   if (isScoped(caller))
-    throw new Problem('outside-scope', 'a key that is limited to clients, payers or users sees no endpoints');
+    throw new Problem('outside-scope', `a key that is limited to clients, payers or users ${what}`);
 }
 
 function requireEndpoint(caller: Caller, { app }: EndpointId): void {
   requirePermission(caller, 'events', app);
-  requireUnscoped(caller);
+  requireUnscoped(caller, NO_ENDPOINTS);
 }

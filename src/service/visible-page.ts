@@ -31,7 +31,11 @@ export async function visiblePage<Row>(
     if (last !== undefined && hasMore) {
       // Only Temporal can name the place of a row.
       const page = await read({ cursor, limit: last + 1 });
-      return { ...page, rows: [...found, ...page.rows.filter(isVisible)] };
+      found.push(...page.rows.filter(isVisible));
+      // `read` may leave rows out, and new ones may come between two reads.
+      if (found.length >= limit || page.nextCursor === undefined) return { ...page, rows: found };
+      cursor = page.nextCursor;
+      continue;
     }
     found.push(...rows.filter(isVisible));
     if (last !== undefined || nextCursor === undefined) return { rows: found };

@@ -32,7 +32,7 @@ function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<strin
   const histories: RunHistories = {
     othersOf: async () => (others ? [other] : []),
     basesOf: async () => [],
-    mayBeReset: async () => false,
+    begunAt: async () => Date.now(),
     mayHaveOthers: async () => others,
     evidenceOf: async (_workflowId, runId) => ({
       deadlineMs: runId === other.runId ? 1 : undefined,

@@ -27,7 +27,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     histories: {
       othersOf: async () => [],
       basesOf: async () => [],
-      mayBeReset: async () => false,
+      begunAt: async () => Date.now(),
       mayHaveOthers: async () => false,
       evidenceOf: async () => ({ deadlineMs: undefined, isCompleted: false }),
       argumentOf: async () => undefined,

@@ -29,7 +29,7 @@ function workerWith(provider: InProcessOptions) {
     histories: {
       othersOf: async () => [],
       basesOf: async () => [],
-      mayBeReset: async () => false,
+      begunAt: async () => Date.now(),
       mayHaveOthers: async () => false,
       evidenceOf: async () => ({ deadlineMs: undefined, isCompleted: false }),
       argumentOf: async () => undefined,

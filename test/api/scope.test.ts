@@ -23,6 +23,7 @@ beforeAll(async () => {
       callerEntry('user', { clientIds: ['client-1'], openIds: ['user-1'], payerIds: ['payer-1'] }),
       callerEntry('acme', { idPrefix: 'acme-', clientIds: ['client-1'], payerIds: ['payer-1'] }),
       callerEntry('acme-reader', { idPrefix: 'acme-', verbs: ['read'] }),
+      callerEntry('client', { clientIds: ['client-1'], verbs: ['read', 'resolve', 'pause'] }),
       callerEntry('late', { expiresAt: '2020-01-01T00:00:00Z' }),
       callerEntry('early', { expiresAt: '2999-01-01T00:00:00+08:00' }),
     ]),
@@ -120,6 +121,17 @@ describe('scope of a key', () => {
     expect(await get(`${accounts}/balance/payer-2/USD`, as('payer'))).toMatchObject(PAYER);
     expect(await get(`${accounts}/detail/A`, as('payer'))).toMatchObject(PAYER);
     expect((await get(`${accounts}/balance/payer-1/USD`, as('payer'))).status).toBe(200);
+  });
+
+  test('H365 a key without payers has no receiving accounts, and a limited one pauses nothing', async () => {
+    const opening = { requestId: newPartnerOrderId(), payerId: 'payer-1', currency: 'USD' };
+    const at = `${v1}/receiving-accounts`;
+    expect((await post(at, opening, as('all'))).status).toBe(202);
+    expect((await get(`${at}/${opening.requestId}`, as('payer'))).status).toBe(200);
+    expect(await get(`${at}/${opening.requestId}`, as('client'))).toMatchObject(ABSENT);
+    const opened = { created: true, accountId: 'A' };
+    expect(await post(`${at}/${opening.requestId}/resolve`, opened, as('client'))).toMatchObject(ABSENT);
+    expect((await post(`${v1}/applications/default/pause`, {}, as('client'))).status).toBe(403);
   });
 });
 

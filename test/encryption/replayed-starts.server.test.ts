@@ -85,7 +85,7 @@ async function expectPaidOnce(row: ReturnType<typeof request>): Promise<void> {
 
 // Temporal takes half a minute to delete a history.
 describe.concurrent('H356 an old start, sent again, does not promise that its payouts are new', () => {
-  async function part(row: ReturnType<typeof request>, ageMs: number) {
+  async function part(row: ReturnType<typeof request>, ageMs: number, delay = {}) {
     const batchId = newPartnerOrderId();
     const batches = new Batches({ client: world.client, environment: 'test' });
     await batches.start({ batchId, payouts: [row] });
@@ -104,6 +104,7 @@ describe.concurrent('H356 an old start, sent again, does not promise that its pa
         },
         // Temporal may have taken more than a minute to delete the history.
         args: [{ ...Object(argument), startedAt: at(ageMs) } satisfies PartRequest],
+        ...delay,
       }),
     );
   }
@@ -115,7 +116,7 @@ describe.concurrent('H356 an old start, sent again, does not promise that its pa
     await expectPaidOnce(row);
   });
 
-  async function operation(row: ReturnType<typeof request>, ageMs: number) {
+  async function operation(row: ReturnType<typeof request>, ageMs: number, delay = {}) {
     await world.payouts.start(row);
     await world.payouts.result(row);
     return promisedAgain(row, () =>
@@ -124,9 +125,23 @@ describe.concurrent('H356 an old start, sent again, does not promise that its pa
         workflowId: payoutOperationWorkflowId('default', row.partnerOrderId, newPartnerOrderId()),
         args: [{ environment: 'test', request: { ...row, app: 'default' }, startedBy: 'nexus:default' }],
         memo: startMemo({ environment: 'test', rejectDuplicate: at(ageMs) }),
+        ...delay,
       }),
     );
   }
+
+  test('H364 of one that begins later than it was started', async ({ expect }) => {
+    const [ofPart, ofOperation] = [request(), request()];
+    const delay = { startDelay: '2s' };
+    const [promise] = await Promise.all([
+      part(ofPart, FRESH, delay),
+      // It promises, but the payout asks how long ago the operation was started.
+      operation(ofOperation, FRESH, delay),
+    ]);
+    expect(promise).toBe(false);
+    await expectPaidOnce(ofPart);
+    await expectPaidOnce(ofOperation);
+  });
 
   test('of a Nexus operation', async ({ expect }) => {
     const row = request();

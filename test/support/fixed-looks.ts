@@ -10,5 +10,5 @@ export const FIXED_LOOKS: LeaseLooks = {
   current: async () => shared,
 };
 
-/** No test with them resets a workflow. */
-export const NEVER_RESET = { mayBeReset: async () => false };
+/** No test with them resets or holds a workflow. */
+export const NEVER_RESET = { begunAt: async () => Date.now() };

@@ -33,7 +33,7 @@ import { isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { VisibilityLagsError } from '../../temporal/decisive-run.ts';
 import { isStopped, quoteIds } from '../../temporal/visibility.ts';
 import { eventTypesOf } from '../events/event-activities.ts';
-import { temporalHistories } from '../payout/earlier-runs.ts';
+import { type RunHistories, temporalHistories } from '../payout/earlier-runs.ts';
 import { onlyHere, ownRun, type StartFacts, withHeartbeats } from '../shared/execution.ts';
 import { notHere, otherId, refuse, userMissing, valid, waitByRetry } from '../shared/failures.ts';
 
@@ -53,13 +53,22 @@ export function batchActivities(config: WorkerConfig, client: Client, clock: Clo
     ...batchChecks(config),
     startPayouts: (rows: StartPayouts) =>
       here(rows, async () => {
-        const isNew = !!rows.isNew && !(await histories.mayBeReset(ownRun()));
+        const isNew = !!rows.isNew && (await isRecent(histories));
         return startPayouts(payouts, { ...rows, isNew }, cancellationSignal());
       }),
     findPayouts: (rows: StartPayouts) => here(rows, () => findPayouts(payouts, rows)),
     cancelPayouts: (rows: CancelPayouts) => here(rows, () => cancelPayouts(payouts, rows)),
     watchPayouts: (look: WatchPayouts) => withHeartbeats(clock, () => watchPayouts({ client, clock }, look)),
   };
+}
+
+/** Somebody else may hold a batch that was started again. Longer ones pay, too, but their payouts confirm first. */
+const MAX_PAYING_MS = 3_600_000;
+
+/** By Temporal's clock. */
+async function isRecent(histories: Pick<RunHistories, 'begunAt'>): Promise<boolean> {
+  const { currentAttemptScheduledTimestampMs: nowMs } = activityInfo();
+  return nowMs - (await histories.begunAt(ownRun())) <= MAX_PAYING_MS;
 }
 
 export interface BatchPlan {

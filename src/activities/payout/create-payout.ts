@@ -24,7 +24,7 @@ export interface CreateDependencies {
   /** Undefined while the application has no shared settings: nothing may be sent. */
   policy: SendPolicy | undefined;
   pairs: ClientPairs;
-  histories: Pick<RunHistories, 'mayBeReset'>;
+  histories: Pick<RunHistories, 'begunAt'>;
   runtime: Runtime;
 }
 

@@ -125,19 +125,22 @@ export async function sentAnotherBody(
 
 /** A batch has one run for every few of its parts, and each part asks about all of them. */
 const MAX_KNOWN_RUNS = 1_000;
+const LONG_AGO = 0;
 
 export function temporalHistories(client: Client) {
   const historyOf = (workflowId: string, runId: string) => wholeHistory(client, { workflowId, runId });
   /** By run id: a run begins with a reset, or never has one. */
-  const resets = new Map<string, Promise<boolean>>();
-  const readReset = async (workflowId: string, runId: string): Promise<boolean> => {
+  const begins = new Map<string, Promise<number>>();
+  const readBegin = async (workflowId: string, runId: string): Promise<number> => {
     const events = await historyOf(workflowId, runId);
-    if (!events || baseRunsIn(events).length > 0) return true;
-    const { continuedExecutionRunId: before, parentWorkflowExecution: parent } =
-      events[0]?.workflowExecutionStartedEventAttributes ?? {};
-    if (before) return histories.mayBeReset({ workflowId, runId: before });
-    if (!parent?.workflowId) return false;
-    return histories.mayBeReset({ workflowId: parent.workflowId, runId: parent.runId ?? '' });
+    const start = events?.[0]?.workflowExecutionStartedEventAttributes;
+    if (!events || !start || baseRunsIn(events).length > 0) return LONG_AGO;
+    const { continuedExecutionRunId: before, parentWorkflowExecution: parent } = start;
+    if (before) return histories.begunAt({ workflowId, runId: before });
+    // Whoever starts a workflow can delay it.
+    if (durationMs(start.firstWorkflowTaskBackoff) > 0) return LONG_AGO;
+    if (!parent?.workflowId) return atMs(events[0]);
+    return histories.begunAt({ workflowId: parent.workflowId, runId: parent.runId ?? '' });
   };
   const histories = {
     async othersOf(own: WorkflowRun): Promise<OtherRun[]> {
@@ -184,14 +187,14 @@ export function temporalHistories(client: Client) {
       return baseRunsIn((await historyOf(workflowId, runId)) ?? []).length > 0;
     },
     /**
-     * Whether the run, one that it continues, or the workflow that started it was reset, or its history is gone. A reset
-     * keeps the time of the start, and does later steps again, at any time.
+     * When the first of the runs that this one continues was started, or the workflow that started that. Long ago if one
+     * was reset or delayed, or its history is gone: then steps after its start are done at any time. Unix milliseconds.
      */
-    mayBeReset({ workflowId, runId }: WorkflowRun): Promise<boolean> {
-      const known = resets.get(runId) ?? readReset(workflowId, runId);
-      resets.set(runId, known);
-      known.catch(() => resets.delete(runId));
-      if (resets.size > MAX_KNOWN_RUNS) resets.delete(resets.keys().next().value ?? '');
+    begunAt({ workflowId, runId }: WorkflowRun): Promise<number> {
+      const known = begins.get(runId) ?? readBegin(workflowId, runId);
+      begins.set(runId, known);
+      known.catch(() => begins.delete(runId));
+      if (begins.size > MAX_KNOWN_RUNS) begins.delete(begins.keys().next().value ?? '');
       return known;
     },
     /** The argument of the run; undefined if its history is gone. */

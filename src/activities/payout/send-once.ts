@@ -3,6 +3,7 @@
  * the call may be sent, and makes it provable that nothing was sent.
  */
 import { activityInfo, Context } from '@temporalio/activity';
+import { PROMISE_HOLDS_MS } from '../../domain/new-id.ts';
 import type { Clearance, SendPolicy } from '../../domain/payout-record.ts';
 import { hasCode } from '../../payments/index.ts';
 import { type Clock, repeat } from '../../runtime/runtime.ts';
@@ -68,7 +69,7 @@ const MAY_SEND = 'may-send';
 export async function mustNotSend(
   guard: SendGuard,
   policy: SendPolicy,
-  histories: Pick<RunHistories, 'mayBeReset'>,
+  histories: Pick<RunHistories, 'begunAt'>,
 ): Promise<NothingSent['cause'] | undefined> {
   const { attempt, heartbeatDetails, workflowExecution, ...scheduled } = activityInfo();
   // An operator can reset an activity: Temporal repeats it as attempt 1 without heartbeat details.
@@ -83,7 +84,7 @@ export async function doubtAbout(
   runId: string | undefined,
   { firstRunId, isDoubtful, parent, cleared, startedAtMs }: RunFacts,
   policy: SendPolicy,
-  histories: Pick<RunHistories, 'mayBeReset'>,
+  histories: Pick<RunHistories, 'begunAt'>,
 ): Promise<'restored' | 'lost-run' | 'earlier-run' | undefined> {
   const { recoveredAtMs, visibleWithinMs } = policy;
   const isCleared = cleared?.runId === runId;
@@ -94,8 +95,9 @@ export async function doubtAbout(
   if (sinceRestoreMs < 0) return 'restored';
   // Before `lost-run`, because a send of another run requires more than a window without an order.
   if (cleared ? !isCleared : isDoubtful || firstRunId !== runId) return 'earlier-run';
-  // A reset workflow promises again that the id of its payout is new (H361).
-  if (parent && !cleared && (await histories.mayBeReset(parent))) return 'earlier-run';
+  // A workflow that was reset, or held, promises later that the id of its payout is new (H361, H364).
+  if (parent && !cleared && (startedAtMs ?? forever) - (await histories.begunAt(parent)) > PROMISE_HOLDS_MS)
+    return 'earlier-run';
   return sinceRestoreMs < visibleWithinMs ? 'lost-run' : undefined;
 }
 

@@ -61,7 +61,7 @@ export interface TokenPlan {
 export function preparation(
   config: WorkerConfig,
   looks: LeaseLooks,
-  histories: Pick<RunHistories, 'mayBeReset'>,
+  histories: Pick<RunHistories, 'begunAt'>,
   { clock, random }: Runtime,
 ) {
   const { env, applications, keys } = config;
