@@ -1,6 +1,6 @@
 /** An API server on a real socket, by the clock of its Temporal, and helpers to call it. */
 import type { Client } from '@temporalio/client';
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { apiConfig } from '../../src/config/api-config.ts';
 import type { Environment } from '../../src/config/environment.ts';
@@ -49,6 +49,9 @@ export interface HttpResponse {
 export const post = (...request: Parameters<typeof postOnce>) => whileUnavailable(() => postOnce(...request));
 export const get = (...request: Parameters<typeof getOnce>) => whileUnavailable(() => getOnce(...request));
 
+/** The server may close a kept connection while a request is on its way, and nobody repeats a POST. */
+const FRESH = new Agent({ pipelining: 0 });
+
 /** For tests that expect such a response. */
 export async function postOnce(
   url: string,
@@ -57,6 +60,7 @@ export async function postOnce(
 ): Promise<HttpResponse> {
   const response = await request(url, {
     method: 'POST',
+    dispatcher: FRESH,
     headers: { 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
   });
