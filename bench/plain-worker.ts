@@ -4,7 +4,7 @@
  */
 import { Worker } from '@temporalio/worker';
 import { temporalClientPairs } from '../src/activities/payout/client-pairs.ts';
-import { temporalHistories } from '../src/activities/payout/earlier-runs.ts';
+import { runBegins, temporalHistories } from '../src/activities/payout/earlier-runs.ts';
 import type { Claim } from '../src/activities/payout/send-once.ts';
 import { preparation } from '../src/activities/shared/preparation.ts';
 import { providerActivities } from '../src/activities/shared/provider-activities.ts';
@@ -55,7 +55,7 @@ const shared = {
   runtime,
 };
 const looks = { recent: async () => ({ shared: settings }), current: async () => settings };
-const prepared = preparation(config, looks, temporalHistories(client), runtime);
+const prepared = preparation(config, looks, runBegins(client), runtime);
 const common = { connection, namespace, dataConverter: dataConverter(undefined, runtime.random) };
 
 const workers = await Promise.all([

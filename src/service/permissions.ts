@@ -54,19 +54,16 @@ export function requireScope(caller: Caller, named: ScopedIds, prefix = ''): voi
   throwIfRefused(scopeRefusal(caller, named), prefix);
 }
 
-export function requirePayoutScope(
-  caller: Caller,
-  { clientId, payerId, openId, partnerOrderId }: CheckedPayoutRequest,
-  prefix = '',
-): void {
-  requireScope(caller, { clientId, payerId, openId, partnerOrderId }, prefix);
+export function requirePayoutScope(caller: Caller, request: CheckedPayoutRequest, prefix = ''): void {
+  requireScope(caller, idsOf(request), prefix);
 }
 
-export function isPayoutWithinScope(
-  caller: Caller,
-  { clientId, payerId, openId, partnerOrderId }: CheckedPayoutRequest,
-): boolean {
-  return isWithinScope(caller, { clientId, payerId, openId, partnerOrderId });
+export function isPayoutWithinScope(caller: Caller, request: CheckedPayoutRequest): boolean {
+  return isWithinScope(caller, idsOf(request));
+}
+
+function idsOf({ clientId, payerId, openId, partnerOrderId }: CheckedPayoutRequest): ScopedIds {
+  return { clientId, payerId, openId, partnerOrderId };
 }
 
 /** Names the ids that it lacks, too: a row without them is outside of a limited scope. */

@@ -10,7 +10,7 @@
  */
 import { batchActivities } from '../activities/batch/batch-activities.ts';
 import { deliveryActivities, publishActivities } from '../activities/events/event-activities.ts';
-import { temporalHistories } from '../activities/payout/earlier-runs.ts';
+import { runBegins } from '../activities/payout/earlier-runs.ts';
 import { operationActivities } from '../activities/payout/operation-activities.ts';
 import { reconcileActivities } from '../activities/reconciliation/reconcile-activities.ts';
 import { reportActivities } from '../activities/reconciliation/report-activities.ts';
@@ -48,7 +48,7 @@ export function payoutsQueue({ config, client, runtime }: ApplicationParts) {
   return {
     taskQueue: PAYOUTS_TASK_QUEUE,
     activities: {
-      ...preparation(config, looks, temporalHistories(client), runtime),
+      ...preparation(config, looks, runBegins(client), runtime),
       ...batchActivities(config, client, clock),
       ...reconcileActivities(config, client, clock),
       ...reportActivities(config, client, clock),

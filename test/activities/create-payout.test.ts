@@ -78,7 +78,6 @@ describe('create activity: sends only when no earlier run or attempt can have se
     heartbeatDetails?: unknown;
     repeatedAfterMs?: number;
     claim?: Claim;
-    histories?: typeof NEVER_RESET;
     policy?: Partial<SendPolicy>;
     pairs?: ClientPairs;
   }
@@ -97,7 +96,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
           ...{ client, claim: options.claim ?? ours, runtime },
           policy: { ...SEND_POLICY, ...options.policy },
           pairs: options.pairs ?? KNOWN_PAIRS,
-          histories: options.histories ?? NEVER_RESET,
+          histories: NEVER_RESET,
         },
         caller,
         { ...create, ...change },

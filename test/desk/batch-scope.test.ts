@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { DeskBrowser, startDesk } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
-import { get, post, startApiServer } from '../support/http.ts';
+import { get, post } from '../support/http.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { VirtualWorld } from '../support/virtual-world.ts';
 
@@ -12,7 +12,7 @@ const limited = (number: number) => ({
   ...{ clientIds: [`client-${number}`], payerIds: [`payer-${number}`] },
 });
 
-test('H358 the page of a batch shows a limited key only the rows that its results show', async () => {
+async function twoTenants() {
   const world = await VirtualWorld.start();
   const server = await startDesk(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('one', limited(1)), callerEntry('nine', limited(9))]),
@@ -21,6 +21,11 @@ test('H358 the page of a batch shows a limited key only the rows that its result
     await server.close();
     await world.stop();
   });
+  return { world, server };
+}
+
+test('H358 the page of a batch shows a limited key only the rows that its results show', async () => {
+  const { world, server } = await twoTenants();
   const row = (id: string, amount: string) => {
     const known = payoutRequest(`acme-${id}`, { platform: 'sim:success' });
     return {
@@ -53,14 +58,7 @@ test('H358 the page of a batch shows a limited key only the rows that its result
 });
 
 test('H363 a limited key cancels no batch of another caller, as it cancels no payout', async () => {
-  const world = await VirtualWorld.start();
-  const server = await startApiServer(world.client, {
-    PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('one', limited(1)), callerEntry('nine', limited(9))]),
-  });
-  onTestFinished(async () => {
-    await server.close();
-    await world.stop();
-  });
+  const { server } = await twoTenants();
   const v1 = `${server.url}/v1`;
   const row = payoutRequest('acme-slow', {
     platform: 'sim:slow final=1h',

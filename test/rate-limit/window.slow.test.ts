@@ -194,15 +194,15 @@ describe('H37 trust', () => {
   });
 
   test('the next owner trusts nothing after a 429', () => {
-    const before = new AdaptiveMargin(0);
+    const before = new AdaptiveMargin();
     for (let count = 0; count < 1_000; count += 1) before.noteAtLimit(0);
     expect(before.trust).toBe(1);
     before.widen(0);
-    const next = new AdaptiveMargin(0);
+    const next = new AdaptiveMargin();
     next.start(0, before.valueMs(60_000));
     for (let count = 0; count < 1_000; count += 1) next.noteAtLimit(60_000);
     expect([before.trust, next.trust]).toEqual([0, 0]);
-    const returned = new AdaptiveMargin(0);
+    const returned = new AdaptiveMargin();
     for (let count = 0; count < 1_000; count += 1) returned.noteAtLimit(0);
     returned.start(0, before.valueMs(60_000));
     expect(returned.trust).toBe(0);
@@ -267,7 +267,7 @@ describe('H37 the window', () => {
 
 describe('H37 the margin', () => {
   test('widens on a 429, shrinks slowly, and stays within its bounds', () => {
-    const margin = new AdaptiveMargin(0);
+    const margin = new AdaptiveMargin();
     expect(margin.valueMs(0)).toBe(15);
     margin.widen(0);
     expect(margin.valueMs(0)).toBe(30);
@@ -278,7 +278,7 @@ describe('H37 the margin', () => {
   });
 
   test('the next owner starts with the learned margin', () => {
-    const margin = new AdaptiveMargin(0);
+    const margin = new AdaptiveMargin();
     margin.start(0, 55);
     expect(margin.valueMs(0)).toBe(55);
     margin.start(0, Number.NaN);

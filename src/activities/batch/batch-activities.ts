@@ -33,7 +33,7 @@ import { isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { VisibilityLagsError } from '../../temporal/decisive-run.ts';
 import { isStopped, quoteIds } from '../../temporal/visibility.ts';
 import { eventTypesOf } from '../events/event-activities.ts';
-import { type RunHistories, temporalHistories } from '../payout/earlier-runs.ts';
+import { type RunBegins, runBegins } from '../payout/earlier-runs.ts';
 import { onlyHere, ownRun, type StartFacts, withHeartbeats } from '../shared/execution.ts';
 import { notHere, otherId, refuse, userMissing, valid, waitByRetry } from '../shared/failures.ts';
 
@@ -41,7 +41,7 @@ import { notHere, otherId, refuse, userMissing, valid, waitByRetry } from '../sh
 export function batchActivities(config: WorkerConfig, client: Client, clock: Clock) {
   const { PAYMENTS_ENVIRONMENT: environment, PAYMENTS_TARGET_CURRENCIES: targetCurrencies } = config.env;
   const here = onlyHere(environment, clock);
-  const histories = temporalHistories(client);
+  const begins = runBegins(client);
   const payouts = new Payouts({
     client,
     environment,
@@ -53,7 +53,7 @@ export function batchActivities(config: WorkerConfig, client: Client, clock: Clo
     ...batchChecks(config),
     startPayouts: (rows: StartPayouts) =>
       here(rows, async () => {
-        const isNew = !!rows.isNew && (await isRecent(histories));
+        const isNew = !!rows.isNew && (await isRecent(begins));
         return startPayouts(payouts, { ...rows, isNew }, cancellationSignal());
       }),
     findPayouts: (rows: StartPayouts) => here(rows, () => findPayouts(payouts, rows)),
@@ -66,9 +66,9 @@ export function batchActivities(config: WorkerConfig, client: Client, clock: Clo
 const MAX_PAYING_MS = 3_600_000;
 
 /** By Temporal's clock. */
-async function isRecent(histories: Pick<RunHistories, 'begunAt'>): Promise<boolean> {
+async function isRecent(begins: RunBegins): Promise<boolean> {
   const { currentAttemptScheduledTimestampMs: nowMs } = activityInfo();
-  return nowMs - (await histories.begunAt(ownRun())) <= MAX_PAYING_MS;
+  return nowMs - (await begins.begunAt(ownRun())) <= MAX_PAYING_MS;
 }
 
 export interface BatchPlan {

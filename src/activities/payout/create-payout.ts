@@ -8,7 +8,7 @@ import type { Random, Runtime } from '../../runtime/runtime.ts';
 import type { Principal } from '../shared/execution.ts';
 import { asFailure } from '../shared/failures.ts';
 import { type ClientPairs, isProven } from './client-pairs.ts';
-import type { RunHistories } from './earlier-runs.ts';
+import type { RunBegins } from './earlier-runs.ts';
 import {
   type Claim,
   mustNotSend,
@@ -24,7 +24,7 @@ export interface CreateDependencies {
   /** Undefined while the application has no shared settings: nothing may be sent. */
   policy: SendPolicy | undefined;
   pairs: ClientPairs;
-  histories: Pick<RunHistories, 'begunAt'>;
+  histories: RunBegins;
   runtime: Runtime;
 }
 

@@ -127,22 +127,39 @@ export async function sentAnotherBody(
 const MAX_KNOWN_RUNS = 1_000;
 const LONG_AGO = 0;
 
-export function temporalHistories(client: Client) {
-  const historyOf = (workflowId: string, runId: string) => wholeHistory(client, { workflowId, runId });
+export type RunBegins = ReturnType<typeof runBegins>;
+
+export function runBegins(client: Client) {
   /** By run id: a run begins with a reset, or never has one. */
   const begins = new Map<string, Promise<number>>();
-  const readBegin = async (workflowId: string, runId: string): Promise<number> => {
-    const events = await historyOf(workflowId, runId);
+  const read = async (run: WorkflowRun): Promise<number> => {
+    const events = await wholeHistory(client, run);
     const start = events?.[0]?.workflowExecutionStartedEventAttributes;
     if (!events || !start || baseRunsIn(events).length > 0) return LONG_AGO;
     const { continuedExecutionRunId: before, parentWorkflowExecution: parent } = start;
-    if (before) return histories.begunAt({ workflowId, runId: before });
+    if (before) return begunAt({ ...run, runId: before });
     // Whoever starts a workflow can delay it.
     if (durationMs(start.firstWorkflowTaskBackoff) > 0) return LONG_AGO;
     if (!parent?.workflowId) return atMs(events[0]);
-    return histories.begunAt({ workflowId: parent.workflowId, runId: parent.runId ?? '' });
+    return begunAt({ workflowId: parent.workflowId, runId: parent.runId ?? '' });
   };
-  const histories = {
+  /**
+   * When the first of the runs that this one continues was started, or the workflow that started that. Long ago if one
+   * was reset or delayed, or its history is gone: then steps after its start are done at any time. Unix milliseconds.
+   */
+  const begunAt = (run: WorkflowRun): Promise<number> => {
+    const known = begins.get(run.runId) ?? read(run);
+    begins.set(run.runId, known);
+    known.catch(() => begins.delete(run.runId));
+    if (begins.size > MAX_KNOWN_RUNS) begins.delete(begins.keys().next().value ?? '');
+    return known;
+  };
+  return { begunAt };
+}
+
+export function temporalHistories(client: Client) {
+  const historyOf = (workflowId: string, runId: string) => wholeHistory(client, { workflowId, runId });
+  return {
     async othersOf(own: WorkflowRun): Promise<OtherRun[]> {
       const runs = await otherListedRuns(client, own);
       return runs.map(({ runId, startedMs }) => ({ runId, startedAtMs: startedMs }));
@@ -186,23 +203,12 @@ export function temporalHistories(client: Client) {
       // A Workflow Reset copies the start.
       return baseRunsIn((await historyOf(workflowId, runId)) ?? []).length > 0;
     },
-    /**
-     * When the first of the runs that this one continues was started, or the workflow that started that. Long ago if one
-     * was reset or delayed, or its history is gone: then steps after its start are done at any time. Unix milliseconds.
-     */
-    begunAt({ workflowId, runId }: WorkflowRun): Promise<number> {
-      const known = begins.get(runId) ?? readBegin(workflowId, runId);
-      begins.set(runId, known);
-      known.catch(() => begins.delete(runId));
-      if (begins.size > MAX_KNOWN_RUNS) begins.delete(begins.keys().next().value ?? '');
-      return known;
-    },
+    ...runBegins(client),
     /** The argument of the run; undefined if its history is gone. */
     async argumentOf(workflowId: string, runId: string): Promise<unknown> {
       return (await unlessGone(() => readStartEvent(client, workflowId, runId)))?.argument;
     },
   };
-  return histories;
 }
 
 /** The runs from which the run of this history was reset. */

@@ -8,7 +8,7 @@ import type { Clearance, SendPolicy } from '../../domain/payout-record.ts';
 import { hasCode } from '../../payments/index.ts';
 import { type Clock, repeat } from '../../runtime/runtime.ts';
 import type { WorkflowRun } from '../../temporal/histories.ts';
-import type { RunHistories } from './earlier-runs.ts';
+import type { RunBegins } from './earlier-runs.ts';
 
 export interface RunFacts {
   /** The first run of the workflow chain. */
@@ -69,7 +69,7 @@ const MAY_SEND = 'may-send';
 export async function mustNotSend(
   guard: SendGuard,
   policy: SendPolicy,
-  histories: Pick<RunHistories, 'begunAt'>,
+  histories: RunBegins,
 ): Promise<NothingSent['cause'] | undefined> {
   const { attempt, heartbeatDetails, workflowExecution, ...scheduled } = activityInfo();
   // An operator can reset an activity: Temporal repeats it as attempt 1 without heartbeat details.
@@ -84,7 +84,7 @@ export async function doubtAbout(
   runId: string | undefined,
   { firstRunId, isDoubtful, parent, cleared, startedAtMs }: RunFacts,
   policy: SendPolicy,
-  histories: Pick<RunHistories, 'begunAt'>,
+  histories: RunBegins,
 ): Promise<'restored' | 'lost-run' | 'earlier-run' | undefined> {
   const { recoveredAtMs, visibleWithinMs } = policy;
   const isCleared = cleared?.runId === runId;

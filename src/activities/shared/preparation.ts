@@ -19,7 +19,7 @@ import { HOUR_MS } from '../../domain/time.ts';
 import { authorizationUrl } from '../../payments/index.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { eventTypesOf } from '../events/event-activities.ts';
-import type { RunHistories } from '../payout/earlier-runs.ts';
+import type { RunBegins } from '../payout/earlier-runs.ts';
 import { doubtAbout, type RunFacts } from '../payout/send-once.ts';
 import { onlyHere, type Principal, type StartFacts } from './execution.ts';
 import {
@@ -61,7 +61,7 @@ export interface TokenPlan {
 export function preparation(
   config: WorkerConfig,
   looks: LeaseLooks,
-  histories: Pick<RunHistories, 'begunAt'>,
+  begins: RunBegins,
   { clock, random }: Runtime,
 ) {
   const { env, applications, keys } = config;
@@ -87,7 +87,7 @@ export function preparation(
         const application = applications.get(principal.app);
         if (!application) throw failure('WRONG_WORKER', `this worker does not serve ${principal.app}`);
         const policy = sendPolicy(env, await looks.current(application.appId));
-        const doubt = await doubtAbout(activityInfo().workflowExecution?.runId, facts, policy, histories);
+        const doubt = await doubtAbout(activityInfo().workflowExecution?.runId, facts, policy, begins);
         // The start of a lost or deleted run proves nothing.
         const provesNothing = policy.createCheck === 'always' || policy.recoveredAtMs !== undefined;
         return doubt ?? (provesNothing && !facts.cleared ? 'earlier-run' : null);

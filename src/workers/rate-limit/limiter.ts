@@ -72,7 +72,7 @@ export class RateLimiter implements CallGate {
   private term: Term | undefined;
   private readonly turns = new Turns();
   private readonly window: SendWindow;
-  private readonly margin: AdaptiveMargin;
+  private readonly margin = new AdaptiveMargin();
   /** Whether a call of this term reached the provider: its egress may be down, or its address not allowed. */
   reached = false;
   /** The calls since the last response that got no connection or no response, and the start of the first one. */
@@ -95,7 +95,6 @@ export class RateLimiter implements CallGate {
   constructor(clock: Clock, callTimeoutMs: number) {
     this.clock = clock;
     this.window = new SendWindow(callTimeoutMs);
-    this.margin = new AdaptiveMargin(clock.nowMs());
   }
 
   /** Begins a term. Unused capacity of earlier terms does not carry over; their sends do. */

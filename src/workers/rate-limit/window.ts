@@ -229,12 +229,8 @@ const TRUSTED_CALLS = 200;
  */
 export class AdaptiveMargin {
   private learnedMs = MIN_MS;
-  private changedAtMs: number;
+  private changedAtMs = 0;
   private callsAtLimit = 0;
-
-  constructor(nowMs: number) {
-    this.changedAtMs = nowMs;
-  }
 
   /** Begins a term, with the margin of the previous owner if it is known. */
   start(nowMs: number, learnedMs: number | undefined): void {
