@@ -119,14 +119,14 @@ export async function openIn(
   client: Client,
   phase: PayoutPhase,
   apps: string[] | undefined,
-  visible: (rows: ListedPayout[]) => Promise<ListedPayout[]>,
+  visible: (rows: ListedPayout[]) => ListedPayout[],
 ): Promise<{ payouts: ListedPayout[]; isCut: boolean }> {
   const query = `${payoutQuery({ phase, apps }, undefined)} AND ExecutionStatus = 'Running'`;
   const payouts: ListedPayout[] = [];
   let after: Uint8Array | undefined;
   do {
     const { runs, next } = await listRunPage(client, query, MAX_LISTED, after);
-    payouts.push(...(await visible(await inParallel(runs, listedPayout))));
+    payouts.push(...visible(await inParallel(runs, listedPayout)));
     after = next;
   } while (after !== undefined && payouts.length < MAX_LISTED);
   return { payouts, isCut: after !== undefined };

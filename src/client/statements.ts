@@ -119,12 +119,12 @@ async function endedRow(
   known?: PayoutMemo,
 ): Promise<StatementRow> {
   const memo = known ?? (await memoOrRequest(client, run));
-  const { clientId, payerId, beneficiary, accountEnd, batch, instructedAmount } = memo;
+  const { clientId, payerId, openId, beneficiary, accountEnd, batch, instructedAmount } = memo;
   const startedAt = isoTime(run.firstStartedMs);
   const endedAt = run.closedMs === undefined ? undefined : isoTime(run.closedMs);
   const result = await readableResult(client, run);
   const moved = result && movedMoney(result);
-  const ids = { app, partnerOrderId, orderId: result?.orderId, clientId, payerId };
+  const ids = { app, partnerOrderId, orderId: result?.orderId, clientId, payerId, openId };
   const about = { beneficiary, accountEnd, batch };
   const times = { startedAt, endedAt };
   // A payout whose splits have several currencies does not end.
@@ -203,14 +203,16 @@ async function batchRow(
   request: CheckedPayoutRequest,
   listed: RowOutcome | undefined,
 ): Promise<StatementRow> {
-  const { partnerOrderId, clientId, payerId } = request;
+  const { partnerOrderId, clientId, payerId, openId } = request;
   const known = { ...memoOfRequest(request), batch: batchId };
   const row = (outcome?: RowOutcome) => compact({ app, partnerOrderId, ...known, outcome, ...NO_DETAILS });
   if (listed !== undefined) return row(listed);
   const run = await describedRun(client, payoutWorkflowId(app, partnerOrderId));
   if (!run) return row(state.phase === 'DONE' ? 'notStarted' : undefined);
   const memo = await payoutMemoOf(run);
-  const isOwn = memo.batch === batchId && memo.clientId === clientId && memo.payerId === payerId;
+  const isOwn =
+    memo.batch === batchId &&
+    isDeepStrictEqual([memo.clientId, memo.payerId, memo.openId], [clientId, payerId, openId]);
   // The batch has not compared a row with the payout if it has not started the row, or not yet.
   if (!isOwn && !isDeepStrictEqual(await requestOf(client, run), request))
     return row(state.phase === 'DONE' ? 'notStarted' : 'conflict');

@@ -99,6 +99,7 @@ const nextCursor = z
 export const payoutMemoSchema = z.object({
   clientId: z.string().exactOptional(),
   payerId: z.string().exactOptional(),
+  openId: z.string().exactOptional().describe('Absent without a user'),
   instructedAmount: moneySchema.exactOptional(),
   beneficiary: z.string().exactOptional().describe("The name on the beneficiary's account"),
   accountEnd: z

@@ -23,7 +23,8 @@ export const statementFilterSchema = z
   });
 export type StatementFilter = z.input<typeof statementFilterSchema>;
 
-const { clientId, payerId, beneficiary, accountEnd, batch, instructedAmount } = payoutMemoSchema.shape;
+const { clientId, payerId, openId, beneficiary, accountEnd, batch, instructedAmount } =
+  payoutMemoSchema.shape;
 const { orderId, debits, splits } = payoutResultSchema.shape;
 const sum = (description: string) => moneySchema.exactOptional().describe(description);
 
@@ -33,6 +34,7 @@ export const statementRowSchema = z.strictObject({
   orderId,
   clientId,
   payerId,
+  openId,
   beneficiary,
   accountEnd,
   batch: batch.describe('The batch that started the payout: absent in a row that joined an earlier one'),

@@ -12,7 +12,7 @@ import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '..
 import { isScoped } from '../domain/permissions.ts';
 import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../domain/reconciliation.ts';
 import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
-import { applicationsWithin, may } from '../service/permissions.ts';
+import { applicationsWithin, may, visibleRows } from '../service/permissions.ts';
 import { knownFailingWorkflows, lastReconciliation } from '../temporal/failing-workflows.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
 import { returnedOf, returnedText } from './amounts.ts';
@@ -97,7 +97,7 @@ async function ownPage(
   const flagged: ListedPayout[] = [];
   for await (const one of service.payouts.list({ attention: true, apps }))
     if (isIn('attention', one)) flagged.push(one);
-  const own = await service.visibleRows(caller, flagged);
+  const own = visibleRows(caller, flagged);
   own.sort((one, other) => (placeOf(one) > placeOf(other) ? -1 : 1));
   const rest = cursor === undefined ? own : own.filter((one) => placeOf(one) < cursor);
   const payouts = rest.slice(0, PAYOUTS_PER_PAGE);

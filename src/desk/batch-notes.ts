@@ -8,6 +8,7 @@ import type { AllowanceState } from '../contract/workflows.ts';
 import { hasDailyLimits, MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
 import { dayOf } from '../domain/time.ts';
 import { inParallel } from '../runtime/runtime.ts';
+import { visibleRows } from '../service/permissions.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { differences } from './batch-rows.ts';
 import { type Desk, ifKnown } from './context.ts';
@@ -58,7 +59,7 @@ async function usedIds({ client, service }: Desk, caller: Caller, rows: Rows): P
   const found = await service.withTemporalDeadline(() =>
     payoutsWithIds(client, rows[0]?.app ?? 'default', ids),
   );
-  const own = await service.visibleRows(caller, found);
+  const own = visibleRows(caller, found);
   return new Set(own.map(({ partnerOrderId }) => partnerOrderId));
 }
 

@@ -2,7 +2,7 @@
 import { openIn } from '../client/lists.ts';
 import type { ListedPayout } from '../contract/lists.ts';
 import { inParallel } from '../runtime/runtime.ts';
-import { applicationsWithin } from '../service/permissions.ts';
+import { applicationsWithin, visibleRows } from '../service/permissions.ts';
 import { type Desk, filledIn, readable } from './context.ts';
 import { INBOX } from './counts.ts';
 import { mayDecide } from './decisions.ts';
@@ -28,7 +28,7 @@ export interface Waiting {
   isCut: boolean;
 }
 
-/** One call to Temporal for each thousand, and one for each payout if the key is limited to users. */
+/** One call to Temporal for each thousand. */
 export async function waitingIn(
   { client, service }: Desk,
   visit: Visit,
@@ -38,7 +38,7 @@ export async function waitingIn(
   const { caller } = visit;
   const { payouts, isCut } = await service.withTemporalDeadline(() =>
     openIn(client, INBOX[section].filter.phase, applicationsWithin(caller), (rows) =>
-      service.visibleRows(caller, rows),
+      visibleRows(caller, rows),
     ),
   );
   payouts.sort((one, other) => (placeOf(visit, one) < placeOf(visit, other) ? -1 : 1));

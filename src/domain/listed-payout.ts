@@ -3,13 +3,14 @@ import type { PayoutMemo } from '../contract/lists.ts';
 import type { CheckedPayoutRequest, Receiver } from '../contract/payout-request.ts';
 
 export function memoOfRequest(request: CheckedPayoutRequest): PayoutMemo {
-  const { clientId, payerId, instructedAmount, receiver, metadata } = request;
+  const { clientId, payerId, openId, instructedAmount, receiver, metadata } = request;
   return {
     clientId,
     payerId,
     instructedAmount,
     beneficiary: receiver.bankAccountName,
     accountEnd: accountEnd(receiver),
+    ...(openId !== undefined && { openId }),
     ...(metadata && { metadata }),
   };
 }

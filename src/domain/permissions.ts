@@ -50,10 +50,9 @@ export function isScoped({ clientIds, payerIds, openIds, idPrefix }: Permissions
   return [clientIds, payerIds, openIds, idPrefix].some((limit) => limit !== undefined);
 }
 
-/** A list finds what begins with the prefix, and knows the client and the payer of a payout, but not the user. */
+/** A list finds what begins with a prefix; a limit to clients, payers or users alone would read the rows of everyone. */
 export function mayList(permissions: Permissions): boolean {
-  const { idPrefix, openIds } = permissions;
-  return idPrefix !== undefined ? openIds === undefined : !isScoped(permissions);
+  return permissions.idPrefix !== undefined || !isScoped(permissions);
 }
 
 /** Whether the caller may cancel the batches that it lists: their rows may be of any client and payer. */

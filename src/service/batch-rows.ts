@@ -7,6 +7,7 @@ import { SharedReads } from '../client/shared-reads.ts';
 import { LISTS_LAG_MS, type WithDeadline } from '../client/statements.ts';
 import type { BatchState } from '../contract/batch.ts';
 import { LISTED_OUTCOMES, type RowOutcome } from '../contract/codes.ts';
+import { compact } from '../contract/compact.ts';
 import type { ListedPayout } from '../contract/lists.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { memoOfRequest } from '../domain/listed-payout.ts';
@@ -98,9 +99,10 @@ function byId(payouts: readonly ListedPayout[]): Map<string, ListedPayout> {
 }
 
 function looksLike(payout: ListedPayout, request: CheckedPayoutRequest): boolean {
-  const { clientId, payerId, instructedAmount, beneficiary, accountEnd } = memoOfRequest(request);
+  const { metadata: _, ...ids } = memoOfRequest(request);
+  const { clientId, payerId, openId, instructedAmount, beneficiary, accountEnd } = payout;
   return isDeepStrictEqual(
-    [clientId, payerId, instructedAmount, beneficiary, accountEnd],
-    [payout.clientId, payout.payerId, payout.instructedAmount, payout.beneficiary, payout.accountEnd],
+    ids,
+    compact({ clientId, payerId, openId, instructedAmount, beneficiary, accountEnd }),
   );
 }

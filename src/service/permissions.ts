@@ -6,7 +6,6 @@ import type { PayoutStart } from '../client/payouts.ts';
 import type { Caller, Verb } from '../config/callers.ts';
 import { rowName } from '../contract/failures.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
-import type { StatementRow } from '../contract/statement.ts';
 import {
   amountRefusal,
   isScoped,
@@ -58,20 +57,21 @@ export function requirePayoutScope(caller: Caller, request: CheckedPayoutRequest
   requireScope(caller, idsOf(request), prefix);
 }
 
-export function isPayoutWithinScope(caller: Caller, request: CheckedPayoutRequest): boolean {
-  return isWithinScope(caller, idsOf(request));
+type PayoutIds = Pick<ScopedIds, 'clientId' | 'payerId' | 'openId'> & { partnerOrderId: string };
+
+/** A row of a list that lacks an id is outside of a limited scope. */
+export function isPayoutWithinScope(caller: Caller, payout: PayoutIds): boolean {
+  return isWithinScope(caller, idsOf(payout));
 }
 
-function idsOf({ clientId, payerId, openId, partnerOrderId }: CheckedPayoutRequest): ScopedIds {
+/** Names the ids that the payout lacks, too. */
+function idsOf({ clientId, payerId, openId, partnerOrderId }: PayoutIds): ScopedIds {
   return { clientId, payerId, openId, partnerOrderId };
 }
 
-/** Names the ids that it lacks, too: a row without them is outside of a limited scope. */
-export function isRowWithinScope(
-  caller: Caller,
-  { clientId, payerId, partnerOrderId }: Pick<StatementRow, 'clientId' | 'payerId' | 'partnerOrderId'>,
-): boolean {
-  return isWithinScope(caller, { clientId, payerId, partnerOrderId });
+/** Those of the rows that the caller may see, even one who can't list. */
+export function visibleRows<Row extends PayoutIds>(caller: Caller, rows: readonly Row[]): Row[] {
+  return rows.filter((row) => isPayoutWithinScope(caller, row));
 }
 
 /** Of a row of a list, too: Temporal's visibility may not tell upper from lower case. */
@@ -159,7 +159,10 @@ export function listedWithin(
   requireVerb(caller, 'read');
   if (app !== undefined) requireApplication(caller, app);
   if (!mayList(caller))
-    throw new Problem('outside-scope', 'a key that is limited to clients, payers or users cannot list');
+    throw new Problem(
+      'outside-scope',
+      'a key that is limited to clients, payers or users cannot list without idPrefix',
+    );
   const { idPrefix } = caller;
   return { apps: app === undefined ? applicationsWithin(caller) : undefined, idPrefix };
 }

@@ -34,7 +34,6 @@ import { BatchRows, type RowsOfBatch } from './batch-rows.ts';
 import { CallerTurns } from './caller-turns.ts';
 import {
   isPayoutWithinScope,
-  isRowWithinScope,
   isWithinScope,
   listedWithin,
   orAbsent,
@@ -47,6 +46,7 @@ import {
   requireRows,
   requireScope,
   startWithin,
+  visibleRows,
 } from './permissions.ts';
 import { Problem, rejectedStart } from './problem.ts';
 import {
@@ -62,7 +62,7 @@ import {
 } from './requests.ts';
 import { Shares } from './shares.ts';
 import { Statements } from './statements.ts';
-import { type Page, visiblePage, visibleRows } from './visible-page.ts';
+import { type Page, visiblePage } from './visible-page.ts';
 import { type Waiting, Waits } from './waits.ts';
 
 const TEMPORAL_TIMEOUT_MS = 10_000;
@@ -230,16 +230,9 @@ export class Service {
       );
       return { rows, ...rest };
     };
-    const isVisible = (row: ListedPayout) => isRowWithinScope(caller, row);
+    const isVisible = (row: ListedPayout) => isPayoutWithinScope(caller, row);
     const { rows: payouts, ...rest } = await this.pageOf(caller, { limit, cursor }, read, isVisible);
     return { payouts, ...rest };
-  }
-
-  /** Those of the rows that the caller may see, even one who cannot list. */
-  visibleRows(caller: Caller, rows: readonly ListedPayout[]): Promise<ListedPayout[]> {
-    return visibleRows(caller, rows, ({ app, partnerOrderId }) =>
-      this.payoutStart(caller, { app, partnerOrderId }),
-    );
   }
 
   /** `body`: by `decisionBodies`. A decision is recorded under the name of the caller. */
@@ -337,7 +330,7 @@ export class Service {
     const { payouts, isCut } = await this.withTemporalDeadline(() =>
       payoutsOfBatches(this.client, this.searchKeys, batches),
     );
-    return { payouts: payouts.filter((row) => isRowWithinScope(caller, row)), isCut };
+    return { payouts: visibleRows(caller, payouts), isCut };
   }
 
   /**

@@ -10,7 +10,13 @@ import type { Statement, StatementRow } from '../contract/statement.ts';
 import { isScoped } from '../domain/permissions.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { countedByOutcome, countsOf, lastFinished } from './finished.ts';
-import { isRowWithinScope, listedWithin, requireOwnBatch, requirePermission } from './permissions.ts';
+import {
+  isPayoutWithinScope,
+  listedWithin,
+  requireOwnBatch,
+  requirePermission,
+  visibleRows,
+} from './permissions.ts';
 import type { BatchId, statementQuery } from './requests.ts';
 import { Shares } from './shares.ts';
 import type { Waits } from './waits.ts';
@@ -68,7 +74,7 @@ export class Statements {
     const query = endedQuery({ ...period, ...listedWithin(caller, period.app) });
     return withDeadline(async () => {
       const { payouts: all, isCut } = await lastFinished(client, query);
-      const payouts = all.filter((row) => isRowWithinScope(caller, row));
+      const payouts = visibleRows(caller, all);
       const counts = isScoped(caller) ? countsOf(payouts) : await countedByOutcome(client, query);
       return { counts, payouts, isCut };
     });
@@ -92,5 +98,5 @@ async function begun<T>(all: AsyncIterable<T>): Promise<AsyncIterable<T>> {
 }
 
 async function* withinScope(caller: Caller, rows: AsyncIterable<StatementRow>): AsyncGenerator<StatementRow> {
-  for await (const row of rows) if (isRowWithinScope(caller, row)) yield row;
+  for await (const row of rows) if (isPayoutWithinScope(caller, row)) yield row;
 }

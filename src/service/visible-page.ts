@@ -1,10 +1,5 @@
 /** Lists for a limited caller, which learns nothing about rows outside of its scope. */
-import type { Caller } from '../config/callers.ts';
-import { compact } from '../contract/compact.ts';
-import { DEFAULT_PAGE_SIZE, type ListedPayout, MAX_PAGE_SIZE, type PageRequest } from '../contract/lists.ts';
-import { isScoped } from '../domain/permissions.ts';
-import { inParallel } from '../runtime/runtime.ts';
-import { isRowWithinScope, isWithinScope } from './permissions.ts';
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, type PageRequest } from '../contract/lists.ts';
 
 export interface Page<Row> {
   rows: Row[];
@@ -54,26 +49,4 @@ async function hasVisible<Row>(
     cursor = nextCursor;
   }
   return false;
-}
-
-/**
- * Those of the rows that the caller may see, even one who cannot list. Lists don't know the user of a payout, and those of
- * other programs may lack more: `read` rejects if the payout itself says that it is outside of the scope.
- */
-export async function visibleRows(
-  caller: Caller,
-  rows: readonly ListedPayout[],
-  read: (row: ListedPayout) => Promise<unknown>,
-): Promise<ListedPayout[]> {
-  if (!isScoped(caller)) return [...rows];
-  const seen = await inParallel(rows, async (row) => {
-    const { clientId, payerId, partnerOrderId } = row;
-    if (!isWithinScope(caller, compact({ clientId, payerId, partnerOrderId }))) return [];
-    if (caller.openIds === undefined && isRowWithinScope(caller, row)) return [row];
-    return read(row).then(
-      () => [row],
-      () => [],
-    );
-  });
-  return seen.flat();
 }

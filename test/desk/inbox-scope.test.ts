@@ -18,6 +18,12 @@ async function stage() {
       callerEntry('scoped', scope),
       callerEntry('prefixed', { ...scope, idPrefix: 'b-' }),
       callerEntry('user', { ...scope, openIds: ['user-2'] }),
+      callerEntry('listing-user', {
+        openIds: ['user-2'],
+        payerIds: ['payer-2'],
+        clientIds: ['client-2'],
+        idPrefix: 'b-',
+      }),
     ]),
   });
   onTestFinished(async () => {
@@ -66,10 +72,11 @@ test('H354 the inbox of a limited key tells nothing of the payouts of others', a
   }
   const ofUser = await pageOf('user');
   expect([rowsIn(ofUser), moreOf(ofUser)]).toEqual([new Set(), undefined]);
-  // Lists don't know the user of a payout.
   await waits(['b-50'], { ...OWN, openId: 'user-2' });
   await listed(PAGE + 6);
   expect(rowsIn(await pageOf('user'))).toEqual(new Set(['b-50']));
+  for (const path of ['/desk', '/desk/payouts'])
+    expect(rowsIn(await pageOf('listing-user', path))).toEqual(new Set(['b-50']));
 
   // One more of its own is on the next page.
   await waits(['b-99'], OWN);
