@@ -50,7 +50,7 @@ const LIST_NAMES = ['debits', 'splits', 'laterReturns'] as const satisfies ListN
 const LATER = 'laterReturned';
 
 /** By them, the records of a payout are matched. */
-const IDS = ['app', 'partnerOrderId', 'orderId', 'clientId', 'payerId', 'batch', 'endedAt'];
+const IDS = ['app', 'partnerOrderId', 'orderId', 'clientId', 'payerId', 'openId', 'batch', 'endedAt'];
 
 const ROW_PATHS = pathsOf(statementRowSchema);
 const END_PATHS = pathsOf(statementEndSchema, 'end.');
@@ -59,7 +59,7 @@ const END_PATHS = pathsOf(statementEndSchema, 'end.');
 const FIELDS = [
   ...['endedAt', 'partnerOrderId', 'beneficiary', 'accountEnd', 'instructedAmount', 'pay', 'fee'],
   ...['received', 'failed', 'returned', LATER, 'outcome', 'reason', 'batch', 'metadata'],
-  ...['orderId', 'rate', 'app', 'clientId', 'payerId', 'startedAt', 'unreadable'],
+  ...['orderId', 'rate', 'app', 'clientId', 'payerId', 'openId', 'startedAt', 'unreadable'],
 ];
 const COLUMNS = [
   ...FIELDS.flatMap((name) =>
