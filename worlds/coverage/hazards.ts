@@ -175,6 +175,8 @@ export const HAZARDS: Readonly<Record<string, Predicate>> = {
   H245: ({ scene, payouts }) =>
     scene.plan.settings.failedRefundFlag === true &&
     payouts.some(({ scenario }) => scenario.includes('partial')),
+  H356: occurred('batch: old-start of a part'),
+  H361: occurred('batch: reset of a part'),
 };
 
 /** Names of the faults, losses and interventions of a world, and of the scenario of each order. */

@@ -1,5 +1,5 @@
 /** Bugs that programmers make: small, plausible, each in one place. */
-import type { Plan } from '../payouts/planned.ts';
+import type { Plan, PlannedDeletion } from '../payouts/planned.ts';
 
 export interface Mutant {
   name: string;
@@ -94,6 +94,22 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/activities/payout/send-once.ts',
     find: 'cleared ? !isCleared :',
     replace: 'cleared ? false :',
+  },
+  {
+    name: 'reset-part-promises',
+    what: 'A part of a batch that is reset promises that its payouts are new: a second payment once their histories are gone.',
+    file: 'src/activities/payout/earlier-runs.ts',
+    find: '!start || baseRunsIn(events).length > 0) return LONG_AGO',
+    replace: '!start) return LONG_AGO',
+    needs: (plan) => paysAgainAfter('reset', plan),
+  },
+  {
+    name: 'old-part-promises',
+    what: 'An old start of a part promises that its payouts are new: a second payment once their histories are gone.',
+    file: 'src/workflows/batch/payout-batch-part.ts',
+    find: 'this.isNew = isProvenStart(request.startedAt)',
+    replace: 'this.isNew = request.startedAt !== undefined',
+    needs: (plan) => paysAgainAfter('old-start', plan),
   },
   {
     name: 'started-again-as-new',
@@ -727,3 +743,12 @@ export const MUTANTS: readonly Mutant[] = [
     isUpgrade: true,
   },
 ];
+
+/** Whether histories are deleted before a part runs again, and nothing but the part's promise prevents a second payment. */
+function paysAgainAfter(repeat: PlannedDeletion['repeat'], { deletion, env, settings }: Plan): boolean {
+  return (
+    deletion?.repeat === repeat &&
+    env['PAYOUTS_CREATE_CHECK'] === 'doubtful' &&
+    settings.repeatedCreate === 'pay-again'
+  );
+}

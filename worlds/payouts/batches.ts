@@ -201,7 +201,9 @@ export class Batches implements Feature {
     const withoutOutcome = outcomes.stopped + outcomes.notStarted;
     const differing = (by: (counted: number, actual: number) => boolean): PayoutOutcome[] =>
       OUTCOMES.filter((outcome) => by(outcomes[outcome], ended.get(outcome) ?? 0));
-    const missing = rows.filter(({ number }) => !isStarted(this.scene.system.server, number)).length;
+    const missing = rows.filter(
+      ({ number }) => !isStarted(this.scene.system.server, number) && !this.scene.deleted.has(number),
+    ).length;
     const mayBeJoined = rows.filter(({ interventions }) =>
       interventions.some(({ kind }) => kind === 'start-again'),
     );

@@ -3,6 +3,7 @@ import { type FaultInput, type FaultRuleInput, transportFaults } from '../../sim
 import { Random } from '../engine/random.ts';
 import type { Trip } from '../provider/transport.ts';
 import { planBatch } from './batches.ts';
+import { maybeWithDeletion } from './deletions.ts';
 import { maybeWithDialect, REFUSED_QUOTE } from './dialects.ts';
 import { planEvents } from './events.ts';
 import { maybeFaultFree } from './fault-free.ts';
@@ -168,7 +169,7 @@ function planWithoutDialect(seed: number): Plan {
   const slow = maybeWithSlowConnects(new Random(seed ^ 0x51c0), plan);
   const owned = users ? withUsers(users, slow) : maybeWithSecondApp(new Random(seed ^ 0x2a99), slow);
   const strangers = planStrangers(new Random(seed ^ 0x57a9), plan.faultPhaseMs, owned.payouts);
-  return { ...owned, strangers };
+  return maybeWithDeletion(new Random(seed ^ 0xde1e7e), { ...owned, strangers });
 }
 
 /**
@@ -344,6 +345,7 @@ function basePlan(seed: number): Plan {
     ...{ seed, workers, faultPhaseMs, network, processFaults, tokensExpireAtMs, batches, prices },
     payouts: [...payouts, ...rows].map((payout) => withLimits(payout, prices)),
     ...{ users: undefined, isFaultFree: false, operationOutage, strangers: [], slowConnects: 0 },
+    deletion: undefined,
     ...(operationOutage && { faultPhaseMs: operationOutage.atMs + operationOutage.lastsMs }),
     pause: planPause(new Random(seed ^ 0x9a05), faultPhaseMs),
     policy: planPolicy(new Random(seed ^ 0xa11c), faultPhaseMs),

@@ -123,6 +123,11 @@ export interface PlannedPause {
   lease: { atMs: number; kind: 'terminate' | 'reset'; part: number } | undefined;
 }
 
+export interface PlannedDeletion {
+  /** How the part runs again whose payouts' histories are deleted. */
+  repeat: 'reset' | 'old-start';
+}
+
 export interface PlannedPolicy {
   atMs: number;
 }
@@ -167,6 +172,8 @@ export interface Plan {
   batches: PlannedBatch[];
   openings: PlannedOpening[];
   strangers: PlannedStranger[];
+  /** Histories of paid payouts are deleted. */
+  deletion: PlannedDeletion | undefined;
   /** Users for whom the application acts, if the provider requires user tokens. */
   users: PlannedUsers | undefined;
   /** Endpoints that get events. */

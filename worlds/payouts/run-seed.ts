@@ -18,6 +18,7 @@ import { snapshotOf } from '../temporal/snapshot.ts';
 import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import { Batches, isOfBatch } from './batches.ts';
 import { Decisions, stateProblem } from './decisions.ts';
+import { Deletions } from './deletions.ts';
 import { needsBoundTrades, tradeOf } from './dialects.ts';
 import { Events } from './events.ts';
 import { FaultFree } from './fault-free.ts';
@@ -86,7 +87,19 @@ const SLOW_CONNECT_CUT_MS = 6_000;
 const OPERATOR = 'operator';
 
 const FEATURES: readonly (new (scene: Scene) => Feature)[] = [
-  ...[Batches, Openings, Users, Strangers, KeyRotation, Upgrade, OperationOutage, Pauses, Policies, Prices],
+  ...[
+    Batches,
+    Openings,
+    Users,
+    Strangers,
+    Deletions,
+    KeyRotation,
+    Upgrade,
+    OperationOutage,
+    Pauses,
+    Policies,
+    Prices,
+  ],
   ...[Orders, Decisions, QueueOrder, LeaseOwners, RunEnds, Events, Secrets, FaultFree],
 ];
 

@@ -52,6 +52,8 @@ export class Scene {
   readonly terminations = new Map<number, number>();
   /** Payouts that were reset after their end. A caller that has the first result may not receive the second one. */
   readonly reopened = new Set<number>();
+  /** Payouts whose histories an operator has deleted. */
+  readonly deleted = new Set<number>();
   /** Decisions that the product accepted, by payout number. */
   readonly decisions = new Map<number, Decision[]>();
 

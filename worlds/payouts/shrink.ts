@@ -67,6 +67,7 @@ function* smallerPlans(plan: Plan): Generator<Plan> {
       };
   for (const part of [
     'rotation',
+    'deletion',
     'pause',
     'prices',
     'upgrade',
