@@ -1,4 +1,7 @@
-/** What an approver asks about a beneficiary: what this account was paid before. */
+/**
+ * What an approver asks about a beneficiary: what this account was paid before under this name. A number of another bank, or
+ * another name on the account, is a first payment.
+ */
 import type { Caller } from '../config/callers.ts';
 import { hasPaid } from '../contract/codes.ts';
 import type { ListedPayout } from '../contract/lists.ts';
@@ -23,7 +26,8 @@ export async function accountHistory(
   { receiver }: CheckedPayoutRequest,
 ): Promise<AccountHistory | undefined> {
   if (!config.keys.search || !mayList(caller)) return undefined;
-  const filter = { account: receiver.bankAccountNumber, limit: MOST };
+  const { bankAccountNumber: account, bankAccountName: beneficiary } = receiver;
+  const filter = { account, beneficiary, limit: MOST };
   const page = await ifKnown(service.listPayouts(caller, filter));
   return page && { payouts: page.payouts, isCut: page.nextCursor !== undefined };
 }
@@ -39,6 +43,6 @@ export function historyText({ payouts, isCut }: AccountHistory, { app, partnerOr
     ? html`${count} ${count === '1' ? 'payment' : 'payments'} before, the <a href="${payoutLink(last)}">last</a> started ${time(last.startedAt, 'brief')}`
     : isCut
       ? html`Too many payouts to tell`
-      : pill('FIRST_PAYMENT_TO_THIS_ACCOUNT', 'warn');
+      : pill('FIRST_PAYMENT_TO_THIS_NAME_AND_ACCOUNT', 'warn');
   return html`${before}${open > 0 && html`, ${open} open`}`;
 }

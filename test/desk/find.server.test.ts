@@ -119,13 +119,15 @@ test('H350 tells an approver whether the account was paid before', async () => {
     expect((await post(`${server.url}/v1/payouts`, body, as('shop'))).status).toBe(202);
     return body;
   };
-  const awaiting = async (end: string) => {
-    const body = await start(end, { approval: 'required', metadata: { invoice: 'A-7' } });
+  const awaiting = async (end: string, over: Partial<PayoutRequest> = {}) => {
+    const body = await start(end, { approval: 'required', metadata: { invoice: 'A-7' }, ...over });
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     return body;
   };
   await world.payouts.result(await start('3131', { platform: 'sim:success final=0s' }));
   const [again, first] = [await awaiting('3131'), await awaiting('4242')];
+  const { receiver } = payoutRequest(newPartnerOrderId());
+  const renamed = await awaiting('3131', { receiver: { ...receiver, bankAccountName: 'Somebody Else' } });
   const page = await stage.signedIn();
   const main = page.getByRole('main');
   const shows = (body: PayoutRequest, text: RegExp) =>
@@ -134,7 +136,8 @@ test('H350 tells an approver whether the account was paid before', async () => {
       return text.test(await textOf(main)) || undefined;
     });
   await shows(again, /This account\s+1 payment before, the last started/);
-  await shows(first, /This account\s+First payment to this account/);
+  await shows(renamed, /This account\s+First payment to this name and account/);
+  await shows(first, /This account\s+First payment to this name and account/);
   expect(await textOf(main)).toMatch(/Metadata\s+invoice\s+A-7[\s\S]*Purpose\s+Goods/);
   await page.getByRole('button', { name: 'Approve' }).click();
   await world.payouts.result(first);
