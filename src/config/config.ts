@@ -160,7 +160,7 @@ export const workerShape = {
   ),
   PAYOUTS_PLAIN_PAYLOADS: z.enum(['refuse', 'accept']).optional().meta({
     description:
-      "Whether workers [refuse](security.md#plain-payloads) starts, decisions and activities whose payloads aren't encrypted under one of `PAYOUTS_ENCRYPTION_KEYS`. Default: `refuse`; in a test, `accept`.",
+      "Whether workers [refuse](security.md#plain-payloads) starts, decisions and activities whose payloads aren't encrypted under one of `PAYOUTS_ENCRYPTION_KEYS`. Default: `refuse`; without these keys, in a test, `accept`.",
   }),
   PAYOUTS_BATCH_WINDOW: value.integer(
     5_000,
@@ -240,7 +240,7 @@ export function workerConfig(environment: Environment): WorkerConfig {
       secrets,
     }),
   );
-  if (env && keys && plainPayloads(env) === 'refuse' && !keys.payloads)
+  if (env && keys && plainPayloads({ env, keys }) === 'refuse' && !keys.payloads)
     parts.report(['PAYOUTS_PLAIN_PAYLOADS: refuses everything without PAYOUTS_ENCRYPTION_KEYS']);
   parts.report(addressProblems(environment, ['PAYMENTS_BASE_URL', 'PAYMENTS_AUTH_URL']));
   const { PAYMENTS_SIGNER: signer = '', PAYMENTS_SIGNING_KEY: signingKey } = env ?? {};
@@ -249,8 +249,9 @@ export function workerConfig(environment: Environment): WorkerConfig {
   return parts.complete({ env, applications, nexus, events, keys });
 }
 
-export function plainPayloads(env: WorkerEnvironment): PlainPayloads {
-  return env.PAYOUTS_PLAIN_PAYLOADS ?? (env.PAYMENTS_ENVIRONMENT === 'test' ? 'accept' : 'refuse');
+/** Only in a test does a worker have no keys. */
+export function plainPayloads({ env, keys }: Pick<WorkerConfig, 'env' | 'keys'>): PlainPayloads {
+  return env.PAYOUTS_PLAIN_PAYLOADS ?? (keys.payloads ? 'refuse' : 'accept');
 }
 
 /** The settings that a payout keeps for its whole life. */

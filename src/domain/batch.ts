@@ -188,6 +188,11 @@ export class PartRecord {
   unreported = false;
   reportedStage: 'starting' | 'started' | 'ended' = 'starting';
   reportedAtMs = 0;
+  /**
+   * When the previous run continued as this one, if it proves that the ids of its payouts are new. Not in the request, which
+   * somebody else can send as a first start (H367).
+   */
+  continuedAt?: string | undefined;
 
   constructor(payouts: readonly PayoutRequest[]) {
     this.partnerOrderIds = payouts.map(({ partnerOrderId }) => partnerOrderId);

@@ -1,6 +1,7 @@
 /**
  * Encodes failure messages and stack traces as payloads, so that the codec encrypts them. `StaleWorkflowClock` is the
- * exception: it contains no data, and every client that sends queries must recognize it.
+ * exception: it contains no data, and every client that sends queries must recognize it. Drops the details of a cancellation,
+ * which Temporal's server may have written in plain text.
  *
  * The SDK loads this file by its path, in tests without a compiler, so it has no type annotations and imports none of
  * our modules.
@@ -21,4 +22,10 @@ export const failureConverter = new DefaultFailureConverter({ encodeCommonAttrib
 failureConverter.errorToFailure = (error, ...rest) => {
   const isStale = error instanceof Error && error.message === STALE_WORKFLOW_CLOCK;
   return (isStale ? plain : encoding).errorToFailure(error, ...rest);
+};
+
+const { failureToError } = failureConverter;
+failureConverter.failureToError = function withoutDetails(failure, ...rest) {
+  const shown = failure.canceledFailureInfo ? { ...failure, canceledFailureInfo: {} } : failure;
+  return failureToError.call(this, shown, ...rest);
 };

@@ -132,9 +132,21 @@ export class WorkerCodec extends EncryptionCodec {
     const isOwn = !isUnchanged && !isStray && !isForeign(payload, context ?? {});
     if (isOwn) return withOrigin(payload, 'encrypted');
     if (this.#plain === 'accept' || keyIdOf(payload) !== undefined) return withOrigin(payload, 'unknown');
-    if (context?.type === 'activity') throw new PlainPayloadError();
+    if (context?.type === 'activity') return ofServer(payload);
     return withOrigin(payload, 'refused');
   }
+}
+
+/** Details of the cancellation of an activity that no worker runs. Temporal's server writes them, and encrypts nothing. */
+const NOT_STARTED = '"ACTIVITY_ID_NOT_STARTED"';
+
+/**
+ * Lets the cancellation pass, whose details the failure converter drops. As a result, the payload can't be converted: anybody
+ * who can write to the namespace can write it (H366). Throws `PlainPayloadError` for any other payload.
+ */
+function ofServer({ data }: Payload): Payload {
+  if (text(data) !== NOT_STARTED) throw new PlainPayloadError();
+  return { metadata: { [ENCODING]: Buffer.from('payouts/of-server') } };
 }
 
 export class PlainPayloadError extends Error {

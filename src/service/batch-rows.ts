@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Client } from '@temporalio/client';
 import type { Batches } from '../client/batches.ts';
 import { MAX_LISTED, payoutsWithIds } from '../client/lists.ts';
+import type { Payouts } from '../client/payouts.ts';
 import { SharedReads } from '../client/shared-reads.ts';
 import { LISTS_LAG_MS, type WithDeadline } from '../client/statements.ts';
 import type { BatchState } from '../contract/batch.ts';
@@ -11,7 +12,7 @@ import { compact } from '../contract/compact.ts';
 import type { ListedPayout } from '../contract/lists.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { memoOfRequest } from '../domain/listed-payout.ts';
-import type { Clock } from '../runtime/runtime.ts';
+import { type Clock, inParallel } from '../runtime/runtime.ts';
 import { STARTED_AT } from '../temporal/namespace.ts';
 
 /** Rows don't change, and the page of a batch is loaded every few seconds. */
@@ -34,6 +35,7 @@ export interface RowsOfBatch {
 interface BatchRowsOptions {
   client: Client;
   batches: Batches;
+  payouts: Pick<Payouts, 'startDetails'>;
   clock: Clock;
   withDeadline: WithDeadline;
 }
@@ -78,10 +80,10 @@ export class BatchRows {
       const ids = others.map(({ partnerOrderId }) => partnerOrderId);
       const found = byId(await withDeadline(() => payoutsWithIds(client, app, ids)));
       // The batch tells of a conflict later.
-      for (const request of others) {
+      await inParallel(others, async (request) => {
         const payout = found.get(request.partnerOrderId);
-        if (payout && looksLike(payout, request)) known.set(request.partnerOrderId, payout);
-      }
+        if (payout && (await this.isJoined(payout, request))) known.set(request.partnerOrderId, payout);
+      });
     }
     return {
       rows: rows.map((one) => ({
@@ -90,6 +92,14 @@ export class BatchRows {
       })),
       isSettled: closeTime !== undefined && clock.wallMs() - closeTime.getTime() > LISTS_LAG_MS,
     };
+  }
+
+  /** Only the start of a payout of another program tells what it is about (H368). */
+  private async isJoined(payout: ListedPayout, request: CheckedPayoutRequest): Promise<boolean> {
+    if (payout.clientId !== undefined) return looksLike(payout, request);
+    const { payouts, withDeadline } = this.options;
+    const start = await withDeadline(() => payouts.startDetails(payout)).catch(() => undefined);
+    return isDeepStrictEqual(start?.request, request);
   }
 }
 

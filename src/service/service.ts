@@ -151,7 +151,7 @@ export class Service {
       withDeadline: this.withTemporalDeadline,
     });
     this.rowsOfBatches = new BatchRows({
-      ...{ client, clock, batches: this.batches },
+      ...{ client, clock, batches: this.batches, payouts: this.payouts },
       withDeadline: this.withTemporalDeadline,
     });
     this.statements = new Statements({

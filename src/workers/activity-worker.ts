@@ -47,7 +47,7 @@ export function activityWorker(
 ): Promise<Runnable> {
   return createWorker({
     ...queue,
-    dataConverter: workerConverter(config.keys.payloads, runtime.random, plainPayloads(config.env)),
+    dataConverter: workerConverter(config.keys.payloads, runtime.random, plainPayloads(config)),
     tuner: {
       activityTaskSlotSupplier: slots,
       workflowTaskSlotSupplier: UNUSED,

@@ -51,7 +51,7 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
   const workflows = await createWorker({
     ...payoutsQueue(parts),
     workflowBundle,
-    dataConverter: workerConverter(config.keys.payloads, runtime.random, plainPayloads(config.env)),
+    dataConverter: workerConverter(config.keys.payloads, runtime.random, plainPayloads(config)),
     maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
     stickyQueueScheduleToStartTimeout: STICKY_QUEUE_TIMEOUT,
     shutdownGraceTime: config.env.PAYOUTS_DRAIN,

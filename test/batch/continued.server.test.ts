@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
+import { startFactsIn } from '../../src/contract/memo.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { addUpdate } from '../../src/contract/workflows.ts';
+import { readStartEvent } from '../../src/temporal/histories.ts';
 import { batchesOf, manyRows, untilBatch } from '../support/batches.ts';
 import { instantWorker } from '../support/instant/worker.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
@@ -25,8 +27,8 @@ afterAll(async () => {
 async function runsOf(type: string, batchId: string) {
   const query = `WorkflowType = '${type}' AND WorkflowId STARTS_WITH '${type === 'payoutBatch' ? 'payout-batch' : 'payout-batch-part'}:default:${batchId}'`;
   const runs = [];
-  for await (const { status, historyLength, historySize } of world.client.workflow.list({ query }))
-    runs.push({ status: status.name, events: historyLength, bytes: historySize ?? 0 });
+  for await (const { status, historyLength, historySize, ...run } of world.client.workflow.list({ query }))
+    runs.push({ ...run, status: status.name, events: historyLength, bytes: historySize ?? 0 });
   return runs;
 }
 
@@ -57,6 +59,18 @@ describe('H39 a batch keeps its state across continue-as-new', () => {
     const runs = await runsOf('payoutBatchPart', ref.batchId);
     expect(runs.length).toBeGreaterThan(1);
     for (const { events } of runs) expect(events).toBeLessThan(500);
+    // H367: as a first start, the request of a later run proves no more than that of the first one.
+    const [part] = runs;
+    const starts = await Promise.all(
+      runs.map(({ runId }) => readStartEvent(world.client, part?.workflowId ?? '', runId)),
+    );
+    const times = starts.map(({ argument }) => Object(argument).startedAt);
+    expect(times).toEqual(times.map(() => expect.any(String)));
+    expect(new Set(times).size).toBe(1);
+    // What a later run starts is new all the same.
+    const last = payoutWorkflowId('default', payouts.at(-1)?.partnerOrderId ?? '');
+    const { memo } = await world.client.workflow.getHandle(last).describe();
+    expect(startFactsIn(memo)['rejectDuplicate']).toEqual(expect.any(String));
   });
 });
 

@@ -54,16 +54,12 @@ describe('the environment is read once, and every bad variable is named', () => 
     expect(env.PAYMENTS_ECHO).toBe('visible');
   });
 
-  test('refuses plain payloads outside a test, and never without keys', () => {
+  test('refuses plain payloads, and never without keys', () => {
     const inTest = { ...good, PAYMENTS_ENVIRONMENT: 'test', PAYOUTS_ENCRYPTION_KEYS: key('k1') };
-    expect(plainPayloads(workerConfig(inTest).env)).toBe('accept');
-    expect(plainPayloads(workerConfig({ ...inTest, PAYOUTS_PLAIN_PAYLOADS: 'refuse' }).env)).toBe('refuse');
-    for (const PAYMENTS_ENVIRONMENT of ['sandbox', 'production'] as const) {
-      const env = { ...workerConfig(inTest).env, PAYMENTS_ENVIRONMENT };
-      expect(plainPayloads(env)).toBe('refuse');
-      expect(plainPayloads({ ...env, PAYOUTS_PLAIN_PAYLOADS: 'accept' })).toBe('accept');
-    }
     const loopback = { ...inTest, PAYMENTS_BASE_URL: 'http://127.0.0.1:9', PAYOUTS_ENCRYPTION_KEYS: '' };
+    expect(plainPayloads(workerConfig(inTest))).toBe('refuse');
+    expect(plainPayloads(workerConfig({ ...inTest, PAYOUTS_PLAIN_PAYLOADS: 'accept' }))).toBe('accept');
+    expect(plainPayloads(workerConfig(loopback))).toBe('accept');
     expect(problems({ ...loopback, PAYOUTS_PLAIN_PAYLOADS: 'refuse' })).toContain(
       'PAYOUTS_PLAIN_PAYLOADS: refuses everything without PAYOUTS_ENCRYPTION_KEYS',
     );

@@ -1,5 +1,7 @@
 /** The batches of others for a key that is limited to clients and a prefix. */
 import { expect, onTestFinished, test } from 'vitest';
+import { PAYOUTS_TASK_QUEUE, payoutWorkflowId } from '../../src/contract/ids.ts';
+import { APP } from '../../src/temporal/namespace.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { DeskBrowser, startDesk } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
@@ -71,4 +73,27 @@ test('H363 a limited key cancels no batch of another caller, as it cancels no pa
   expect((await post(`${v1}/payouts/acme-slow/cancel`, '', as('one'))).status).toBe(404);
   expect(await cancel('one')).toBe(404);
   expect(await cancel('nine')).toBe(202);
+});
+
+test('H368 a row is paid that joined a payout of a program without our memo', async () => {
+  const { world, server } = await twoTenants();
+  const body = payoutRequest('acme-other', { platform: 'sim:success' });
+  await world.client.workflow.start('payout', {
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowId: payoutWorkflowId('default', body.partnerOrderId),
+    args: [body],
+    memo: { environment: 'test', rejectDuplicate: true },
+    typedSearchAttributes: [{ key: APP, value: 'default' }],
+  });
+  await world.until(body, ({ phase }) => phase === 'DONE');
+  const batch = { batchId: 'acme-d', payouts: [body] };
+  expect((await post(`${server.url}/v1/payout-batches`, batch, as('one'))).status).toBe(202);
+  const browser = new DeskBrowser(server.url);
+  await browser.signIn('key-of-one');
+  const html = await eventually(async () => {
+    const page = await browser.get('/desk/batch?app=default&batchId=acme-d');
+    return page.html.includes('1 paid') ? page.html : undefined;
+  });
+  expect(html).toContain('1 row joined an earlier payout, and pays nothing');
+  expect(html).not.toContain('Not started');
 });

@@ -1,8 +1,9 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import { CancelledFailure, defaultPayloadConverter, type Payload } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import { describe, expect, test } from 'vitest';
 import { isEncrypted, isRefused, withOrigin } from '../../src/domain/payload-origin.ts';
+import { failureConverter } from '../../src/encryption/failure-converter.ts';
 import { KeyRing, UnknownKeyError } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec, PlainPayloadError, WorkerCodec } from '../../src/encryption/payload-codec.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
@@ -139,6 +140,15 @@ describe('H279 the codec of a worker', () => {
     expect([isEncrypted(accepted), isRefused(accepted)]).toEqual([false, false]);
     const known = await only(worker('refuse').decode(await sealed(), activity));
     expect([defaultPayloadConverter.fromPayload(known), isEncrypted(known)]).toEqual(['kept', true]);
+  });
+
+  test('H366 lets the cancellation of an activity pass that no worker ran, but not as a result', async () => {
+    const ofServer = await only(worker('refuse').decode([json('ACTIVITY_ID_NOT_STARTED')], activity));
+    expect(() => defaultPayloadConverter.fromPayload(ofServer)).toThrow('Unknown encoding');
+    const failure = { message: 'canceled', canceledFailureInfo: { details: { payloads: [ofServer] } } };
+    const error = failureConverter.failureToError(failure, defaultPayloadConverter);
+    expect(error).toBeInstanceOf(CancelledFailure);
+    expect(error).toMatchObject({ message: 'canceled', details: [] });
   });
 
   test('H326 refuses what was encrypted for another workflow', async () => {

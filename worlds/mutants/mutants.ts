@@ -104,11 +104,18 @@ export const MUTANTS: readonly Mutant[] = [
     needs: (plan) => paysAgainAfter('reset', plan),
   },
   {
+    name: 'server-details-refused',
+    what: "Workers refuse the plain details that the server writes into a cancellation: the workflow's tasks fail.",
+    file: 'src/encryption/payload-codec.ts',
+    find: 'if (text(data) !== NOT_STARTED) throw',
+    replace: 'if (text(data) !== undefined) throw',
+  },
+  {
     name: 'old-part-promises',
     what: 'An old start of a part promises that its payouts are new: a second payment once their histories are gone.',
     file: 'src/workflows/batch/payout-batch-part.ts',
-    find: 'this.isNew = isProvenStart(request.startedAt)',
-    replace: 'this.isNew = request.startedAt !== undefined',
+    find: 'isProvenStart(carried ? carried.continuedAt : request.startedAt)',
+    replace: '(carried ? isProvenStart(carried.continuedAt) : request.startedAt !== undefined)',
     needs: (plan) => paysAgainAfter('old-start', plan),
   },
   {

@@ -30,6 +30,13 @@ export interface ActivityTask {
   heartbeatDetails: readonly Payload[];
 }
 
+/** As Temporal's server says it: not encrypted. */
+const NOT_STARTED = {
+  payloads: [
+    { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('"ACTIVITY_ID_NOT_STARTED"') },
+  ],
+};
+
 export class PendingActivity {
   readonly run: Run;
   readonly scheduledId: number;
@@ -106,7 +113,7 @@ export class PendingActivity {
 
   requestCancel(): void {
     this.cancelRequested = true;
-    if (!this.isStarted) this.canceled();
+    if (!this.isStarted) this.canceled(NOT_STARTED);
   }
 
   private isCurrentAttempt(attempt: number): boolean {

@@ -53,7 +53,7 @@ export function batchActivities(config: WorkerConfig, client: Client, clock: Clo
     ...batchChecks(config),
     startPayouts: (rows: StartPayouts) =>
       here(rows, async () => {
-        const isNew = !!rows.isNew && (await isRecent(begins));
+        const isNew = !!rows.isNew && (await isRecent(begins, clock));
         return startPayouts(payouts, { ...rows, isNew }, cancellationSignal());
       }),
     findPayouts: (rows: StartPayouts) => here(rows, () => findPayouts(payouts, rows)),
@@ -65,9 +65,9 @@ export function batchActivities(config: WorkerConfig, client: Client, clock: Clo
 /** Somebody else may hold a batch that was started again. Longer ones pay, too, but their payouts confirm first. */
 const MAX_PAYING_MS = 3_600_000;
 
-/** By Temporal's clock. */
-async function isRecent(begins: RunBegins): Promise<boolean> {
-  const { currentAttemptScheduledTimestampMs: nowMs } = activityInfo();
+/** By Temporal's clock, and by this process's: the task may have been held in its queue. */
+async function isRecent(begins: RunBegins, clock: Clock): Promise<boolean> {
+  const nowMs = Math.max(activityInfo().currentAttemptScheduledTimestampMs, clock.wallMs());
   return nowMs - (await begins.begunAt(ownRun())) <= MAX_PAYING_MS;
 }
 

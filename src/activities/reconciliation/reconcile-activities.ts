@@ -53,11 +53,8 @@ interface LookForFailing {
 }
 
 /** They call only Temporal, and are idempotent. */
-export function reconcileActivities(
-  { env, applications, events: endpoints }: WorkerConfig,
-  unpaced: Client,
-  clock: Clock,
-) {
+export function reconcileActivities(config: WorkerConfig, unpaced: Client, clock: Clock) {
+  const { env, applications, events: endpoints } = config;
   const environment = env.PAYMENTS_ENVIRONMENT;
   const here = onlyHere(environment, clock);
   const client = withPacedLists(unpaced, clock);
@@ -65,7 +62,7 @@ export function reconcileActivities(
   const reconcileEveryMs = env.PAYOUTS_RECONCILE_EVERY;
   const parts = {
     ...{ client, clock, environment, endpoints, apps, reconcileEveryMs },
-    plainPayloads: plainPayloads(env),
+    plainPayloads: plainPayloads(config),
   };
   return {
     reconcileClosed: (look: LookAtClosed) => here(look, () => reconcileClosed(parts, look)),

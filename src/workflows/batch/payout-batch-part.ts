@@ -58,8 +58,8 @@ export async function payoutBatchPart(request: PartRequest, carried?: PartRecord
         await reportWhenDue(part);
         if (part.isDone || part.batchIsGone) break;
         await continueAsNewWhenLong<typeof payoutBatchPart>(part.history, () => [
-          part.remainingRequest,
-          part.record,
+          { ...part.request, payouts: part.waiting },
+          { ...part.record, continuedAt: part.provenTime() },
         ]);
         await waitForNews(part);
       }
@@ -165,14 +165,15 @@ class PartRun {
   cancelStarts: () => void = () => undefined;
   /** The batch expects a report now. */
   mustReport = false;
-  private waiting: PayoutRequest[];
+  /** The rows that haven't been started yet. */
+  waiting: PayoutRequest[];
   private starting = 0;
   private readonly rowOf: Map<string, number>;
 
   constructor(request: PartRequest, carried: PartRecord | undefined) {
     this.request = request;
     this.record = carried ?? new PartRecord(request.payouts);
-    this.isNew = isProvenStart(request.startedAt);
+    this.isNew = isProvenStart(carried ? carried.continuedAt : request.startedAt);
     this.waiting = [...request.payouts];
     this.mustEndRefused = this.record.canceled;
     this.rowOf = new Map(this.record.partnerOrderIds.map((id, index) => [id, request.offset + index]));
@@ -258,10 +259,9 @@ class PartRun {
     }
   }
 
-  /** The request of the next run. */
-  get remainingRequest(): PartRequest {
-    const startedAt = this.isNew ? new Date().toISOString() : undefined;
-    return { ...this.request, payouts: this.waiting, startedAt };
+  /** The time with which the next run proves that it is no old start, sent again. */
+  provenTime(): string | undefined {
+    return this.isNew ? new Date().toISOString() : undefined;
   }
 
   /** The batch acts on a new stage. */
