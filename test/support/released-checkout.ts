@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = '3c6711c619bd24adc4e9e477910e6adbe51409ee';
+const COMMIT = 'e462044d71dcec38cdaaadc8389ae2886819dce9';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
