@@ -45,7 +45,7 @@ describe('H39 a batch keeps its state across continue-as-new', () => {
     for (const { bytes } of runs) expect(bytes).toBeLessThan(5_000_000);
   });
 
-  test('in a part whose payouts start one by one, while the same rows are added repeatedly', async () => {
+  test('H367 in a part whose payouts start one by one, and whose requests prove no more as first starts', async () => {
     const ref = { batchId: newPartnerOrderId() };
     const payouts = manyRows(30);
     const held = { ...payoutRequest(newPartnerOrderId()), platform: 'held' };
