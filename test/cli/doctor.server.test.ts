@@ -131,7 +131,9 @@ describe('doctor in a healthy environment', () => {
     });
     expect(checkOf(other, 'provider').verdict).toBe('unknown');
     const none = await run({ PAYOUTS_ENCRYPTION_KEYS: '' });
-    expect(checkOf(none, 'encryption keys').detail).toMatch(/cannot decrypt what worker \d+@\S+ encrypts/);
+    expect(checkOf(none, 'encryption keys').detail).toMatch(
+      /^worker \d+@\S+ refuses what this machine \(no key\) does not encrypt/,
+    );
   });
 
   test('reports a machine whose clock is five minutes ahead', async () => {

@@ -160,6 +160,7 @@ async function look(probe: Handle): Promise<Probe | undefined> {
     return failedProbe(identity, activityWorker(all), failure);
   }
   if (all.some((event) => event.workflowExecutionCompletedEventAttributes)) return read(probe, all);
+  if (all.some((event) => event.workflowExecutionFailedEventAttributes)) return refused(workflowWorker(all));
   return all.some((event) => event.activityTaskScheduledEventAttributes)
     ? failedActivity(probe, all)
     : undefined;
@@ -189,6 +190,11 @@ function failedProbe(
   const uses = key !== undefined && KEY_ID.test(key) ? ` (it encrypts with ${key})` : '';
   const what = from === undefined ? `this machine encrypted (${ownKeys()})` : `worker ${from} encrypted`;
   return { worker, fault: `worker ${worker}${uses} could not process what ${what}` };
+}
+
+/** Workers with keys refuse a start that isn't encrypted under one of them. */
+function refused(worker = 'unknown'): Probe {
+  return { worker, fault: `worker ${worker} refuses what this machine (${ownKeys()}) does not encrypt` };
 }
 
 /** Reads a probe that has completed. */
