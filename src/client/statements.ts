@@ -182,7 +182,7 @@ export async function* batchRows(reader: StatementReader, batch: Batch): AsyncGe
   }
 }
 
-const partSchema = z.object({ payouts: z.array(z.unknown()) });
+const partSchema = z.object({ payouts: z.array(z.record(z.string(), z.unknown())) });
 
 /** The first run of a part was started with all of its rows. */
 export async function requestsOf(
@@ -193,7 +193,9 @@ export async function requestsOf(
   const workflowId = batchPartWorkflowId(app, batchId, offset, digest);
   const { firstRunId = '' } = (await describedRun(client, workflowId)) ?? {};
   const { argument } = await readStartEvent(client, workflowId, firstRunId);
-  return partSchema.parse(argument).payouts.map((payout) => requireValid(readStoredRequest(payout)));
+  const { payouts } = partSchema.parse(argument);
+  // Programs that add rows without our client may leave the application to the batch (H369).
+  return payouts.map((payout) => requireValid(readStoredRequest({ app, ...payout })));
 }
 
 /** `listed`: the outcome of a row that is no payout of the batch. */

@@ -1,7 +1,4 @@
-/**
- * What an approver asks about a beneficiary: what this account was paid before under this name. A number of another bank, or
- * another name on the account, is a first payment.
- */
+/** What an approver asks about a beneficiary: what this account number was paid before under this name, at whatever bank. */
 import type { Caller } from '../config/callers.ts';
 import { hasPaid } from '../contract/codes.ts';
 import type { ListedPayout } from '../contract/lists.ts';

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Client } from '@temporalio/client';
 import type { Batches } from '../client/batches.ts';
+import { ConflictError } from '../client/errors.ts';
 import { MAX_LISTED, payoutsWithIds } from '../client/lists.ts';
 import type { Payouts } from '../client/payouts.ts';
 import { SharedReads } from '../client/shared-reads.ts';
@@ -13,6 +14,7 @@ import type { ListedPayout } from '../contract/lists.ts';
 import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import { memoOfRequest } from '../domain/listed-payout.ts';
 import { type Clock, inParallel } from '../runtime/runtime.ts';
+import { unlessGone } from '../temporal/client-errors.ts';
 import { STARTED_AT } from '../temporal/namespace.ts';
 
 /** Rows don't change, and the page of a batch is loaded every few seconds. */
@@ -45,10 +47,13 @@ type Listed = { payouts: readonly ListedPayout[]; isCut: boolean };
 export class BatchRows {
   private readonly options: BatchRowsOptions;
   private readonly requests: SharedReads<Map<number, CheckedPayoutRequest>>;
+  private readonly starts: SharedReads<CheckedPayoutRequest | undefined>;
 
   constructor(options: BatchRowsOptions) {
     this.options = options;
-    this.requests = new SharedReads({ freshMs: FRESH_MS, clock: options.clock });
+    const fresh = { freshMs: FRESH_MS, clock: options.clock };
+    this.requests = new SharedReads(fresh);
+    this.starts = new SharedReads(fresh);
   }
 
   /** `listed`: the payouts that the batch has started, for its start. Undefined if the batch has too many rows. */
@@ -97,9 +102,22 @@ export class BatchRows {
   /** Only the start of a payout of another program tells what it is about (H368). */
   private async isJoined(payout: ListedPayout, request: CheckedPayoutRequest): Promise<boolean> {
     if (payout.clientId !== undefined) return looksLike(payout, request);
+    const { app, partnerOrderId, startedAt } = payout;
+    const started = await this.starts.read(`${app}/${partnerOrderId}/${startedAt}`, () =>
+      this.startOf(payout),
+    );
+    return isDeepStrictEqual(started, request);
+  }
+
+  /** Undefined if it's gone, or no payout request. */
+  private async startOf(payout: ListedPayout): Promise<CheckedPayoutRequest | undefined> {
     const { payouts, withDeadline } = this.options;
-    const start = await withDeadline(() => payouts.startDetails(payout)).catch(() => undefined);
-    return isDeepStrictEqual(start?.request, request);
+    try {
+      return (await unlessGone(() => withDeadline(() => payouts.startDetails(payout))))?.request;
+    } catch (error) {
+      if (error instanceof ConflictError) return undefined;
+      throw error;
+    }
   }
 }
 

@@ -164,6 +164,15 @@ describe('H277 a start that is not encrypted', () => {
   });
 });
 
+test('H366 a batch ends that was canceled while its part watched a payout', async () => {
+  const batches = new Batches({ client: world.client, environment: 'test' });
+  const [ref, row] = [{ batchId: newPartnerOrderId() }, request({ platform: 'sim:slow final=6s' })];
+  await batches.start({ ...ref, payouts: [row] });
+  await eventually(async () => (await batches.state(ref)).phases['PROCESSING'] || undefined);
+  await batches.cancel(ref);
+  expect(await batches.result(ref)).toMatchObject({ outcomes: { SUCCESS: 1 } });
+});
+
 describe('H289 a run that follows another one by a cron schedule', () => {
   /** Resolves when the second run has ended. */
   async function runTwice(client: Client, workflowId: string, options: Partial<WorkflowStartOptions>) {
@@ -430,13 +439,4 @@ describe('a memo that is not encrypted, of a start that a worker refuses', () =>
     await forge({});
     expect(await withoutAcknowledged(world.client, ref, 'run', state)).toEqual(state);
   });
-});
-
-test('H366 a batch ends that was canceled while its part watched a payout', async () => {
-  const batches = new Batches({ client: world.client, environment: 'test' });
-  const [ref, row] = [{ batchId: newPartnerOrderId() }, request({ platform: 'sim:slow final=6s' })];
-  await batches.start({ ...ref, payouts: [row] });
-  await eventually(async () => (await batches.state(ref)).phases['PROCESSING'] || undefined);
-  await batches.cancel(ref);
-  expect(await batches.result(ref)).toMatchObject({ outcomes: { SUCCESS: 1 } });
 });
