@@ -49,7 +49,7 @@ export interface HttpResponse {
 export const post = (...request: Parameters<typeof postOnce>) => whileUnavailable(() => postOnce(...request));
 export const get = (...request: Parameters<typeof getOnce>) => whileUnavailable(() => getOnce(...request));
 
-/** The server may close a kept connection while a request is on its way, and nobody repeats a POST. */
+/** The server may close a kept connection while a request is on its way, and nobody repeats the request. */
 const FRESH = new Agent({ pipelining: 0 });
 
 /** For tests that expect such a response. */
@@ -68,7 +68,7 @@ export async function postOnce(
 }
 
 export async function getOnce(url: string, headers: Record<string, string> = {}): Promise<HttpResponse> {
-  const response = await request(url, { headers });
+  const response = await request(url, { dispatcher: FRESH, headers });
   return { status: response.statusCode, headers: response.headers, body: await bodyOf(response.body) };
 }
 
