@@ -1,4 +1,4 @@
-/** What an approver asks about a beneficiary: what this account number was paid before under this name, at whatever bank. */
+/** Tells an approver how often this name and account number were paid before. Doesn't compare banks. */
 import type { Caller } from '../config/callers.ts';
 import { hasPaid } from '../contract/codes.ts';
 import type { ListedPayout } from '../contract/lists.ts';

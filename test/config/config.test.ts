@@ -57,8 +57,15 @@ describe('the environment is read once, and every bad variable is named', () => 
   test('refuses plain payloads, and never without keys', () => {
     const inTest = { ...good, PAYMENTS_ENVIRONMENT: 'test', PAYOUTS_ENCRYPTION_KEYS: key('k1') };
     const loopback = { ...inTest, PAYMENTS_BASE_URL: 'http://127.0.0.1:9', PAYOUTS_ENCRYPTION_KEYS: '' };
-    expect(plainPayloads(workerConfig(inTest))).toBe('refuse');
-    expect(plainPayloads(workerConfig({ ...inTest, PAYOUTS_PLAIN_PAYLOADS: 'accept' }))).toBe('accept');
+    const { env, ...config } = workerConfig(inTest);
+    for (const PAYMENTS_ENVIRONMENT of ['test', 'sandbox', 'production'] as const) {
+      const here = { ...env, PAYMENTS_ENVIRONMENT };
+      expect(plainPayloads({ ...config, env: here })).toBe('refuse');
+      for (const PAYOUTS_PLAIN_PAYLOADS of ['refuse', 'accept'] as const)
+        expect(plainPayloads({ ...config, env: { ...here, PAYOUTS_PLAIN_PAYLOADS } })).toBe(
+          PAYOUTS_PLAIN_PAYLOADS,
+        );
+    }
     expect(plainPayloads(workerConfig(loopback))).toBe('accept');
     expect(problems({ ...loopback, PAYOUTS_PLAIN_PAYLOADS: 'refuse' })).toContain(
       'PAYOUTS_PLAIN_PAYLOADS: refuses everything without PAYOUTS_ENCRYPTION_KEYS',

@@ -18,12 +18,7 @@ async function stage() {
       callerEntry('scoped', scope),
       callerEntry('prefixed', { ...scope, idPrefix: 'b-' }),
       callerEntry('user', { ...scope, openIds: ['user-2'] }),
-      callerEntry('listing-user', {
-        openIds: ['user-2'],
-        payerIds: ['payer-2'],
-        clientIds: ['client-2'],
-        idPrefix: 'b-',
-      }),
+      callerEntry('listing-user', { ...scope, openIds: ['user-2'], idPrefix: 'b-' }),
     ]),
   });
   onTestFinished(async () => {

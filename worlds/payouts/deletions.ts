@@ -11,13 +11,12 @@ import type { Random } from '../engine/random.ts';
 import type { Run } from '../temporal/run.ts';
 import { partnerOrderIdOf, payoutId } from './payout-world.ts';
 import type { Plan, PlannedDeletion, PlannedPayout } from './planned.ts';
-import { type Feature, isCompleted, type Scene } from './scene.ts';
+import { isCompleted, PlannedTask, type Scene } from './scene.ts';
 
 const partSchema = z.object({ payouts: z.array(z.object({ partnerOrderId: z.string() })) });
 
 const PROBABILITY = 0.7;
 const LOOK_INTERVAL_MS = 500;
-const RETRY_MS = 1_000;
 /** After the faults: most payouts end within seconds. */
 const LOOKS_UNTIL_MS = 300_000;
 /** Rows start within a few tasks of the part. */
@@ -32,12 +31,11 @@ export function maybeWithDeletion(random: Random, plan: Plan): Plan {
   return { ...plan, deletion: { repeat: random.pick(['reset', 'old-start'] as const) ?? 'reset' } };
 }
 
-export class Deletions implements Feature {
-  private readonly scene: Scene;
-  private isRunning = false;
+export class Deletions extends PlannedTask {
+  protected readonly task = 'the part that runs again';
 
   constructor(scene: Scene) {
-    this.scene = scene;
+    super(scene);
     scene.system.server.onChange.push((run) => {
       const payout = scene.plan.payouts.find(({ number }) => payoutId(number) === run.workflowId);
       if (payout && run.isRunning && scene.deleted.has(payout.number)) scene.open.set(run.workflowId, payout);
@@ -46,48 +44,42 @@ export class Deletions implements Feature {
 
   begin(): void {
     const { deletion } = this.scene.plan;
-    if (deletion) this.scene.system.world.spawn(this.perform(deletion));
-  }
-
-  unfinished(): string[] {
-    return this.isRunning ? ['the part that runs again'] : [];
+    if (deletion) this.plan(0, () => this.perform(deletion), 'histories deleted');
   }
 
   private async perform({ repeat }: PlannedDeletion): Promise<void> {
-    const { world, server, service, client } = this.scene.system;
-    this.isRunning = true;
+    const { world, server, client } = this.scene.system;
     const found = await this.findPart();
-    if (found) {
-      const { part, argument, paid } = found;
-      const { workflowId } = part;
-      for (const { number } of paid) {
-        this.scene.deleted.add(number);
-        this.scene.reopened.add(number);
-        for (const run of server.runs.filter((one) => one.workflowId === payoutId(number))) {
-          server.forget(run);
-          service.visibility.forget(run);
-        }
-        this.scene.recordAction('payout', partnerOrderIdOf(number), 'delete its histories');
-      }
-      this.scene.recordAction('batch', workflowId, `${repeat} of a part`);
-      if (repeat === 'reset') this.scene.reset(part, 0);
-      else {
-        await world.sleep(2 * PROMISE_HOLDS_MS);
-        await this.untilDone(workflowId, () =>
-          client.workflow.signalWithStart('payoutBatchPart', {
-            ...{ taskQueue: PAYOUTS_TASK_QUEUE, workflowId, args: [argument] },
-            ...{
-              signal: turnSignal,
-              signalArgs: [{ signal: turnSignal.name, batchId: paid[0]?.batch ?? '' }],
-            },
-          }),
-        );
-      }
-      const isOver = () => paid.every(({ number }) => server.latest(payoutId(number)));
-      const untilMs = world.now + ROWS_START_WITHIN_MS;
-      while (!isOver() && world.now < untilMs) await world.sleep(LOOK_INTERVAL_MS);
+    if (!found) return;
+    const { part, argument, paid } = found;
+    const { workflowId } = part;
+    for (const payout of paid) this.deleteHistories(payout);
+    this.scene.recordAction('batch', workflowId, `${repeat} of a part`);
+    if (repeat === 'reset') this.scene.reset(part, 0);
+    else {
+      await world.sleep(2 * PROMISE_HOLDS_MS);
+      const turn = { signal: turnSignal.name, batchId: paid[0]?.batch ?? '' };
+      await this.scene.retryWhileUnavailable(workflowId, () =>
+        client.workflow.signalWithStart('payoutBatchPart', {
+          ...{ taskQueue: PAYOUTS_TASK_QUEUE, workflowId, args: [argument] },
+          ...{ signal: turnSignal, signalArgs: [turn] },
+        }),
+      );
     }
-    this.isRunning = false;
+    const isOver = () => paid.every(({ number }) => server.latest(payoutId(number)));
+    const untilMs = world.now + ROWS_START_WITHIN_MS;
+    while (!isOver() && world.now < untilMs) await world.sleep(LOOK_INTERVAL_MS);
+  }
+
+  private deleteHistories({ number }: PlannedPayout): void {
+    const { server, service } = this.scene.system;
+    this.scene.deleted.add(number);
+    this.scene.reopened.add(number);
+    for (const run of server.runs.filter(({ workflowId }) => workflowId === payoutId(number))) {
+      server.forget(run);
+      service.visibility.forget(run);
+    }
+    this.scene.recordAction('payout', partnerOrderIdOf(number), 'delete its histories');
   }
 
   /** The first part that has ended and has paid. Undefined if none has, some minutes after the faults. */
@@ -101,16 +93,16 @@ export class Deletions implements Feature {
       for (const part of server.runs.filter((run) => isPart(run) && !seen.has(run))) {
         seen.add(part);
         const { workflowId, runId } = part;
-        const { argument } = await this.untilDone(workflowId, () =>
+        const start = await scene.retryWhileUnavailable(workflowId, () =>
           readStartEvent(client, workflowId, runId),
         );
-        const { payouts } = partSchema.parse(argument);
+        const { payouts } = partSchema.parse(start?.argument);
         const paid = scene.plan.payouts.filter(
           (payout) =>
             payouts.some(({ partnerOrderId }) => partnerOrderId === partnerOrderIdOf(payout.number)) &&
             this.isPaid(payout),
         );
-        if (paid.length > 0) return { part, argument, paid };
+        if (paid.length > 0) return { part, argument: start?.argument, paid };
       }
     }
     return undefined;
@@ -124,13 +116,5 @@ export class Deletions implements Feature {
       this.scene.hasCompleted(payoutId(number)) &&
       this.scene.system.provider.control.ledgerOf(partnerOrderIdOf(number)).debits > 0
     );
-  }
-
-  private async untilDone<T>(about: string, act: () => Promise<T>): Promise<T> {
-    for (;;) {
-      const done = await this.scene.ignoreExpectedErrors(about, act);
-      if (done !== undefined) return done;
-      await this.scene.system.world.sleep(RETRY_MS);
-    }
   }
 }

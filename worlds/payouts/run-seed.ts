@@ -87,20 +87,8 @@ const SLOW_CONNECT_CUT_MS = 6_000;
 const OPERATOR = 'operator';
 
 const FEATURES: readonly (new (scene: Scene) => Feature)[] = [
-  ...[
-    Batches,
-    Openings,
-    Users,
-    Strangers,
-    Deletions,
-    KeyRotation,
-    Upgrade,
-    OperationOutage,
-    Pauses,
-    Policies,
-    Prices,
-  ],
-  ...[Orders, Decisions, QueueOrder, LeaseOwners, RunEnds, Events, Secrets, FaultFree],
+  ...[Batches, Openings, Users, Strangers, KeyRotation, Upgrade, OperationOutage, Pauses, Policies, Prices],
+  ...[Deletions, Orders, Decisions, QueueOrder, LeaseOwners, RunEnds, Events, Secrets, FaultFree],
 ];
 
 export interface RunOptions {
