@@ -31,6 +31,8 @@ export interface DevServerOptions {
   ports?: readonly number[] | undefined;
   /** Of Temporal's HTTP API. Default: a free one. */
   httpPort?: number | undefined;
+  /** Of the server's metrics. Default: a free one. */
+  metricsPort?: number | undefined;
   /** Starts a dev server even if TEMPORAL_ADDRESS names a running server. */
   always?: boolean | undefined;
   /** Cores for the server: one leaves more to the other processes of a small machine. Default: all. */
@@ -58,6 +60,7 @@ export const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
   'matching.enableFairness': true,
   'matching.numTaskqueueReadPartitions': 1,
   'matching.numTaskqueueWritePartitions': 1,
+  'frontend.namespaceCount': 10_000,
   'system.enableActivityEagerExecution': true,
   'history.timerProcessorMaxTimeShift': '100ms',
 };
@@ -165,6 +168,7 @@ function serverArguments(
     ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', `${frontend}`],
     ...['--log-level', options.logLevel ?? 'warn'],
     ...(options.httpPort === undefined ? [] : ['--http-port', `${options.httpPort}`]),
+    ...(options.metricsPort === undefined ? [] : ['--metrics-port', `${options.metricsPort}`]),
     ...(options.ui === false ? ['--headless'] : ['--ui-port', `${ui}`]),
     ...(options.codecEndpoint ? ['--ui-codec-endpoint', options.codecEndpoint] : []),
     ...['--db-filename', options.dbFile],

@@ -54,7 +54,8 @@ export function activityWorker(
       localActivityTaskSlotSupplier: UNUSED,
       nexusTaskSlotSupplier: UNUSED,
     },
-    maxConcurrentActivityTaskPolls: polls,
+    // The SDK ignores `maxConcurrentActivityTaskPolls`.
+    activityTaskPollerBehavior: { type: 'simple-maximum', maximum: polls },
     ...(buildId && { buildId }),
   });
 }

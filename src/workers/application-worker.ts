@@ -53,7 +53,7 @@ export async function applicationWorker(
     callsPerSecond,
     createWorkers: (term) =>
       Promise.all(
-        callQueues(parts, app, callsIn(term), limiter, term.callsPerSecond).map((queue) =>
+        callQueues(parts, app, callsIn(term), limiter, term).map((queue) =>
           activityWorker(parts, queue, `term-${term.number}`),
         ),
       ),

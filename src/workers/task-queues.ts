@@ -33,6 +33,7 @@ import { HttpEventTransport } from '../webhooks/event-transport.ts';
 import type { ActivityQueue, ApplicationParts } from './activity-worker.ts';
 import { maxInFlight } from './provider-client.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
+import type { OwnedTerm } from './rate-limit/ownership.ts';
 import { callSlots, pacedSlots, prefetchedCalls } from './rate-limit/slots.ts';
 
 const MAX_POLLS = 10;
@@ -91,7 +92,7 @@ export function callQueues(
   app: string,
   { api, token }: { api: ProviderActivities; token: TokenActivities },
   limiter: RateLimiter,
-  callsPerSecond: number,
+  { callsPerSecond, mode }: Pick<OwnedTerm, 'callsPerSecond' | 'mode'>,
 ): ActivityQueue[] {
   const environment = config.env.PAYMENTS_ENVIRONMENT;
   const paced = () => pacedSlots(MAX_PACED, 1_000 / (callsPerSecond * PACED_RATIO), clock);
@@ -107,7 +108,8 @@ export function callQueues(
       taskQueue: apiTaskQueue(environment, app),
       activities: api,
       slots: callSlots(limiter, maxInFlight(config, callsPerSecond), clock),
-      polls: Math.min(MAX_POLLS, prefetchedCalls(callsPerSecond)),
+      // Temporal limits the open polls of a namespace, and most applications are idle.
+      polls: mode === 'idle' ? 1 : Math.min(MAX_POLLS, prefetchedCalls(callsPerSecond)),
       shutdownGraceTime: config.env.PAYOUTS_DRAIN,
     },
     ...TOKEN_LANES.map((lane) => ({

@@ -29,7 +29,6 @@ const MAX_CACHED_WORKFLOWS = 1_000;
  */
 const WORKFLOW_TASKS = {
   maxConcurrentWorkflowTaskExecutions: 100,
-  maxConcurrentWorkflowTaskPolls: 20,
   nonStickyToStickyPollRatio: 0.5,
 };
 

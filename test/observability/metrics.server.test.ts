@@ -73,6 +73,17 @@ describe('a worker', () => {
     });
   });
 
+  test('H370 opens one poll for each kind of token call', async () => {
+    const polls = await eventually(async () => {
+      const text = await scrape();
+      const queues = ['application', 'urgent', 'due', 'anonymous'].map((lane) =>
+        valueIn(text, 'temporal_num_pollers', { task_queue: `payouts-tokens-${lane}:test:default` }),
+      );
+      return queues.includes(undefined) ? undefined : queues;
+    });
+    expect(polls).toEqual([1, 1, 1, 1]);
+  });
+
   test('counts what payouts do, and what waits in Temporal, by our own values only', async () => {
     const { payouts } = world;
     const paid = payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=0s' });

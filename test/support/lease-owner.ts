@@ -21,7 +21,9 @@ export async function ownerAmong(world: TestWorld, workers: readonly OwnProcess[
 export async function simulatedOwner(world: VirtualWorld, former?: Process): Promise<Process> {
   return eventually(async () => {
     const identity = await ownerIdentity(world);
-    return world.system.processes.find((process) => process.name === identity && process !== former);
+    return world.system.processes.find(
+      (process) => process !== former && process.life && process.life.name === identity,
+    );
   });
 }
 

@@ -88,9 +88,12 @@ export const REQUIRED_ENV: Environment = {
   PAYOUTS_ENCRYPTION_KEYS: KEYS,
 };
 
-const APPS = Object.entries(APP_IDS).map(([app, appId]) => ({
-  ...{ appId, appSecret: APP_SECRET, notifyUrl: NOTIFY_URL + app },
-}));
+/** The provider's applications: those that the workers serve, and the second one. */
+function providerApps({ applications }: WorkerConfig) {
+  const served = [...applications.values()].map(({ name, appId }) => [name, appId] as const);
+  const ids = new Map([...Object.entries(APP_IDS), ...served].map(([app, appId]) => [appId, app]));
+  return [...ids].map(([appId, app]) => ({ appId, appSecret: APP_SECRET, notifyUrl: NOTIFY_URL + app }));
+}
 
 export class PayoutWorld {
   readonly world: World;
@@ -146,7 +149,7 @@ export class PayoutWorld {
     this.payouts = new Payouts({ client: this.client, environment: 'test', clock: world });
     const receiver = new Receiver(this.client, world);
     this.provider = simulatorInProcess({
-      ...{ runtime: { clock: world, random: randomness }, apps: APPS },
+      ...{ runtime: { clock: world, random: randomness }, apps: providerApps(this.config) },
       ...(settings && { settings }),
       // A worker that died, or a restore, may have lost the answer.
       remembers: (partnerOrderId, createdAtMs) => this.hasRecordedCreate(partnerOrderId, createdAtMs),

@@ -7,6 +7,9 @@ import { inContext, type World } from '../engine/world.ts';
 
 export type Program = (life: Life) => void;
 
+/** How long a poll without a task stays open. Then the process polls again. */
+export const LONG_POLL_MS = 60_000;
+
 /** Awaited by code of a process that has ended. */
 export function never(): Promise<never> {
   return new Promise(() => undefined);
@@ -20,6 +23,7 @@ export class Process {
   private readonly program: Program;
   private current: Life | undefined;
   private frozenSince: number | undefined;
+  private lives = 0;
   private isCutOff = false;
   private isCutOffFromProvider = false;
 
@@ -35,7 +39,8 @@ export class Process {
 
   start(): void {
     if (this.current) return;
-    this.current = new Life(this);
+    this.lives += 1;
+    this.current = new Life(this, this.lives === 1 ? this.name : `${this.name}-${this.lives}`);
     this.program(this.current);
   }
 
@@ -87,9 +92,11 @@ export class Process {
 
 export class Life implements Clock {
   readonly process: Process;
+  /** A process that starts again has another one, as with a process id. */
+  readonly name: string;
   readonly world: World;
   readonly random: Random;
-  hasEnded = false;
+  endedAt: number | undefined;
   /** Shuts the program down gracefully. At the end, the program kills its process. */
   requestShutdown: (() => void) | undefined;
   /** Called when the lifetime ends, to release resources. */
@@ -99,19 +106,20 @@ export class Life implements Clock {
   private readonly startedAt: number;
   private waiting: (() => void)[] = [];
 
-  constructor(process: Process) {
+  constructor(process: Process, name: string) {
     this.process = process;
+    this.name = name;
     this.world = process.world;
     this.startedAt = process.world.now;
     this.random = process.world.randomness();
   }
 
-  get name(): string {
-    return this.process.name;
+  get hasEnded(): boolean {
+    return this.endedAt !== undefined;
   }
 
   end(): void {
-    this.hasEnded = true;
+    this.endedAt = this.world.now;
     this.waiting = [];
     for (const listener of this.onEnd) listener();
   }
@@ -186,5 +194,3 @@ export class Life implements Clock {
     });
   }
 }
-
-const LONG_POLL_MS = 60_000;

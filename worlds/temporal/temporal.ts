@@ -1,7 +1,7 @@
 /** The simulated server: runs by workflow id, matching of tasks and workers, and effects between runs. */
 
 import type { World } from '../engine/world.ts';
-import type { Life } from '../process/life.ts';
+import { type Life, LONG_POLL_MS } from '../process/life.ts';
 import { type Api, temporal } from '../sdk.ts';
 import { applyCommand } from './apply.ts';
 import type { Command, Failure, Payload } from './commands.ts';
@@ -60,6 +60,9 @@ interface WaitingActivity {
   turn: number;
   order: number;
 }
+/** How long the server shows a process that doesn't poll any more. */
+const POLLER_HISTORY_MS = 300_000;
+
 interface OpenPoll extends ActivityPoll {
   since: number;
   complete(task: ActivityTask | undefined): void;
@@ -86,7 +89,9 @@ export class Temporal implements RunHost {
   private waiting: Waiting[] = [];
   private activitiesWaiting: WaitingActivity[] = [];
   private readonly turns = new Turns(fairnessKeyOf);
-  private polls: OpenPoll[] = [];
+  private readonly polls: OpenPoll[] = [];
+  /** When each process polled last, by queue and process. */
+  private readonly polled = new Map<string, Map<string, number>>();
   private offerCount = 0;
   private restores = 0;
 
@@ -319,8 +324,7 @@ export class Temporal implements RunHost {
   nextActivity(poll: ActivityPoll): Promise<ActivityTask | undefined> {
     return new Promise((resolve) => {
       const close = () => {
-        const at = this.polls.indexOf(open);
-        if (at >= 0) this.polls.splice(at, 1);
+        if (this.polls.includes(open)) this.closePoll(open);
         open.complete(undefined);
       };
       const complete = (task: ActivityTask | undefined) => {
@@ -337,15 +341,28 @@ export class Temporal implements RunHost {
 
   /** The pollers of an activity task queue, as the server sees them. */
   pollersOf(taskQueue: string): { identity: string; since: number }[] {
-    const last = new Map<string, number>();
-    for (const { life, taskQueue: queue, since } of this.openPolls())
-      if (queue === taskQueue) last.set(life.name, Math.max(since, last.get(life.name) ?? 0));
-    return [...last].map(([identity, since]) => ({ identity, since }));
+    for (const poll of this.openPolls()) this.notePoll(poll);
+    return [...(this.polled.get(taskQueue) ?? [])]
+      .map(([identity, since]) => ({ identity, since }))
+      .filter(({ since }) => this.world.now - since < POLLER_HISTORY_MS);
   }
 
-  private openPolls(): OpenPoll[] {
-    this.polls = this.polls.filter(({ life }) => !life.hasEnded);
+  private openPolls(): readonly OpenPoll[] {
+    for (const poll of this.polls.filter(({ life }) => life.hasEnded)) this.closePoll(poll);
     return this.polls;
+  }
+
+  private closePoll(poll: OpenPoll): void {
+    this.polls.splice(this.polls.indexOf(poll), 1);
+    this.notePoll(poll);
+  }
+
+  private notePoll({ life, taskQueue, since }: OpenPoll): void {
+    const untilMs = (life.endedAt ?? this.world.now) - life.process.frozenForMs;
+    const polls = Math.floor(Math.max(0, untilMs - since) / LONG_POLL_MS);
+    const last = since + polls * LONG_POLL_MS;
+    const polled = this.polled.get(taskQueue) ?? new Map<string, number>();
+    this.polled.set(taskQueue, polled.set(life.name, Math.max(last, polled.get(life.name) ?? 0)));
   }
 
   private matchActivities(): void {
@@ -360,13 +377,11 @@ export class Temporal implements RunHost {
     for (const waiting of [...this.activitiesWaiting]) {
       const { activity, attempt } = waiting;
       const queue = activity.attributes.taskQueue ?? '';
-      const candidates = this.openPolls().filter(
-        ({ life, taskQueue }) => taskQueue === queue && life.isReachable,
-      );
-      const poll = candidates.length > 1 ? this.world.random.pick(candidates) : candidates[0];
+      // The one that has waited longest, as the real server chooses.
+      const poll = this.openPolls().find(({ life, taskQueue }) => taskQueue === queue && life.isReachable);
       if (!poll) continue;
       this.activitiesWaiting.splice(this.activitiesWaiting.indexOf(waiting), 1);
-      this.polls.splice(this.polls.indexOf(poll), 1);
+      this.closePoll(poll);
       this.turns.dispatched(activity, waiting.turn);
       const others = this.activitiesWaiting.map((other) => other.activity);
       for (const listener of this.onDispatch) listener(activity, others);

@@ -61,7 +61,7 @@ export class SimulatedWorker implements Runnable, ConnectedWorker {
     this.activityTasks = new ActivityTasks({
       ...{ server, life, activities, converter, taskQueue: options.taskQueue },
       slots: slotsOf(options),
-      polls: options.maxConcurrentActivityTaskPolls ?? ACTIVITY_POLLS,
+      polls: options.activityTaskPollerBehavior?.maximum ?? ACTIVITY_POLLS,
       heartbeatThrottleMs: msOptionalToNumber(options.maxHeartbeatThrottleInterval) ?? HEARTBEAT_THROTTLE_MS,
     });
   }

@@ -22,10 +22,12 @@ const { TASK_QUEUE_TYPE_ACTIVITY } = proto.temporal.api.enums.v1.TaskQueueType;
 const CHECK_EVERY_MS = 5_000;
 /** A process starts a new long poll every minute. One that has not polled for this long has ended. */
 const POLLER_TIMEOUT_S = 70;
-/** Before a claim, for each lease that this process owns. A process that already polls gets the lease immediately. */
+/** Between looks while the leases are level, because a look asks Temporal about each lease. */
+const LOOK_PAUSE_MS = 60_000;
+/** For a process that offers a lease, so that another one takes it. */
 const CLAIM_DELAY_MS = 300;
 /** Before a lease that no other process took is offered again. */
-const REOFFER_AFTER_MS = 120_000;
+const REOFFER_AFTER_MS = 60_000;
 /** After a term in which no call reached the provider. Doubles with each such term in a row. */
 const MIN_BACK_OFF_MS = 15_000;
 const MAX_BACK_OFF_MS = 120_000;
@@ -52,6 +54,9 @@ interface OwnershipParts {
 export class Ownership {
   private readonly parts: OwnershipParts;
   private readonly standings = new Map<string, Standing>();
+  /** Leases that this process will release. */
+  private readonly offers = new Set<string>();
+  private looksAtMs = NEVER;
 
   constructor(parts: OwnershipParts) {
     this.parts = parts;
@@ -59,29 +64,22 @@ export class Ownership {
 
   note(appId: string, isOwned: boolean): void {
     this.standing(appId).isOwned = isOwned;
-  }
-
-  /** Lets processes that own fewer leases claim first. */
-  async delayBeforeClaim(signal: AbortSignal): Promise<void> {
-    await sleep(this.parts.runtime.clock, this.owned.length * CLAIM_DELAY_MS, signal);
+    this.offers.delete(appId);
+    this.lookSoon();
   }
 
   isBackingOff(appId: string): boolean {
     return this.now < this.standing(appId).backsOffUntilMs;
   }
 
-  /** Resolves when a waiting process owns at least two leases fewer, and should get this one. */
-  async untilSurplus(key: LeaseKey, signal: AbortSignal): Promise<void> {
+  /** Resolves when a process that owns fewer leases should get this one. */
+  async untilSurplus({ appId }: LeaseKey, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.parts.runtime;
-    for (;;) {
+    do {
       await sleep(clock, CHECK_EVERY_MS * (1 + random.number() / 2), signal);
-      const isOffered =
-        this.isNextToOffer(key.appId) && (await this.anotherOwnsFewer(key).catch(() => false));
-      if (!isOffered) continue;
-      const offeredAtMs = this.now;
-      Object.assign(this.standing(key.appId), { offeredAtMs, backsOffUntilMs: offeredAtMs + CLAIM_DELAY_MS });
-      return;
-    }
+      await this.look().catch(() => undefined);
+    } while (!this.offers.delete(appId));
+    this.standing(appId).backsOffUntilMs = this.now + CLAIM_DELAY_MS;
   }
 
   /**
@@ -114,21 +112,46 @@ export class Ownership {
     return standing;
   }
 
-  /** One lease at a time, and none that no process took recently. */
-  private isNextToOffer(appId: string): boolean {
-    const { owned } = this;
-    if (owned.length < 2) return false;
-    const [next] = owned.filter((one) => this.now - this.standing(one).offeredAtMs > REOFFER_AFTER_MS).sort();
-    return next === appId;
+  private lookSoon(): void {
+    this.looksAtMs = Math.min(this.looksAtMs, this.now + CHECK_EVERY_MS);
   }
 
-  private async anotherOwnsFewer(key: LeaseKey): Promise<boolean> {
+  /** Offers leases if this process owns the most. */
+  private async look(): Promise<void> {
+    if (this.now < this.looksAtMs) return;
+    const { keys } = this.parts;
+    this.looksAtMs = this.now + LOOK_PAUSE_MS;
+    const owned = this.owned.filter((appId) => !this.offers.has(appId));
+    const free = keys.filter(
+      ({ appId }) => owned.includes(appId) && this.now - this.standing(appId).offeredAtMs > REOFFER_AFTER_MS,
+    );
+    const [next] = free;
+    const surplus = next && owned.length > 1 ? await this.surplus(owned.length, next) : 0;
+    if (surplus > 0) this.lookSoon();
+    for (const { appId } of free.slice(0, surplus)) {
+      this.standing(appId).offeredAtMs = this.now;
+      this.offers.add(appId);
+    }
+  }
+
+  /** Half of what this process owns more than the process with the fewest leases, if it owns the most. */
+  private async surplus(owned: number, next: LeaseKey): Promise<number> {
     const [terms, waiting] = await Promise.all([
-      Promise.all(this.parts.keys.map((one) => this.termOf(one))),
-      this.othersWaiting(key),
+      Promise.all(this.parts.keys.map((key) => this.termOf(key))),
+      this.othersWaiting(next),
     ]);
-    const count = (identity: string) => terms.filter((term) => term?.lastWorkerIdentity === identity).length;
-    return waiting.some((identity) => count(identity) <= this.owned.length - 2);
+    const counts = new Map<string, number>();
+    for (const term of terms) {
+      const owner = term?.lastWorkerIdentity;
+      if (owner && owner !== this.parts.identity) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+    }
+    const most = Math.max(owned, ...counts.values());
+    const fewest = Math.min(owned, ...waiting.flatMap((identity) => counts.get(identity) ?? []));
+    if (most - fewest > 1) this.lookSoon();
+    if (most > owned) return 0;
+    const half = Math.floor((owned - fewest) / 2);
+    // A process without leases may have ended: Temporal shows its polls for a while.
+    return half === 0 && waiting.some((identity) => !counts.has(identity)) ? 1 : half;
   }
 
   /** The activity that is the lease, as Temporal describes it. */
@@ -159,6 +182,7 @@ export class Ownership {
 export interface OwnedTerm {
   /** Of this process. */
   number: number;
+  mode: LeaseMode;
   callsPerSecond: number;
   /** Whether this process may write a call. */
   isValid(): boolean;
@@ -228,8 +252,8 @@ export class OwnedQueues {
     const isPaused = holdOf(settings) !== undefined;
     this.mode = tenure.mode;
     limiter.open({ ...before, ...tenure, callsPerSecond, isPaused });
-    const { isValid } = tenure;
-    this.workers = await createWorkers({ number: this.term, callsPerSecond, isValid, shared });
+    const { mode, isValid } = tenure;
+    this.workers = await createWorkers({ number: this.term, mode, callsPerSecond, isValid, shared });
     for (const worker of this.workers) {
       const run = worker.run();
       run.catch(onFailure);

@@ -122,7 +122,7 @@ export function pacedSlots(max: number, everyMs: number, clock: Clock) {
   } satisfies CustomSlotSupplier<ActivitySlotInfo>;
 }
 
-/** The only slot for a lease. A process that owns fewer leases polls for the next one sooner. */
+/** The only slot for a lease. */
 export function leaseSlot(
   appId: string,
   ownership: Ownership,
@@ -137,7 +137,6 @@ export function leaseSlot(
       do {
         await abortable(signal, released);
         await sleep(clock, RECHECK_MS, signal);
-        await ownership.delayBeforeClaim(signal);
       } while (release || ownership.isBackingOff(appId));
       released = new Promise((resolve) => {
         release = resolve;
