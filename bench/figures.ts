@@ -41,7 +41,14 @@ const backlogRun = z.object({
   /** The 0th to the 100th percentile. */
   lockToCreate: z.array(ms),
 });
-const handoverRun = z.object({ gap: ms, answered429: count });
+const handoverRun = z.object({
+  /** Of the longest gap between two calls, in each trial. */
+  gapP50: ms,
+  gapMax: ms,
+  gaps: z.array(ms),
+  /** In all trials. */
+  answered429: count,
+});
 const byApplication = z.record(z.string(), z.number());
 const loadRun = z.object({
   /** Accepted requests of the callers. */
@@ -167,6 +174,24 @@ const parts = {
     /** User and system time of the process until then. */
     cpu: ms,
   }),
+  fleet: z.object({
+    /** From the start of the processes until all take tasks, and until each lease has an owner. */
+    ready: ms,
+    owned: ms,
+    idle: z.object({
+      /** To Temporal, of all processes: requests per second, by kind. */
+      requests: z.record(z.string(), z.number()),
+      /** The largest of the processes, MiB. */
+      rss: z.number(),
+      /** Of all processes, and of the server: ms per second. */
+      workersCpu: ms,
+      serverCpu: ms,
+    }),
+    /** From the last start of a rolling restart until the leases are level. */
+    rolled: z.object({ restarted: ms, levelAfter: ms }),
+    /** After all processes but one were killed. */
+    lost: z.object({ ownedAfter: ms, mostRequestsPerSecond: count }),
+  }),
 };
 
 export type PartName = keyof typeof parts;
@@ -186,6 +211,7 @@ export const figuresSchema = z
     connections: parts.connections.extend({ settings, ...about.shape }),
     events: parts.events.extend({ settings, ...about.shape }),
     startup: parts.startup.extend({ settings, ...about.shape }),
+    fleet: parts.fleet.extend({ settings, ...about.shape }),
   })
   .partial();
 export type Figures = z.output<typeof figuresSchema>;

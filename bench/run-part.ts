@@ -7,6 +7,7 @@ import { backlog } from './parts/backlog.ts';
 import { connections } from './parts/connections.ts';
 import { engine } from './parts/engine.ts';
 import { events } from './parts/events.ts';
+import { fleet } from './parts/fleet.ts';
 import { handover } from './parts/handover.ts';
 import { polling } from './parts/polling.ts';
 import { rateLimit } from './parts/rate-limit.ts';
@@ -18,8 +19,7 @@ import type { Say } from './waits.ts';
 const PARTS: { [Name in PartName]: (scale: number, say: Say) => Promise<PartFigures[Name]> } = {
   rateLimit: (scale, say) => rateLimit(scaled(1_000, scale), say),
   backlog: (scale, say) => backlog(scaled(5_000, scale), say),
-  // Its duration depends on the interruptions, not on the payouts.
-  handover: (_scale, say) => handover(say),
+  handover: (scale, say) => handover(Math.max(1, Math.round(20 * scale)), say),
   apps: (scale, say) => apps(scaled(100, scale), say),
   polling: (scale, say) => polling(scaled(2_000, scale), say),
   engine: (scale, say) => engine(scaled(300, scale), say),
@@ -28,6 +28,7 @@ const PARTS: { [Name in PartName]: (scale: number, say: Say) => Promise<PartFigu
   connections: (scale, say) => connections(scaled(5_000, scale), scaledRounds(scale).rounds, say),
   events: (scale, say) => events(scaled(300, scale), say),
   startup: (_scale, say) => startup(9, say),
+  fleet: (scale, say) => fleet(Math.max(2, Math.round(100 * scale)), say),
 };
 
 function scaled(full: number, scale: number): number {

@@ -33,6 +33,8 @@ export interface StageOptions {
   lasting?: boolean;
   /** False: no notifications, so polls learn everything. */
   notified?: boolean;
+  /** Of the Temporal server's metrics. */
+  metricsPort?: number;
 }
 
 export interface BenchStage {
@@ -122,6 +124,7 @@ async function startStage(options: StageOptions, folder: string): Promise<BenchS
     logFile: join(folder, 'temporal.log'),
     dbFile: options.lasting ? join(folder, 'temporal.db') : undefined,
     dynamicConfig: options.dynamicConfig,
+    metricsPort: options.metricsPort,
   });
   cleanups.push(() => temporal.stop());
   await runProgram(folder, 'simulator/main.ts', {

@@ -151,24 +151,38 @@ function handoverPlot(handover: Part<'handover'>): string {
     { name: 'stopped (SIGTERM)', ...handover.stopped },
     { name: 'frozen for 10 s', ...handover.frozen },
   ];
-  const x = linear(Math.max(...rows.map(({ gap }) => gap)) / 1_000, [FRAME.left + 80, FRAME.right - 90]);
+  const x = linear(Math.max(...rows.map(({ gapMax }) => gapMax)) / 1_000, [
+    FRAME.left + 80,
+    FRAME.right - 90,
+  ]);
   const height = (FRAME.bottom - FRAME.top) / rows.length;
-  const bars = rows.flatMap(({ name, gap, answered429 }, at) => {
+  const bars = rows.flatMap(({ name, gapP50, gapMax, answered429 }, at) => {
     const top = FRAME.top + (at + 0.25) * height;
     const from = x.at(0);
-    const end = x.at(gap / 1_000);
+    const end = x.at(gapMax / 1_000);
+    const median = x.at(gapP50 / 1_000);
     const middle = top + height / 4 + 4;
     return [
       `<rect class="bar" x="${short(from)}" y="${short(top)}" width="${short(end - from)}" height="${short(height / 2)}"/>`,
       text(from - 10, middle, name, { 'text-anchor': 'end' }),
-      text(end + 8, middle, `${(gap / 1_000).toFixed(2)} s, ${answered429} × 429`),
+      path(
+        [
+          [median, top],
+          [median, top + height / 2],
+        ],
+        'limit',
+      ),
+      text(end + 8, middle, `${(gapP50 / 1_000).toFixed(2)} s, ${answered429} × 429`),
     ];
   });
   const empty = { at: () => 0, ticks: [], show: String };
   return drawing({
     title: 'Longest gap between calls when the lease owner is interrupted',
-    subtitle: subtitle(handover, 'three workers'),
-    legend: [],
+    subtitle: subtitle(handover, `three workers, ${handover.settings['trials']} times each`),
+    legend: [
+      { color: 'one', text: 'the longest of all trials' },
+      { color: 'limit', text: 'the median' },
+    ],
     body: [...axes(x, empty, { x: 'longest gap (s)', y: '' }), ...bars],
   });
 }

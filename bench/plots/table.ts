@@ -38,6 +38,7 @@ const ROWS: { [Name in PartName]: (part: Part<Name>) => string[] } = {
   connections: connectionsTable,
   events: eventsTable,
   startup: startupTable,
+  fleet: fleetTable,
 };
 
 function section<Name extends PartName>(name: Name, part: Part<Name>): string[] {
@@ -76,16 +77,22 @@ function backlogTable(backlog: Part<'backlog'>): string[] {
     [
       row('lock to create, median', (run) => seconds(run.lockToCreateP50)),
       row('lock to create, p99', (run) => seconds(run.lockToCreateP99)),
+      row('lock to create, longest', (run) => seconds(run.lockToCreate.at(-1) ?? 0)),
       row('requotes', (run) => `${run.requotes}`),
       row('answered 429', (run) => `${run.answered429}`),
     ],
   );
 }
 
-function handoverTable({ killed, stopped, frozen }: Part<'handover'>): string[] {
-  const row = (what: string, run: typeof killed) => [what, seconds(run.gap), `${run.answered429}`];
+function handoverTable({ settings, killed, stopped, frozen }: Part<'handover'>): string[] {
+  const row = (what: string, run: typeof killed) => [
+    what,
+    seconds(run.gapP50),
+    seconds(run.gapMax),
+    `${run.answered429}`,
+  ];
   return table(
-    ['the lease owner is', 'longest gap', 'answered 429'],
+    [`the lease owner is, ${settings['trials']} times`, 'gap, median', 'gap, longest', 'answered 429'],
     [row('killed', killed), row('stopped', stopped), row('frozen for 10 s', frozen)],
   );
 }
@@ -107,6 +114,11 @@ function pollingTable(polling: Part<'polling'>): string[] {
     [
       ['final to ended, median', seconds(polling.detectP50), seconds(polling.leastPossibleP50)],
       ['final to ended, p99', seconds(polling.detectP99), seconds(polling.leastPossibleP99)],
+      [
+        'final to ended, longest',
+        seconds(polling.detect.at(-1) ?? 0),
+        seconds(polling.leastPossible.at(-1) ?? 0),
+      ],
       ['polls per payout', polling.pollsPerPayout.toFixed(2), NOT_MEASURED],
       ['answered 429', `${polling.answered429}`, NOT_MEASURED],
     ],
@@ -165,6 +177,31 @@ function startupTable(startup: Part<'startup'>): string[] {
       ['CPU time until then, median', seconds(startup.cpu)],
     ],
   );
+}
+
+function fleetTable({ settings, ready, owned, idle, rolled, lost }: Part<'fleet'>): string[] {
+  const kinds = Object.entries(idle.requests).sort(([, one], [, other]) => other - one);
+  return [
+    ...table(
+      [`${settings['applications']} applications on ${settings['workers']} processes`, 'measured'],
+      [
+        ['until the processes are ready', seconds(ready)],
+        ['until each lease has an owner', seconds(owned)],
+        ['memory of a process, the largest', `${idle.rss} MiB`],
+        ['CPU of the processes, idle', `${idle.workersCpu} ms/s`],
+        ['CPU of the server, idle', `${idle.serverCpu} ms/s`],
+        ['rolling restart', seconds(rolled.restarted)],
+        ['until the leases are level again', seconds(rolled.levelAfter)],
+        ['all but one killed: it owns all leases after', seconds(lost.ownedAfter)],
+        ['most requests in a second until then', `${lost.mostRequestsPerSecond}`],
+      ],
+    ),
+    '',
+    ...table(
+      ['idle requests to Temporal', 'per second'],
+      kinds.map(([kind, perSecond]) => [`\`${kind}\``, perSecond.toFixed(2)]),
+    ),
+  ];
 }
 
 function eventsTable(events: Part<'events'>): string[] {
