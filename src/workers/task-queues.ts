@@ -108,7 +108,8 @@ export function callQueues(
       taskQueue: apiTaskQueue(environment, app),
       activities: api,
       slots: callSlots(limiter, maxInFlight(config, callsPerSecond), clock),
-      // Temporal limits the open polls of a namespace, and most applications are idle.
+      // Temporal limits the open polls of a namespace, and most applications are idle. Until the first burst has made the
+      // owner busy, within 15 s, one poll fetches a call per round trip to Temporal.
       polls: mode === 'idle' ? 1 : Math.min(MAX_POLLS, prefetchedCalls(callsPerSecond)),
       shutdownGraceTime: config.env.PAYOUTS_DRAIN,
     },

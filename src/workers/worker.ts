@@ -32,6 +32,9 @@ const WORKFLOW_TASKS = {
   nonStickyToStickyPollRatio: 0.5,
 };
 
+/** For each application: the server limits the open polls of a namespace. */
+const NEXUS_POLLS = 2;
+
 export interface ProcessWorkers {
   /** The name of this process in Temporal. */
   identity: string;
@@ -71,7 +74,11 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
     ...eventQueues(parts).map((queue) => activityWorker(parts, queue)),
     // Temporal decides who may use an endpoint, and its callers have no key.
     ...nexusQueues(parts).map((queue) =>
-      createWorker({ ...queue, dataConverter: dataConverter(config.keys.payloads, runtime.random) }),
+      createWorker({
+        ...queue,
+        nexusTaskPollerBehavior: { type: 'simple-maximum', maximum: NEXUS_POLLS },
+        dataConverter: dataConverter(config.keys.payloads, runtime.random),
+      }),
     ),
   ]);
   return { identity: workflows.options.identity, workflows, applications };

@@ -119,12 +119,13 @@ describe('an idle application', () => {
       await simulatedOwner(world, owner);
       await world.pass(SILENCE_MS);
       const writers: string[] = [];
+      const { life } = owner;
       world.system.onWrite.push((process) => writers.push(process));
       owner.frozen = false;
       refs.push(await world.pay('success final=0s'));
       await allPaidOnce(world, refs);
       expect(await simulatedOwner(world)).not.toBe(owner);
-      expect(writers).not.toContain(owner.name);
+      expect(writers).not.toContain(life?.name);
       await untilIdle();
     },
   );

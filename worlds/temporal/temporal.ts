@@ -357,12 +357,19 @@ export class Temporal implements RunHost {
     this.notePoll(poll);
   }
 
-  private notePoll({ life, taskQueue, since }: OpenPoll): void {
+  /** A process repeats a poll that has found no task. */
+  private lastPolled({ life, since }: OpenPoll): number {
     const untilMs = (life.endedAt ?? this.world.now) - life.process.frozenForMs;
-    const polls = Math.floor(Math.max(0, untilMs - since) / LONG_POLL_MS);
-    const last = since + polls * LONG_POLL_MS;
+    return since + Math.floor(Math.max(0, untilMs - since) / LONG_POLL_MS) * LONG_POLL_MS;
+  }
+
+  private notePoll(poll: OpenPoll): void {
+    const { life, taskQueue } = poll;
     const polled = this.polled.get(taskQueue) ?? new Map<string, number>();
-    this.polled.set(taskQueue, polled.set(life.name, Math.max(last, polled.get(life.name) ?? 0)));
+    this.polled.set(
+      taskQueue,
+      polled.set(life.name, Math.max(this.lastPolled(poll), polled.get(life.name) ?? 0)),
+    );
   }
 
   private matchActivities(): void {
@@ -377,8 +384,11 @@ export class Temporal implements RunHost {
     for (const waiting of [...this.activitiesWaiting]) {
       const { activity, attempt } = waiting;
       const queue = activity.attributes.taskQueue ?? '';
-      // The one that has waited longest, as the real server chooses.
-      const poll = this.openPolls().find(({ life, taskQueue }) => taskQueue === queue && life.isReachable);
+      const candidates = this.openPolls().filter(
+        ({ life, taskQueue }) => taskQueue === queue && life.isReachable,
+      );
+      // The real server chooses the one that has waited longest.
+      const [poll] = candidates.sort((one, other) => this.lastPolled(one) - this.lastPolled(other));
       if (!poll) continue;
       this.activitiesWaiting.splice(this.activitiesWaiting.indexOf(waiting), 1);
       this.closePoll(poll);

@@ -161,6 +161,7 @@ async function holdLease({ owner, client, clock }: LeaseParts, term: LeaseTerm):
     logEvent(log, 'lease.taken', { app, silentMs: before.silentMs });
     const tenure: Tenure = {
       mode,
+      predecessorDied: attempt > 1,
       isValid: () => fence.isValid(),
       renew: () => {
         if (clock.nowMs() - renewedMs >= RENEWAL_INTERVAL_MS) renewNow();

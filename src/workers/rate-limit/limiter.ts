@@ -26,6 +26,8 @@ export interface Predecessor extends Partial<LeaseHandover> {
 /** The lease of this process, until it ends. */
 export interface Tenure {
   readonly mode: LeaseMode;
+  /** The previous owner stopped heartbeating. */
+  readonly predecessorDied?: boolean;
   /** Whether a call may be written now. While an idle lease isn't in use, nothing renews it. */
   isValid(): boolean;
   renew(): void;

@@ -18,13 +18,14 @@ import { type Runnable, shutDown } from '../activity-worker.ts';
 import type { Predecessor, RateLimiter, Tenure } from './limiter.ts';
 
 const { TASK_QUEUE_TYPE_ACTIVITY } = proto.temporal.api.enums.v1.TaskQueueType;
+const { PENDING_ACTIVITY_STATE_STARTED } = proto.temporal.api.enums.v1.PendingActivityState;
 
 const CHECK_EVERY_MS = 5_000;
 /** A process starts a new long poll every minute. One that has not polled for this long has ended. */
 const POLLER_TIMEOUT_S = 70;
-/** Between looks while the leases are level, because a look asks Temporal about each lease. */
+/** Between looks while nothing changes, because a look asks Temporal about each lease. */
 const LOOK_PAUSE_MS = 60_000;
-/** For a process that offers a lease, so that another one takes it. */
+/** Before a process claims a lease again that it offered, so that another one takes it. */
 const CLAIM_DELAY_MS = 300;
 /** Before a lease that no other process took is offered again. */
 const REOFFER_AFTER_MS = 60_000;
@@ -57,6 +58,7 @@ export class Ownership {
   /** Leases that this process will release. */
   private readonly offers = new Set<string>();
   private looksAtMs = NEVER;
+  private restsUntilMs = NEVER;
 
   constructor(parts: OwnershipParts) {
     this.parts = parts;
@@ -66,6 +68,11 @@ export class Ownership {
     this.standing(appId).isOwned = isOwned;
     this.offers.delete(appId);
     this.lookSoon();
+  }
+
+  /** Offers nothing for a while after an owner has died: it seems to own its other leases until they time out. */
+  rest(): void {
+    this.restsUntilMs = this.now + LOOK_PAUSE_MS;
   }
 
   isBackingOff(appId: string): boolean {
@@ -78,6 +85,7 @@ export class Ownership {
     do {
       await sleep(clock, CHECK_EVERY_MS * (1 + random.number() / 2), signal);
       await this.look().catch(() => undefined);
+      signal.throwIfAborted();
     } while (!this.offers.delete(appId));
     this.standing(appId).backsOffUntilMs = this.now + CLAIM_DELAY_MS;
   }
@@ -116,33 +124,38 @@ export class Ownership {
     this.looksAtMs = Math.min(this.looksAtMs, this.now + CHECK_EVERY_MS);
   }
 
-  /** Offers leases if this process owns the most. */
+  /** Offers leases from time to time, if this process owns the most. */
   private async look(): Promise<void> {
-    if (this.now < this.looksAtMs) return;
+    if (this.now < Math.max(this.looksAtMs, this.restsUntilMs)) return;
     const { keys } = this.parts;
     this.looksAtMs = this.now + LOOK_PAUSE_MS;
     const owned = this.owned.filter((appId) => !this.offers.has(appId));
     const free = keys.filter(
       ({ appId }) => owned.includes(appId) && this.now - this.standing(appId).offeredAtMs > REOFFER_AFTER_MS,
     );
-    const [next] = free;
-    const surplus = next && owned.length > 1 ? await this.surplus(owned.length, next) : 0;
+    // A process may poll for some leases only.
+    const sample = free[Math.floor(this.parts.runtime.random.number() * free.length)];
+    const surplus = sample && owned.length > 1 ? await this.surplus(owned.length, sample) : 0;
     if (surplus > 0) this.lookSoon();
-    for (const { appId } of free.slice(0, surplus)) {
+    const offered = free.filter(({ appId }) => this.standing(appId).isOwned).slice(0, surplus);
+    for (const { appId } of offered) {
       this.standing(appId).offeredAtMs = this.now;
       this.offers.add(appId);
     }
   }
 
-  /** Half of what this process owns more than the process with the fewest leases, if it owns the most. */
-  private async surplus(owned: number, next: LeaseKey): Promise<number> {
+  /**
+   * Half of the difference between this process's leases and the fewest of a process that waits for `sample`. None if another
+   * process owns more.
+   */
+  private async surplus(owned: number, sample: LeaseKey): Promise<number> {
     const [terms, waiting] = await Promise.all([
-      Promise.all(this.parts.keys.map((key) => this.termOf(key))),
-      this.othersWaiting(next),
+      Promise.all(this.parts.keys.map((key) => this.termOf(key).catch(() => undefined))),
+      this.othersWaiting(sample),
     ]);
     const counts = new Map<string, number>();
     for (const term of terms) {
-      const owner = term?.lastWorkerIdentity;
+      const owner = term?.state === PENDING_ACTIVITY_STATE_STARTED && term.lastWorkerIdentity;
       if (owner && owner !== this.parts.identity) counts.set(owner, (counts.get(owner) ?? 0) + 1);
     }
     const most = Math.max(owned, ...counts.values());
@@ -165,7 +178,7 @@ export class Ownership {
   private async othersWaiting(key: LeaseKey): Promise<string[]> {
     const { client } = this.parts;
     const { environment, appId } = key;
-    // The poll times are on Temporal's clock, and so is the last renewal of this process's lease, within a second.
+    // The poll times are on Temporal's clock, and so is the last renewal of this process's lease, which is at most 22 s old.
     const nowS = Number((await this.termOf(key))?.lastHeartbeatTime?.seconds ?? 0);
     const { pollers } = await client.workflowService.describeTaskQueue({
       namespace: client.options.namespace,
@@ -248,6 +261,7 @@ export class OwnedQueues {
     this.unreachedBefore = before.unreachedTerms ?? 0;
     this.gaveUp = false;
     ownership.note(key.appId, true);
+    if (tenure.predecessorDied) ownership.rest();
     onBegin();
     const isPaused = holdOf(settings) !== undefined;
     this.mode = tenure.mode;
