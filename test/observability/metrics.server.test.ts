@@ -79,7 +79,8 @@ describe('a worker', () => {
       const queues = ['application', 'urgent', 'due', 'anonymous'].map((lane) =>
         valueIn(text, 'temporal_num_pollers', { task_queue: `payouts-tokens-${lane}:test:default` }),
       );
-      return queues.includes(undefined) ? undefined : queues;
+      // A queue may not be polled yet, or its only poll has a task.
+      return queues.every((count) => count !== undefined && count > 0) ? queues : undefined;
     });
     expect(polls).toEqual([1, 1, 1, 1]);
   });

@@ -272,10 +272,17 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
       gone.push((await world.payouts.handle(body).describe()).runId);
       await visiblyFailed(await failOver(body, {}));
     }
-    const { restarted, unresolved } = await reconcileClosedNow(world, { client: withoutHistories(gone) });
     const ids = [known, lost].map(({ partnerOrderId }) => `payout:default:${partnerOrderId}`);
-    expect(restarted).toBe(1);
-    expect(unresolved.filter(({ workflowId }) => ids.includes(workflowId))).toMatchObject([
+    let restarts = 0;
+    // A run that isn't listed yet is left to the next look.
+    const alerts = await eventually(async () => {
+      const { restarted, unresolved } = await reconcileClosedNow(world, { client: withoutHistories(gone) });
+      restarts += restarted;
+      const own = unresolved.filter(({ workflowId }) => ids.includes(workflowId));
+      return own.length > 0 ? own : undefined;
+    });
+    expect(restarts).toBe(1);
+    expect(alerts).toMatchObject([
       { workflowId: ids[1], reason: expect.stringMatching(/may have sent a create/) },
     ]);
     expect((await world.payouts.startDetails(known)).request).toMatchObject({ payerId: known.payerId });
