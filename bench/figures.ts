@@ -42,11 +42,11 @@ const backlogRun = z.object({
   lockToCreate: z.array(ms),
 });
 const handoverRun = z.object({
-  /** Of the longest gap between two calls, in each trial. */
+  /** The longest gap between two calls of a trial: the median, the highest, and all of them. */
   gapP50: ms,
   gapMax: ms,
   gaps: z.array(ms),
-  /** In all trials. */
+  /** The number in all trials. */
   answered429: count,
 });
 const byApplication = z.record(z.string(), z.number());
@@ -179,11 +179,11 @@ const parts = {
     ready: ms,
     owned: ms,
     idle: z.object({
-      /** To Temporal, of all processes: requests per second, by kind. */
+      /** Requests per second to Temporal, of all processes, by kind. */
       requests: z.record(z.string(), z.number()),
-      /** The largest of the processes, MiB. */
+      /** The resident memory of the largest process, MiB. */
       rss: z.number(),
-      /** Of all processes, and of the server: ms per second. */
+      /** CPU time of all processes, and of the server, in ms per second. */
       workersCpu: ms,
       serverCpu: ms,
     }),

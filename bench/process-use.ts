@@ -13,6 +13,11 @@ export function cpuMs(pid: number): number {
   return (Number(fields[USER_TIME]) + Number(fields[SYSTEM_TIME])) * MS_PER_TICK;
 }
 
+/** User and system CPU time of several processes, in ms. */
+export function allCpuMs(processes: readonly { pid?: number | undefined }[]): number {
+  return processes.reduce((sum, process) => sum + cpuMs(pidOf(process)), 0);
+}
+
 /** Resident memory, in MiB. */
 export function rssMiB(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');

@@ -33,7 +33,7 @@ export interface StageOptions {
   lasting?: boolean;
   /** False: no notifications, so polls learn everything. */
   notified?: boolean;
-  /** Of the Temporal server's metrics. */
+  /** The port of the Temporal server's metrics. */
   metricsPort?: number;
 }
 

@@ -31,7 +31,7 @@ export interface DevServerOptions {
   ports?: readonly number[] | undefined;
   /** Of Temporal's HTTP API. Default: a free one. */
   httpPort?: number | undefined;
-  /** Of the server's metrics. Default: a free one. */
+  /** The port of the server's metrics. Default: a free one. */
   metricsPort?: number | undefined;
   /** Starts a dev server even if TEMPORAL_ADDRESS names a running server. */
   always?: boolean | undefined;

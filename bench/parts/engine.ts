@@ -5,7 +5,7 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { round } from '../measures.ts';
 import { completed, countOf, ended, patienceMs } from '../pay.ts';
-import { cpuMs, pidOf } from '../process-use.ts';
+import { allCpuMs, cpuMs, pidOf } from '../process-use.ts';
 import { type BenchStage, withStage } from '../stage.ts';
 import { eachOf, type Say, steadily, untilCounted } from '../waits.ts';
 import { SUBJECTS, type Subject } from './engine-subjects.ts';
@@ -111,11 +111,8 @@ function mean(costs: readonly Cost[]): Cost {
   };
 }
 
-function used({ temporal: { pid }, workers }: BenchStage) {
-  return {
-    server: cpuMs(pidOf({ pid })),
-    workers: workers.reduce((sum, worker) => sum + cpuMs(pidOf(worker)), 0),
-  };
+function used({ temporal, workers }: BenchStage) {
+  return { server: cpuMs(pidOf(temporal)), workers: allCpuMs(workers) };
 }
 
 /** From the first start to the last end. */

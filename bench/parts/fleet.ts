@@ -2,14 +2,13 @@
  * Part 12: a hundred applications share three processes, and none of them has payouts. What do they ask of Temporal, and how do
  * their rate limits move when processes end and start?
  */
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
+import { endProcess } from '../../scripts/child-process.ts';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { round } from '../measures.ts';
 import { ownerOf } from '../owners.ts';
-import { cpuMs, pidOf, rssMiB } from '../process-use.ts';
+import { allCpuMs, cpuMs, pidOf, rssMiB } from '../process-use.ts';
 import { type BenchStage, withStage } from '../stage.ts';
 import { eachOf, type Say, untilFound } from '../waits.ts';
 import { WORKERS } from './settings.ts';
@@ -46,36 +45,34 @@ export async function fleet(applications: number, say: Say) {
 }
 
 async function idleUse({ workers, temporal }: BenchStage, count: () => Promise<Counts>) {
-  const [before, cpu] = [await count(), usedMs(workers)];
-  const serverCpu = cpuMs(pidOf({ pid: temporal.pid }));
+  const cpu = () => ({ workers: allCpuMs(workers), server: cpuMs(pidOf(temporal)) });
+  const perSecond = (value: number, digits: number) => round(value / (OBSERVED_MS / 1_000), digits);
+  const [countsBefore, before] = [await count(), cpu()];
   await sleep(OBSERVED_MS);
-  const after = await count();
-  const perSecond = (of: (counts: Counts) => number) =>
-    round((of(after) - of(before)) / (OBSERVED_MS / 1_000), 2);
-  const kinds = Object.keys(after).filter((kind) => perSecond((counts) => counts[kind] ?? 0) > 0);
+  const [counts, after] = [await count(), cpu()];
+  const requests = Object.entries(counts)
+    .map(([kind, value]) => [kind, perSecond(value - (countsBefore[kind] ?? 0), 2)] as const)
+    .filter(([, value]) => value > 0);
   return {
-    requests: Object.fromEntries(kinds.map((kind) => [kind, perSecond((counts) => counts[kind] ?? 0)])),
+    requests: Object.fromEntries(requests),
     rss: round(Math.max(...workers.map((worker) => rssMiB(pidOf(worker)))), 0),
-    workersCpu: round((usedMs(workers) - cpu) / (OBSERVED_MS / 1_000), 1),
-    serverCpu: round((cpuMs(pidOf({ pid: temporal.pid })) - serverCpu) / (OBSERVED_MS / 1_000), 1),
+    workersCpu: perSecond(after.workers - before.workers, 1),
+    serverCpu: perSecond(after.server - before.server, 1),
   };
-}
-
-function usedMs(workers: readonly ChildProcess[]): number {
-  return workers.reduce((sum, worker) => sum + cpuMs(pidOf(worker)), 0);
 }
 
 /** Each process is stopped, and replaced when it has ended. */
 async function rollingRestart(stage: BenchStage, apps: readonly string[], say: Say) {
   const begunMs = performance.now();
   for (const old of [...stage.workers]) {
-    await end(old, 'SIGTERM');
+    await endProcess(old, 'SIGTERM');
     stage.workers.splice(stage.workers.indexOf(old), 1);
     stage.workers.push(await stage.startWorker());
   }
   const restarted = round(performance.now() - begunMs, 0);
   const isLevel = (owners: Owners) =>
-    sum(owners) === apps.length && Math.max(...owners.values()) <= (apps.length / WORKERS) * LEVEL_SHARE + 1;
+    sum(owners.values()) === apps.length &&
+    Math.max(...owners.values()) <= (apps.length / WORKERS) * LEVEL_SHARE + 1;
   const level = async () => {
     const owners = await ownersOf(stage, apps);
     say(`leases: ${[...owners.values()].join(', ')}`);
@@ -87,27 +84,21 @@ async function rollingRestart(stage: BenchStage, apps: readonly string[], say: S
 
 /** All processes but one are killed. */
 async function processesLost(stage: BenchStage, apps: readonly string[], count: () => Promise<Counts>) {
+  const requests = async () => sum(Object.values(await count()));
   const begunMs = performance.now();
-  await Promise.all(stage.workers.splice(1).map((worker) => end(worker, 'SIGKILL')));
-  let [counted, peak] = [all(await count()), 0];
+  await Promise.all(stage.workers.splice(1).map((worker) => endProcess(worker, 'SIGKILL')));
+  let [counted, peak] = [await requests(), 0];
   let ownedAfter: number | undefined;
   while (ownedAfter === undefined) {
     await sleep(LOOK_EVERY_MS);
-    const now = all(await count());
-    peak = Math.max(peak, now - counted);
+    peak = Math.max(peak, (await requests()) - counted);
     const owners = await ownersOf(stage, apps);
-    if (sum(owners) === apps.length) ownedAfter = round(performance.now() - begunMs, 0);
+    if (sum(owners.values()) === apps.length) ownedAfter = round(performance.now() - begunMs, 0);
     if (performance.now() - begunMs > LIMIT_MS) throw new Error('one process does not own all leases');
     // What was asked here doesn't count.
-    counted = all(await count());
+    counted = await requests();
   }
   return { ownedAfter, mostRequestsPerSecond: peak };
-}
-
-async function end(worker: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  const exit = once(worker, 'exit');
-  worker.kill(signal);
-  await exit;
 }
 
 /** The number of leases by process. */
@@ -123,20 +114,16 @@ async function ownersOf(stage: BenchStage, apps: readonly string[]): Promise<Own
 }
 
 function untilOwned(stage: BenchStage, apps: readonly string[]): Promise<boolean> {
-  const owned = async () => sum(await ownersOf(stage, apps)) === apps.length || undefined;
+  const owned = async () => sum((await ownersOf(stage, apps)).values()) === apps.length || undefined;
   return untilFound('an owner of each lease', LIMIT_MS, owned, LOOK_EVERY_MS);
 }
 
-function sum(owners: Owners): number {
-  return [...owners.values()].reduce((total, leases) => total + leases, 0);
+function sum(values: Iterable<number>): number {
+  return [...values].reduce((total, value) => total + value, 0);
 }
 
 /** Requests to the server so far, by kind. */
 type Counts = Readonly<Record<string, number>>;
-
-function all(counts: Counts): number {
-  return Object.values(counts).reduce((total, requests) => total + requests, 0);
-}
 
 /** As the server's frontend counts them. */
 async function requestsAt(port: number): Promise<Counts> {

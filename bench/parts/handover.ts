@@ -3,8 +3,8 @@
  * exceeded?
  */
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { endProcess } from '../../scripts/child-process.ts';
 import { callFigures, percentile, round } from '../measures.ts';
 import { ownerOf } from '../owners.ts';
 import { benchRequest } from '../pay.ts';
@@ -27,16 +27,10 @@ export async function handover(trials: number, say: Say) {
     during(trials, interrupt, (line) => say(`${what}: ${line}`));
   return {
     settings,
-    killed: await run('killed', (owner) => end(owner, 'SIGKILL')),
-    stopped: await run('stopped', (owner) => end(owner, 'SIGTERM')),
+    killed: await run('killed', (owner) => endProcess(owner, 'SIGKILL')),
+    stopped: await run('stopped', (owner) => endProcess(owner, 'SIGTERM')),
     frozen: await run('frozen', freeze),
   };
-}
-
-async function end(owner: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  const exit = once(owner, 'exit');
-  owner.kill(signal);
-  await exit;
 }
 
 async function freeze(owner: ChildProcess): Promise<void> {

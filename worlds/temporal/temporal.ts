@@ -48,6 +48,9 @@ interface Waiting {
   take(worker: ConnectedWorker): void;
 }
 
+/** How long the server shows a process that doesn't poll any more. */
+const POLLER_HISTORY_MS = 300_000;
+
 export interface ActivityPoll {
   life: Life;
   taskQueue: string;
@@ -60,9 +63,6 @@ interface WaitingActivity {
   turn: number;
   order: number;
 }
-/** How long the server shows a process that doesn't poll any more. */
-const POLLER_HISTORY_MS = 300_000;
-
 interface OpenPoll extends ActivityPoll {
   since: number;
   complete(task: ActivityTask | undefined): void;

@@ -37,6 +37,8 @@ const NEVER = Number.NEGATIVE_INFINITY;
 /** What this process knows about one lease. */
 class Standing {
   isOwned = false;
+  /** This process will release it. */
+  isOffered = false;
   offeredAtMs = NEVER;
   backsOffUntilMs = NEVER;
   /** Terms in a row that this process gave up because no call reached the provider. */
@@ -55,8 +57,6 @@ interface OwnershipParts {
 export class Ownership {
   private readonly parts: OwnershipParts;
   private readonly standings = new Map<string, Standing>();
-  /** Leases that this process will release. */
-  private readonly offers = new Set<string>();
   private looksAtMs = NEVER;
   private restsUntilMs = NEVER;
 
@@ -65,8 +65,7 @@ export class Ownership {
   }
 
   note(appId: string, isOwned: boolean): void {
-    this.standing(appId).isOwned = isOwned;
-    this.offers.delete(appId);
+    Object.assign(this.standing(appId), { isOwned, isOffered: false });
     this.lookSoon();
   }
 
@@ -82,12 +81,13 @@ export class Ownership {
   /** Resolves when a process that owns fewer leases should get this one. */
   async untilSurplus({ appId }: LeaseKey, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.parts.runtime;
+    const standing = this.standing(appId);
     do {
       await sleep(clock, CHECK_EVERY_MS * (1 + random.number() / 2), signal);
       await this.look().catch(() => undefined);
       signal.throwIfAborted();
-    } while (!this.offers.delete(appId));
-    this.standing(appId).backsOffUntilMs = this.now + CLAIM_DELAY_MS;
+    } while (!standing.isOffered);
+    Object.assign(standing, { isOffered: false, backsOffUntilMs: this.now + CLAIM_DELAY_MS });
   }
 
   /**
@@ -110,10 +110,6 @@ export class Ownership {
     return this.parts.runtime.clock.nowMs();
   }
 
-  private get owned(): string[] {
-    return [...this.standings.keys()].filter((appId) => this.standing(appId).isOwned);
-  }
-
   private standing(appId: string): Standing {
     const standing = this.standings.get(appId) ?? new Standing();
     this.standings.set(appId, standing);
@@ -127,21 +123,22 @@ export class Ownership {
   /** Offers leases from time to time, if this process owns the most. */
   private async look(): Promise<void> {
     if (this.now < Math.max(this.looksAtMs, this.restsUntilMs)) return;
-    const { keys } = this.parts;
     this.looksAtMs = this.now + LOOK_PAUSE_MS;
-    const owned = this.owned.filter((appId) => !this.offers.has(appId));
-    const free = keys.filter(
-      ({ appId }) => owned.includes(appId) && this.now - this.standing(appId).offeredAtMs > REOFFER_AFTER_MS,
-    );
+    const { keys, runtime } = this.parts;
+    const owned = keys
+      .map(({ appId }) => this.standing(appId))
+      .filter((one) => one.isOwned && !one.isOffered);
+    const free = keys.filter(({ appId }) => {
+      const standing = this.standing(appId);
+      return owned.includes(standing) && this.now - standing.offeredAtMs > REOFFER_AFTER_MS;
+    });
     // A process may poll for some leases only.
-    const sample = free[Math.floor(this.parts.runtime.random.number() * free.length)];
+    const sample = free[Math.floor(runtime.random.number() * free.length)];
     const surplus = sample && owned.length > 1 ? await this.surplus(owned.length, sample) : 0;
     if (surplus > 0) this.lookSoon();
-    const offered = free.filter(({ appId }) => this.standing(appId).isOwned).slice(0, surplus);
-    for (const { appId } of offered) {
-      this.standing(appId).offeredAtMs = this.now;
-      this.offers.add(appId);
-    }
+    const offered = free.map(({ appId }) => this.standing(appId)).filter(({ isOwned }) => isOwned);
+    for (const standing of offered.slice(0, surplus))
+      Object.assign(standing, { isOffered: true, offeredAtMs: this.now });
   }
 
   /**
