@@ -11,6 +11,7 @@ import type { LoadedDataConverter } from '@temporalio/common';
 import {
   decodeArrayFromPayloads,
   decodeOptionalSingle,
+  encodeErrorToFailure,
   encodeToPayload,
   loadDataConverter,
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -22,7 +23,14 @@ import type * as CodecModule from '@temporalio/worker/lib/workflow-codec-runner.
 import Long from 'long';
 
 export type { LoadedDataConverter };
-export { decodeArrayFromPayloads, decodeOptionalSingle, encodeToPayload, Long, loadDataConverter };
+export {
+  decodeArrayFromPayloads,
+  decodeOptionalSingle,
+  encodeErrorToFailure,
+  encodeToPayload,
+  Long,
+  loadDataConverter,
+};
 export const { coresdk, temporal } = proto;
 export type { coresdk as Core, temporal as Api } from '@temporalio/proto';
 export type WorkflowVm = Awaited<ReturnType<VmModule.ReusableVMWorkflowCreator['createWorkflow']>>;

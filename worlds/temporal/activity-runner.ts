@@ -1,8 +1,7 @@
 /** Runs an activity in a worker process, with the SDK's own context: heartbeats, cancellation, information. */
 import type { Info } from '@temporalio/activity';
 import { ActivityCancellationDetails, type ActivityFunction, noopMetricMeter } from '@temporalio/common';
-import { type Core, decodeArrayFromPayloads, type LoadedDataConverter, newActivity } from '../sdk.ts';
-import type { Payload } from './commands.ts';
+import { type Core, type LoadedDataConverter, newActivity } from '../sdk.ts';
 
 export type ActivityResult = Core.activity_result.IActivityExecutionResult;
 export type Activities = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
@@ -16,7 +15,7 @@ export interface RunningActivity {
 
 export interface ActivityCall {
   info: Info;
-  args: readonly Payload[];
+  args: unknown[];
   heartbeat(details: unknown): void;
   /** Appends a line to the log. */
   writeLine(line: string): void;
@@ -49,9 +48,7 @@ export function runActivity(
     [],
   );
   return {
-    result: decodeArrayFromPayloads(converter, [...args]).then((decoded) =>
-      activity.run({ args: decoded, headers: {} }),
-    ),
+    result: activity.run({ args, headers: {} }),
     cancel: (reason) => {
       const details = {
         notFound: reason === 'NOT_FOUND',

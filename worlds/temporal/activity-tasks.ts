@@ -3,10 +3,15 @@
  * sent as core sends them.
  */
 import type { Info } from '@temporalio/activity';
-import { decompileRetryPolicy } from '@temporalio/common';
+import { ApplicationFailure, decompileRetryPolicy } from '@temporalio/common';
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
 import type { Life } from '../process/life.ts';
-import { decodeArrayFromPayloads, encodeToPayload, type LoadedDataConverter } from '../sdk.ts';
+import {
+  decodeArrayFromPayloads,
+  encodeErrorToFailure,
+  encodeToPayload,
+  type LoadedDataConverter,
+} from '../sdk.ts';
 import { type Activities, type CancelReason, type RunningActivity, runActivity } from './activity-runner.ts';
 import type { Payload } from './commands.ts';
 import type { ActivityTask, PendingActivity } from './pending-activity.ts';
@@ -110,12 +115,24 @@ export class ActivityTasks {
     const { activities, converter, life } = this.parts;
     const { activity, attempt } = task;
     const { attributes, run } = activity;
-    const info = await this.infoOf(task, activityType);
+    let info: Info;
+    let args: unknown[];
+    try {
+      info = await this.infoOf(task, activityType);
+      args = await decodeArrayFromPayloads(converter, attributes.arguments ?? []);
+    } catch (error) {
+      // The SDK fails an attempt that it can't decode, as a worker that lacks a key can't.
+      const failure = await encodeErrorToFailure(converter, ApplicationFailure.fromError(error));
+      life.world.record(run.workflowId, activityType, attempt, 'undecoded');
+      activity.finish(attempt, { failed: { failure } });
+      return;
+    }
     const heartbeats = new Heartbeats(this.parts, activity, attempt);
     const running = runActivity(
       activities[activityType],
       {
-        ...{ info, args: attributes.arguments ?? [] },
+        info,
+        args,
         heartbeat: (details) => heartbeats.record(details),
         writeLine: (line) => life.world.logs.push(line),
       },
