@@ -94,6 +94,9 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/activities/payout/send-once.ts',
     find: 'cleared ? !isCleared :',
     replace: 'cleared ? false :',
+    needs: (plan) =>
+      mayPayAgain(plan) &&
+      plan.payouts.some(({ interventions }) => interventions.some(({ kind }) => kind === 'reset')),
   },
   {
     name: 'reset-part-promises',
@@ -752,10 +755,11 @@ export const MUTANTS: readonly Mutant[] = [
 ];
 
 /** Whether histories are deleted before a part runs again, and nothing but the part's promise prevents a second payment. */
-function paysAgainAfter(repeat: PlannedDeletion['repeat'], { deletion, env, settings }: Plan): boolean {
-  return (
-    deletion?.repeat === repeat &&
-    env['PAYOUTS_CREATE_CHECK'] === 'doubtful' &&
-    settings.repeatedCreate === 'pay-again'
-  );
+function paysAgainAfter(repeat: PlannedDeletion['repeat'], plan: Plan): boolean {
+  return plan.deletion?.repeat === repeat && mayPayAgain(plan);
+}
+
+/** A repeated create call is a second payment, and no call right before it asks for the order. */
+function mayPayAgain({ env, settings }: Plan): boolean {
+  return env['PAYOUTS_CREATE_CHECK'] === 'doubtful' && settings.repeatedCreate === 'pay-again';
 }
