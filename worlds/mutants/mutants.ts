@@ -562,7 +562,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'Only the start reads the approval policy: a payout that runs already is paid without the approval.',
     file: 'src/activities/payout/create-payout.ts',
     find: '!isApproved && requiresApproval(',
-    replace: 'isApproved && requiresApproval(',
+    replace: 'false && requiresApproval(',
   },
   {
     name: 'old-settings-after-a-failover',
