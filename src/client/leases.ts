@@ -2,9 +2,15 @@
  * The rate-limit leases of applications: their owners, their rates, and the stop switch. Only workers know the `app_id` in
  * their ids, so they are found by the names of the applications.
  */
-import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type Client,
+  type WorkflowExecutionDescription,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import { type Payload, TypedSearchAttributes } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import { z } from 'zod';
 import { appName } from '../contract/fields.ts';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
@@ -26,8 +32,9 @@ import {
   type WorkflowSignatures,
 } from '../contract/workflows.ts';
 import { inForce } from '../domain/rate-limit.ts';
+import { type HistoryEvent, lastEvents, type WorkflowRun } from '../temporal/histories.ts';
 import { APP, failoverVersionOf } from '../temporal/namespace.ts';
-import { ownMemo } from '../temporal/own-payloads.ts';
+import { ownMemo, ownValue } from '../temporal/own-payloads.ts';
 import { firstRuns } from '../temporal/visibility.ts';
 import { requireEnvironment } from './errors.ts';
 import { retryDroppedUpdate } from './steering.ts';
@@ -94,7 +101,8 @@ export class Leases {
   }
 
   async describe(app: string, workflowId: string): Promise<Lease> {
-    const { raw, startTime } = await this.handle(workflowId).describe();
+    const description = await this.handle(workflowId).describe();
+    const { raw, startTime } = description;
     const [held] = raw.pendingActivities ?? [];
     const owner = (held?.state === STARTED && held.lastWorkerIdentity) || null;
     const heartbeat = (owner !== null && held?.heartbeatDetails?.payloads) || [];
@@ -104,7 +112,7 @@ export class Leases {
       workflowId,
       owner,
       reported,
-      settings: settingsIn(await ownMemo(this.client, workflowId, raw.workflowExecutionInfo?.memo)),
+      settings: await latestSettings(this.client, description),
       startedAt: startTime.toISOString(),
     };
   }
@@ -180,6 +188,46 @@ function currentOf(leases: readonly Lease[]): Lease[] {
     if (!known || (known.owner === null && lease.owner !== null)) current.set(lease.app, lease);
   }
   return [...current.values()];
+}
+
+const MAX_ADMITTED = 100;
+const admittedSchema = z.object({
+  by: z.string(),
+  reason: z.string().optional(),
+  callsPerSecond: z.number().nullish(),
+});
+
+/**
+ * In a run that a Workflow Reset created, pauses and rates from after the point of the reset are admitted updates until a
+ * worker runs them, and the memo is from before them (H371). Throws if they can't be read: a pause could be lost.
+ */
+export async function latestSettings(
+  client: Client,
+  { workflowId, runId, raw, status }: WorkflowExecutionDescription,
+): Promise<LeaseSettings> {
+  let settings = settingsIn(await ownMemo(client, workflowId, raw.workflowExecutionInfo?.memo));
+  if (status.name === 'RUNNING' && !raw.pendingWorkflowTask) return settings;
+  for (const { eventTime, ...event } of await unprocessed(client, { workflowId, runId })) {
+    const { input } = event.workflowExecutionUpdateAdmittedEventAttributes?.request ?? {};
+    if (!input) continue;
+    const [argument] = input.args?.payloads ?? [];
+    const asked = admittedSchema.parse(await ownValue(client, workflowId, argument));
+    const { by, reason, callsPerSecond } = asked;
+    if (input.name === setCallsPerSecondUpdate.name)
+      settings = { ...settings, callsPerSecond: callsPerSecond ?? undefined, changedBy: by };
+    if (input.name === resumeUpdate.name) settings = { ...settings, paused: undefined };
+    const at = new Date(tsToMs(eventTime)).toISOString();
+    if (input.name === pauseUpdate.name && !settings.paused)
+      settings = { ...settings, paused: { by, at, reason } };
+  }
+  return settings;
+}
+
+/** The events since the last workflow task that a worker has completed. */
+async function unprocessed(client: Client, run: WorkflowRun): Promise<HistoryEvent[]> {
+  const events = await lastEvents(client, run, MAX_ADMITTED);
+  const processed = events.findIndex((event) => event.workflowTaskCompletedEventAttributes);
+  return events.slice(0, processed < 0 ? undefined : processed).reverse();
 }
 
 /** Starts the workflow of a lease, which needs no worker. `FAIL`: throws if it runs. */

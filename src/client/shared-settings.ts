@@ -5,17 +5,11 @@
  */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { leaseWorkflowId } from '../contract/ids.ts';
-import {
-  type ApprovalPolicy,
-  type LeaseKey,
-  type SharedSettings,
-  settingsIn,
-} from '../contract/rate-limit.ts';
+import type { ApprovalPolicy, LeaseKey, SharedSettings } from '../contract/rate-limit.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { failoverVersionOf } from '../temporal/namespace.ts';
-import { ownMemo } from '../temporal/own-payloads.ts';
 import { requireEnvironment } from './errors.ts';
-import { type Lease, Leases, startLease } from './leases.ts';
+import { type Lease, Leases, latestSettings, startLease } from './leases.ts';
 
 export interface SettingsChange {
   by: string;
@@ -123,9 +117,7 @@ export class SharedSettingsOf {
         await unlessGone(() => handle.terminate(`${by} ${SETTINGS_CHANGED}: ${reason}`));
         return handle.describe();
       });
-      const before = settingsIn(
-        await ownMemo(this.client, workflowId, stopped?.raw.workflowExecutionInfo?.memo),
-      );
+      const before = stopped ? await latestSettings(this.client, stopped) : {};
       const at = stopped?.closeTime ?? new Date();
       const settings = { ...before, shared: changed(before.shared, change, at, failoverVersion) };
       const term = { app, settings, previousOwner: stopped ? 'unknown' : 'none' } as const;

@@ -6,15 +6,14 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { deliveryOptions } from '../client/events.ts';
-import { Leases, startLease } from '../client/leases.ts';
+import { Leases, latestSettings, startLease } from '../client/leases.ts';
 import type { WorkerConfig } from '../config/config.ts';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../contract/ids.ts';
-import { type LeaseKey, type LeaseSettings, type LeaseTerm, settingsIn } from '../contract/rate-limit.ts';
+import type { LeaseKey, LeaseSettings, LeaseTerm } from '../contract/rate-limit.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { ProblemLog } from '../observability/log.ts';
 import type { Clock } from '../runtime/runtime.ts';
 import { messageOf } from '../temporal/client-errors.ts';
-import { ownMemo } from '../temporal/own-payloads.ts';
 
 const RETRY_MS = 5_000;
 
@@ -175,10 +174,9 @@ async function lastRecord(
 ): Promise<Omit<LeaseTerm, 'app'> | undefined> {
   try {
     const workflowId = leaseWorkflowId(environment, appId);
-    const { status, raw } = await client.workflow.getHandle(workflowId).describe();
-    if (status.name === 'RUNNING') return undefined;
-    const memo = await ownMemo(client, workflowId, raw.workflowExecutionInfo?.memo);
-    return { previousOwner: 'unknown', settings: settingsIn(memo) };
+    const last = await client.workflow.getHandle(workflowId).describe();
+    if (last.status.name === 'RUNNING') return undefined;
+    return { previousOwner: 'unknown', settings: await latestSettings(client, last) };
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
     return { previousOwner: 'none', settings: await settingsOf(client, environment, app) };

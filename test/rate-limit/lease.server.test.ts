@@ -2,10 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Leases } from '../../src/client/leases.ts';
+import { Leases, Pauses } from '../../src/client/leases.ts';
+import { SharedSettingsOf } from '../../src/client/shared-settings.ts';
 import { eventually } from '../support/eventually.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { appsOf, STRANGE_APP_IDS } from '../support/rate-limit.ts';
+import { resetBefore } from '../support/resets.ts';
+import { leaseOf } from '../support/workers.ts';
 
 test('H37 the real server accepts every app_id in the names of a lease', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-apps-'));
@@ -22,5 +25,52 @@ test('H37 the real server accepts every app_id in the names of a lease', async (
   } finally {
     await world.stop();
     rmSync(folder, { recursive: true });
+  }
+});
+
+test('H371 the settings change after a reset that no worker has run: its pause and its rate stay', async () => {
+  const world = await PayoutWorld.start();
+  try {
+    const leases = new Leases(world.client, 'test');
+    const pauses = new Pauses({ client: world.client, environment: 'test' });
+    await eventually(
+      async () => (await leases.rateLimit('default').catch(() => undefined))?.owner ?? undefined,
+    );
+    await leases.setCallsPerSecond('default', 7, 'olga');
+    await pauses.pause('default', { by: 'olga', reason: 'a leaked key' });
+    await world.stopWorkers();
+    await resetBefore(world, leaseOf(world), 'holdLease');
+    expect((await pauses.state('default')).paused).toMatchObject({ by: 'olga' });
+    const change = { by: 'boris', reason: 'a new policy', approvals: { above: {}, callers: {} } };
+    await new SharedSettingsOf(world.client, 'test').change(change);
+    const { settings } = await leases.of('default');
+    expect(settings).toMatchObject({
+      callsPerSecond: 7,
+      changedBy: 'olga',
+      paused: { by: 'olga', reason: 'a leaked key' },
+    });
+  } finally {
+    await world.stop();
+  }
+});
+
+test('H371 a lease is terminated after such a reset: the worker that starts it again keeps the pause', async () => {
+  const world = await PayoutWorld.start();
+  try {
+    const leases = new Leases(world.client, 'test');
+    const pauses = new Pauses({ client: world.client, environment: 'test' });
+    await eventually(
+      async () => (await leases.rateLimit('default').catch(() => undefined))?.owner ?? undefined,
+    );
+    await pauses.pause('default', { by: 'olga' });
+    await world.stopWorkers();
+    await resetBefore(world, leaseOf(world), 'holdLease');
+    await leaseOf(world).terminate('by mistake');
+    await world.startWorkers();
+    const owner = () => leases.rateLimit('default').catch(() => undefined);
+    await eventually(async () => (await owner())?.owner ?? undefined);
+    expect((await pauses.state('default')).paused).toMatchObject({ by: 'olga' });
+  } finally {
+    await world.stop();
   }
 });

@@ -540,6 +540,14 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'upsertMemo({ settings: record.settings });',
   },
   {
+    name: 'pause-forgotten-by-reset',
+    what: 'A lease that was reset, and then replaced before a worker ran it, forgets its pause: create calls are sent.',
+    file: 'src/client/leases.ts',
+    find: "if (status.name === 'RUNNING' && !raw.pendingWorkflowTask) return settings;",
+    replace: 'if (status) return settings;',
+    needs: ({ pause, policy }) => pause?.lease?.kind === 'reset' && policy !== undefined,
+  },
+  {
     name: 'pause-forgotten-by-next-owner',
     what: 'An owner that does not give its lease back takes the pause with it: the next one sends.',
     file: 'src/workflows/rate-limit-lease.ts',

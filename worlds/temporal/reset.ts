@@ -1,12 +1,13 @@
 /** Workflow Reset: a new run with the first events of another run. */
-import { temporal } from '../sdk.ts';
+import { type Api, temporal } from '../sdk.ts';
 import type { Payload } from './commands.ts';
 import { grpcError } from './errors.ts';
 import { type Entry, EventType } from './history.ts';
 import { type ActivityHost, PendingActivity } from './pending-activity.ts';
 import { id, type Run, type Started, type Update } from './run.ts';
 
-const { WorkflowTaskFailedCause } = temporal.api.enums.v1;
+const { UpdateAdmittedEventOrigin, WorkflowTaskFailedCause } = temporal.api.enums.v1;
+type Request = Api.api.update.v1.IRequest;
 
 /** What a reset does to the server. */
 export interface ResetHost extends ActivityHost {
@@ -52,15 +53,26 @@ export function reset(server: ResetHost, base: Run, eventId: number, reason: str
 function reapply(server: ResetHost, run: Run, { event }: Entry): void {
   const { signalName, input, identity } = event.workflowExecutionSignaledEventAttributes ?? {};
   if (signalName) server.signal(run, signalName, input?.payloads ?? [], identity ?? '');
-  const accepted = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest;
-  if (!accepted) return;
-  const { input: update, meta } = accepted;
-  server.update(run, {
-    id: meta?.updateId ?? '',
-    name: update?.name ?? '',
-    args: update?.args?.payloads ?? [],
-    identity: meta?.identity ?? '',
+  const request =
+    event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest ??
+    event.workflowExecutionUpdateAdmittedEventAttributes?.request;
+  if (!request || run.updates.has(request.meta?.updateId ?? '')) return;
+  run.write(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ADMITTED, {
+    workflowExecutionUpdateAdmittedEventAttributes: {
+      request,
+      origin: UpdateAdmittedEventOrigin.UPDATE_ADMITTED_EVENT_ORIGIN_REAPPLY,
+    },
   });
+  server.update(run, updateOf(request));
+}
+
+function updateOf({ input, meta }: Request): Omit<Update['request'], 'sequencing'> {
+  return {
+    id: meta?.updateId ?? '',
+    name: input?.name ?? '',
+    args: input?.args?.payloads ?? [],
+    identity: meta?.identity ?? '',
+  };
 }
 
 /** Restores the state of a run from its events, with its pending timers and activities. */
@@ -114,15 +126,21 @@ function applyEntry(run: Run, { id: entryId, event }: Entry): void {
   const upserted = event.upsertWorkflowSearchAttributesEventAttributes?.searchAttributes?.indexedFields;
   run.attributes = { ...run.attributes, ...upserted };
   run.memo = { ...run.memo, ...event.workflowPropertiesModifiedEventAttributes?.upsertedMemo?.fields };
+  const { request: admitted } = event.workflowExecutionUpdateAdmittedEventAttributes ?? {};
+  if (admitted)
+    run.updates.set(admitted.meta?.updateId ?? '', {
+      request: { ...updateOf(admitted), sequencing: 0 },
+      state: 'admitted',
+      acceptedEventId: 0,
+      watchers: [],
+    });
   const accepted = event.workflowExecutionUpdateAcceptedEventAttributes;
   const updateId = accepted?.protocolInstanceId;
   if (updateId)
     run.updates.set(updateId, {
       request: {
+        ...updateOf(accepted.acceptedRequest ?? {}),
         id: updateId,
-        name: accepted.acceptedRequest?.input?.name ?? '',
-        args: accepted.acceptedRequest?.input?.args?.payloads ?? [],
-        identity: accepted.acceptedRequest?.meta?.identity ?? '',
         sequencing: Number(accepted.acceptedRequestSequencingEventId),
       },
       state: 'accepted',
