@@ -559,8 +559,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'pause-ends-with-lease-workflow',
     what: 'A terminated lease is started again without the pause: create calls are sent.',
     file: 'src/workers/kept-workflows.ts',
-    find: 'settings: settingsIn(memo)',
-    replace: 'settings: { ...settingsIn(memo), paused: undefined }',
+    find: 'settings: await latestSettings(client, last)',
+    replace: 'settings: { ...(await latestSettings(client, last)), paused: undefined }',
     needs: ({ pause }) => pause?.lease?.kind === 'terminate',
   },
 
