@@ -5,7 +5,7 @@
  */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { leaseWorkflowId } from '../contract/ids.ts';
-import type { ApprovalPolicy, LeaseKey, SharedSettings } from '../contract/rate-limit.ts';
+import type { ApprovalPolicy, LeaseKey, LeaseSettings, SharedSettings } from '../contract/rate-limit.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { failoverVersionOf } from '../temporal/namespace.ts';
 import { requireEnvironment } from './errors.ts';
@@ -117,7 +117,7 @@ export class SharedSettingsOf {
         await unlessGone(() => handle.terminate(`${by} ${SETTINGS_CHANGED}: ${reason}`));
         return handle.describe();
       });
-      const before = stopped ? await latestSettings(this.client, stopped) : {};
+      const before = stopped ? await latestSettings(this.client, stopped) : await this.inherited(app);
       const at = stopped?.closeTime ?? new Date();
       const settings = { ...before, shared: changed(before.shared, change, at, failoverVersion) };
       const term = { app, settings, previousOwner: stopped ? 'unknown' : 'none' } as const;
@@ -129,6 +129,12 @@ export class SharedSettingsOf {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError) || left <= 1) throw error;
       }
     }
+  }
+
+  /** A pause belongs to the application, so it outlasts a change of the `app_id` (H372). */
+  private async inherited(app: string): Promise<LeaseSettings> {
+    const lease = await unlessGone(() => this.leases.of(app));
+    return { paused: lease?.settings.paused };
   }
 
   private keyOf(workflowId: string): LeaseKey {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Leases, Pauses } from '../../src/client/leases.ts';
 import { SharedSettingsOf } from '../../src/client/shared-settings.ts';
+import { leaseWorkflowId } from '../../src/contract/ids.ts';
 import { eventually } from '../support/eventually.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { appsOf, STRANGE_APP_IDS } from '../support/rate-limit.ts';
@@ -70,6 +71,25 @@ test('H371 a lease is terminated after such a reset: the worker that starts it a
     const owner = () => leases.rateLimit('default').catch(() => undefined);
     await eventually(async () => (await owner())?.owner ?? undefined);
     expect((await pauses.state('default')).paused).toMatchObject({ by: 'olga' });
+  } finally {
+    await world.stop();
+  }
+});
+
+test('H372 the settings of a new app_id are set before its workers start: the pause of the application stays', async () => {
+  const world = await PayoutWorld.start();
+  try {
+    const leases = new Leases(world.client, 'test');
+    await eventually(
+      async () => (await leases.rateLimit('default').catch(() => undefined))?.owner ?? undefined,
+    );
+    await new Pauses({ client: world.client, environment: 'test' }).pause('default', { by: 'olga' });
+    await world.stopWorkers();
+    const approvals = { above: {}, callers: {} };
+    const change = { by: 'boris', reason: 'a new app_id', approvals, recoveredAt: null };
+    await new SharedSettingsOf(world.client, 'test').changeOne('default', 'next-app', change);
+    const { settings } = await leases.describe('default', leaseWorkflowId('test', 'next-app'));
+    expect(settings.paused).toMatchObject({ by: 'olga' });
   } finally {
     await world.stop();
   }
