@@ -518,7 +518,7 @@ class SeededWorld {
     for (;;) {
       const ending = await world.run({ done, withinMs });
       if (ending === 'done') return true;
-      if (ending === 'idle' || this.openPayouts().late.length === 0 || world.now >= limitMs) return false;
+      if (ending === 'idle' || this.isLeftToPeople() || world.now >= limitMs) return false;
     }
   }
 
@@ -535,14 +535,23 @@ class SeededWorld {
     return { left, late: open.filter((payout) => !left.includes(payout) && !isBehind(payout)) };
   }
 
+  private isLeftToPeople(): boolean {
+    const { left, late } = this.openPayouts();
+    return late.length === 0 && this.unfinishedBeside(left).length === 0;
+  }
+
+  /** A batch waits for the payouts that are left to a person. */
+  private unfinishedBeside(left: readonly PlannedPayout[]): string[] {
+    return this.unfinished.filter((what) => left.length === 0 || !what.startsWith('batch '));
+  }
+
   private reportUnfinished(): void {
     const { world } = this.system;
     const { left, late } = this.openPayouts();
     for (const { number } of late)
       world.violation(`${partnerOrderIdOf(number)} has not ended: ${this.describeOpen(number)}`);
     if (left.length > 0) world.occurred.add('payouts left to a person');
-    for (const what of this.unfinished)
-      if (left.length === 0 || !what.startsWith('batch ')) world.violation(`${what} has not ended`);
+    for (const what of this.unfinishedBeside(left)) world.violation(`${what} has not ended`);
   }
 
   private get isUnfit(): boolean {
