@@ -29,14 +29,18 @@ test('H37 the real server accepts every app_id in the names of a lease', async (
   }
 });
 
+/** Once a process owns the lease. */
+async function ownedLease({ client }: PayoutWorld) {
+  const leases = new Leases(client, 'test');
+  const owner = async () => (await leases.rateLimit('default').catch(() => undefined))?.owner;
+  await eventually(async () => (await owner()) ?? undefined);
+  return { leases, pauses: new Pauses({ client, environment: 'test' }) };
+}
+
 test('H371 the settings change after a reset that no worker has run: its pause and its rate stay', async () => {
   const world = await PayoutWorld.start();
   try {
-    const leases = new Leases(world.client, 'test');
-    const pauses = new Pauses({ client: world.client, environment: 'test' });
-    await eventually(
-      async () => (await leases.rateLimit('default').catch(() => undefined))?.owner ?? undefined,
-    );
+    const { leases, pauses } = await ownedLease(world);
     await leases.setCallsPerSecond('default', 7, 'olga');
     await pauses.pause('default', { by: 'olga', reason: 'a leaked key' });
     await world.stopWorkers();
@@ -58,18 +62,13 @@ test('H371 the settings change after a reset that no worker has run: its pause a
 test('H371 a lease is terminated after such a reset: the worker that starts it again keeps the pause', async () => {
   const world = await PayoutWorld.start();
   try {
-    const leases = new Leases(world.client, 'test');
-    const pauses = new Pauses({ client: world.client, environment: 'test' });
-    await eventually(
-      async () => (await leases.rateLimit('default').catch(() => undefined))?.owner ?? undefined,
-    );
+    const { pauses } = await ownedLease(world);
     await pauses.pause('default', { by: 'olga' });
     await world.stopWorkers();
     await resetBefore(world, leaseOf(world), 'holdLease');
     await leaseOf(world).terminate('by mistake');
     await world.startWorkers();
-    const owner = () => leases.rateLimit('default').catch(() => undefined);
-    await eventually(async () => (await owner())?.owner ?? undefined);
+    await ownedLease(world);
     expect((await pauses.state('default')).paused).toMatchObject({ by: 'olga' });
   } finally {
     await world.stop();
@@ -79,11 +78,8 @@ test('H371 a lease is terminated after such a reset: the worker that starts it a
 test('H372 the settings of a new app_id are set before its workers start: the pause of the application stays', async () => {
   const world = await PayoutWorld.start();
   try {
-    const leases = new Leases(world.client, 'test');
-    await eventually(
-      async () => (await leases.rateLimit('default').catch(() => undefined))?.owner ?? undefined,
-    );
-    await new Pauses({ client: world.client, environment: 'test' }).pause('default', { by: 'olga' });
+    const { leases, pauses } = await ownedLease(world);
+    await pauses.pause('default', { by: 'olga' });
     await world.stopWorkers();
     const approvals = { above: {}, callers: {} };
     const change = { by: 'boris', reason: 'a new app_id', approvals, recoveredAt: null };
