@@ -2,26 +2,19 @@
  * The rate-limit leases of applications: their owners, their rates, and the stop switch. Only workers know the `app_id` in
  * their ids, so they are found by the names of the applications.
  */
-import {
-  type Client,
-  type WorkflowExecutionDescription,
-  type WorkflowHandle,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { type Payload, TypedSearchAttributes } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { tsToMs } from '@temporalio/common/lib/time.js';
 import { z } from 'zod';
 import { appName } from '../contract/fields.ts';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
-import {
-  type LeaseKey,
-  type LeaseSettings,
-  type LeaseTerm,
-  type Pause,
-  type PauseRequest,
-  type RateLimitState,
-  settingsIn,
+import type {
+  LeaseKey,
+  LeaseSettings,
+  LeaseTerm,
+  Pause,
+  PauseRequest,
+  RateLimitState,
 } from '../contract/rate-limit.ts';
 import {
   argumentOf,
@@ -32,11 +25,11 @@ import {
   type WorkflowSignatures,
 } from '../contract/workflows.ts';
 import { inForce } from '../domain/rate-limit.ts';
-import { type HistoryEvent, lastEvents, type WorkflowRun } from '../temporal/histories.ts';
+import { unlessGone } from '../temporal/client-errors.ts';
 import { APP, failoverVersionOf } from '../temporal/namespace.ts';
-import { ownMemo, ownValue } from '../temporal/own-payloads.ts';
 import { firstRuns } from '../temporal/visibility.ts';
 import { requireEnvironment } from './errors.ts';
+import { latestSettings } from './lease-settings.ts';
 import { retryDroppedUpdate } from './steering.ts';
 
 export interface Lease {
@@ -126,6 +119,12 @@ export class Leases {
     return this.search(app, '');
   }
 
+  /** What a new lease takes over: it belongs to the application, so it outlasts a change of the `app_id` (H372). */
+  async inherited(app: string): Promise<Pick<LeaseSettings, 'paused' | 'shared'>> {
+    const { paused, shared } = (await unlessGone(() => this.of(app)))?.settings ?? {};
+    return { paused, shared };
+  }
+
   /** The calls per second, who set them, and the lease owner. Throws what `of` throws. */
   async rateLimit(app: string): Promise<RateLimit> {
     const { workflowId, owner, reported } = await this.of(app);
@@ -188,46 +187,6 @@ function currentOf(leases: readonly Lease[]): Lease[] {
     if (!known || (known.owner === null && lease.owner !== null)) current.set(lease.app, lease);
   }
   return [...current.values()];
-}
-
-const MAX_ADMITTED = 100;
-const admittedSchema = z.object({
-  by: z.string(),
-  reason: z.string().optional(),
-  callsPerSecond: z.number().nullish(),
-});
-
-/**
- * In a run that a Workflow Reset created, pauses and rates from after the point of the reset are admitted updates until a
- * worker runs them, and the memo is from before them (H371). Throws if they can't be read: a pause could be lost.
- */
-export async function latestSettings(
-  client: Client,
-  { workflowId, runId, raw, status }: WorkflowExecutionDescription,
-): Promise<LeaseSettings> {
-  let settings = settingsIn(await ownMemo(client, workflowId, raw.workflowExecutionInfo?.memo));
-  if (status.name === 'RUNNING' && !raw.pendingWorkflowTask) return settings;
-  for (const { eventTime, ...event } of await unprocessed(client, { workflowId, runId })) {
-    const { input } = event.workflowExecutionUpdateAdmittedEventAttributes?.request ?? {};
-    if (!input) continue;
-    const [argument] = input.args?.payloads ?? [];
-    const asked = admittedSchema.parse(await ownValue(client, workflowId, argument));
-    const { by, reason, callsPerSecond } = asked;
-    if (input.name === setCallsPerSecondUpdate.name)
-      settings = { ...settings, callsPerSecond: callsPerSecond ?? undefined, changedBy: by };
-    if (input.name === resumeUpdate.name) settings = { ...settings, paused: undefined };
-    const at = new Date(tsToMs(eventTime)).toISOString();
-    if (input.name === pauseUpdate.name && !settings.paused)
-      settings = { ...settings, paused: { by, at, reason } };
-  }
-  return settings;
-}
-
-/** The events since the last workflow task that a worker has completed. */
-async function unprocessed(client: Client, run: WorkflowRun): Promise<HistoryEvent[]> {
-  const events = await lastEvents(client, run, MAX_ADMITTED);
-  const processed = events.findIndex((event) => event.workflowTaskCompletedEventAttributes);
-  return events.slice(0, processed < 0 ? undefined : processed).reverse();
 }
 
 /** Starts the workflow of a lease, which needs no worker. `FAIL`: throws if it runs. */

@@ -5,11 +5,12 @@
  */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { leaseWorkflowId } from '../contract/ids.ts';
-import type { ApprovalPolicy, LeaseKey, LeaseSettings, SharedSettings } from '../contract/rate-limit.ts';
+import type { ApprovalPolicy, LeaseKey, SharedSettings } from '../contract/rate-limit.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { failoverVersionOf } from '../temporal/namespace.ts';
 import { requireEnvironment } from './errors.ts';
-import { type Lease, Leases, latestSettings, startLease } from './leases.ts';
+import { latestSettings } from './lease-settings.ts';
+import { type Lease, Leases, startLease } from './leases.ts';
 
 export interface SettingsChange {
   by: string;
@@ -117,7 +118,7 @@ export class SharedSettingsOf {
         await unlessGone(() => handle.terminate(`${by} ${SETTINGS_CHANGED}: ${reason}`));
         return handle.describe();
       });
-      const before = stopped ? await latestSettings(this.client, stopped) : await this.inherited(app);
+      const before = stopped ? await latestSettings(this.client, stopped) : await this.leases.inherited(app);
       const at = stopped?.closeTime ?? new Date();
       const settings = { ...before, shared: changed(before.shared, change, at, failoverVersion) };
       const term = { app, settings, previousOwner: stopped ? 'unknown' : 'none' } as const;
@@ -129,12 +130,6 @@ export class SharedSettingsOf {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError) || left <= 1) throw error;
       }
     }
-  }
-
-  /** A pause belongs to the application, so it outlasts a change of the `app_id` (H372). */
-  private async inherited(app: string): Promise<LeaseSettings> {
-    const lease = await unlessGone(() => this.leases.of(app));
-    return { paused: lease?.settings.paused };
   }
 
   private keyOf(workflowId: string): LeaseKey {

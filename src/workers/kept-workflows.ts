@@ -6,10 +6,11 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { deliveryOptions } from '../client/events.ts';
-import { Leases, latestSettings, startLease } from '../client/leases.ts';
+import { latestSettings } from '../client/lease-settings.ts';
+import { Leases, startLease } from '../client/leases.ts';
 import type { WorkerConfig } from '../config/config.ts';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../contract/ids.ts';
-import type { LeaseKey, LeaseSettings, LeaseTerm } from '../contract/rate-limit.ts';
+import type { LeaseKey, LeaseTerm } from '../contract/rate-limit.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { ProblemLog } from '../observability/log.ts';
 import type { Clock } from '../runtime/runtime.ts';
@@ -179,17 +180,6 @@ async function lastRecord(
     return { previousOwner: 'unknown', settings: await latestSettings(client, last) };
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
-    return { previousOwner: 'none', settings: await settingsOf(client, environment, app) };
-  }
-}
-
-/** They belong to the application, so they outlast a change of the `app_id`. */
-async function settingsOf(client: Client, environment: string, app: string): Promise<LeaseSettings> {
-  try {
-    const { paused, shared } = (await new Leases(client, environment).of(app)).settings;
-    return { paused, shared };
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return {};
-    throw error;
+    return { previousOwner: 'none', settings: await new Leases(client, environment).inherited(app) };
   }
 }

@@ -1,11 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
+import { latestSettings } from '../../src/client/lease-settings.ts';
 import { Leases, Pauses } from '../../src/client/leases.ts';
 import { SharedSettingsOf } from '../../src/client/shared-settings.ts';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
 import { eventually } from '../support/eventually.ts';
+import { newKey } from '../support/keys.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { appsOf, STRANGE_APP_IDS } from '../support/rate-limit.ts';
 import { resetBefore } from '../support/resets.ts';
@@ -70,6 +73,40 @@ test('H371 a lease is terminated after such a reset: the worker that starts it a
     await world.startWorkers();
     await ownedLease(world);
     expect((await pauses.state('default')).paused).toMatchObject({ by: 'olga' });
+  } finally {
+    await world.stop();
+  }
+});
+
+test('H371 a worker runs the reset between the two reads of a lease: it is described again', async () => {
+  const world = await PayoutWorld.start();
+  try {
+    const { pauses } = await ownedLease(world);
+    await pauses.pause('default', { by: 'olga' });
+    await world.stopWorkers();
+    await resetBefore(world, leaseOf(world), 'holdLease');
+    const before = await leaseOf(world).describe();
+    await world.startWorkers();
+    await ownedLease(world);
+    expect((await latestSettings(world.client, before)).paused).toMatchObject({ by: 'olga' });
+  } finally {
+    await world.stop();
+  }
+});
+
+test('H371 more events than one read returns, or another key: what cannot be read is a pause', async () => {
+  const world = await PayoutWorld.start();
+  try {
+    const { leases } = await ownedLease(world);
+    await leases.setCallsPerSecond('default', 7, 'olga');
+    await world.stopWorkers();
+    await resetBefore(world, leaseOf(world), 'holdLease');
+    const reasonFor = async (client: Client) =>
+      (await new Pauses({ client, environment: 'test' }).state('default')).paused?.reason;
+    expect(await reasonFor(world.client)).toBeUndefined();
+    expect(await reasonFor(world.speaking(newKey('k1')))).toContain('Workflow Reset');
+    for (let sent = 0; sent < 100; sent += 1) await leaseOf(world).signal('appRenamed', 'default');
+    expect(await reasonFor(world.client)).toContain('Workflow Reset');
   } finally {
     await world.stop();
   }

@@ -24,7 +24,7 @@ export function withFirstSettings(
       if (input.workflowType !== 'rateLimitLease' || !shared) return next(input);
       const [key, term] = input.options.args;
       const known = leaseSettingsSchema.parse(input.options.memo?.['settings']);
-      const all = { shared, ...known };
+      const all = { ...known, shared: known.shared ?? shared };
       const options = {
         ...input.options,
         memo: { settings: all },
