@@ -169,6 +169,9 @@ type Found = Omit<Step, 'at'> | undefined;
 type UpdateOutcome = NonNullable<
   NonNullable<HistoryEvent['workflowExecutionUpdateCompletedEventAttributes']>['outcome']
 >;
+type UpdateRequest = NonNullable<
+  NonNullable<HistoryEvent['workflowExecutionUpdateAdmittedEventAttributes']>['request']
+>;
 
 class StepReader {
   readonly #client: Client;
@@ -176,6 +179,8 @@ class StepReader {
   readonly #scheduled = new Map<string, HistoryEvent>();
   /** Outcomes of accepted updates, by the id of the event that accepted them. */
   readonly #outcomes = new Map<string, UpdateOutcome>();
+  /** Updates that a Workflow Reset applied again, by their id: the event that accepts one doesn't repeat it. */
+  readonly #admitted = new Map<string, UpdateRequest>();
 
   readonly #startedBy: string | undefined;
   readonly #context: SerializationContext;
@@ -193,6 +198,8 @@ class StepReader {
       if (event.activityTaskScheduledEventAttributes) this.#scheduled.set(String(event.eventId), event);
       const { acceptedEventId, outcome } = event.workflowExecutionUpdateCompletedEventAttributes ?? {};
       if (outcome) this.#outcomes.set(String(acceptedEventId), outcome);
+      const { request } = event.workflowExecutionUpdateAdmittedEventAttributes ?? {};
+      if (request) this.#admitted.set(request.meta?.updateId ?? '', request);
     }
   }
 
@@ -238,7 +245,9 @@ class StepReader {
       return { what: this.#startedBy === undefined ? 'Started' : `Started by ${this.#startedBy}` };
     if (event.workflowExecutionSignaledEventAttributes?.signalName === 'notification')
       return { what: 'The provider sent a notification' };
-    const input = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
+    const accepted = event.workflowExecutionUpdateAcceptedEventAttributes;
+    const request = accepted?.acceptedRequest ?? this.#admitted.get(accepted?.protocolInstanceId ?? '');
+    const input = request?.input;
     if (!input) return undefined;
     const argument = await this.#decoded(input.args?.payloads ?? []);
     const outcome = this.#outcomes.get(String(event.eventId));
