@@ -5,14 +5,12 @@ import { z } from 'zod';
 import { type LeaseSettings, settingsIn } from '../contract/rate-limit.ts';
 import { pauseUpdate, resumeUpdate, setCallsPerSecondUpdate } from '../contract/workflows.ts';
 import { changeProblem, pauseProblem } from '../domain/rate-limit.ts';
-import { type HistoryEvent, lastEvents } from '../temporal/histories.ts';
+import { type HistoryEvent, wholeHistory } from '../temporal/histories.ts';
 import { ownMemo, ownValue } from '../temporal/own-payloads.ts';
-
-const MAX_UNPROCESSED = 100;
 
 /**
  * In a run that a Workflow Reset created, pauses and rates from after the point of the reset are admitted updates until a
- * worker runs them, and the memo is from before them (H371). If they can't be read, they're taken as a pause.
+ * worker runs them, and the memo is from before them (H371).
  */
 export async function latestSettings(
   client: Client,
@@ -20,14 +18,12 @@ export async function latestSettings(
 ): Promise<LeaseSettings> {
   let settings = settingsIn(await ownMemo(client, workflowId, raw.workflowExecutionInfo?.memo));
   if (status.name === 'RUNNING' && !raw.pendingWorkflowTask) return settings;
-  const events = await lastEvents(client, { workflowId, runId }, MAX_UNPROCESSED);
-  const completed = events.findIndex((event) => event.workflowTaskCompletedEventAttributes);
+  const events = (await wholeHistory(client, { workflowId, runId })) ?? [];
+  const completed = events.findLastIndex((event) => event.workflowTaskCompletedEventAttributes);
   // A worker was faster, and the memo is from before its changes.
   if (Number(events[completed]?.eventId ?? 0) > historyLength)
     return latestSettings(client, await client.workflow.getHandle(workflowId, runId).describe());
-  const isWhole = completed >= 0 || Number(events.at(-1)?.eventId) === 1;
-  if (!isWhole) settings = pausedBy(events[0], settings);
-  for (const event of events.slice(0, isWhole && completed >= 0 ? completed : undefined).reverse())
+  for (const event of events.slice(completed + 1))
     settings = await settingsAfter(client, workflowId, event, settings);
   return settings;
 }
@@ -44,7 +40,7 @@ const argumentSchema = z.object({
   callsPerSecond: z.number().nullable().catch(null),
 });
 
-/** As the workflow changes them: an update that it would reject changes nothing. */
+/** As the workflow changes them: an update that it would reject changes nothing. One from without keys is a pause. */
 async function settingsAfter(
   client: Client,
   workflowId: string,
@@ -54,8 +50,9 @@ async function settingsAfter(
   const { name, args } = event.workflowExecutionUpdateAdmittedEventAttributes?.request?.input ?? {};
   const problem = updates[name ?? ''];
   if (!problem) return settings;
-  const argument = await ownValue<unknown>(client, workflowId, args?.payloads?.[0]);
-  if (argument === undefined) return pausedBy(event, settings);
+  const [payload] = args?.payloads ?? [];
+  const argument = await ownValue<unknown>(client, workflowId, payload);
+  if (payload && argument === undefined) return pausedBy(event, settings);
   const asked = argumentSchema.safeParse(argument).data;
   if (!asked || problem(argument) || (asked.update ?? name) !== name) return settings;
   const { by, reason, callsPerSecond } = asked;
@@ -64,14 +61,14 @@ async function settingsAfter(
   return { ...settings, callsPerSecond: callsPerSecond ?? undefined, changedBy: by };
 }
 
-const UNREADABLE = { by: 'durable payouts', reason: "a change from before a Workflow Reset can't be read" };
+const UNREADABLE = { by: 'durable payouts', reason: "a change from before a Workflow Reset isn't encrypted" };
 
 /** A pause stays as it is. */
 function pausedBy(
-  event: HistoryEvent | undefined,
+  event: HistoryEvent,
   settings: LeaseSettings,
   pause: { by: string; reason?: string | undefined } = UNREADABLE,
 ): LeaseSettings {
-  const at = new Date(tsToMs(event?.eventTime)).toISOString();
+  const at = new Date(tsToMs(event.eventTime)).toISOString();
   return { ...settings, paused: settings.paused ?? { ...pause, at } };
 }

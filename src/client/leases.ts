@@ -2,7 +2,12 @@
  * The rate-limit leases of applications: their owners, their rates, and the stop switch. Only workers know the `app_id` in
  * their ids, so they are found by the names of the applications.
  */
-import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type Client,
+  type WorkflowExecutionDescription,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import { type Payload, TypedSearchAttributes } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
@@ -119,9 +124,17 @@ export class Leases {
     return this.search(app, '');
   }
 
-  /** What a new lease takes over: it belongs to the application, so it outlasts a change of the `app_id` (H372). */
-  async inherited(app: string): Promise<Pick<LeaseSettings, 'paused' | 'shared'>> {
-    const { paused, shared } = (await unlessGone(() => this.of(app)))?.settings ?? {};
+  /**
+   * The settings with which a lease starts, after its last run or as a new one. A pause belongs to the application, so it
+   * outlasts a change of the `app_id` (H372).
+   */
+  async settingsToStart(app: string, last: WorkflowExecutionDescription | undefined): Promise<LeaseSettings> {
+    const [running] = currentOf(await this.search(app));
+    if (last) {
+      const settings = await latestSettings(this.client, last);
+      return { ...settings, paused: settings.paused ?? running?.settings.paused };
+    }
+    const { paused, shared } = (running ?? currentOf(await this.stored(app))[0])?.settings ?? {};
     return { paused, shared };
   }
 
@@ -160,7 +173,8 @@ export class Leases {
     for (const { workflowId, attribute } of runs) {
       const name = attribute('PayoutApp');
       if (typeof name !== 'string' || !workflowId.startsWith(prefix) || leases.has(workflowId)) continue;
-      leases.set(workflowId, await this.describe(name, workflowId));
+      const lease = await unlessGone(() => this.describe(name, workflowId));
+      if (lease) leases.set(workflowId, lease);
     }
     return [...leases.values()];
   }

@@ -9,7 +9,6 @@ import type { ApprovalPolicy, LeaseKey, SharedSettings } from '../contract/rate-
 import { unlessGone } from '../temporal/client-errors.ts';
 import { failoverVersionOf } from '../temporal/namespace.ts';
 import { requireEnvironment } from './errors.ts';
-import { latestSettings } from './lease-settings.ts';
 import { type Lease, Leases, startLease } from './leases.ts';
 
 export interface SettingsChange {
@@ -95,9 +94,11 @@ export class SharedSettingsOf {
   ): Promise<ListedSettings> {
     const workflowId = leaseWorkflowId(requireEnvironment(this.environment), appId);
     const known = await unlessGone(() => this.leases.describe(app, workflowId));
+    // A worker starts the lease of a new `app_id` with the settings of the old one.
+    const before = known ?? (await unlessGone(() => this.leases.of(app)));
     const failoverVersion = await failoverVersionOf(this.client);
-    if (isFirst && known?.settings.shared) return listed(known, failoverVersion);
-    complete(change, known?.settings.shared, failoverVersion);
+    if (isFirst && before?.settings.shared) return listed(before, failoverVersion);
+    complete(change, before?.settings.shared, failoverVersion);
     return this.changeLease(app, workflowId, change, failoverVersion);
   }
 
@@ -118,7 +119,7 @@ export class SharedSettingsOf {
         await unlessGone(() => handle.terminate(`${by} ${SETTINGS_CHANGED}: ${reason}`));
         return handle.describe();
       });
-      const before = stopped ? await latestSettings(this.client, stopped) : await this.leases.inherited(app);
+      const before = await this.leases.settingsToStart(app, stopped);
       const at = stopped?.closeTime ?? new Date();
       const settings = { ...before, shared: changed(before.shared, change, at, failoverVersion) };
       const term = { app, settings, previousOwner: stopped ? 'unknown' : 'none' } as const;

@@ -246,8 +246,8 @@ class StepReader {
     if (event.workflowExecutionSignaledEventAttributes?.signalName === 'notification')
       return { what: 'The provider sent a notification' };
     const accepted = event.workflowExecutionUpdateAcceptedEventAttributes;
-    const request = accepted?.acceptedRequest ?? this.#admitted.get(accepted?.protocolInstanceId ?? '');
-    const input = request?.input;
+    if (!accepted) return undefined;
+    const input = (accepted.acceptedRequest ?? this.#admitted.get(accepted.protocolInstanceId ?? ''))?.input;
     if (!input) return undefined;
     const argument = await this.#decoded(input.args?.payloads ?? []);
     const outcome = this.#outcomes.get(String(event.eventId));

@@ -1,12 +1,6 @@
 /** What every worker process keeps in place at Temporal, even while Temporal does not respond. */
-import {
-  type Client,
-  ScheduleAlreadyRunning,
-  ScheduleOverlapPolicy,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import { deliveryOptions } from '../client/events.ts';
-import { latestSettings } from '../client/lease-settings.ts';
 import { Leases, startLease } from '../client/leases.ts';
 import type { WorkerConfig } from '../config/config.ts';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../contract/ids.ts';
@@ -14,7 +8,7 @@ import type { LeaseKey, LeaseTerm } from '../contract/rate-limit.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { ProblemLog } from '../observability/log.ts';
 import type { Clock } from '../runtime/runtime.ts';
-import { messageOf } from '../temporal/client-errors.ts';
+import { messageOf, unlessGone } from '../temporal/client-errors.ts';
 
 const RETRY_MS = 5_000;
 
@@ -173,13 +167,9 @@ async function lastRecord(
   { environment, appId }: LeaseKey,
   app: string,
 ): Promise<Omit<LeaseTerm, 'app'> | undefined> {
-  try {
-    const workflowId = leaseWorkflowId(environment, appId);
-    const last = await client.workflow.getHandle(workflowId).describe();
-    if (last.status.name === 'RUNNING') return undefined;
-    return { previousOwner: 'unknown', settings: await latestSettings(client, last) };
-  } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
-    return { previousOwner: 'none', settings: await new Leases(client, environment).inherited(app) };
-  }
+  const workflowId = leaseWorkflowId(environment, appId);
+  const last = await unlessGone(() => client.workflow.getHandle(workflowId).describe());
+  if (last?.status.name === 'RUNNING') return undefined;
+  const settings = await new Leases(client, environment).settingsToStart(app, last);
+  return { previousOwner: last ? 'unknown' : 'none', settings };
 }

@@ -94,19 +94,19 @@ test('H371 a worker runs the reset between the two reads of a lease: it is descr
   }
 });
 
-test('H371 more events than one read returns, or another key: what cannot be read is a pause', async () => {
+test('H371 many signals follow, or the updates are from before the keys: the pause stays', async () => {
   const world = await PayoutWorld.start();
   try {
-    const { leases } = await ownedLease(world);
-    await leases.setCallsPerSecond('default', 7, 'olga');
+    const { pauses } = await ownedLease(world);
+    await pauses.pause('default', { by: 'olga', reason: 'a leaked key' });
     await world.stopWorkers();
     await resetBefore(world, leaseOf(world), 'holdLease');
     const reasonFor = async (client: Client) =>
       (await new Pauses({ client, environment: 'test' }).state('default')).paused?.reason;
-    expect(await reasonFor(world.client)).toBeUndefined();
+    const signals = Array.from({ length: 300 }, () => leaseOf(world).signal('appRenamed', 'default'));
+    await Promise.all(signals);
+    expect(await reasonFor(world.client)).toBe('a leaked key');
     expect(await reasonFor(world.speaking(newKey('k1')))).toContain('Workflow Reset');
-    for (let sent = 0; sent < 100; sent += 1) await leaseOf(world).signal('appRenamed', 'default');
-    expect(await reasonFor(world.client)).toContain('Workflow Reset');
   } finally {
     await world.stop();
   }
@@ -122,6 +122,28 @@ test('H372 the settings of a new app_id are set before its workers start: the pa
     const change = { by: 'boris', reason: 'a new app_id', approvals, recoveredAt: null };
     await new SharedSettingsOf(world.client, 'test').changeOne('default', 'next-app', change);
     const { settings } = await leases.describe('default', leaseWorkflowId('test', 'next-app'));
+    expect(settings.paused).toMatchObject({ by: 'olga' });
+  } finally {
+    await world.stop();
+  }
+});
+
+test('H372 an application is paused under its new app_id, and its stopped lease of the old one starts again: paused', async () => {
+  const world = await PayoutWorld.start();
+  try {
+    await ownedLease(world);
+    await world.stopWorkers();
+    await leaseOf(world).terminate('the app_id changes');
+    await world.startWorkers({ PAYMENTS_APP_ID: 'next-app' });
+    const { pauses } = await ownedLease(world);
+    await pauses.pause('default', { by: 'olga' });
+    await world.stopWorkers();
+    await world.startWorkers({ PAYMENTS_APP_ID: 'demo-app' });
+    await eventually(async () => (await leaseOf(world).describe()).status.name === 'RUNNING' || undefined);
+    const { settings } = await new Leases(world.client, 'test').describe(
+      'default',
+      leaseOf(world).workflowId,
+    );
     expect(settings.paused).toMatchObject({ by: 'olga' });
   } finally {
     await world.stop();

@@ -542,7 +542,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'pause-forgotten-by-reset',
     what: 'A lease that was reset, and then replaced before a worker ran it, forgets its pause: create calls are sent.',
-    file: 'src/client/leases.ts',
+    file: 'src/client/lease-settings.ts',
     find: "if (status.name === 'RUNNING' && !raw.pendingWorkflowTask) return settings;",
     replace: 'if (status) return settings;',
     needs: ({ pause, policy }) => pause?.lease?.kind === 'reset' && policy !== undefined,
@@ -558,9 +558,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'pause-ends-with-lease-workflow',
     what: 'A terminated lease is started again without the pause: create calls are sent.',
-    file: 'src/workers/kept-workflows.ts',
-    find: 'settings: await latestSettings(client, last)',
-    replace: 'settings: { ...(await latestSettings(client, last)), paused: undefined }',
+    file: 'src/client/leases.ts',
+    find: 'paused: settings.paused ?? running?.settings.paused',
+    replace: 'paused: undefined',
     needs: ({ pause }) => pause?.lease?.kind === 'terminate',
   },
 
