@@ -1,6 +1,5 @@
 /** Checks that the product keeps every decision that it accepted. */
 import type { PayoutState } from '../../src/contract/payout.ts';
-import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import { partnerOrderIdOf, payoutId } from './payout-world.ts';
 import type { Plan, PlannedPayout } from './planned.ts';
@@ -74,12 +73,11 @@ export class Decisions implements Feature {
   }
 }
 
-function hasResolved({ entries }: Run): boolean {
-  return entries.some(
-    ({ type, event }) =>
-      type === EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED &&
-      event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input?.name === 'resolve',
-  );
+function hasResolved({ entries, updates }: Run): boolean {
+  return entries.some(({ event }) => {
+    const accepted = event.workflowExecutionUpdateAcceptedEventAttributes;
+    return updates.get(accepted?.protocolInstanceId ?? '')?.request.name === 'resolve';
+  });
 }
 
 /** A reset, or a start after a termination, loses the decisions that were made since. A stranger may terminate, too. */

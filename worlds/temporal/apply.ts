@@ -8,7 +8,7 @@ import {
   type Payload,
 } from './commands.ts';
 
-import type { Entry } from './history.ts';
+import { admittedRequest, type Entry } from './history.ts';
 import { patchMarkerEvent, payload } from './markers.ts';
 import { type ActivityHost, PendingActivity } from './pending-activity.ts';
 import { id, type Run, type Started } from './run.ts';
@@ -181,10 +181,9 @@ export const APPLY_COMMAND: { readonly [T in CommandType]: Apply<T> } = {
         protocolInstanceId: updateId,
         acceptedRequestMessageId: `${updateId}/request`,
         acceptedRequestSequencingEventId: id(sequencing),
-        acceptedRequest: {
-          meta: { updateId, identity },
-          input: { name, args: { payloads: args }, header: {} },
-        },
+        acceptedRequest: run.entries.some((entry) => admittedRequest(entry)?.meta?.updateId === updateId)
+          ? null
+          : { meta: { updateId, identity }, input: { name, args: { payloads: args }, header: {} } },
       },
     });
     run.settleUpdate(updateId, { state: 'accepted', acceptedEventId });

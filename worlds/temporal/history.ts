@@ -133,6 +133,11 @@ export function exported(entries: readonly Entry[]): Api.api.history.v1.History 
   return History.create({ events: entries.map(messageOf) });
 }
 
+/** The request of an update that a reset applied again. The event that accepts it doesn't repeat the request. */
+export function admittedRequest({ event }: Entry): Api.api.update.v1.IRequest | undefined {
+  return event.workflowExecutionUpdateAdmittedEventAttributes?.request ?? undefined;
+}
+
 export interface ActivityRun {
   type: string;
   atMs: number;

@@ -3,7 +3,7 @@
  * a replay matches against the recorded events. Ported from `workflow_machines.rs` of the core that the SDK ships,
  * with one addition: a replayed command must equal the recorded one byte for byte, unless other code recorded it.
  */
-import { type Core as CoreSdk, Long, temporal } from '../sdk.ts';
+import { type Api, type Core as CoreSdk, Long, temporal } from '../sdk.ts';
 import {
   type Command,
   type CommandAttributes,
@@ -13,6 +13,7 @@ import {
   type UpdateRequest,
 } from './commands.ts';
 import {
+  admittedRequest,
   type Entry,
   EventType,
   type Fingerprint,
@@ -105,6 +106,8 @@ export class Machines implements Core {
   private readonly children = new Map<number, Child>();
   private readonly signals = new Map<number, External>();
   private readonly updates = new Map<string, Update>();
+  /** Requests of updates that a reset applied again: the events that accept them don't repeat them. */
+  private readonly admitted = new Map<string, Api.api.update.v1.IRequest>();
   private readonly patches = new Map<string, { requested: boolean }>();
   private readonly workflowId: string;
   private readonly runId: string;
@@ -123,6 +126,10 @@ export class Machines implements Core {
     this.remaining = history;
     this.previousStartedId = previousStartedId;
     this.replaying = previousStartedId > 0;
+    for (const entry of history) {
+      const request = admittedRequest(entry);
+      if (request) this.admitted.set(request.meta?.updateId ?? '', request);
+    }
     this.applyNext();
   }
 
@@ -396,12 +403,24 @@ export class Machines implements Core {
       if (patch) {
         this.patches.set(patch.patchId, { requested: false });
         this.addJob({ notifyHasPatch: { patchId: patch.patchId } });
-      } else if (accepted?.acceptedRequest) {
-        const request = acceptedRequest(accepted);
+      } else if (accepted) {
+        const request = this.acceptedRequest(accepted);
         later.push(() => this.beginUpdate(request));
       }
     }
     for (const apply of later) apply();
+  }
+
+  private acceptedRequest(accepted: Accepted): UpdateRequest {
+    const id = accepted.protocolInstanceId ?? '';
+    const { meta, input } = accepted.acceptedRequest ?? this.admitted.get(id) ?? {};
+    return {
+      id,
+      name: input?.name ?? '',
+      args: input?.args?.payloads ?? [],
+      identity: meta?.identity ?? '',
+      sequencing: Number(accepted.acceptedRequestSequencingEventId),
+    };
   }
 
   private beginUpdate(request: UpdateRequest): void {
@@ -553,19 +572,6 @@ function isUnsolicited({ type }: Entry): boolean {
 }
 
 type Accepted = NonNullable<Entry['event']['workflowExecutionUpdateAcceptedEventAttributes']>;
-
-function acceptedRequest({
-  acceptedRequest,
-  acceptedRequestSequencingEventId: sequencing,
-}: Accepted): UpdateRequest {
-  return {
-    id: acceptedRequest?.meta?.updateId ?? '',
-    name: acceptedRequest?.input?.name ?? '',
-    args: acceptedRequest?.input?.args?.payloads ?? [],
-    identity: acceptedRequest?.meta?.identity ?? '',
-    sequencing: Number(sequencing),
-  };
-}
 
 function typeName({ type }: Entry): string {
   return EventType[type];

@@ -139,7 +139,7 @@ function applyEntry(run: Run, { id: entryId, event }: Entry): void {
   if (updateId)
     run.updates.set(updateId, {
       request: {
-        ...updateOf(accepted.acceptedRequest ?? {}),
+        ...(run.updates.get(updateId)?.request ?? updateOf(accepted.acceptedRequest ?? {})),
         id: updateId,
         sequencing: Number(accepted.acceptedRequestSequencingEventId),
       },
