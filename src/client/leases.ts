@@ -126,16 +126,14 @@ export class Leases {
 
   /**
    * The settings with which a lease starts, after its last run or as a new one. A pause belongs to the application, so it
-   * outlasts a change of the `app_id` (H372).
+   * outlasts a change of the `app_id` (H372). The shared settings don't, and so nothing is sent: queries of the new one
+   * may not show the orders of the old one (H373).
    */
   async settingsToStart(app: string, last: WorkflowExecutionDescription | undefined): Promise<LeaseSettings> {
-    const [running] = currentOf(await this.search(app));
-    if (last) {
-      const settings = await latestSettings(this.client, last);
-      return { ...settings, paused: settings.paused ?? running?.settings.paused };
-    }
-    const { paused, shared } = (running ?? currentOf(await this.stored(app))[0])?.settings ?? {};
-    return { paused, shared };
+    const settings = last ? await latestSettings(this.client, last) : {};
+    const others = await this.search(app);
+    const [other] = currentOf(others.length > 0 || last ? others : await this.stored(app));
+    return { ...settings, paused: settings.paused ?? other?.settings.paused };
   }
 
   /** The calls per second, who set them, and the lease owner. Throws what `of` throws. */

@@ -94,11 +94,11 @@ export class SharedSettingsOf {
   ): Promise<ListedSettings> {
     const workflowId = leaseWorkflowId(requireEnvironment(this.environment), appId);
     const known = await unlessGone(() => this.leases.describe(app, workflowId));
-    // A worker starts the lease of a new `app_id` with the settings of the old one.
-    const before = known ?? (await unlessGone(() => this.leases.of(app)));
     const failoverVersion = await failoverVersionOf(this.client);
-    if (isFirst && before?.settings.shared) return listed(before, failoverVersion);
-    complete(change, before?.settings.shared, failoverVersion);
+    // Those of another `app_id` are no first settings either: see `settingsToStart`.
+    const before = isFirst ? (known ?? (await unlessGone(() => this.leases.of(app)))) : undefined;
+    if (before?.settings.shared) return listed(before, failoverVersion);
+    complete(change, known?.settings.shared, failoverVersion);
     return this.changeLease(app, workflowId, change, failoverVersion);
   }
 

@@ -24,6 +24,7 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
   { id: 'partner-number', needs: AN_ORDER },
   { id: 'trade-order-id', setting: 'PAYMENTS_TRADE_ORDER_ID=own', needs: AN_ORDER },
   { id: 'client-of-payer', setting: 'PAYMENTS_CLIENT_PAIRS=trusted', needs: AN_ORDER },
+  { id: 'application-of-order' },
   { id: 'echo', setting: 'PAYMENTS_ECHO=exact, PAYMENTS_ECHO=normalized', needs: AN_ORDER },
   { id: 'timestamps', needs: AN_ORDER },
   { id: 'audit-status', needs: AN_ORDER },

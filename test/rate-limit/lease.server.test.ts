@@ -149,3 +149,20 @@ test('H372 an application is paused under its new app_id, and its stopped lease 
     await world.stop();
   }
 });
+
+test('H373 the app_id of an application changes: nothing is sent until it is as before', async () => {
+  const world = await PayoutWorld.start();
+  try {
+    // Its token stays valid.
+    await world.payouts.result(await world.pay('success final=0s'));
+    await world.stopWorkers();
+    await world.startWorkers({ PAYMENTS_APP_ID: 'next-app' });
+    const ref = await world.pay('success final=0s');
+    await world.until(ref, ({ phase }) => phase === 'PAUSED');
+    await world.stopWorkers();
+    await world.startWorkers({ PAYMENTS_APP_ID: 'demo-app' });
+    expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS' });
+  } finally {
+    await world.stop();
+  }
+});

@@ -35,7 +35,7 @@ export function settingsCommand(program: Command): void {
     .description('show the settings that all processes share, or change them')
     .addOption(ANY_APP)
     .option('--app-id <id>', 'with --app: even if Temporal does not list it')
-    .option('--first', 'with --app-id: change nothing if there are settings')
+    .option('--first', 'with --app-id: change nothing if the application has settings')
     .hook('preAction', (command) => {
       const { app, appId, first } = command.opts();
       if (appId !== undefined && app === undefined) throw new UsageError('--app-id requires --app');
