@@ -559,7 +559,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'pause-ends-with-lease-workflow',
     what: 'A terminated lease is started again without the pause: create calls are sent.',
     file: 'src/client/leases.ts',
-    find: 'paused: settings.paused ?? running?.settings.paused',
+    find: 'paused: settings.paused ?? other?.settings.paused',
     replace: 'paused: undefined',
     needs: ({ pause }) => pause?.lease?.kind === 'terminate',
   },
