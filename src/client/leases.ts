@@ -2,12 +2,7 @@
  * The rate-limit leases of applications: their owners, their rates, and the stop switch. Only workers know the `app_id` in
  * their ids, so they are found by the names of the applications.
  */
-import {
-  type Client,
-  type WorkflowExecutionDescription,
-  type WorkflowHandle,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { type Payload, TypedSearchAttributes } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
@@ -124,16 +119,19 @@ export class Leases {
     return this.search(app, '');
   }
 
-  /**
-   * The settings with which a lease starts, after its last run or as a new one. A pause belongs to the application, so it
-   * outlasts a change of the `app_id` (H372). The shared settings don't, and so nothing is sent: queries of the new one
-   * may not show the orders of the old one (H373).
-   */
-  async settingsToStart(app: string, last: WorkflowExecutionDescription | undefined): Promise<LeaseSettings> {
-    const settings = last ? await latestSettings(this.client, last) : {};
-    const others = await this.search(app);
-    const [other] = currentOf(others.length > 0 || last ? others : await this.stored(app));
-    return { ...settings, paused: settings.paused ?? other?.settings.paused };
+  /** Those of all applications, also stopped ones, by the name that each had last. Needs no payload key. */
+  async idsByApp(): Promise<Map<string, string[]>> {
+    const prefix = leaseWorkflowId(requireEnvironment(this.environment), '');
+    // A run that has continued as new says nothing about the name that the lease has now.
+    const query = "WorkflowType = 'rateLimitLease' AND ExecutionStatus != 'ContinuedAsNew'";
+    const runs = await firstRuns(this.client, query, Number.POSITIVE_INFINITY);
+    runs.sort((one, two) => one.startedMs - two.startedMs);
+    const apps = new Map(runs.map(({ workflowId, attribute }) => [workflowId, attribute('PayoutApp')]));
+    const ids = new Map<string, string[]>();
+    for (const [workflowId, app] of apps)
+      if (typeof app === 'string' && workflowId.startsWith(prefix))
+        ids.set(app, [...(ids.get(app) ?? []), workflowId]);
+    return ids;
   }
 
   /** The calls per second, who set them, and the lease owner. Throws what `of` throws. */
@@ -185,6 +183,11 @@ export class Leases {
       return {};
     }
   }
+}
+
+/** Orders, tokens and the rate limit belong to an `app_id`, so it stays (H373). */
+export function otherAppId(app: string, leases: readonly string[]): string {
+  return `the application ${app} has another app_id (${leases.join(', ')}): give a new app_id another name, or delete the lease of one that was never used (docs/operations.md, A new app_id)`;
 }
 
 function noLease(app: string): WorkflowNotFoundError {

@@ -9,7 +9,8 @@ import type { ApprovalPolicy, LeaseKey, SharedSettings } from '../contract/rate-
 import { unlessGone } from '../temporal/client-errors.ts';
 import { failoverVersionOf } from '../temporal/namespace.ts';
 import { requireEnvironment } from './errors.ts';
-import { type Lease, Leases, startLease } from './leases.ts';
+import { latestSettings } from './lease-settings.ts';
+import { type Lease, Leases, otherAppId, startLease } from './leases.ts';
 
 export interface SettingsChange {
   by: string;
@@ -34,9 +35,9 @@ export interface ListedSettings {
   inForce: number | null;
 }
 
-/** A first value must be complete, and after a failover somebody must say when it was. */
-export class IncompleteSettingsError extends Error {
-  override readonly name = 'IncompleteSettingsError';
+/** A first value must be complete, after a failover somebody must say when it was, and an `app_id` stays. */
+export class SettingsChangeError extends Error {
+  override readonly name = 'SettingsChangeError';
 }
 
 /** Workers start a stopped lease again, within seconds. */
@@ -95,9 +96,9 @@ export class SharedSettingsOf {
     const workflowId = leaseWorkflowId(requireEnvironment(this.environment), appId);
     const known = await unlessGone(() => this.leases.describe(app, workflowId));
     const failoverVersion = await failoverVersionOf(this.client);
-    // Those of another `app_id` are no first settings either: see `settingsToStart`.
-    const before = isFirst ? (known ?? (await unlessGone(() => this.leases.of(app)))) : undefined;
-    if (before?.settings.shared) return listed(before, failoverVersion);
+    if (isFirst && known?.settings.shared) return listed(known, failoverVersion);
+    const others = ((await this.leases.idsByApp()).get(app) ?? []).filter((id) => id !== workflowId);
+    if (others.length > 0) throw new SettingsChangeError(otherAppId(app, others));
     complete(change, known?.settings.shared, failoverVersion);
     return this.changeLease(app, workflowId, change, failoverVersion);
   }
@@ -119,7 +120,7 @@ export class SharedSettingsOf {
         await unlessGone(() => handle.terminate(`${by} ${SETTINGS_CHANGED}: ${reason}`));
         return handle.describe();
       });
-      const before = await this.leases.settingsToStart(app, stopped);
+      const before = stopped ? await latestSettings(this.client, stopped) : {};
       const at = stopped?.closeTime ?? new Date();
       const settings = { ...before, shared: changed(before.shared, change, at, failoverVersion) };
       const term = { app, settings, previousOwner: stopped ? 'unknown' : 'none' } as const;
@@ -155,12 +156,12 @@ function complete(
   const recovered = isKept ? before?.recoveredAt : recoveredAt;
   const policy = approvals ?? before?.approvals;
   if (recovered === undefined || policy === undefined)
-    throw new IncompleteSettingsError(
+    throw new SettingsChangeError(
       'an application has no settings yet: give both --approvals and --recovered-at (never, unless Temporal has lost something: docs/operations.md, Shared settings)',
     );
   // Any other change would bring the old time into force again, and with it create calls that Temporal has lost (H253).
   if (before && before.failoverVersion !== failoverVersion && !saysWhatWasLost(recoveredAt, before))
-    throw new IncompleteSettingsError(
+    throw new SettingsChangeError(
       'the namespace has failed over since the settings were set: say when (--recovered-at with a later time, or now), or that nothing was lost (--recovered-at unchanged)',
     );
   return { recoveredAt: recovered, approvals: policy };

@@ -1,7 +1,8 @@
 /** What every worker process keeps in place at Temporal, even while Temporal does not respond. */
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import { deliveryOptions } from '../client/events.ts';
-import { Leases, startLease } from '../client/leases.ts';
+import { latestSettings } from '../client/lease-settings.ts';
+import { startLease } from '../client/leases.ts';
 import type { WorkerConfig } from '../config/config.ts';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../contract/ids.ts';
 import type { LeaseKey, LeaseTerm } from '../contract/rate-limit.ts';
@@ -154,7 +155,7 @@ const LEASE_RETRY_MS = 1_000;
  */
 export function leaseKeeper(client: Client, key: LeaseKey, app: string, clock: Clock): Keeper {
   const ensure = async (isStopped: () => boolean) => {
-    const before = await lastRecord(client, key, app);
+    const before = await lastRecord(client, key);
     if (isStopped() || before === undefined) return;
     await startLease(client, key, { ...before, app }, 'USE_EXISTING');
   };
@@ -165,11 +166,10 @@ export function leaseKeeper(client: Client, key: LeaseKey, app: string, clock: C
 async function lastRecord(
   client: Client,
   { environment, appId }: LeaseKey,
-  app: string,
 ): Promise<Omit<LeaseTerm, 'app'> | undefined> {
   const workflowId = leaseWorkflowId(environment, appId);
   const last = await unlessGone(() => client.workflow.getHandle(workflowId).describe());
   if (last?.status.name === 'RUNNING') return undefined;
-  const settings = await new Leases(client, environment).settingsToStart(app, last);
-  return { previousOwner: last ? 'unknown' : 'none', settings };
+  if (!last) return { previousOwner: 'none', settings: {} };
+  return { previousOwner: 'unknown', settings: await latestSettings(client, last) };
 }

@@ -1,6 +1,9 @@
 /** The SDK workers of one process, one for workflows and those of each application: how they start, run and shut down. */
 import type { WorkerOptions, WorkflowBundleOption } from '@temporalio/worker';
+import { Leases, otherAppId } from '../client/leases.ts';
 import { plainPayloads, type WorkerEnvironment } from '../config/config.ts';
+import { ConfigError } from '../config/environment.ts';
+import { leaseWorkflowId } from '../contract/ids.ts';
 import { dataConverter, workerConverter } from '../encryption/payload-codec.ts';
 import { type Clock, Pace, sleep } from '../runtime/runtime.ts';
 import { REQUEST_EVERY_MS } from '../temporal/visibility.ts';
@@ -50,6 +53,7 @@ export interface ProcessParts extends ApplicationParts {
 export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers> {
   const { config, client, runtime, createWorker, workflowBundle, meter } = parts;
   const { clock } = runtime;
+  await requireKnownAppIds(parts);
   const workflows = await createWorker({
     ...payoutsQueue(parts),
     workflowBundle,
@@ -82,6 +86,17 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
     ),
   ]);
   return { identity: workflows.options.identity, workflows, applications };
+}
+
+/** Throws `ConfigError` if an application has had another `app_id`. */
+async function requireKnownAppIds({ client, config }: ProcessParts): Promise<void> {
+  const environment = config.env.PAYMENTS_ENVIRONMENT;
+  const ids = await new Leases(client, environment).idsByApp();
+  const problems = [...config.applications.values()].flatMap(({ name, appId }) => {
+    const others = (ids.get(name) ?? []).filter((id) => id !== leaseWorkflowId(environment, appId));
+    return others.length > 0 ? [otherAppId(name, others)] : [];
+  });
+  if (problems.length > 0) throw new ConfigError(problems);
 }
 
 /** Resolves when all workers have ended after a shutdown; rejects as soon as one fails. */

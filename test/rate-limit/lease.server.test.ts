@@ -6,7 +6,6 @@ import { expect, test } from 'vitest';
 import { latestSettings } from '../../src/client/lease-settings.ts';
 import { Leases, Pauses } from '../../src/client/leases.ts';
 import { SharedSettingsOf } from '../../src/client/shared-settings.ts';
-import { leaseWorkflowId } from '../../src/contract/ids.ts';
 import { eventually } from '../support/eventually.ts';
 import { newKey } from '../support/keys.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
@@ -112,56 +111,20 @@ test('H371 many signals follow, or the updates are from before the keys: the pau
   }
 });
 
-test('H372 the settings of a new app_id are set before its workers start: the pause of the application stays', async () => {
-  const world = await PayoutWorld.start();
-  try {
-    const { leases, pauses } = await ownedLease(world);
-    await pauses.pause('default', { by: 'olga' });
-    await world.stopWorkers();
-    const approvals = { above: {}, callers: {} };
-    const change = { by: 'boris', reason: 'a new app_id', approvals, recoveredAt: null };
-    await new SharedSettingsOf(world.client, 'test').changeOne('default', 'next-app', change);
-    const { settings } = await leases.describe('default', leaseWorkflowId('test', 'next-app'));
-    expect(settings.paused).toMatchObject({ by: 'olga' });
-  } finally {
-    await world.stop();
-  }
-});
-
-test('H372 an application is paused under its new app_id, and its stopped lease of the old one starts again: paused', async () => {
-  const world = await PayoutWorld.start();
+test('H373 the app_id of an application changes: no worker starts, and no settings are set', async () => {
+  const world = await PayoutWorld.start({ approvals: null });
   try {
     await ownedLease(world);
     await world.stopWorkers();
-    await leaseOf(world).terminate('the app_id changes');
-    await world.startWorkers({ PAYMENTS_APP_ID: 'next-app' });
-    const { pauses } = await ownedLease(world);
-    await pauses.pause('default', { by: 'olga' });
-    await world.stopWorkers();
-    await world.startWorkers({ PAYMENTS_APP_ID: 'demo-app' });
-    await eventually(async () => (await leaseOf(world).describe()).status.name === 'RUNNING' || undefined);
-    const { settings } = await new Leases(world.client, 'test').describe(
-      'default',
-      leaseOf(world).workflowId,
-    );
-    expect(settings.paused).toMatchObject({ by: 'olga' });
-  } finally {
-    await world.stop();
-  }
-});
-
-test('H373 the app_id of an application changes: nothing is sent until it is as before', async () => {
-  const world = await PayoutWorld.start();
-  try {
-    // Its token stays valid.
-    await world.payouts.result(await world.pay('success final=0s'));
-    await world.stopWorkers();
-    await world.startWorkers({ PAYMENTS_APP_ID: 'next-app' });
-    const ref = await world.pay('success final=0s');
-    await world.until(ref, ({ phase }) => phase === 'PAUSED');
-    await world.stopWorkers();
-    await world.startWorkers({ PAYMENTS_APP_ID: 'demo-app' });
-    expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS' });
+    const message = 'the application default has another app_id (rate-limit:test:demo-app)';
+    const start = () => world.startWorkers({ PAYMENTS_APP_ID: 'next-app' });
+    await expect(start()).rejects.toThrow(message);
+    const approvals = { above: {}, callers: {} };
+    const change = { by: 'boris', reason: 'a new app_id', approvals, recoveredAt: null };
+    const shared = new SharedSettingsOf(world.client, 'test');
+    await expect(shared.changeOne('default', 'next-app', change)).rejects.toThrow(message);
+    await leaseOf(world).terminate('by mistake');
+    await expect(start()).rejects.toThrow(message);
   } finally {
     await world.stop();
   }

@@ -140,21 +140,6 @@ describe('H211 a pause lasts until its end', () => {
     expect(world.world.violations).toEqual([]);
     await system.end();
   });
-
-  test('H211 the application gets another app_id', async () => {
-    const { system, world, pass, pause } = await scene();
-    await pause();
-    const key = { environment: 'test', appId: 'another-app' };
-    const keeper = leaseKeeper(system.client, key, APP, world);
-    keeper.check();
-    await pass(SECOND);
-    keeper.stop();
-    const lease = system.client.workflow.getHandle(leaseWorkflowId('test', key.appId));
-    expect((await world.finish(lease.describe())).memo).toMatchObject({
-      settings: { paused: { by: 'olga' } },
-    });
-    await system.end();
-  });
 });
 
 test('H210 a pause stops every process of the application, also one with its earlier app_id', async () => {

@@ -558,9 +558,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'pause-ends-with-lease-workflow',
     what: 'A terminated lease is started again without the pause: create calls are sent.',
-    file: 'src/client/leases.ts',
-    find: 'paused: settings.paused ?? other?.settings.paused',
-    replace: 'paused: undefined',
+    file: 'src/workers/kept-workflows.ts',
+    find: 'settings: await latestSettings(client, last)',
+    replace: 'settings: { ...(await latestSettings(client, last)), paused: undefined }',
     needs: ({ pause }) => pause?.lease?.kind === 'terminate',
   },
 

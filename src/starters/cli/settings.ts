@@ -87,7 +87,7 @@ async function changed({ sharedSettings }: Session, change: Change): Promise<Out
   const recovered = recoveredAt === 'never' ? null : recoveredAt;
   const set = { by, reason, recoveredAt: recovered };
   const changeOf = (name: string) => ({ ...set, approvals: policyOf(approvals, name) });
-  const { IncompleteSettingsError } = await import('../../client/shared-settings.ts');
+  const { SettingsChangeError } = await import('../../client/shared-settings.ts');
   try {
     if (app !== undefined && appId !== undefined)
       return settingsOutput([await sharedSettings.changeOne(app, appId, changeOf(app), first)]);
@@ -98,7 +98,7 @@ async function changed({ sharedSettings }: Session, change: Change): Promise<Out
       throw new UsageError(`--approvals: Temporal lists no application ${unknown.join(', ')}`);
     return settingsOutput(await sharedSettings.change(changeOf, { app }));
   } catch (error) {
-    if (error instanceof IncompleteSettingsError) throw new UsageError(error.message);
+    if (error instanceof SettingsChangeError) throw new UsageError(error.message);
     throw error;
   }
 }
