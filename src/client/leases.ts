@@ -79,7 +79,7 @@ export class Leases {
     return lease;
   }
 
-  /** Includes those of its earlier `app_id`s, which a process may still own. Throws what `of` throws. */
+  /** All that have its name: a process may own any of them. Throws what `of` throws. */
   async everyOf(app: string): Promise<Lease[]> {
     const running = await this.search(app);
     // While its workflow continues as new or is started again, none may be listed as running.
@@ -194,7 +194,7 @@ function noLease(app: string): WorkflowNotFoundError {
   return new WorkflowNotFoundError(`no rate-limit lease of ${app}`, '', undefined);
 }
 
-/** After a change of the `app_id`, the application's old lease still exists, without an owner. */
+/** One for each application: of several with its name, one that has an owner. */
 function currentOf(leases: readonly Lease[]): Lease[] {
   const current = new Map<string, Lease>();
   for (const lease of leases) {
@@ -268,7 +268,7 @@ export class Pauses {
     );
   }
 
-  /** While the `app_id` changes, processes of both serve the application. */
+  /** Changes every lease that has its name. */
   private async change(
     app: string,
     send: (lease: LeaseHandle) => Promise<RateLimitState>,

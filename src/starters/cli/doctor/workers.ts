@@ -134,7 +134,7 @@ function isUseless({ shared, hasFailedOver }: ListedSettings): boolean {
   return !shared || hasFailedOver;
 }
 
-/** An earlier `app_id` of the application has its own lease, which no process may own. */
+/** One of several leases with the application's name may have no owner. */
 function settingsCheck(own: readonly ListedSettings[], all: readonly ListedSettings[]): Finding {
   const [missing] = own.filter(({ shared }) => !shared);
   if (missing || own.length === 0) return problem('nobody has set them', MISSING);
