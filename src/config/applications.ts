@@ -12,7 +12,9 @@ const appId = z
   .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces');
 
 export const applicationEntry = z.strictObject({
-  appId: appId.describe("The provider's `app_id`, unique in the file."),
+  appId: appId.describe(
+    "The provider's `app_id`, unique in the file. It can't [change](operations.md#a-new-app_id).",
+  ),
   appSecret: referenceToSecret.meta({
     description: "Where the provider's `app_secret` is. Never the secret itself.",
     valueType: '`env:NAME` or `file:PATH`',
@@ -40,7 +42,7 @@ const MISSING = 'is missing (or set PAYOUTS_APPS_FILE)';
 const oneApplication = {
   PAYMENTS_APP_ID: z.string(MISSING).pipe(appId).meta({
     description:
-      "The provider's `app_id`, for the application `default`. Spec: Token exchange and refresh, Application token.",
+      "The provider's `app_id`, for the application `default`. It can't [change](operations.md#a-new-app_id). Spec: Token exchange and refresh, Application token.",
     requiredWhen: UNLESS_FILE,
   }),
   PAYMENTS_APP_SECRET: z.string(MISSING).pipe(secret).meta({
