@@ -6,6 +6,7 @@ import { ConfigError } from '../config/environment.ts';
 import { leaseWorkflowId } from '../contract/ids.ts';
 import { dataConverter, workerConverter } from '../encryption/payload-codec.ts';
 import { type Clock, Pace, sleep } from '../runtime/runtime.ts';
+import { isUnserved } from '../temporal/client-errors.ts';
 import { REQUEST_EVERY_MS } from '../temporal/visibility.ts';
 import { type ApplicationParts, activityWorker, type Runnable, shutDown } from './activity-worker.ts';
 import { applicationWorker } from './application-worker.ts';
@@ -37,6 +38,8 @@ const WORKFLOW_TASKS = {
 
 /** For each application: the server limits the open polls of a namespace. */
 const NEXUS_POLLS = 2;
+
+const LIST_AGAIN_MS = 1_000;
 
 export interface ProcessWorkers {
   /** The name of this process in Temporal. */
@@ -88,15 +91,26 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
   return { identity: workflows.options.identity, workflows, applications };
 }
 
-/** Throws `ConfigError` if an application has had another `app_id`. */
-async function requireKnownAppIds({ client, config }: ProcessParts): Promise<void> {
+/** Throws `ConfigError` if an application has another `app_id`. */
+async function requireKnownAppIds({ client, config, runtime }: ProcessParts): Promise<void> {
   const environment = config.env.PAYMENTS_ENVIRONMENT;
-  const ids = await new Leases(client, environment).idsByApp();
+  const ids = await leaseIds(new Leases(client, environment), runtime.clock);
   const problems = [...config.applications.values()].flatMap(({ name, appId }) => {
     const others = (ids.get(name) ?? []).filter((id) => id !== leaseWorkflowId(environment, appId));
-    return others.length > 0 ? [otherAppId(name, others)] : [];
+    return others.length > 0 ? [`PAYMENTS_APP_ID or PAYOUTS_APPS_FILE: ${otherAppId(name, others)}`] : [];
   });
   if (problems.length > 0) throw new ConfigError(problems);
+}
+
+/** Waits until Temporal lists them. */
+async function leaseIds(leases: Leases, clock: Clock): Promise<Map<string, string[]>> {
+  for (;;)
+    try {
+      return await leases.idsByApp();
+    } catch (error) {
+      if (!isUnserved(error)) throw error;
+      await sleep(clock, LIST_AGAIN_MS);
+    }
 }
 
 /** Resolves when all workers have ended after a shutdown; rejects as soon as one fails. */
