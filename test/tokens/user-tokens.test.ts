@@ -323,6 +323,9 @@ describe('a terminated renewal', () => {
       await renewals.handOver(owner, grantOf('sealed', world.clock.wallMs()));
       await handle(world, owner.openId).terminate('a mistake in the UI');
       await renewals.ensure(owner);
+      // Visibility may show the new run before the old one.
+      const query = `WorkflowId = '${tokenWorkflowId('default', owner.openId)}'`;
+      await eventually(async () => (await world.client.workflow.count(query)).count === 2 || undefined);
       await world.startWorkers();
       await eventually(async () => ((await state(world, owner.openId)).renewals === 1 ? true : undefined));
       expect(await state(world, owner.openId)).toMatchObject({

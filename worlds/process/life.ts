@@ -51,9 +51,13 @@ export class Process {
     current?.end();
   }
 
-  /** Requests a graceful shutdown. The process ends when the shutdown completes, or when it is killed. */
+  /**
+   * Requests a graceful shutdown. The process ends when the shutdown completes, or when it is killed: immediately if it has
+   * not begun its work.
+   */
   stop(): void {
-    this.current?.requestShutdown?.();
+    if (this.current?.requestShutdown) this.current.requestShutdown();
+    else this.kill();
   }
 
   get isFrozen(): boolean {
