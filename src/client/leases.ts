@@ -185,8 +185,17 @@ export class Leases {
   }
 }
 
-/** Orders, tokens and the rate limit belong to an `app_id`, so it stays (H373). */
-export function otherAppId(app: string, leases: readonly string[]): string {
+/**
+ * The problem with the `app_id` of an application; undefined if there is none. Orders, tokens and the rate limit belong to
+ * an `app_id`, so it stays (H373). `ids`: see `idsByApp`.
+ */
+export function appIdProblem(
+  ids: ReadonlyMap<string, readonly string[]>,
+  app: string,
+  workflowId: string,
+): string | undefined {
+  const leases = (ids.get(app) ?? []).filter((id) => id !== workflowId);
+  if (leases.length === 0) return undefined;
   return `the application ${app} has another app_id (${leases.join(', ')}): give a new app_id another name, or delete the lease of one that was never used (docs/operations.md, A new app_id)`;
 }
 

@@ -10,7 +10,7 @@ import { unlessGone } from '../temporal/client-errors.ts';
 import { failoverVersionOf } from '../temporal/namespace.ts';
 import { requireEnvironment } from './errors.ts';
 import { latestSettings } from './lease-settings.ts';
-import { type Lease, Leases, otherAppId, startLease } from './leases.ts';
+import { appIdProblem, type Lease, Leases, startLease } from './leases.ts';
 
 export interface SettingsChange {
   by: string;
@@ -97,8 +97,8 @@ export class SharedSettingsOf {
     const known = await unlessGone(() => this.leases.describe(app, workflowId));
     const failoverVersion = await failoverVersionOf(this.client);
     if (isFirst && known?.settings.shared) return listed(known, failoverVersion);
-    const others = ((await this.leases.idsByApp()).get(app) ?? []).filter((id) => id !== workflowId);
-    if (others.length > 0) throw new SettingsChangeError(otherAppId(app, others));
+    const problem = appIdProblem(await this.leases.idsByApp(), app, workflowId);
+    if (problem !== undefined) throw new SettingsChangeError(problem);
     complete(change, known?.settings.shared, failoverVersion);
     return this.changeLease(app, workflowId, change, failoverVersion);
   }

@@ -1,6 +1,6 @@
 /** The SDK workers of one process, one for workflows and those of each application: how they start, run and shut down. */
 import type { WorkerOptions, WorkflowBundleOption } from '@temporalio/worker';
-import { Leases, otherAppId } from '../client/leases.ts';
+import { appIdProblem, Leases } from '../client/leases.ts';
 import { plainPayloads, type WorkerEnvironment } from '../config/config.ts';
 import { ConfigError } from '../config/environment.ts';
 import { leaseWorkflowId } from '../contract/ids.ts';
@@ -96,8 +96,8 @@ async function requireKnownAppIds({ client, config, runtime }: ProcessParts): Pr
   const environment = config.env.PAYMENTS_ENVIRONMENT;
   const ids = await leaseIds(new Leases(client, environment), runtime.clock);
   const problems = [...config.applications.values()].flatMap(({ name, appId }) => {
-    const others = (ids.get(name) ?? []).filter((id) => id !== leaseWorkflowId(environment, appId));
-    return others.length > 0 ? [`PAYMENTS_APP_ID or PAYOUTS_APPS_FILE: ${otherAppId(name, others)}`] : [];
+    const problem = appIdProblem(ids, name, leaseWorkflowId(environment, appId));
+    return problem === undefined ? [] : [`PAYMENTS_APP_ID or PAYOUTS_APPS_FILE: ${problem}`];
   });
   if (problems.length > 0) throw new ConfigError(problems);
 }

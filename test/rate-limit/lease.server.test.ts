@@ -39,14 +39,25 @@ async function ownedLease({ client }: PayoutWorld) {
   return { leases, pauses: new Pauses({ client, environment: 'test' }) };
 }
 
-test('H371 the settings change after a reset that no worker has run: its pause and its rate stay', async () => {
+/** Runs `work` where the lease has a rate and a pause, and no worker has run its reset to before both. */
+async function afterReset(
+  work: (world: PayoutWorld, parts: Awaited<ReturnType<typeof ownedLease>>) => Promise<void>,
+): Promise<void> {
   const world = await PayoutWorld.start();
   try {
-    const { leases, pauses } = await ownedLease(world);
-    await leases.setCallsPerSecond('default', 7, 'olga');
-    await pauses.pause('default', { by: 'olga', reason: 'a leaked key' });
+    const parts = await ownedLease(world);
+    await parts.leases.setCallsPerSecond('default', 7, 'olga');
+    await parts.pauses.pause('default', { by: 'olga', reason: 'a leaked key' });
     await world.stopWorkers();
     await resetBefore(world, leaseOf(world), 'holdLease');
+    await work(world, parts);
+  } finally {
+    await world.stop();
+  }
+}
+
+test('H371 the settings change after a reset that no worker has run: its pause and its rate stay', () =>
+  afterReset(async (world, { leases, pauses }) => {
     expect((await pauses.state('default')).paused).toMatchObject({ by: 'olga' });
     const change = { by: 'boris', reason: 'a new policy', approvals: { above: {}, callers: {} } };
     await new SharedSettingsOf(world.client, 'test').change(change);
@@ -56,60 +67,33 @@ test('H371 the settings change after a reset that no worker has run: its pause a
       changedBy: 'olga',
       paused: { by: 'olga', reason: 'a leaked key' },
     });
-  } finally {
-    await world.stop();
-  }
-});
+  }));
 
-test('H371 a lease is terminated after such a reset: the worker that starts it again keeps the pause', async () => {
-  const world = await PayoutWorld.start();
-  try {
-    const { pauses } = await ownedLease(world);
-    await pauses.pause('default', { by: 'olga' });
-    await world.stopWorkers();
-    await resetBefore(world, leaseOf(world), 'holdLease');
+test('H371 a lease is terminated after such a reset: the worker that starts it again keeps the pause', () =>
+  afterReset(async (world, { pauses }) => {
     await leaseOf(world).terminate('by mistake');
     await world.startWorkers();
     await ownedLease(world);
     expect((await pauses.state('default')).paused).toMatchObject({ by: 'olga' });
-  } finally {
-    await world.stop();
-  }
-});
+  }));
 
-test('H371 a worker runs the reset between the two reads of a lease: it is described again', async () => {
-  const world = await PayoutWorld.start();
-  try {
-    const { pauses } = await ownedLease(world);
-    await pauses.pause('default', { by: 'olga' });
-    await world.stopWorkers();
-    await resetBefore(world, leaseOf(world), 'holdLease');
+test('H371 a worker runs the reset between the two reads of a lease: it is described again', () =>
+  afterReset(async (world) => {
     const before = await leaseOf(world).describe();
     await world.startWorkers();
     await ownedLease(world);
     expect((await latestSettings(world.client, before)).paused).toMatchObject({ by: 'olga' });
-  } finally {
-    await world.stop();
-  }
-});
+  }));
 
-test('H371 many signals follow, or the updates are from before the keys: the pause stays', async () => {
-  const world = await PayoutWorld.start();
-  try {
-    const { pauses } = await ownedLease(world);
-    await pauses.pause('default', { by: 'olga', reason: 'a leaked key' });
-    await world.stopWorkers();
-    await resetBefore(world, leaseOf(world), 'holdLease');
+test('H371 many signals follow, or the updates are from before the keys: the pause stays', () =>
+  afterReset(async (world) => {
     const reasonFor = async (client: Client) =>
       (await new Pauses({ client, environment: 'test' }).state('default')).paused?.reason;
     const signals = Array.from({ length: 300 }, () => leaseOf(world).signal('appRenamed', 'default'));
     await Promise.all(signals);
     expect(await reasonFor(world.client)).toBe('a leaked key');
     expect(await reasonFor(world.speaking(newKey('k1')))).toContain('Workflow Reset');
-  } finally {
-    await world.stop();
-  }
-});
+  }));
 
 test('H373 the app_id of an application changes: no worker starts, and no settings are set', async () => {
   const world = await PayoutWorld.start({ approvals: null });
