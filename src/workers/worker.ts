@@ -13,11 +13,8 @@ import { applicationWorker } from './application-worker.ts';
 import { Ownership } from './rate-limit/ownership.ts';
 import { eventQueues, nexusQueues, payoutsQueue } from './task-queues.ts';
 
-/**
- * After a kill of a worker, its workflows wait this long before another worker takes them over. While Temporal is busy with
- * thousands of new payouts, a shorter time moves locked payouts behind their first tasks, and their locks expire.
- */
-const STICKY_QUEUE_TIMEOUT = '5s';
+/** After a kill of a worker, its workflows wait this long before another worker takes them over. */
+const STICKY_QUEUE_TIMEOUT = '2s';
 /**
  * Between the shutdown of the leases and that of the workflows. The lease workflow chooses the next owner in a workflow
  * task, which Temporal may have reserved for this process. If it comes later, it waits for another process for seconds.
@@ -31,9 +28,13 @@ const MAX_CACHED_WORKFLOWS = 1_000;
 
 /**
  * Tasks that no worker has taken wait in Temporal, where queries overtake workflow tasks (H62); a worker serves its tasks
- * in order. So take more tasks at once than there are status reads.
+ * in order. So take more tasks at once than there are status reads. After another worker died, all workflow tasks are
+ * on the queue that is not sticky, so give it half of the polls instead of a fifth.
  */
-const MAX_CONCURRENT_WORKFLOW_TASKS = 100;
+const WORKFLOW_TASKS = {
+  maxConcurrentWorkflowTaskExecutions: 100,
+  nonStickyToStickyPollRatio: 0.5,
+};
 
 /** For each application: the server limits the open polls of a namespace. */
 const NEXUS_POLLS = 2;
@@ -63,7 +64,7 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
     maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
     stickyQueueScheduleToStartTimeout: STICKY_QUEUE_TIMEOUT,
     shutdownGraceTime: config.env.PAYOUTS_DRAIN,
-    maxConcurrentWorkflowTaskExecutions: MAX_CONCURRENT_WORKFLOW_TASKS,
+    ...WORKFLOW_TASKS,
     ...versioning(config.env),
   });
   const served = [...config.applications.values()];
