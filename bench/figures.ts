@@ -10,6 +10,8 @@ const settings = z.record(z.string(), z.unknown());
 /** When and where a part was measured. */
 const about = z.object({
   measuredAt: z.iso.datetime(),
+  /** Absent in the oldest figures. */
+  commit: z.string().optional(),
   node: z.string(),
   engine: z.string(),
   machine: z.string(),

@@ -1,5 +1,6 @@
 /** The parts by name, with their full sizes and the description of each measurement. */
 import { cpus, totalmem } from 'node:os';
+import { headCommit } from '../scripts/campaign-log.ts';
 import type { About, PartFigures, PartName } from './figures.ts';
 import { api } from './parts/api.ts';
 import { apps } from './parts/apps.ts';
@@ -48,7 +49,8 @@ export async function runPart<Name extends PartName>(
   const measuredAt = new Date().toISOString();
   const figures = await PARTS[name](scale, say);
   const engine = `Temporal dev server ${temporalVersion()}, SQLite file`;
-  return { measuredAt, node: process.version, engine, machine: machine(), scale, ...figures };
+  const commit = headCommit().slice(0, 8);
+  return { measuredAt, commit, node: process.version, engine, machine: machine(), scale, ...figures };
 }
 
 function machine(): string {

@@ -65,12 +65,16 @@ export function recordedCode(campaign: 'worlds' | 'chaos'): Code {
   if (dirty) throw new Error(`a campaign of modified files is not recorded:\n${dirty}`);
   const treeOf = (folder: string) => git('rev-parse', `HEAD:${folder}`);
   return {
-    commit: git('rev-parse', 'HEAD'),
+    commit: headCommit(),
     trees: Object.fromEntries(folders.map((folder) => [folder, treeOf(folder)])),
     product: createHash('sha256').update(PRODUCT.map(treeOf).join()).digest('hex').slice(0, 12),
     date: new Date().toISOString().slice(0, 10),
     node: process.version,
   };
+}
+
+export function headCommit(): string {
+  return git('rev-parse', 'HEAD');
 }
 
 export function readLog<T>(file: string, entry: z.ZodType<T>): T[] {

@@ -1,7 +1,7 @@
 /** `npm run bench:peers`: runs the same job on every tool, and writes the table in docs/comparison.md. */
-import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { headCommit } from '../../scripts/campaign-log.ts';
 import { runOrThrow, tsc } from '../../scripts/setup/cache.ts';
 import { dependenciesMatch, NPM } from '../../scripts/setup/dependencies.mjs';
 import { endWhenInterrupted } from '../stage.ts';
@@ -25,7 +25,7 @@ if (!dependenciesMatch(here))
 // The product's type check leaves this folder out, because its packages may not be installed.
 await runOrThrow(process.execPath, [tsc, '-p', 'tsconfig.json'], { cwd: here, timeoutMs: 300_000 });
 
-const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+const commit = headCommit().slice(0, 8);
 for (const run of RUN_NAMES.filter((name) => options.runs.split(',').includes(name)))
   for (const tool of SUBJECTS.filter((name) => options.tools.split(',').includes(name))) {
     try {

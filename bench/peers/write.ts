@@ -23,7 +23,7 @@ type Row = [string, (measured: Measured, name: SubjectName) => string | number |
 
 const ROWS: Row[] = [
   ['most calls in any second', ({ limit }) => limit?.maxCallsInAnySecond],
-  ['answered 429', ({ limit }) => limit?.answered429],
+  ['429 responses', ({ limit }) => limit?.answered429],
   ['share of the limit used', ({ limit }) => limit && `${(100 * limit.utilization).toFixed(1)} %`],
   ['calls per payout', ({ limit }) => limit?.callsPerPayout],
   ['lock to create, median, p99', ({ limit }) => limit && pair(limit.lockToCreate)],
@@ -35,7 +35,7 @@ const ROWS: Row[] = [
   ],
   ['paid twice', ({ faults }) => faults?.paidTwice],
   ['wrong', ({ faults }) => faults?.wrong],
-  ['not ended: waits for a person', ({ faults }) => faults?.inReview],
+  ['not ended: waits for an operator', ({ faults }) => faults?.inReview],
   ['not ended: lost', ({ faults }) => faults && faults.lost - faults.inReview],
   ['killed worker: longest gap', ({ kill }) => kill && seconds(kill.longestGapMs)],
   ['killed worker: all go on after', ({ kill }) => kill && seconds(kill.recoveryMs)],
@@ -43,10 +43,8 @@ const ROWS: Row[] = [
   ['memory, server', ({ waiting }) => waiting && `${waiting.server} MiB`],
   ['idle CPU, workers', ({ waiting }) => waiting && `${waiting.idleWorkers} ms/s`],
   ['idle CPU, server', ({ waiting }) => waiting && `${waiting.idleServer} ms/s`],
-  [
-    'idle requests per second',
-    ({ waiting }) => waiting && (waiting.idlePerSecond ?? 'the server counts none'),
-  ],
+  ['idle requests per second', ({ waiting }) => waiting && (waiting.idlePerSecond ?? NOT_MEASURED)],
+  ['measured', ({ limit }) => limit && `${limit.measuredAt.slice(0, 10)}, ${limit.commit}`],
   ['lines of the job', (_, name) => (name === 'product' ? 'none to write' : linesOf(name))],
 ];
 

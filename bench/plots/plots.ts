@@ -13,7 +13,7 @@ export const PLOTS: Partial<Record<PartName, { file: string; shows: string }>> =
   },
   backlog: {
     file: 'lock-to-create.svg',
-    shows: 'Age of the lock at the create, durable-payouts and first in, first out',
+    shows: 'Age of the lock at the create call, durable-payouts and first in, first out',
   },
   handover: {
     file: 'handover.svg',

@@ -21,9 +21,11 @@ function plotOf(name: (typeof PART_NAMES)[number]): string[] {
   return plot ? [`![${plot.shows}](bench/${plot.file})`, ''] : [];
 }
 
-function measuredOn({ measuredAt, engine, machine, node, scale }: About): string[] {
+function measuredOn({ measuredAt, commit, engine, machine, node, scale }: About): string[] {
   const trial = scale === 1 ? '' : `**A trial at scale ${scale}: do not quote.** `;
-  return [`${trial}${measuredAt.slice(0, 16).replace('T', ' ')} UTC, ${engine}, Node ${node}, ${machine}.`];
+  const time = `${measuredAt.slice(0, 16).replace('T', ' ')} UTC`;
+  const code = commit === undefined ? '' : `commit \`${commit}\`, `;
+  return [`${trial}${time}, ${code}${engine}, Node ${node}, ${machine}.`];
 }
 
 const ROWS: { [Name in PartName]: (part: Part<Name>) => string[] } = {
@@ -53,7 +55,7 @@ function rateLimitTable(rateLimit: Part<'rateLimit'>): string[] {
     [`${rateLimit.settings['payouts']} payouts`, 'durable-payouts', 'with arrival jitter', 'plain Temporal'],
     [
       row('utilization', (run) => percent(run.utilisation)),
-      row('answered 429 (create calls)', (run) => `${run.answered429} (${run.creates429})`),
+      row('429 responses (create calls)', (run) => `${run.answered429} (${run.creates429})`),
       row('most calls in any second', (run) => `${run.maxCallsInAnySecond}`),
       row('calls per payout', (run) => run.callsPerPayout.toFixed(2)),
       row('payouts per second', (run) => run.payoutsPerSecond.toFixed(2)),
@@ -79,7 +81,7 @@ function backlogTable(backlog: Part<'backlog'>): string[] {
       row('lock to create, p99', (run) => seconds(run.lockToCreateP99)),
       row('lock to create, longest', (run) => seconds(run.lockToCreate.at(-1) ?? 0)),
       row('requotes', (run) => `${run.requotes}`),
-      row('answered 429', (run) => `${run.answered429}`),
+      row('429 responses', (run) => `${run.answered429}`),
     ],
   );
 }
@@ -92,7 +94,7 @@ function handoverTable({ settings, killed, stopped, frozen }: Part<'handover'>):
     `${run.answered429}`,
   ];
   return table(
-    [`the lease owner is, ${settings['trials']} times`, 'gap, median', 'gap, longest', 'answered 429'],
+    [`the lease owner is, ${settings['trials']} times`, 'gap, median', 'gap, longest', '429 responses'],
     [row('killed', killed), row('stopped', stopped), row('frozen for 10 s', frozen)],
   );
 }
@@ -104,7 +106,7 @@ function appsTable({ utilisation, answered429, maxCallsInAnySecond, owners }: Pa
     `${answered429[app] ?? NOT_MEASURED}`,
     `${maxCallsInAnySecond[app] ?? NOT_MEASURED}`,
   ]);
-  const head = ['application', 'utilization', 'answered 429', 'most calls in any second'];
+  const head = ['application', 'utilization', '429 responses', 'most calls in any second'];
   return [...table(head, rows), '', `Processes that own a rate limit: ${owners}.`];
 }
 
@@ -120,7 +122,7 @@ function pollingTable(polling: Part<'polling'>): string[] {
         seconds(polling.leastPossible.at(-1) ?? 0),
       ],
       ['polls per payout', polling.pollsPerPayout.toFixed(2), NOT_MEASURED],
-      ['answered 429', `${polling.answered429}`, NOT_MEASURED],
+      ['429 responses', `${polling.answered429}`, NOT_MEASURED],
     ],
   );
 }
@@ -215,8 +217,8 @@ function eventsTable(events: Part<'events'>): string[] {
       [
         `${events.settings['payouts']} payouts`,
         'no endpoint',
-        'an endpoint that answers',
-        'an endpoint that never answers',
+        'an endpoint that responds',
+        'an endpoint that never responds',
       ],
       [
         row('time per payout, median', (run) => `${run.timeP50.toFixed(0)} ms`),
@@ -270,7 +272,7 @@ function apiTable(api: Part<'api'>): string[] {
       ],
     ),
     '',
-    `Memory before the first request: ${api.idleRss} MiB. The flood: ${api.junkPerSecond.toFixed(0)} requests per second, answered ${junk.join(', ')}.`,
+    `Memory before the first request: ${api.idleRss} MiB. The flood: ${api.junkPerSecond.toFixed(0)} requests per second, responses ${junk.join(', ')}.`,
   ];
 }
 

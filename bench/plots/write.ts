@@ -10,7 +10,7 @@ export const BENCH_FOLDER = join(DOCS, 'bench');
 export const FIGURES_FILE = join(BENCH_FOLDER, 'figures.json');
 export const BENCHMARKS_PAGE = join(DOCS, 'benchmarks.md');
 
-const BEGIN = '<!-- generated from bench/figures.json by `npm run bench -- --plots FILE` -->';
+const BEGIN = '<!-- generated from docs/bench/figures.json by `npm run bench -- --plots FILE` -->';
 const END = '<!-- end of the generated part -->';
 
 export function writeDocs(figures: Figures): void {
