@@ -58,7 +58,7 @@ const WORLD_COLUMNS: Columns<Worlds> = {
   ],
 };
 const CHAOS_COLUMNS: Columns<Chaos> = {
-  head: ['seeds', 'with a violation', 'payouts', 'calls with a fault', 'random answers'],
+  head: ['seeds', 'with a violation', 'payouts', 'calls with a fault', 'random responses'],
   cells: (all) => [
     ...[sum(all, ({ seeds }) => seeds), sum(all, ({ failedSeeds }) => failedSeeds.length)],
     ...[sum(all, ({ payouts }) => payouts), sum(all, ({ faultsMet }) => faultsMet)],
