@@ -27,11 +27,17 @@ export async function packClient(folder: string): Promise<string> {
     const { packages } = await bundleClient(join(staged, 'dist'));
     writeFileSync(join(staged, 'package.json'), `${JSON.stringify(manifest(packages), null, 2)}\n`);
     copyFileSync(join(projectRoot, 'LICENSE'), join(staged, 'LICENSE'));
-    copyFileSync(join(projectRoot, 'docs', 'client.md'), join(staged, 'README.md'));
+    writeFileSync(join(staged, 'README.md'), readme());
     return await npmPack(staged, folder);
   } finally {
     rmSync(staged, { recursive: true, force: true });
   }
+}
+
+/** The page about the client. npm resolves its links from the root of the repository. */
+export function readme(): string {
+  const page = readFileSync(join(projectRoot, 'docs', 'client.md'), 'utf8');
+  return page.replaceAll(/\]\((?=[\w-]+\.md)/g, '](docs/').replaceAll('](../', '](');
 }
 
 /** Packs the folder `staged`. Returns the path of the `.tgz` in `folder`. */
