@@ -201,9 +201,11 @@ export class Batches implements Feature {
     const withoutOutcome = outcomes.stopped + outcomes.notStarted;
     const differing = (by: (counted: number, actual: number) => boolean): PayoutOutcome[] =>
       OUTCOMES.filter((outcome) => by(outcomes[outcome], ended.get(outcome) ?? 0));
+    const isDeleted = ({ number }: PlannedPayout) => this.scene.deleted.has(number);
     const missing = rows.filter(
-      ({ number }) => !isStarted(this.scene.system.server, number) && !this.scene.deleted.has(number),
+      (row) => !isStarted(this.scene.system.server, row.number) && !isDeleted(row),
     ).length;
+    const countedTwice = started + joined + withoutOutcome - count;
     const mayBeJoined = rows.filter(({ interventions }) =>
       interventions.some(({ kind }) => kind === 'start-again'),
     );
@@ -228,7 +230,8 @@ export class Batches implements Feature {
         !isRestored &&
         'rows count as stopped, although no part was stopped',
       missing > withoutOutcome && `${missing} rows have no payout`,
-      started + joined + withoutOutcome !== count &&
+      // A row counts as started and as stopped if its payout is deleted between the two.
+      (countedTwice < 0 || countedTwice > rows.filter(isDeleted).length) &&
         !isRestored &&
         'rows were started twice or are not counted',
       joined > mayBeJoined.length &&
