@@ -34,7 +34,7 @@ export async function packClient(folder: string): Promise<string> {
   }
 }
 
-/** The page about the client. npm resolves its links from the root of the repository. */
+/** The page about the client. npm resolves its links from the root of the repository that the package names. */
 export function readme(): string {
   const page = readFileSync(join(projectRoot, 'docs', 'client.md'), 'utf8');
   return page.replaceAll(/\]\((?=[\w-]+\.md)/g, '](docs/').replaceAll('](../', '](');

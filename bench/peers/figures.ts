@@ -31,7 +31,7 @@ const runs = {
     wrong: count,
     /** The tool gave up, and no order exists. */
     notCreated: count,
-    /** Of `lost`: those for which a person has to decide. */
+    /** The part of `lost` for which an operator has to decide. */
     inReview: count,
   }),
   kill: z.object({ ...about, open: count, recoveryMs: z.number(), longestGapMs: z.number() }),

@@ -42,7 +42,7 @@ export interface Subject {
   answered(): Promise<number | undefined>;
   start(payout: Payout): Promise<void>;
   ended(): Promise<Ended[]>;
-  /** Payouts for which a person has to decide. */
+  /** Payouts for which an operator has to decide. */
   inReview(): Promise<number>;
   /** Kills one with SIGKILL: where one worker sends all calls, that one. Returns how to start it again. */
   killWorker(turn: number): Promise<() => Promise<void>>;

@@ -44,7 +44,10 @@ const ROWS: Row[] = [
   ['idle CPU, workers', ({ waiting }) => waiting && `${waiting.idleWorkers} ms/s`],
   ['idle CPU, server', ({ waiting }) => waiting && `${waiting.idleServer} ms/s`],
   ['idle requests per second', ({ waiting }) => waiting && (waiting.idlePerSecond ?? NOT_MEASURED)],
-  ['measured', ({ limit }) => limit && `${limit.measuredAt.slice(0, 10)}, ${limit.commit}`],
+  [
+    'measured',
+    (measured) => [...new Set(Object.values(measured).map(dateAndCommit))].filter(Boolean).join('; '),
+  ],
   ['lines of the job', (_, name) => (name === 'product' ? 'none to write' : linesOf(name))],
 ];
 
@@ -70,6 +73,10 @@ function table(figures: Figures): string {
     `| ${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join(' | ')} |`;
   const rule = widths.map((width, at) => (at === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
   return [line(first), `| ${rule.join(' | ')} |`, ...cells.slice(1).map(line)].join('\n');
+}
+
+function dateAndCommit(run: { measuredAt: string; commit: string } | undefined): string | undefined {
+  return run && `${run.measuredAt.slice(0, 10)}, ${run.commit}`;
 }
 
 function pair({ p50, p99 }: { p50: number; p99: number }): string {

@@ -4,17 +4,18 @@ import { expect, test } from 'vitest';
 import { projectRoot } from '../../scripts/setup/process.mjs';
 import { VERSION } from '../../src/config/version.ts';
 
-/** Each names a version of ours, and no other. */
+/** Where each file names our version. */
 const PLACES: Record<string, RegExp> = {
-  'package.json': /^ {2}"version": "([\d.]+)"/m,
-  'package-lock.json': /^ {2}"version": "([\d.]+)"/m,
-  '.env.example': /PAYOUTS_BUILD_ID=([\d.]+)/,
-  'deploy/kubernetes/overlays/production/kustomization.yaml': /newTag: ([\d.]+)/,
-  'deploy/kubernetes/overlays/sandbox/kustomization.yaml': /newTag: ([\d.]+)/,
-  'deploy/kubernetes/worker-controller/worker-deployment.yaml': /durable-payouts:([\d.]+)/,
-  'docs/cli.md': /durable-payouts-([\d.]+)\.tgz/,
-  'docs/client.md': /durable-payouts-client-([\d.]+)\.tgz/,
-  'docs/systemd.md': /durable-payouts@([\d.]+)/,
+  'CHANGELOG.md': /^## \[(\d[\w.-]*)\]/m,
+  'package.json': /^ {2}"version": "([\w.-]+)"/m,
+  'package-lock.json': /^ {2}"version": "([\w.-]+)"/m,
+  '.env.example': /PAYOUTS_BUILD_ID=([\w.-]+)/,
+  'deploy/kubernetes/overlays/production/kustomization.yaml': /newTag: ([\w.-]+)/,
+  'deploy/kubernetes/overlays/sandbox/kustomization.yaml': /newTag: ([\w.-]+)/,
+  'deploy/kubernetes/worker-controller/worker-deployment.yaml': /durable-payouts:([\w.-]+)/,
+  'docs/cli.md': /durable-payouts-([\w.-]+)\.tgz/,
+  'docs/client.md': /durable-payouts-client-([\w.-]+)\.tgz/,
+  'docs/systemd.md': /durable-payouts@([\w.-]+)/,
 };
 
 test.each(Object.entries(PLACES))('%s names this version', (file, version) => {

@@ -230,8 +230,8 @@ export class Batches implements Feature {
         !isRestored &&
         'rows count as stopped, although no part was stopped',
       missing > withoutOutcome && `${missing} rows have no payout`,
-      // A row counts as started and as stopped if its payout is deleted between the two.
-      (countedTwice < 0 || countedTwice > rows.filter(isDeleted).length) &&
+      // A row counts as started, then as stopped, if its payout's histories are deleted meanwhile.
+      (countedTwice < 0 || countedTwice > Math.min(outcomes.stopped, rows.filter(isDeleted).length)) &&
         !isRestored &&
         'rows were started twice or are not counted',
       joined > mayBeJoined.length &&
