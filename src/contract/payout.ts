@@ -23,6 +23,8 @@ export type Terms = z.output<typeof terms>;
 /** The quote under which a payout is created. */
 const quote = z.strictObject({ lockRateId: z.string(), exchangeRate: z.string(), ...terms.shape });
 export type AgreedQuote = z.output<typeof quote>;
+/** Drops the other fields of a quote. */
+export const agreedQuoteSchema = z.object(quote.shape);
 
 /** One charge to a payer account (spec: Payout trade detail, `pay_account_detail`). */
 const debit = z.strictObject({

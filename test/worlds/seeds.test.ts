@@ -41,6 +41,14 @@ test('H264 an order of an earlier run whose terms nobody approved is flagged', a
   expect(violations).toEqual([]);
 });
 
+test('H264 an order of a terminated run whose terms the provider changed is flagged', async () => {
+  const plan = planOf(601182);
+  const payouts = plan.payouts.filter(({ number }) => number === 1);
+  expect(payouts[0]).toMatchObject({ request: { platform: 'sim:drift', approval: 'required' } });
+  const { violations } = await runPlan(workflows, { ...plan, payouts });
+  expect(violations).toEqual([]);
+});
+
 test('a restore of Temporal leaves a payout open that a reset has opened again', async () => {
   const plan = planOf(85057905);
   const { violations } = await runPlan(workflows, { ...plan, payouts: plan.payouts.slice(6, 7) });

@@ -1,9 +1,12 @@
 /** What the other runs of a workflow id have sent, by their histories. */
 import type { Client } from '@temporalio/client';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
+import { z } from 'zod';
 import { sameBody } from '../../client/start-once.ts';
 import { checkBody } from '../../contract/fields.ts';
 import { startFactsIn } from '../../contract/memo.ts';
+import { type AgreedQuote, agreedQuoteSchema } from '../../contract/payout.ts';
 import {
   type CheckedPayoutRequest,
   payoutRequestSchema,
@@ -17,6 +20,7 @@ import {
   type WorkflowRun,
   wholeHistory,
 } from '../../temporal/histories.ts';
+import { contextOf } from '../../temporal/own-payloads.ts';
 import { type ListedRun, listRunsOf } from '../../temporal/visibility.ts';
 import { failure } from '../shared/failures.ts';
 
@@ -123,6 +127,20 @@ export async function sentAnotherBody(
   return false;
 }
 
+/** The result of a quote, and that of the activity that also checks the payout. */
+const quoteResult = z.object({ quote: agreedQuoteSchema });
+const quotedIn = z.union([quoteResult, z.object({ quote: quoteResult }).transform(({ quote }) => quote)]);
+
+/** What `runs` were quoted, as far as their histories can be read. */
+export async function quotesIn(
+  histories: RunHistories,
+  workflowId: string,
+  runs: readonly OtherRun[],
+): Promise<AgreedQuote[]> {
+  const results = await Promise.all(runs.map(({ runId }) => histories.activityResultsOf(workflowId, runId)));
+  return results.flat().flatMap((result) => quotedIn.safeParse(result).data?.quote ?? []);
+}
+
 /** A batch has one run for every few of its parts, and each part asks about all of them. */
 const MAX_KNOWN_RUNS = 1_000;
 const LONG_AGO = 0;
@@ -195,6 +213,15 @@ export function temporalHistories(client: Client) {
         deadlineMs: deadlines.length > 0 ? Math.max(...deadlines) : undefined,
         isCompleted: Boolean(last?.workflowExecutionCompletedEventAttributes),
       };
+    },
+    /** The results of the run's activities, without those that this process can't read. */
+    async activityResultsOf(workflowId: string, runId: string): Promise<unknown[]> {
+      const events = (await historyOf(workflowId, runId)) ?? [];
+      const converter = client.options.loadedDataConverter;
+      const context = contextOf(client, workflowId);
+      const read = ({ activityTaskCompletedEventAttributes: completed }: HistoryEvent) =>
+        decodeArrayFromPayloads(converter, completed?.result?.payloads, context).catch(() => []);
+      return (await Promise.all(events.map(read))).flat();
     },
     /** Whether the id may have other runs. False if Temporal has guaranteed at the start that this one is the first. */
     async mayHaveOthers({ workflowId, runId }: WorkflowRun): Promise<boolean> {

@@ -1,5 +1,6 @@
 /** The calls to the provider as activities. Two calls in one only where the second follows from the first. */
 import { activityInfo } from '@temporalio/activity';
+import type { AgreedQuote } from '../../contract/payout.ts';
 import type { CheckedPayoutRequest } from '../../contract/payout-request.ts';
 import type {
   Quote,
@@ -19,6 +20,7 @@ import { isProven } from '../payout/client-pairs.ts';
 import { type CreateDependencies, type CreateOrder, createPayout } from '../payout/create-payout.ts';
 import {
   type EarlierSends,
+  quotesIn,
   type RunHistories,
   runsThatMayHaveSent,
   sendsOf,
@@ -78,6 +80,8 @@ export type Confirmation = EarlierSends & {
         trade: TradeResult;
         /** A run that may have created the order started with another body. */
         otherBody: boolean;
+        /** What the runs that may have created the order were quoted. */
+        quotes: AgreedQuote[];
       }
     | {
         exists: false;
@@ -162,7 +166,8 @@ export function providerActivities(dependencies: ProviderDependencies) {
         const common = { ...sendsOf(senders), runId: own.runId, hasOutcome };
         if (trade) {
           const otherBody = await sentAnotherBody(histories, own.workflowId, senders, request);
-          return { exists: true, trade, otherBody, ...common };
+          const quotes = await quotesIn(histories, own.workflowId, senders);
+          return { exists: true, trade, otherBody, quotes, ...common };
         }
         const mayRepeat = repeatedCreate === 'safe';
         const isPairKnown = await isProven(pairs, sending, environment, request);

@@ -31,7 +31,7 @@ export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQu
 /** Returns whether the order is this payout's. Any difference leads to review (H54). */
 export async function adoptFound(
   run: PayoutRun,
-  { trade, otherBody }: Confirmation & { exists: true },
+  { trade, otherBody, quotes }: Confirmation & { exists: true },
 ): Promise<boolean> {
   const known = run.record.order;
   if (known && isTradeOf(known, trade, run.settings.tradeOrderId) && !otherBody) {
@@ -63,7 +63,7 @@ export async function adoptFound(
     return false;
   }
   run.unflag('ORDER_DIFFERS_FROM_REQUEST');
-  adoptRead(run, order);
+  adoptRead(run, order, quotes);
   return true;
 }
 
@@ -122,13 +122,20 @@ export async function adoptNamed(
 
 /**
  * Without a quote that this run sent for the order, an earlier run created it. It has the terms of that run's quote, or those
- * that the provider made of it (H264).
+ * that the provider made of it (H264): flags terms that differ from what that run was quoted.
  */
-function adoptRead(run: PayoutRun, order: PayoutOrder & Pick<KnownOrder, 'tradeOrderId'>): void {
+function adoptRead(
+  run: PayoutRun,
+  order: PayoutOrder & Pick<KnownOrder, 'tradeOrderId'>,
+  quotes: readonly AgreedQuote[] = [],
+): void {
   const sent = quoteOf(run, order);
   adopt(run, order, sent ?? termsOf(order));
+  if (sent) return;
+  const quoted = quotes.find(({ lockRateId }) => lockRateId === order.lockRateId);
+  for (const { code, message } of quoted ? quoteMismatches(order, quoted) : []) run.flag(code, message);
   const { approved } = run.record;
-  if (sent || !approved || withinApproval(approved.covers, order)) return;
+  if (!approved || withinApproval(approved.covers, order)) return;
   const terms = `pay ${formatMoney(order.pay)}, fee ${formatMoney(order.fee)}`;
   run.flag(
     'ORDER_DIFFERS_FROM_QUOTE',
