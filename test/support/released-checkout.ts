@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = 'e462044d71dcec38cdaaadc8389ae2886819dce9';
+const COMMIT = '661430ab9d2c5e25bed067c7890aa75ad856d2bc';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
