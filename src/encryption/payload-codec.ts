@@ -69,7 +69,7 @@ export class EncryptionCodec implements PayloadCodec {
 /** Our Schedules start their workflows under the id that they name, and the time. */
 const SCHEDULED = /^(payout-(?:reconciliation|report):.*)-\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 
-type Place = Pick<SerializationContext, 'workflowId'> & { activityId?: string };
+type Place = Pick<SerializationContext, 'workflowId'> & { activityId?: string | undefined };
 
 function placeOf(context: SerializationContext | undefined): Record<string, Uint8Array> {
   const { workflowId, activityId }: Place = context ?? {};

@@ -12,18 +12,21 @@ export function contextOf({ options: { namespace } }: Client, workflowId: string
 }
 
 /**
- * Decoded. Undefined if it is not encrypted for this workflow, although this process has keys. Throws `UnknownKeyError`.
+ * Decoded. Undefined if it is not encrypted for this workflow, or this activity of it, although this process has keys.
+ * Throws `UnknownKeyError`.
  */
 export async function ownPayload(
   client: Client,
   workflowId: string,
   payload: Payload,
+  activityId?: string,
 ): Promise<Payload | undefined> {
   const { payloadCodecs } = client.options.loadedDataConverter;
   const [decoded] = await decode(payloadCodecs, [payload]);
   // The codec returns unchanged what is not encrypted, and what its key cannot decrypt.
   const isOwn =
-    payloadCodecs.length === 0 || (decoded && decoded !== payload && !isForeign(decoded, { workflowId }));
+    payloadCodecs.length === 0 ||
+    (decoded && decoded !== payload && !isForeign(decoded, { workflowId, activityId }));
   return isOwn ? decoded : undefined;
 }
 
@@ -32,8 +35,9 @@ export async function ownValue<Value>(
   client: Client,
   workflowId: string,
   payload: Payload | undefined,
+  activityId?: string,
 ): Promise<Value | undefined> {
-  const own = payload && (await ownPayload(client, workflowId, payload));
+  const own = payload && (await ownPayload(client, workflowId, payload, activityId));
   return own && client.options.loadedDataConverter.payloadConverter.fromPayload<Value>(own);
 }
 

@@ -39,7 +39,7 @@ function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<strin
       isCompleted: false,
     }),
     argumentOf: async () => undefined,
-    activityResultsOf: async () => [],
+    resultsOf: async () => [],
   };
   const { listReceivingAccounts } = providerActivities({
     ...CALLER,

@@ -31,7 +31,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
       mayHaveOthers: async () => false,
       evidenceOf: async () => ({ deadlineMs: undefined, isCompleted: false }),
       argumentOf: async () => undefined,
-      activityResultsOf: async () => [],
+      resultsOf: async () => [],
     },
     pairs: { isKnown: async () => false },
     claim: async () => undefined,

@@ -33,7 +33,7 @@ function workerWith(provider: InProcessOptions) {
       mayHaveOthers: async () => false,
       evidenceOf: async () => ({ deadlineMs: undefined, isCompleted: false }),
       argumentOf: async () => undefined,
-      activityResultsOf: async () => [],
+      resultsOf: async () => [],
     },
     claim: async () => void claims.push(clock.nowMs() - beganMs),
     quoteCodes: new Map(),

@@ -1,6 +1,5 @@
 /** What the other runs of a workflow id have sent, by their histories. */
 import type { Client } from '@temporalio/client';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { z } from 'zod';
 import { sameBody } from '../../client/start-once.ts';
@@ -20,7 +19,7 @@ import {
   type WorkflowRun,
   wholeHistory,
 } from '../../temporal/histories.ts';
-import { contextOf } from '../../temporal/own-payloads.ts';
+import { ownValue } from '../../temporal/own-payloads.ts';
 import { type ListedRun, listRunsOf } from '../../temporal/visibility.ts';
 import { failure } from '../shared/failures.ts';
 
@@ -127,18 +126,24 @@ export async function sentAnotherBody(
   return false;
 }
 
+const QUOTING: readonly string[] = ['beginPayout', 'quoteForClient'];
 /** The result of a quote, and that of the activity that also checks the payout. */
 const quoteResult = z.object({ quote: agreedQuoteSchema });
 const quotedIn = z.union([quoteResult, z.object({ quote: quoteResult }).transform(({ quote }) => quote)]);
 
-/** What `runs` were quoted, as far as their histories can be read. */
+/** What `runs` were quoted, each lock once, as far as their histories can be read. */
 export async function quotesIn(
   histories: RunHistories,
   workflowId: string,
   runs: readonly OtherRun[],
 ): Promise<AgreedQuote[]> {
-  const results = await Promise.all(runs.map(({ runId }) => histories.activityResultsOf(workflowId, runId)));
-  return results.flat().flatMap((result) => quotedIn.safeParse(result).data?.quote ?? []);
+  const quotes = new Map<string, AgreedQuote>();
+  for (const { runId } of runs)
+    for (const result of await histories.resultsOf(workflowId, runId, QUOTING)) {
+      const { quote } = quotedIn.safeParse(result).data ?? {};
+      if (quote) quotes.set(quote.lockRateId, quote);
+    }
+  return [...quotes.values()];
 }
 
 /** A batch has one run for every few of its parts, and each part asks about all of them. */
@@ -214,14 +219,21 @@ export function temporalHistories(client: Client) {
         isCompleted: Boolean(last?.workflowExecutionCompletedEventAttributes),
       };
     },
-    /** The results of the run's activities, without those that this process can't read. */
-    async activityResultsOf(workflowId: string, runId: string): Promise<unknown[]> {
+    /**
+     * The results of the run's activities of these types. Without those that are not encrypted for them: whoever can write to
+     * the namespace can write any history under this id.
+     */
+    async resultsOf(workflowId: string, runId: string, types: readonly string[]): Promise<unknown[]> {
       const events = (await historyOf(workflowId, runId)) ?? [];
-      const converter = client.options.loadedDataConverter;
-      const context = contextOf(client, workflowId);
-      const read = ({ activityTaskCompletedEventAttributes: completed }: HistoryEvent) =>
-        decodeArrayFromPayloads(converter, completed?.result?.payloads, context).catch(() => []);
-      return (await Promise.all(events.map(read))).flat();
+      const scheduled = new Map(events.map((event) => [String(event.eventId), event]));
+      const results = events.map(({ activityTaskCompletedEventAttributes: completed }) => {
+        const event = scheduled.get(String(completed?.scheduledEventId));
+        const { activityType, activityId } = event?.activityTaskScheduledEventAttributes ?? {};
+        if (!activityId || !types.includes(activityType?.name ?? '')) return undefined;
+        const [result] = completed?.result?.payloads ?? [];
+        return ownValue(client, workflowId, result, activityId).catch(() => undefined);
+      });
+      return Promise.all(results);
     },
     /** Whether the id may have other runs. False if Temporal has guaranteed at the start that this one is the first. */
     async mayHaveOthers({ workflowId, runId }: WorkflowRun): Promise<boolean> {
