@@ -54,7 +54,7 @@ export const PAYOUT_ATTENTION = {
     action: 'Compare the quote in `payouts status ID` with what the provider debited.',
   },
   ORDER_DIFFERS_FROM_REQUEST: {
-    meaning: "An order isn't the requested one, or an earlier start had another body.",
+    meaning: 'An order differs from the request or its quote, or an earlier start had another body.',
     action: `${START_NOTHING} Find out whether the \`partnerOrderId\` was used for something else, and ask the provider.`,
   },
   ORDER_NOT_COMPARED: {

@@ -60,6 +60,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
     const quote = await client.quote({ payerId, type, instructedAmount, originCurrency, targetCurrency });
     create = {
       order: { ...request, lockRateId: quote.lockRateId },
+      quote,
       clientId,
       payerId: 'payer-1',
       isApproved: false,

@@ -2,28 +2,31 @@ import { randomBytes } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { defaultPayloadConverter, type Payload, type SerializationContext } from '@temporalio/common';
 import { expect, test } from 'vitest';
-import { quotesIn, temporalHistories } from '../../src/activities/payout/earlier-runs.ts';
+import {
+  quotesSent,
+  type RunHistories,
+  runsThatMayHaveSent,
+  temporalHistories,
+} from '../../src/activities/payout/earlier-runs.ts';
 import type { AgreedQuote } from '../../src/contract/payout.ts';
 import { KeyRing } from '../../src/encryption/key-ring.ts';
 import { clientConverter } from '../../src/encryption/payload-codec.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
-import type { HistoryEvent } from '../../src/temporal/histories.ts';
+import { temporal } from '../../worlds/sdk.ts';
+import { AGREED, CREATE } from '../payments/support/samples.ts';
+import { NO_HISTORIES } from '../support/no-histories.ts';
 
-const WORKFLOW_ID = 'payout:default:p-1';
-const RUN = { runId: 'run', startedAtMs: 0 };
-const money = (amount: string, currency = 'USD') => ({ amount, currency });
-const quote: AgreedQuote = {
-  lockRateId: 'lock-1',
-  exchangeRate: '7.1',
-  pay: money('14.08'),
-  target: money('100.00', 'CNY'),
-  fee: money('0.07'),
-};
+const OWN = { workflowId: 'payout:default:p-1', runId: 'own' };
+const CREATE_ARGUMENT = { order: CREATE, quote: AGREED };
 
 const converter = clientConverter(new KeyRing(new Map([['k', randomBytes(32)]])), PROCESS_RUNTIME.random);
 const { payloadCodecs: [codec] = [] } = converter;
 
-async function encrypted(value: unknown, activityId: string, workflowId = WORKFLOW_ID): Promise<Payload[]> {
+async function encrypted(
+  value: unknown,
+  activityId = '1',
+  workflowId = OWN.workflowId,
+): Promise<Payload | undefined> {
   const context: SerializationContext = {
     type: 'activity',
     namespace: 'default',
@@ -31,42 +34,48 @@ async function encrypted(value: unknown, activityId: string, workflowId = WORKFL
     activityId,
     isLocal: false,
   };
-  return (await codec?.encode([defaultPayloadConverter.toPayload(value)], context)) ?? [];
+  return (await codec?.encode([defaultPayloadConverter.toPayload(value)], context))?.[0];
 }
 
-/** A history in which the activity `1` of this type completes with each of `results`. */
-function historyOf(type: string, ...results: Payload[][]): HistoryEvent[] {
-  return [
-    { eventId: '5', activityTaskScheduledEventAttributes: { activityType: { name: type }, activityId: '1' } },
-    ...results.map((payloads) => ({
-      activityTaskCompletedEventAttributes: { scheduledEventId: '5', result: { payloads } },
-    })),
-  ].map((event) => event as unknown as HistoryEvent);
-}
-
-function quotesOf(events: HistoryEvent[]): Promise<AgreedQuote[]> {
+/** The quotes that a confirmation reads in another run, which has scheduled the activity `1` with each of the arguments. */
+async function quotesRead(type: string, ...payloads: (Payload | undefined)[]): Promise<AgreedQuote[]> {
+  const principal = defaultPayloadConverter.toPayload({});
+  const events = payloads.map((payload) =>
+    temporal.api.history.v1.HistoryEvent.create({
+      activityTaskScheduledEventAttributes: {
+        activityType: { name: type },
+        activityId: '1',
+        input: { payloads: [principal, ...(payload ? [payload] : [])] },
+      },
+    }),
+  );
   const client = new Client({ dataConverter: converter });
   Object.defineProperty(client, 'workflowService', {
     value: { getWorkflowExecutionHistory: async () => ({ history: { events } }) },
   });
-  return quotesIn(temporalHistories(client), WORKFLOW_ID, [RUN]);
+  const histories: RunHistories = {
+    ...NO_HISTORIES,
+    othersOf: async () => [{ runId: 'other', startedAtMs: 0 }],
+    evidenceOf: temporalHistories(client).evidenceOf,
+  };
+  const { senders } = await runsThatMayHaveSent(histories, OWN, 'createPayout');
+  expect(senders).toHaveLength(type === 'createPayout' ? 1 : 0);
+  return quotesSent(senders);
 }
 
-test('H264 finds what an ended run was quoted, each lock once', async () => {
-  const result = { kind: 'quote', quote: { ...quote, originCurrency: 'USD', targetCurrency: 'CNY' } };
-  expect(await quotesOf(historyOf('quoteForClient', await encrypted(result, '1')))).toEqual([quote]);
-  const begun = await encrypted({ prepared: {}, quote: result }, '1');
-  expect(await quotesOf(historyOf('beginPayout', begun, begun))).toEqual([quote]);
+test('H264 finds the quotes of the create calls of another run', async () => {
+  const next = { ...AGREED, lockRateId: 'L-2' };
+  const payloads = [await encrypted(CREATE_ARGUMENT), await encrypted({ ...CREATE_ARGUMENT, quote: next })];
+  expect(await quotesRead('createPayout', ...payloads)).toEqual([AGREED, next]);
+  expect(await quotesRead('quotePayout', ...payloads)).toEqual([]);
 });
 
-test('H264 ignores results that nobody with a key has written for that activity', async () => {
-  const forged = { quote: { ...quote, exchangeRate: 'x1' } };
-  expect(await quotesOf(historyOf('quoteForClient', [defaultPayloadConverter.toPayload(forged)]))).toEqual(
-    [],
-  );
-  expect(await quotesOf(historyOf('quoteForClient', await encrypted({ quote }, '2')))).toEqual([]);
-  expect(
-    await quotesOf(historyOf('quoteForClient', await encrypted({ quote }, '1', 'payout:default:p-2'))),
-  ).toEqual([]);
-  expect(await quotesOf(historyOf('confirmOrder', await encrypted({ quote }, '1')))).toEqual([]);
+test.each<[string, () => Promise<Payload | undefined> | Payload]>([
+  ['nobody with a key has written', () => defaultPayloadConverter.toPayload(CREATE_ARGUMENT)],
+  ['is of another activity', () => encrypted(CREATE_ARGUMENT, '2')],
+  ['is of another payout', () => encrypted(CREATE_ARGUMENT, '1', 'payout:default:p-2')],
+  ['names no quote', () => encrypted({ ...CREATE_ARGUMENT, quote: { ...AGREED, pay: 'x1' } })],
+  ['is missing', async () => undefined],
+])('H264 ignores a create call whose argument %s, and the run may have sent', async (_what, payload) => {
+  expect(await quotesRead('createPayout', await payload())).toEqual([]);
 });

@@ -5,6 +5,7 @@ import { providerActivities } from '../../src/activities/shared/provider-activit
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
+import { NO_HISTORIES } from '../support/no-histories.ts';
 import { SEND_POLICY } from '../support/send-policy.ts';
 
 const CALLER = { environment: 'test', app: 'default' };
@@ -30,16 +31,14 @@ interface Case {
 function listed({ others, recoveredAtMs, maximumAttempts }: Case): Promise<string[] | null> {
   const other = { runId: 'other', startedAtMs: 0 };
   const histories: RunHistories = {
+    ...NO_HISTORIES,
     othersOf: async () => (others ? [other] : []),
-    basesOf: async () => [],
-    begunAt: async () => Date.now(),
     mayHaveOthers: async () => others,
     evidenceOf: async (_workflowId, runId) => ({
       deadlineMs: runId === other.runId ? 1 : undefined,
       isCompleted: false,
+      sent: [],
     }),
-    argumentOf: async () => undefined,
-    resultsOf: async () => [],
   };
   const { listReceivingAccounts } = providerActivities({
     ...CALLER,

@@ -4,6 +4,7 @@ import { providerActivities } from '../../src/activities/shared/provider-activit
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
+import { NO_HISTORIES } from '../support/no-histories.ts';
 import { SEND_POLICY } from '../support/send-policy.ts';
 
 const CALLER = { environment: 'test', app: 'default' };
@@ -24,15 +25,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
   const { fetchOrder } = providerActivities({
     ...CALLER,
     client: clientFor(server.origin, { tokens }),
-    histories: {
-      othersOf: async () => [],
-      basesOf: async () => [],
-      begunAt: async () => Date.now(),
-      mayHaveOthers: async () => false,
-      evidenceOf: async () => ({ deadlineMs: undefined, isCompleted: false }),
-      argumentOf: async () => undefined,
-      resultsOf: async () => [],
-    },
+    histories: NO_HISTORIES,
     pairs: { isKnown: async () => false },
     claim: async () => undefined,
     runtime: PROCESS_RUNTIME,

@@ -5,8 +5,9 @@ import { providerActivities } from '../../src/activities/shared/provider-activit
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { type InProcessOptions, InProcessTransport } from '../payments/support/in-process.ts';
-import { CREATE, successBody } from '../payments/support/samples.ts';
+import { AGREED, CREATE, successBody } from '../payments/support/samples.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { NO_HISTORIES } from '../support/no-histories.ts';
 import { SEND_POLICY } from '../support/send-policy.ts';
 
 const CALLER = { environment: 'test', app: 'default' };
@@ -26,15 +27,7 @@ function workerWith(provider: InProcessOptions) {
     ...CALLER,
     client,
     runtime,
-    histories: {
-      othersOf: async () => [],
-      basesOf: async () => [],
-      begunAt: async () => Date.now(),
-      mayHaveOthers: async () => false,
-      evidenceOf: async () => ({ deadlineMs: undefined, isCompleted: false }),
-      argumentOf: async () => undefined,
-      resultsOf: async () => [],
-    },
+    histories: NO_HISTORIES,
     claim: async () => void claims.push(clock.nowMs() - beganMs),
     quoteCodes: new Map(),
     prepare: () => Promise.reject(new Error('no payout begins')),
@@ -55,7 +48,7 @@ const guard = {
   sendWithinMs: 10_000,
   scheduleByMs: Number.POSITIVE_INFINITY,
 };
-const create = { order: CREATE, clientId: 'C-1', payerId: 'P-1', isApproved: false, ...guard };
+const create = { order: CREATE, quote: AGREED, clientId: 'C-1', payerId: 'P-1', isApproved: false, ...guard };
 
 test.each([
   [9_999, { kind: 'created' }],

@@ -11,6 +11,7 @@ import { PayoutRecord } from '../../src/domain/payout-record.ts';
 import { payoutState } from '../../src/domain/payout-state.ts';
 import { PROCESS_RUNTIME } from '../../src/runtime/process.ts';
 import { clientFor } from '../payments/support/client.ts';
+import { AGREED } from '../payments/support/samples.ts';
 import { NEVER_RESET } from '../support/fixed-looks.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { SEND_POLICY } from '../support/send-policy.ts';
@@ -85,6 +86,7 @@ describe('H191 what a newer 1.x version has written', () => {
         ...{ sendWithinMs: 1_000, scheduleByMs: 0, clientId: 'c', payerId: 'p', requires: ['a guard'] },
         ...{ firstRunId: 'r', isDoubtful: false, isApproved: false },
         order: { ...payoutRequest('p'), lockRateId: 'L' },
+        quote: AGREED,
       },
     );
     expect(answer).toEqual({ kind: 'not-sent', cause: 'unreachable' });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
+import type { AgreedQuote } from '../../src/contract/payout.ts';
 import { eventually } from '../support/eventually.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -149,6 +150,47 @@ describe('H54 an order under our partnerOrderId that is not this payout', () => 
     await world.until(body, ({ phase }) => phase === 'DONE');
     expect((await world.payouts.result(body)).reason?.code).toBe('RESOLVED_NOT_CREATED');
     expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
+  });
+});
+
+describe('H264 the order of a terminated run', () => {
+  /** The payout is terminated after its create call, then started again, and the order query answers with `patch`. */
+  async function restarted(patch: Patch): Promise<{ ref: PayoutRef; orderId: string; paid?: AgreedQuote }> {
+    const ref = await payFound(receiver({}));
+    const { orderId = '', quote } = await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    await world.payouts.handle(ref).terminate('by an operator');
+    const { control } = world.simulator;
+    control.changeOrder(ref.partnerOrderId, { answers: { queryDetail: { ...receiver({}), ...patch } } });
+    await world.client.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `payout:default:${ref.partnerOrderId}`,
+      args: [payoutRequest(ref.partnerOrderId, { platform: 'sim:slow final=1h' })],
+    });
+    return { ref, orderId, ...(quote && { paid: quote }) };
+  }
+
+  test.each<[string, Patch]>([
+    ['its quote', {}],
+    ['no lock, and the money of its quote', { lockRateId: null }],
+  ])('with %s is adopted with that quote', async (_terms, patch) => {
+    const { ref, orderId, paid } = await restarted(patch);
+    const state = await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    expect(state).toMatchObject({ orderId, quote: paid, reasons: [] });
+    expect(createsOf(world, ref).length).toBe(1);
+  });
+
+  test.each<[string, Patch]>([
+    ['another fee', { serviceCharge: { finalFee: usd(999) } }],
+    ['no lock and another fee', { lockRateId: null, serviceCharge: { finalFee: usd(999) } }],
+    ['another lock', { lockRateId: 'another-lock' }],
+  ])('with %s: review, and a person who names it accepts the difference', async (_terms, patch) => {
+    const { ref, orderId, paid } = await restarted(patch);
+    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    await world.payouts.resolve(ref, { by: 'olga', created: true, orderId });
+    const state = await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    expect(state).toMatchObject({ orderId, quote: paid });
+    expect(state.reasons.map(({ code }) => code)).toContain('ORDER_DIFFERS_FROM_QUOTE');
+    expect(createsOf(world, ref).length).toBe(1);
   });
 });
 

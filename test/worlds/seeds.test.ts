@@ -33,7 +33,7 @@ async function factsOf(seed: number): Promise<string[]> {
   return z.array(z.string()).parse(JSON.parse(stdout));
 }
 
-test('H264 an order of an earlier run whose terms nobody approved is flagged', async () => {
+test('H264 an order of an earlier run whose terms nobody approved is reported', async () => {
   const plan = planOf(500408);
   const [drifts] = plan.payouts;
   expect(drifts?.request.platform).toBe('sim:drift');
@@ -41,7 +41,7 @@ test('H264 an order of an earlier run whose terms nobody approved is flagged', a
   expect(violations).toEqual([]);
 });
 
-test('H264 an order of a terminated run whose terms the provider changed is flagged', async () => {
+test('H264 an order of a terminated run whose terms the provider changed is reported', async () => {
   const plan = planOf(601182);
   const payouts = plan.payouts.filter(({ number }) => number === 1);
   expect(payouts[0]).toMatchObject({ request: { platform: 'sim:drift', approval: 'required' } });

@@ -222,6 +222,14 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'identityMismatch(order, request, echo)',
   },
   {
+    name: 'earlier-quotes-forgotten',
+    what: 'An order of an ended run is not compared with what that run sent: paid at worse terms, and no flag.',
+    file: 'src/workflows/payout/adopt-order.ts',
+    find: '[...record.earlierQuotes, ...record.sentQuotes]',
+    replace: '[...record.sentQuotes]',
+    needs: ({ payouts }) => payouts.some(({ request }) => request.platform === 'sim:drift'),
+  },
+  {
     name: 'approval-not-needed',
     what: 'A payout that requires approval is paid without it.',
     file: 'src/workflows/payout/quote.ts',

@@ -4,7 +4,7 @@
  */
 
 import { toMinorUnits } from '../../src/contract/money.ts';
-import type { PayoutResult, PayoutState } from '../../src/contract/payout.ts';
+import type { PayoutState } from '../../src/contract/payout.ts';
 import type { Random } from '../engine/random.ts';
 import type { PlannedPrices } from './planned.ts';
 import type { Feature, Scene } from './scene.ts';
@@ -48,19 +48,24 @@ export class Prices implements Feature {
   }
 }
 
-export function seenTerms({ quote }: PayoutState): SeenTerms[] {
-  return quote ? [{ pay: quote.pay.amount, fee: quote.fee.amount }] : [];
+export function seenTerms({ quote }: Pick<PayoutState, 'quote'>): SeenTerms[] {
+  return quote ? [termsOf(quote)] : [];
+}
+
+export function termsOf({ pay, fee }: Record<'pay' | 'fee', { amount: string }>): SeenTerms {
+  return { pay: pay.amount, fee: fee.amount };
+}
+
+export function sameTerms(one: SeenTerms, other: SeenTerms): boolean {
+  return (
+    toMinorUnits(one.pay) === toMinorUnits(other.pay) && toMinorUnits(one.fee) === toMinorUnits(other.fee)
+  );
 }
 
 /** Whether a payout was paid at worse terms than each approval covers. */
-export function isBeyondApprovals(
-  { quote }: PayoutResult,
-  approved: readonly SeenTerms[],
-  tolerance = '0',
-): boolean {
-  if (!quote) return false;
+export function isBeyondApprovals(paid: SeenTerms, approved: readonly SeenTerms[], tolerance = '0'): boolean {
   const factor = 10_000n + toMinorUnits(tolerance);
-  const isWithin = (paid: string, seen: string) =>
-    toMinorUnits(paid) * 10_000n <= toMinorUnits(seen) * factor;
-  return !approved.some(({ pay, fee }) => isWithin(quote.pay.amount, pay) && isWithin(quote.fee.amount, fee));
+  const isWithin = (amount: string, seen: string) =>
+    toMinorUnits(amount) * 10_000n <= toMinorUnits(seen) * factor;
+  return !approved.some(({ pay, fee }) => isWithin(paid.pay, pay) && isWithin(paid.fee, fee));
 }

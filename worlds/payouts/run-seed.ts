@@ -32,7 +32,7 @@ import { fastTrip, PayoutWorld, partnerOrderIdOf, payoutId, readerConverter, ref
 import { hasSecondApp, planOf, tripOf } from './plan.ts';
 import type { Intervention, Plan, PlannedPayout, ProcessFault } from './planned.ts';
 import { Policies } from './policies.ts';
-import { isBeyondApprovals, Prices, type SeenTerms, seenTerms } from './prices.ts';
+import { isBeyondApprovals, Prices, type SeenTerms, sameTerms, seenTerms, termsOf } from './prices.ts';
 import { QueueOrder } from './queue-order.ts';
 import { RunEnds } from './run-ends.ts';
 import { type Decision, type Feature, Scene } from './scene.ts';
@@ -659,18 +659,25 @@ class SeededWorld {
     const approved = this.approved.get(number) ?? [];
     const result = this.scene.results.get(number);
     const isPaid = approval === 'required' && debits > 0;
-    // The provider changed the terms of a create call that was approved, and the payout says so (H264).
-    const isFlaggedDrift =
-      request.platform === 'sim:drift' && this.hasFlag(number, 'ORDER_DIFFERS_FROM_QUOTE');
+    const order = this.system.runsOnlyNewest
+      ? orders.find(({ orderId }) => orderId === result?.orderId)
+      : undefined;
+    // The provider changed the terms of the create call, and a history that can be read shows it (H13, H264).
+    const { deletion, restored, rotation } = this.plan;
+    const isDrifted = request.platform === 'sim:drift' && !deletion && !restored && !rotation;
+    const isFlagged = this.hasFlag(number, 'ORDER_DIFFERS_FROM_QUOTE');
     return [
       isPaid && approved.length === 0 && 'was paid without approval',
       isPaid &&
-        result !== undefined &&
-        this.system.runsOnlyNewest &&
+        order !== undefined &&
+        !isFlagged &&
         !this.resolvedToOrder.has(number) &&
-        isBeyondApprovals(result, approved, this.plan.prices?.tolerance) &&
-        !isFlaggedDrift &&
+        isBeyondApprovals(termsOf(order), approved, this.plan.prices?.tolerance) &&
         'was paid at worse terms than anybody approved',
+      order !== undefined &&
+        !isFlagged &&
+        (isDrifted || (result?.quote !== undefined && !sameTerms(termsOf(order), termsOf(result.quote)))) &&
+        'has an order with other terms than its quote, and no flag',
       needsBoundTrades(this.plan) &&
         result?.orderId !== undefined &&
         !this.resolvedToOrder.has(number) &&

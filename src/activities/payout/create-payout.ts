@@ -1,5 +1,6 @@
 /** Sends create calls: the only calls that move money. */
 import { activityInfo } from '@temporalio/activity';
+import type { AgreedQuote } from '../../contract/payout.ts';
 import type { CreateMeaning, CreatePayoutRequest, PayoutOrder } from '../../contract/provider-records.ts';
 import type { SendPolicy } from '../../domain/payout-record.ts';
 import { requiresApproval } from '../../domain/permissions.ts';
@@ -35,6 +36,8 @@ export interface CreateOrder extends SendGuard {
    */
   scheduleByMs: number;
   order: CreatePayoutRequest;
+  /** Read from this history by later runs: an order that they find is compared with it (H264). */
+  quote: AgreedQuote;
   clientId: string;
   payerId: string;
   /** The payout requires an approval, and has it. */

@@ -32,6 +32,7 @@ interface OtherRun {
 interface Sender extends OtherRun {
   /** When its last send was over at the latest. 0 if its history is gone: that was long ago. Unix milliseconds. */
   lastSendByMs: number;
+  sent: unknown[];
 }
 
 /**
@@ -70,10 +71,11 @@ export async function runsThatMayHaveSent(
   let hasOutcome = false;
   for (const run of others) {
     const isForgotten = run.startedAtMs < recoveredAtMs;
-    const { deadlineMs, isCompleted } = await histories.evidenceOf(workflowId, run.runId, activityType);
+    const { deadlineMs, isCompleted, sent } = await histories.evidenceOf(workflowId, run.runId, activityType);
     hasOutcome ||= isCompleted;
     if (deadlineMs === undefined && !isForgotten) continue;
-    senders.push({ ...run, lastSendByMs: Math.max(deadlineMs ?? 0, isForgotten ? recoveredAtMs : 0) });
+    const lastSendByMs = Math.max(deadlineMs ?? 0, isForgotten ? recoveredAtMs : 0);
+    senders.push({ ...run, lastSendByMs, sent });
   }
   return { senders, hasOutcome };
 }
@@ -86,6 +88,11 @@ interface Evidence {
   deadlineMs: number | undefined;
   /** The run has ended with an outcome. */
   isCompleted: boolean;
+  /**
+   * The arguments of the sends. Undefined in place of one that isn't encrypted for its activity: whoever can write to the
+   * namespace can write any history under this id.
+   */
+  sent: unknown[];
 }
 
 /** What the other runs of a workflow id may have sent: create calls, or requests for an account. */
@@ -126,24 +133,13 @@ export async function sentAnotherBody(
   return false;
 }
 
-const QUOTING: readonly string[] = ['beginPayout', 'quoteForClient'];
-/** The result of a quote, and that of the activity that also checks the payout. */
-const quoteResult = z.object({ quote: agreedQuoteSchema });
-const quotedIn = z.union([quoteResult, z.object({ quote: quoteResult }).transform(({ quote }) => quote)]);
+const createArgument = z.object({ quote: agreedQuoteSchema });
 
-/** What `runs` were quoted, each lock once, as far as their histories can be read. */
-export async function quotesIn(
-  histories: RunHistories,
-  workflowId: string,
-  runs: readonly OtherRun[],
-): Promise<AgreedQuote[]> {
-  const quotes = new Map<string, AgreedQuote>();
-  for (const { runId } of runs)
-    for (const result of await histories.resultsOf(workflowId, runId, QUOTING)) {
-      const { quote } = quotedIn.safeParse(result).data ?? {};
-      if (quote) quotes.set(quote.lockRateId, quote);
-    }
-  return [...quotes.values()];
+/** The quotes that the create calls of `senders` were sent with, as far as their histories can be read. */
+export function quotesSent(senders: readonly Pick<Sender, 'sent'>[]): AgreedQuote[] {
+  return senders
+    .flatMap(({ sent }) => sent)
+    .flatMap((argument) => createArgument.safeParse(argument).data?.quote ?? []);
 }
 
 /** A batch has one run for every few of its parts, and each part asks about all of them. */
@@ -200,40 +196,28 @@ export function temporalHistories(client: Client) {
       bases.delete(runId);
       return [...bases.values()];
     },
-    /** Reads in the history of the closed run when it sent, and how it ended. */
+    /** Reads in the history of the closed run when it sent, what, and how it ended. */
     async evidenceOf(workflowId: string, runId: string, activityType: string): Promise<Evidence> {
       const events = await historyOf(workflowId, runId);
-      if (!events) return { deadlineMs: 0, isCompleted: false };
+      if (!events) return { deadlineMs: 0, isCompleted: false, sent: [] };
       const last = events.at(-1);
       // No attempt begins after the end of its run.
       const closedAtMs = atMs(last);
-      const deadlines = events.flatMap((event) => {
+      const sends = events.flatMap((event) => {
         const scheduled = event.activityTaskScheduledEventAttributes;
         if (scheduled?.activityType?.name !== activityType) return [];
         const startsWithinMs = durationMs(scheduled.scheduleToStartTimeout) || Number.POSITIVE_INFINITY;
         const startsByMs = Math.min(atMs(event) + startsWithinMs, closedAtMs);
-        return startsByMs + durationMs(scheduled.startToCloseTimeout);
+        return [{ ...scheduled, deadlineMs: startsByMs + durationMs(scheduled.startToCloseTimeout) }];
       });
+      const sent = sends.map(({ input, activityId }) =>
+        ownValue(client, workflowId, input?.payloads?.[1], activityId ?? '').catch(() => undefined),
+      );
       return {
-        deadlineMs: deadlines.length > 0 ? Math.max(...deadlines) : undefined,
+        deadlineMs: sends.length > 0 ? Math.max(...sends.map(({ deadlineMs }) => deadlineMs)) : undefined,
         isCompleted: Boolean(last?.workflowExecutionCompletedEventAttributes),
+        sent: await Promise.all(sent),
       };
-    },
-    /**
-     * The results of the run's activities of these types. Without those that are not encrypted for them: whoever can write to
-     * the namespace can write any history under this id.
-     */
-    async resultsOf(workflowId: string, runId: string, types: readonly string[]): Promise<unknown[]> {
-      const events = (await historyOf(workflowId, runId)) ?? [];
-      const scheduled = new Map(events.map((event) => [String(event.eventId), event]));
-      const results = events.map(({ activityTaskCompletedEventAttributes: completed }) => {
-        const event = scheduled.get(String(completed?.scheduledEventId));
-        const { activityType, activityId } = event?.activityTaskScheduledEventAttributes ?? {};
-        if (!activityId || !types.includes(activityType?.name ?? '')) return undefined;
-        const [result] = completed?.result?.payloads ?? [];
-        return ownValue(client, workflowId, result, activityId).catch(() => undefined);
-      });
-      return Promise.all(results);
     },
     /** Whether the id may have other runs. False if Temporal has guaranteed at the start that this one is the first. */
     async mayHaveOthers({ workflowId, runId }: WorkflowRun): Promise<boolean> {

@@ -20,7 +20,7 @@ import { isProven } from '../payout/client-pairs.ts';
 import { type CreateDependencies, type CreateOrder, createPayout } from '../payout/create-payout.ts';
 import {
   type EarlierSends,
-  quotesIn,
+  quotesSent,
   type RunHistories,
   runsThatMayHaveSent,
   sendsOf,
@@ -74,14 +74,14 @@ export type Confirmation = EarlierSends & {
   runId: string;
   /** Another run has ended with an outcome, which only a person may change (H331). */
   hasOutcome: boolean;
+  /** What other runs have sent, or may have, as far as it can be read. */
+  quotes?: AgreedQuote[];
 } & (
     | {
         exists: true;
         trade: TradeResult;
         /** A run that may have created the order started with another body. */
         otherBody: boolean;
-        /** What the runs that may have created the order were quoted. */
-        quotes: AgreedQuote[];
       }
     | {
         exists: false;
@@ -163,11 +163,16 @@ export function providerActivities(dependencies: ProviderDependencies) {
           'createPayout',
           recoveredAtMs,
         );
-        const common = { ...sendsOf(senders), runId: own.runId, hasOutcome };
+        const quotes = quotesSent(senders);
+        const common = {
+          ...sendsOf(senders),
+          runId: own.runId,
+          hasOutcome,
+          ...(quotes.length > 0 && { quotes }),
+        };
         if (trade) {
           const otherBody = await sentAnotherBody(histories, own.workflowId, senders, request);
-          const quotes = await quotesIn(histories, own.workflowId, senders);
-          return { exists: true, trade, otherBody, quotes, ...common };
+          return { exists: true, trade, otherBody, ...common };
         }
         const mayRepeat = repeatedCreate === 'safe';
         const isPairKnown = await isProven(pairs, sending, environment, request);

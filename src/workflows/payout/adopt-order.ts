@@ -31,7 +31,7 @@ export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQu
 /** Returns whether the order is this payout's. Any difference leads to review (H54). */
 export async function adoptFound(
   run: PayoutRun,
-  { trade, otherBody, quotes }: Confirmation & { exists: true },
+  { trade, otherBody }: Confirmation & { exists: true },
 ): Promise<boolean> {
   const known = run.record.order;
   if (known && isTradeOf(known, trade, run.settings.tradeOrderId) && !otherBody) {
@@ -49,12 +49,9 @@ export async function adoptFound(
   // A person named the order meanwhile.
   if (run.record.creation.stage === 'created') return true;
   run.unflag('ORDER_NOT_COMPARED');
-  const quote = quoteOf(run, order);
   const problem = otherBody
     ? 'an earlier start under this partnerOrderId had another body'
-    : (orderMismatch(order, run.request, run.settings.echo) ??
-      // The spec allows the order's lock to be null, which proves nothing.
-      (quote && quoteMismatches({ lockRateId: quote.lockRateId, ...order }, quote)[0]?.message));
+    : (orderMismatch(order, run.request, run.settings.echo) ?? differenceFrom(quoteOf(run, order), order));
   if (problem) {
     run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} was found and differs: ${problem}`);
     run.noteUnknownSend('unanswered');
@@ -63,17 +60,29 @@ export async function adoptFound(
     return false;
   }
   run.unflag('ORDER_DIFFERS_FROM_REQUEST');
-  adoptRead(run, order, quotes);
+  adoptRead(run, order);
   return true;
 }
 
 /** The quote that the order was created with. The payout may have sent several, each with its own lock. */
 function quoteOf({ record }: PayoutRun, order: PayoutOrder): AgreedQuote | undefined {
-  const { sentQuotes } = record;
-  return sentQuotes.find(({ lockRateId }) => lockRateId === order.lockRateId) ?? sentQuotes.at(-1);
+  const quotes = [...record.earlierQuotes, ...record.sentQuotes];
+  return (
+    quotes.findLast(({ lockRateId }) => lockRateId === order.lockRateId) ??
+    quotes.findLast((quote) => !differenceFrom(quote, order)) ??
+    quotes.at(-1)
+  );
 }
 
-/** The terms of an order that an earlier run created, without this run's quote. */
+/** The spec allows the order's lock to be null, which proves nothing. */
+function differenceFrom(quote: AgreedQuote | undefined, order: PayoutOrder): string | undefined {
+  return (
+    quote &&
+    quoteMismatches({ ...order, lockRateId: order.lockRateId ?? quote.lockRateId }, quote)[0]?.message
+  );
+}
+
+/** The terms of an order of an earlier run whose quote can't be read. */
 function termsOf({ lockRateId, exchangeRate, pay, target, fee }: PayoutOrder): AgreedQuote | undefined {
   return lockRateId && exchangeRate ? { lockRateId, exchangeRate, pay, target, fee } : undefined;
 }
@@ -121,26 +130,23 @@ export async function adoptNamed(
 }
 
 /**
- * Without a quote that this run sent for the order, an earlier run created it. It has the terms of that run's quote, or those
- * that the provider made of it (H264): flags terms that differ from what that run was quoted.
+ * Flags terms that differ from the quote, which only a person accepts (H13), and terms of an earlier run's order that the
+ * approval of this run doesn't cover (H264).
  */
-function adoptRead(
-  run: PayoutRun,
-  order: PayoutOrder & Pick<KnownOrder, 'tradeOrderId'>,
-  quotes: readonly AgreedQuote[] = [],
-): void {
-  const sent = quoteOf(run, order);
-  adopt(run, order, sent ?? termsOf(order));
-  if (sent) return;
-  const quoted = quotes.find(({ lockRateId }) => lockRateId === order.lockRateId);
-  for (const { code, message } of quoted ? quoteMismatches(order, quoted) : []) run.flag(code, message);
-  const { approved } = run.record;
-  if (!approved || withinApproval(approved.covers, order)) return;
+function adoptRead(run: PayoutRun, order: PayoutOrder & Pick<KnownOrder, 'tradeOrderId'>): void {
+  const { approved, sentQuotes } = run.record;
+  const quote = quoteOf(run, order);
+  const isOwn = quote !== undefined && sentQuotes.includes(quote);
+  adopt(run, order, quote ?? termsOf(order));
   const terms = `pay ${formatMoney(order.pay)}, fee ${formatMoney(order.fee)}`;
-  run.flag(
-    'ORDER_DIFFERS_FROM_QUOTE',
-    `an earlier run created order ${order.orderId}, whose terms the approval of ${approved.by} doesn't cover: ${terms}`,
-  );
+  const problems = [
+    differenceFrom(quote, order),
+    !isOwn &&
+      approved &&
+      !withinApproval(approved.covers, order) &&
+      `an earlier run created order ${order.orderId}, whose terms the approval of ${approved.by} doesn't cover: ${terms}`,
+  ].filter((problem) => typeof problem === 'string');
+  if (problems.length > 0) run.flag('ORDER_DIFFERS_FROM_QUOTE', problems.join('; '));
 }
 
 function adopt(

@@ -285,6 +285,7 @@ async function confirmOrder(
   try {
     const answer = await run.query(confirmBy(asking), confirmBy(late));
     run.record.lastConfirmedAtMs = queriedAtMs;
+    run.record.earlierQuotes = answer.quotes ?? run.record.earlierQuotes;
     run.unflag('PROVIDER_NOT_ANSWERING');
     return answer;
   } catch (error) {

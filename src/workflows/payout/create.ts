@@ -107,6 +107,7 @@ async function sendOnce(
   try {
     return await once({ ...run.calls, withinMs }, 'create', summary).createPayout(run.principal, {
       order: orderBody(run, quote),
+      quote,
       clientId: run.request.clientId,
       payerId: run.request.payerId,
       isApproved: run.request.approval !== 'none',

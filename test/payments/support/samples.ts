@@ -1,5 +1,6 @@
 /** One call of each operation, with the answer of the specification's sample. Written by hand from the spec. */
 
+import type { AgreedQuote } from '../../../src/contract/payout.ts';
 import type { CreatePayoutRequest } from '../../../src/contract/provider-records.ts';
 import type { PaymentsClient } from '../../../src/payments/client.ts';
 import type { ApiOperation } from '../../../src/payments/operations.ts';
@@ -22,6 +23,15 @@ export const CREATE: CreatePayoutRequest = {
     idCardNumber: '110101199003071234',
     cardHoldType: 'Personal',
   },
+};
+
+/** The quote of `CREATE`. */
+export const AGREED: AgreedQuote = {
+  lockRateId: 'L-1',
+  exchangeRate: '7.0',
+  pay: { currency: 'USD', amount: '101.50' },
+  target: { currency: 'CNY', amount: '700.00' },
+  fee: { currency: 'USD', amount: '1.50' },
 };
 
 export const QUOTE = {
