@@ -6,8 +6,8 @@ import type { CheckedPayoutRequest } from '../contract/payout-request.ts';
 import type { PayoutOrder, TradeResult } from '../contract/provider-records.ts';
 import { type Echo, idDiffers, textDiffers } from './provider-text.ts';
 
-/** Lists how the terms of `order` differ from the quote that it was created with; empty if they match. */
-export function quoteMismatches(order: PayoutOrder, quote: AgreedQuote): Attention[] {
+/** How the terms of `order` differ from the quote that it was created with; undefined if they match. */
+export function quoteMismatch(order: PayoutOrder, quote: AgreedQuote): string | undefined {
   const found = [
     order.lockRateId !== quote.lockRateId &&
       `its lock is ${order.lockRateId ?? 'absent'}, not ${quote.lockRateId}`,
@@ -17,8 +17,7 @@ export function quoteMismatches(order: PayoutOrder, quote: AgreedQuote): Attenti
     moneyMismatch('the receiver gets', order.target, quote.target),
     moneyMismatch('the fee is', order.fee, quote.fee),
   ].filter((difference) => typeof difference === 'string');
-  const message = `the order differs from its quote: ${found.join('; ')}`;
-  return found.length > 0 ? [{ code: 'ORDER_DIFFERS_FROM_QUOTE', message }] : [];
+  return found.length > 0 ? found.join('; ') : undefined;
 }
 
 /**

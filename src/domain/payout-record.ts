@@ -140,8 +140,8 @@ export class PayoutRecord {
   sends = 0;
   /** The quotes of the create calls that were sent, or may have been. */
   sentQuotes: AgreedQuote[] = [];
-  /** Those of other runs of the payout, as far as their histories could be read. */
-  earlierQuotes: AgreedQuote[] = [];
+  /** Those in the histories of all other runs of the payout, also of those that it continues. Null: not readable. */
+  earlierQuotes: (AgreedQuote | null)[] = [];
   /** How many times in a row the creation was restarted. */
   creationRestarts = 0;
   /** How many times in a row the provider has refused the account check or the quote. */

@@ -38,7 +38,7 @@ async function encrypted(
 }
 
 /** The quotes that a confirmation reads in another run, which has scheduled the activity `1` with each of the arguments. */
-async function quotesRead(type: string, ...payloads: (Payload | undefined)[]): Promise<AgreedQuote[]> {
+async function quotesRead(type: string, ...payloads: (Payload | undefined)[]) {
   const principal = defaultPayloadConverter.toPayload({});
   const events = payloads.map((payload) =>
     temporal.api.history.v1.HistoryEvent.create({
@@ -63,8 +63,9 @@ async function quotesRead(type: string, ...payloads: (Payload | undefined)[]): P
   return quotesSent(senders);
 }
 
+const next: AgreedQuote = { ...AGREED, lockRateId: 'L-2' };
+
 test('H264 finds the quotes of the create calls of another run', async () => {
-  const next = { ...AGREED, lockRateId: 'L-2' };
   const payloads = [await encrypted(CREATE_ARGUMENT), await encrypted({ ...CREATE_ARGUMENT, quote: next })];
   expect(await quotesRead('createPayout', ...payloads)).toEqual([AGREED, next]);
   expect(await quotesRead('quotePayout', ...payloads)).toEqual([]);
@@ -76,6 +77,14 @@ test.each<[string, () => Promise<Payload | undefined> | Payload]>([
   ['is of another payout', () => encrypted(CREATE_ARGUMENT, '1', 'payout:default:p-2')],
   ['names no quote', () => encrypted({ ...CREATE_ARGUMENT, quote: { ...AGREED, pay: 'x1' } })],
   ['is missing', async () => undefined],
-])('H264 ignores a create call whose argument %s, and the run may have sent', async (_what, payload) => {
-  expect(await quotesRead('createPayout', await payload())).toEqual([]);
+])('H264 does not know the quote of a create call whose argument %s', async (_what, payload) => {
+  expect(await quotesRead('createPayout', await payload())).toEqual([null]);
+});
+
+test('H264 lists the quotes of the run that sent last at the end', () => {
+  const sender = (quote: AgreedQuote, lastSendByMs: number) => {
+    const run = { runId: quote.lockRateId, startedAtMs: 0, lastSendByMs };
+    return { ...run, sent: [{ quote }] };
+  };
+  expect(quotesSent([sender(next, 2), sender(AGREED, 1)])).toEqual([AGREED, next]);
 });

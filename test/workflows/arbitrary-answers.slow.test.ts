@@ -4,7 +4,7 @@ import { randomRecord } from '../../simulator/answers/random-answer.ts';
 import type { OperationName } from '../../simulator/index.ts';
 import type { CheckedPayoutRequest } from '../../src/contract/payout-request.ts';
 import type { PayoutOrder, Quote, TradeDetail, TradeResult } from '../../src/contract/provider-records.ts';
-import { orderMismatch, quoteMismatches, statusContradiction } from '../../src/domain/payout-order.ts';
+import { orderMismatch, quoteMismatch, statusContradiction } from '../../src/domain/payout-order.ts';
 import { accountProblem, agreedQuote, quoteProblem, withinApproval } from '../../src/domain/payout-quote.ts';
 import { PayoutRecord } from '../../src/domain/payout-record.ts';
 import { payoutState } from '../../src/domain/payout-state.ts';
@@ -48,7 +48,7 @@ function judge({ result, detail, order, quote }: Drawn, targetCurrency: string):
   tradeAttention(result);
   statusContradiction(order.status, result);
   orderMismatch(order, request, 'visible');
-  quoteMismatches(order, agreed);
+  quoteMismatch(order, agreed);
   payoutState({ ...new PayoutRecord(0), trade: result, quote: agreed }, { partnerOrderId: 'p-1' });
   const status = finalStatus(result);
   const why = disagreement(result, detail, { targetCurrency, target: order.target });

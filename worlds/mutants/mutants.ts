@@ -225,8 +225,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'earlier-quotes-forgotten',
     what: 'An order of an ended run is not compared with what that run sent: paid at worse terms, and no flag.',
     file: 'src/workflows/payout/adopt-order.ts',
-    find: '[...record.earlierQuotes, ...record.sentQuotes]',
-    replace: '[...record.sentQuotes]',
+    find: '[...earlierQuotes, ...sentQuotes]',
+    replace: '[...sentQuotes]',
     needs: ({ payouts }) => payouts.some(({ request }) => request.platform === 'sim:drift'),
   },
   {

@@ -663,14 +663,13 @@ class SeededWorld {
       ? orders.find(({ orderId }) => orderId === result?.orderId)
       : undefined;
     // The provider changed the terms of the create call, and a history that can be read shows it (H13, H264).
-    const { deletion, restored, rotation } = this.plan;
-    const isDrifted = request.platform === 'sim:drift' && !deletion && !restored && !rotation;
+    const isDrifted = request.platform === 'sim:drift' && !this.plan.deletion && !this.plan.restored;
     const isFlagged = this.hasFlag(number, 'ORDER_DIFFERS_FROM_QUOTE');
     return [
       isPaid && approved.length === 0 && 'was paid without approval',
       isPaid &&
         order !== undefined &&
-        !isFlagged &&
+        !(isFlagged && request.platform === 'sim:drift') &&
         !this.resolvedToOrder.has(number) &&
         isBeyondApprovals(termsOf(order), approved, this.plan.prices?.tolerance) &&
         'was paid at worse terms than anybody approved',

@@ -75,7 +75,7 @@ export async function runsThatMayHaveSent(
     hasOutcome ||= isCompleted;
     if (deadlineMs === undefined && !isForgotten) continue;
     const lastSendByMs = Math.max(deadlineMs ?? 0, isForgotten ? recoveredAtMs : 0);
-    senders.push({ ...run, lastSendByMs, sent });
+    senders.push({ ...run, lastSendByMs, sent: isForgotten ? [undefined, ...sent] : sent });
   }
   return { senders, hasOutcome };
 }
@@ -89,8 +89,8 @@ interface Evidence {
   /** The run has ended with an outcome. */
   isCompleted: boolean;
   /**
-   * The arguments of the sends. Undefined in place of one that isn't encrypted for its activity: whoever can write to the
-   * namespace can write any history under this id.
+   * The arguments of the sends. Undefined: one that may be missing, or that this process can't decrypt, or that isn't
+   * encrypted for its activity. Whoever can write to the namespace can write any history under this id.
    */
   sent: unknown[];
 }
@@ -135,11 +135,12 @@ export async function sentAnotherBody(
 
 const createArgument = z.object({ quote: agreedQuoteSchema });
 
-/** The quotes that the create calls of `senders` were sent with, as far as their histories can be read. */
-export function quotesSent(senders: readonly Pick<Sender, 'sent'>[]): AgreedQuote[] {
+/** The quotes that the create calls of `senders` were scheduled with, the latest ones last. Null: not readable. */
+export function quotesSent(senders: readonly Sender[]): (AgreedQuote | null)[] {
   return senders
+    .toSorted((one, other) => one.lastSendByMs - other.lastSendByMs)
     .flatMap(({ sent }) => sent)
-    .flatMap((argument) => createArgument.safeParse(argument).data?.quote ?? []);
+    .map((argument) => createArgument.safeParse(argument).data?.quote ?? null);
 }
 
 /** A batch has one run for every few of its parts, and each part asks about all of them. */
@@ -199,7 +200,7 @@ export function temporalHistories(client: Client) {
     /** Reads in the history of the closed run when it sent, what, and how it ended. */
     async evidenceOf(workflowId: string, runId: string, activityType: string): Promise<Evidence> {
       const events = await historyOf(workflowId, runId);
-      if (!events) return { deadlineMs: 0, isCompleted: false, sent: [] };
+      if (!events) return { deadlineMs: 0, isCompleted: false, sent: [undefined] };
       const last = events.at(-1);
       // No attempt begins after the end of its run.
       const closedAtMs = atMs(last);

@@ -74,8 +74,8 @@ export type Confirmation = EarlierSends & {
   runId: string;
   /** Another run has ended with an outcome, which only a person may change (H331). */
   hasOutcome: boolean;
-  /** What other runs have sent, or may have, as far as it can be read. */
-  quotes?: AgreedQuote[];
+  /** What other runs have sent, or may have. Null: not readable. */
+  quotes?: (AgreedQuote | null)[];
 } & (
     | {
         exists: true;

@@ -6,7 +6,7 @@ import type { Confirmation } from '../../activities/shared/provider-activities.t
 import { formatMoney } from '../../contract/money.ts';
 import type { AgreedQuote } from '../../contract/payout.ts';
 import type { PayoutOrder } from '../../contract/provider-records.ts';
-import { identityMismatch, orderMismatch, quoteMismatches } from '../../domain/payout-order.ts';
+import { identityMismatch, orderMismatch, quoteMismatch } from '../../domain/payout-order.ts';
 import { withinApproval } from '../../domain/payout-quote.ts';
 import { foundOrderIds, isTradeOf, type KnownOrder } from '../../domain/payout-record.ts';
 import { polled } from '../shared/calls.ts';
@@ -23,7 +23,7 @@ export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQu
     run.markOutcomeUnknown('unanswered');
     return;
   }
-  for (const { code, message } of quoteMismatches(order, quote)) run.flag(code, message);
+  flagTerms(run, order, [quoteMismatch(order, quote)]);
   run.unflag('ORDER_DIFFERS_FROM_REQUEST');
   adopt(run, order, quote);
 }
@@ -59,27 +59,28 @@ export async function adoptFound(
     run.enterReview(why);
     return false;
   }
-  run.unflag('ORDER_DIFFERS_FROM_REQUEST');
   adoptRead(run, order);
   return true;
 }
 
-/** The quote that the order was created with. The payout may have sent several, each with its own lock. */
+/**
+ * The quote that the order was created with. The payout may have sent several, each with its own lock. Undefined if it is
+ * none of those that are known, and not all are.
+ */
 function quoteOf({ record }: PayoutRun, order: PayoutOrder): AgreedQuote | undefined {
-  const quotes = [...record.earlierQuotes, ...record.sentQuotes];
+  const { earlierQuotes, sentQuotes } = record;
+  const quotes = [...earlierQuotes, ...sentQuotes].filter((quote) => quote !== null);
   return (
     quotes.findLast(({ lockRateId }) => lockRateId === order.lockRateId) ??
     quotes.findLast((quote) => !differenceFrom(quote, order)) ??
-    quotes.at(-1)
+    sentQuotes.at(-1) ??
+    (earlierQuotes.includes(null) ? undefined : quotes.at(-1))
   );
 }
 
 /** The spec allows the order's lock to be null, which proves nothing. */
 function differenceFrom(quote: AgreedQuote | undefined, order: PayoutOrder): string | undefined {
-  return (
-    quote &&
-    quoteMismatches({ ...order, lockRateId: order.lockRateId ?? quote.lockRateId }, quote)[0]?.message
-  );
+  return quote && quoteMismatch({ ...order, lockRateId: order.lockRateId ?? quote.lockRateId }, quote);
 }
 
 /** The terms of an order of an earlier run whose quote can't be read. */
@@ -129,24 +130,35 @@ export async function adoptNamed(
   return undefined;
 }
 
-/**
- * Flags terms that differ from the quote, which only a person accepts (H13), and terms of an earlier run's order that the
- * approval of this run doesn't cover (H264).
- */
 function adoptRead(run: PayoutRun, order: PayoutOrder & Pick<KnownOrder, 'tradeOrderId'>): void {
+  if (!orderMismatch(order, run.request, run.settings.echo)) run.unflag('ORDER_DIFFERS_FROM_REQUEST');
+  adopt(run, order, comparedQuote(run, order));
+}
+
+/**
+ * Flags terms that differ from the quote (H13), and terms of an earlier run's order that the approval of this run doesn't
+ * cover (H264).
+ */
+export function comparedQuote(run: PayoutRun, order: PayoutOrder): AgreedQuote | undefined {
   const { approved, sentQuotes } = run.record;
   const quote = quoteOf(run, order);
   const isOwn = quote !== undefined && sentQuotes.includes(quote);
-  adopt(run, order, quote ?? termsOf(order));
-  const terms = `pay ${formatMoney(order.pay)}, fee ${formatMoney(order.fee)}`;
-  const problems = [
+  const isCovered = isOwn || !approved || withinApproval(approved.covers, order);
+  flagTerms(run, order, [
     differenceFrom(quote, order),
-    !isOwn &&
-      approved &&
-      !withinApproval(approved.covers, order) &&
-      `an earlier run created order ${order.orderId}, whose terms the approval of ${approved.by} doesn't cover: ${terms}`,
-  ].filter((problem) => typeof problem === 'string');
-  if (problems.length > 0) run.flag('ORDER_DIFFERS_FROM_QUOTE', problems.join('; '));
+    isCovered ? undefined : `the approval of ${approved.by} doesn't cover what an earlier run sent`,
+  ]);
+  return quote ?? termsOf(order);
+}
+
+function flagTerms(run: PayoutRun, { orderId, pay, fee }: PayoutOrder, found: (string | undefined)[]): void {
+  const problems = found.filter((problem) => problem !== undefined);
+  if (problems.length === 0) run.unflag('ORDER_DIFFERS_FROM_QUOTE');
+  else
+    run.flag(
+      'ORDER_DIFFERS_FROM_QUOTE',
+      `order ${orderId} (pay ${formatMoney(pay)}, fee ${formatMoney(fee)}) differs: ${problems.join('; ')}`,
+    );
 }
 
 function adopt(

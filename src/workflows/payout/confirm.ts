@@ -285,7 +285,10 @@ async function confirmOrder(
   try {
     const answer = await run.query(confirmBy(asking), confirmBy(late));
     run.record.lastConfirmedAtMs = queriedAtMs;
-    run.record.earlierQuotes = answer.quotes ?? run.record.earlierQuotes;
+    // A history that could be read before may be gone.
+    const known = new Map(run.record.earlierQuotes.map((quote) => [quote?.lockRateId, quote]));
+    for (const quote of answer.quotes ?? []) known.set(quote?.lockRateId, quote);
+    run.record.earlierQuotes = [...known.values()];
     run.unflag('PROVIDER_NOT_ANSWERING');
     return answer;
   } catch (error) {

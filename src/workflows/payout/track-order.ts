@@ -17,7 +17,7 @@ import {
   verifiedResult,
 } from '../../domain/payout-trade.ts';
 import { type CallSettings, causeOf, polled, refusalIn, type Urgency } from '../shared/calls.ts';
-import { noteFound, readOwnOrder } from './adopt-order.ts';
+import { comparedQuote, noteFound, readOwnOrder } from './adopt-order.ts';
 import { type LearnedBy, type PayoutRun, spread } from './run.ts';
 import { notePoll } from './show-state.ts';
 
@@ -135,7 +135,7 @@ async function orderOfTrade(
   if (!found) return undefined;
   const { orderId, status, target } = found;
   noteFound(run, known.orderId);
-  record.order = { orderId, status, target, quote: known.quote };
+  record.order = { orderId, status, target, quote: comparedQuote(run, found) };
   record.foundOrders = record.foundOrders.filter((one) => one.orderId !== orderId);
   record.orderReplaced = true;
   return record.order;
