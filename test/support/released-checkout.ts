@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = '661430ab9d2c5e25bed067c7890aa75ad856d2bc';
+const COMMIT = 'bf88a0d4208eeef2434f5f91aee722d83208fa5e';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
