@@ -662,8 +662,10 @@ class SeededWorld {
     const order = this.system.runsOnlyNewest
       ? orders.find(({ orderId }) => orderId === result?.orderId)
       : undefined;
-    // The provider changed the terms of the create call, and a history that can be read shows it (H13, H264).
-    const isDrifted = request.platform === 'sim:drift' && !this.plan.deletion && !this.plan.restored;
+    // The provider changed the terms of the create call. A history that can be read, and a rate, show that (H13, H264).
+    const { deletion, restored, settings } = this.plan;
+    const isShown = !deletion && !restored && settings.shownRate !== 'zero';
+    const isDrifted = request.platform === 'sim:drift' && isShown;
     const isFlagged = this.hasFlag(number, 'ORDER_DIFFERS_FROM_QUOTE');
     return [
       isPaid && approved.length === 0 && 'was paid without approval',
