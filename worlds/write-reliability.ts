@@ -132,11 +132,8 @@ function mutantTable(entries: readonly Mutants[]): string {
       const result = newest.get(name);
       if (!result) return [code(name), 'not run', ''];
       const { entry, seeds } = result;
-      return [
-        code(name),
-        seeds === null ? `not in ${worlds(entry.seeds)}` : worlds(seeds),
-        shortCommit(entry),
-      ];
+      const count = seeds === null ? `not in ${worlds(entry.seeds)}` : worlds(seeds);
+      return [code(name), entry.from === 1 ? count : `${count}, from ${entry.from}`, shortCommit(entry)];
     }),
   );
 }
