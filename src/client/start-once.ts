@@ -57,8 +57,8 @@ const TRIES = 20;
 const PAUSE_MS = 250;
 
 const UNDECIDED = {
-  'not rejected yet': 'no worker has rejected another start under this id, whose input is bad',
-  gone: 'the run under this id is gone',
+  'not rejected yet': 'no worker has rejected another start under this ID, whose input is bad',
+  gone: 'the run under this ID is gone',
 };
 type Undecided = keyof typeof UNDECIDED;
 

@@ -118,7 +118,7 @@ export const workerShape = {
   ),
   PAYMENTS_ECHO: value.choice(
     ECHOES,
-    "How the provider repeats what it was sent. `visible`: it may mask the beneficiary with `*`, `•`, `●` or `#`, or change letter case, spaces and punctuation; what's visible is compared. `exact`: a mask or other punctuation is a difference, which leads to review. `normalized`: as `visible`, for ids too; no two ids may differ only in letter case and punctuation. Spec: Payout order.",
+    "How the provider repeats what it was sent. `visible`: it may mask the beneficiary with `*`, `•`, `●` or `#`, or change letter case, spaces and punctuation; what's visible is compared. `exact`: a mask or other punctuation is a difference, which leads to review. `normalized`: as `visible`, for IDs too; no two IDs may differ only in letter case and punctuation. Spec: Payout order.",
   ),
   PAYMENTS_CLIENT_PAIRS: value.choice(
     ['learned', 'trusted'],
@@ -178,7 +178,7 @@ export const workerShape = {
   }),
   PAYOUTS_BUILD_ID: buildId.meta({
     description:
-      'The version of the code, such as the commit. `PAYOUTS_DEPLOYMENT` requires it. Workers with the same build id must run the same code.',
+      'The version of the code, such as the commit. `PAYOUTS_DEPLOYMENT` requires it. Workers with the same build ID must run the same code.',
     valueType: 'name',
   }),
   PAYOUTS_HEALTH_LISTEN: value.listenAddress

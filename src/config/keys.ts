@@ -19,7 +19,7 @@ export const keyMap = z.string().transform((text, context): ReadonlyMap<string, 
     const [keyId = '', base64 = ''] = entry.trim().split(':');
     const key = Buffer.from(base64, 'base64');
     if (KEY_ID.test(keyId) && key.length === KEY_BYTES && !keys.has(keyId)) keys.set(keyId, key);
-    else context.addIssue({ code: 'custom', message: 'must be keyId:base64(32 bytes) pairs, each id once' });
+    else context.addIssue({ code: 'custom', message: 'must be keyId:base64(32 bytes) pairs, each ID once' });
   }
   return keys;
 });

@@ -47,7 +47,7 @@ export const PAYOUT_ATTENTION = {
   },
   SEVERAL_ORDERS: {
     meaning: "The provider returned an order that isn't the payout's. There may be two payments.",
-    action: `${START_NOTHING} Send the provider both order ids from \`payouts status ID --json\`.`,
+    action: `${START_NOTHING} Send the provider both order IDs from \`payouts status ID --json\`.`,
   },
   ORDER_DIFFERS_FROM_QUOTE: {
     meaning: "The order's lock, rate, amounts or fee differ from the quote's. The message says which.",

@@ -29,13 +29,13 @@ const ROWS = {
     exit: 'badInput',
     problem: 'invalid-request',
     meaning: '`fields` has every invalid field. Nothing was started.',
-    action: 'Correct the fields, and start again under the same id.',
+    action: 'Correct the fields, and start again under the same ID.',
   },
   CONFLICT: {
     exit: 'refused',
     problem: 'id-conflict',
-    meaning: 'The id belongs to another body, other rows or another caller. Nothing was changed.',
-    action: 'Send the first body again. A new id makes another payment.',
+    meaning: 'The ID belongs to another body, other rows or another caller. Nothing was changed.',
+    action: 'Send the first body again. A new ID makes another payment.',
   },
   NOT_ACCEPTED_NOW: {
     exit: 'refused',
@@ -47,7 +47,7 @@ const ROWS = {
     exit: 'notFound',
     problem: 'not-found',
     meaning: 'There is no such payout, batch, request, account or token.',
-    action: 'Check the id and the application.',
+    action: 'Check the ID and the application.',
   },
   NO_USABLE_ANSWER: {
     exit: 'unexpected',

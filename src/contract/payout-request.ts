@@ -87,7 +87,7 @@ const fields = z.strictObject({
   clientId: identifier(),
   payerId: identifier(),
   partnerOrderId: ownId().describe(
-    'Your own id for the payout; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, without spaces at the ends, and not "." or ".."',
+    'Your own ID for the payout; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, without spaces at the ends, and not "." or ".."',
   ),
   type: z.enum(PAYOUT_TYPES).describe('WITHDRAW: to an account of the seller. SUPPLIER: to a supplier'),
   instructedAmount: positiveMoney,

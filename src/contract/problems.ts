@@ -19,7 +19,7 @@ const ROWS = {
   },
   'notification-unusable': {
     status: 400,
-    meaning: "The notification can't be parsed, or contains no order id.",
+    meaning: "The notification can't be parsed, or contains no order ID.",
     action: 'Set `PAYMENTS_NOTIFICATION_FIELDS`.',
   },
   'key-missing': {
@@ -61,7 +61,7 @@ const ROWS = {
     status: 403,
     meaning:
       'The key is limited by `clientIds`, `payerIds`, `openIds` or `idPrefix`, and the request names another. Without `idPrefix`, such a key lists nothing, and for it, what others have does not exist.',
-    action: `Read payouts by their ids. ${CHANGE_KEY}`,
+    action: `Read payouts by their IDs. ${CHANGE_KEY}`,
   },
   'daily-limit-exceeded': {
     status: 403,
@@ -99,7 +99,7 @@ const ROWS = {
   'not-found': {
     status: 404,
     meaning: 'There is no such payout, batch, account, request or application.',
-    action: 'Check the id and `app`.',
+    action: 'Check the ID and `app`.',
   },
   'route-not-found': {
     status: 404,
@@ -118,8 +118,8 @@ const ROWS = {
   },
   'id-conflict': {
     status: 409,
-    meaning: 'The id belongs to another body, or to a batch of another caller. Nothing was started.',
-    action: 'Send the first body again. A new id makes another payment.',
+    meaning: 'The ID belongs to another body, or to a batch of another caller. Nothing was started.',
+    action: 'Send the first body again. A new ID makes another payment.',
   },
   'not-accepted-now': {
     status: 409,
@@ -134,7 +134,7 @@ const ROWS = {
   'start-rejected': {
     status: 409,
     meaning: 'A worker rejected the start. `errors` has every invalid field.',
-    action: 'Correct the fields, and start again under the same id.',
+    action: 'Correct the fields, and start again under the same ID.',
   },
   'content-too-large': {
     status: 413,
@@ -144,7 +144,7 @@ const ROWS = {
   'uri-too-long': {
     status: 414,
     meaning: 'A path parameter exceeds 1,000 characters.',
-    action: 'Check the id.',
+    action: 'Check the ID.',
   },
   'unsupported-media-type': {
     status: 415,

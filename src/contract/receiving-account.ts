@@ -36,7 +36,7 @@ export const receivingAccountRequestSchema = z.strictObject({
   app: appName.default('default'),
   openId: text(128).optional(),
   requestId: ownId().describe(
-    'Your own id for the request; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, without spaces at the ends, and not "." or ".."',
+    'Your own ID for the request; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, without spaces at the ends, and not "." or ".."',
   ),
   payerId: payer(),
   currency: currency(),

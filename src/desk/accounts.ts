@@ -58,7 +58,7 @@ function reviewForm(
   return html`<form method="post" action="/desk/receiving-account/resolve">${hidden(fields)}
 <fieldset><legend>Did the provider open the account?</legend>
 <label class="choice"><input type="radio" name="decision" value="created" required> Yes, it is this account:</label>
-<label for="accountId">Account id</label>
+<label for="accountId">Account ID</label>
 <input id="accountId" name="accountId" maxlength="64" autocomplete="off">
 <label class="choice"><input type="radio" name="decision" value="end" required> No. End the request.</label>
 <label class="choice"><input type="radio" name="decision" value="retry" required> No. Send the request again.</label>

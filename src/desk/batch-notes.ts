@@ -121,7 +121,7 @@ async function usedWarning(
   { lines, existing }: { lines: readonly number[]; existing: Existing | undefined },
 ): Promise<Html | undefined> {
   if (!existing)
-    return html`<p class="warning">Whether payouts with these ids exist already cannot be read now, because Temporal does not respond.</p>`;
+    return html`<p class="warning">Whether payouts with these IDs exist already cannot be read now, because Temporal does not respond.</p>`;
   const { rows: at, lookedUp } = existing;
   const compared = await inParallel(at.slice(0, MAX_COMPARED), (row) =>
     comparedWith(desk, caller, rows[row]),
@@ -130,15 +130,15 @@ async function usedWarning(
     if (differing?.length === 0) return [];
     const row = at[index] ?? 0;
     const what =
-      differing?.map((one, number) => html`${number > 0 && '; '}${one}`) ?? 'another payout has this id';
+      differing?.map((one, number) => html`${number > 0 && '; '}${one}`) ?? 'another payout has this ID';
     return [html`<li>Line ${lines[row]}: ${isolated(rows[row]?.partnerOrderId)}: ${what}</li>`];
   });
   const same = compared.length - items.length;
   const uncompared = at.length - compared.length;
   return html`${
     at.length > 0 &&
-    html`<div class="warning" role="alert"><p>${at.length} ${at.length === 1 ? 'id exists' : 'ids exist'} already: ${same} the same, ${items.length} ${items.length === 1 ? 'differs' : 'differ'}${uncompared > 0 && `, ${uncompared} not compared`}. A row that is the same as its payout joins it and pays nothing. A row that differs from it is not paid, and ends as a conflict.</p>${items.length > 0 && html`<ul>${items.slice(0, MAX_WARNINGS)}</ul>${rest(items.length)}`}</div>`
-  }${lookedUp < rows.length && html`<p class="faint">Only the first ${lookedUp} ids were looked up.</p>`}`;
+    html`<div class="warning" role="alert"><p>${at.length} ${at.length === 1 ? 'ID exists' : 'IDs exist'} already: ${same} the same, ${items.length} ${items.length === 1 ? 'differs' : 'differ'}${uncompared > 0 && `, ${uncompared} not compared`}. A row that is the same as its payout joins it and pays nothing. A row that differs from it is not paid, and ends as a conflict.</p>${items.length > 0 && html`<ul>${items.slice(0, MAX_WARNINGS)}</ul>${rest(items.length)}`}</div>`
+  }${lookedUp < rows.length && html`<p class="faint">Only the first ${lookedUp} IDs were looked up.</p>`}`;
 }
 
 /** What differs. Undefined if the caller may not see the payout, or it can't be read. */

@@ -143,9 +143,9 @@ async function whyOf({ service }: Desk, { caller }: Visit, { outcome, request }:
   if (outcome !== 'conflict') return WHY[outcome ?? ''];
   const { app, partnerOrderId } = request;
   const start = await ifKnown(service.payoutStart(caller, { app, partnerOrderId }));
-  if (!start) return 'Another payout has this id.';
+  if (!start) return 'Another payout has this ID.';
   const differing = differences(request, start.request);
-  return html`A payout with this id exists already, and differs:<ul>${differing.map((one) => html`<li>${one}</li>`)}</ul>`;
+  return html`A payout with this ID exists already, and differs:<ul>${differing.map((one) => html`<li>${one}</li>`)}</ul>`;
 }
 
 const MOST_DIFFERENCES = 5;

@@ -118,11 +118,11 @@ const INSTRUCTIONS: Partial<Record<ProblemKind, string>> = {
   'verb-not-allowed': 'Ask your administrator for the permission.',
   'application-not-allowed': 'Ask your administrator for the application.',
   'amount-too-large': 'Somebody with a higher limit has to do it.',
-  'outside-scope': 'Your key is limited: search for payouts by their ids.',
+  'outside-scope': 'Your key is limited: search for payouts by their IDs.',
   'content-too-large': 'Nothing was started. Split the file into batches of up to 4 MiB each.',
   'not-accepted-now': 'Nothing was changed. Go back, and read what has changed.',
   'already-ended': 'Nothing was changed. Go back, and read how it finished.',
-  'not-found': 'Check the id and its application, or search for it.',
+  'not-found': 'Check the ID and its application, or search for it.',
   'route-not-found': 'Choose a page from the menu, or search.',
   'request-limit-exceeded': 'Wait a few seconds, then load the page again.',
 };

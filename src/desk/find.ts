@@ -30,14 +30,14 @@ export function findRoutes(scope: FastifyInstance, desk: Desk): void {
       return {
         ...frame,
         content: empty(
-          html`No payout has the id <bdi>${q}</bdi>`,
-          'Your key is limited: the search finds whole ids only.',
+          html`No payout has the ID <bdi>${q}</bdi>`,
+          'Your key is limited: the search finds whole IDs only.',
         ),
       };
     const { found, partly, groups, isAll } = await payoutsLike(desk, visit, q);
     return {
       ...frame,
-      content: html`${!isAll && !desk.config.keys.search && html`<p class="warning" role="status">Only ids are searched completely, and the last ${LAST} payouts for everything else. Ask your administrator for search keys to search all payouts.</p>`}${
+      content: html`${!isAll && !desk.config.keys.search && html`<p class="warning" role="status">Only IDs are searched completely, and the last ${LAST} payouts for everything else. Ask your administrator for search keys to search all payouts.</p>`}${
         partly > 0 &&
         !isAll &&
         desk.config.keys.search &&
@@ -54,7 +54,7 @@ export function findRoutes(scope: FastifyInstance, desk: Desk): void {
   });
 }
 
-const ABOUT = `Finds all payouts by whole words of a name, the last four characters or all of an account number, an amount, a client, a batch, or the beginning of an id. Parts of words only among the last ${LAST} payouts.`;
+const ABOUT = `Finds all payouts by whole words of a name, the last four characters or all of an account number, an amount, a client, a batch, or the beginning of an ID. Parts of words only among the last ${LAST} payouts.`;
 
 /** What each kind of search has found, at most `MOST`. `path`: the list of all. */
 interface Group {
@@ -115,7 +115,7 @@ async function payoutsLike({ service, config }: Desk, visit: Visit, text: string
     ),
   ];
   const groups: Group[] = await Promise.all([
-    ...appsOf(visit).map(async (app) => ({ by: 'id', page: await list({ app, idPrefix: q }) })),
+    ...appsOf(visit).map(async (app) => ({ by: 'ID', page: await list({ app, idPrefix: q }) })),
     ...(config.keys.search
       ? searches.map(async ([by, filter]) => ({
           by,

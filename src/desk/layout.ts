@@ -158,7 +158,7 @@ function topBar({ title, section, search }: Page): Html {
   return html`<div class="top">${
     list &&
     html`<nav class="crumbs" aria-label="Breadcrumb"><a href="${list[0]}"><span aria-hidden="true">← </span>${list[1]}</a></nav>`
-  }<form role="search" action="/desk/find"><input name="q" type="search" aria-label="Search payouts" placeholder="Search id, beneficiary, account, amount" maxlength="128" required value="${search ?? ''}"></form></div>`;
+  }<form role="search" action="/desk/find"><input name="q" type="search" aria-label="Search payouts" placeholder="Search ID, beneficiary, account, amount" maxlength="128" required value="${search ?? ''}"></form></div>`;
 }
 
 /** The default application needs no name. */

@@ -64,7 +64,7 @@ export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
     if (!mayList(visit.caller))
       return {
         ...frame,
-        content: html`<p class="warning">Your key is limited to clients, payers or users: search for payouts by their ids, or open them in the inbox.</p>`,
+        content: html`<p class="warning">Your key is limited to clients, payers or users: search for payouts by their IDs, or open them in the inbox.</p>`,
       };
     const { waiting, ...listed } = filters;
     const times = Object.fromEntries(TIMES.map((name) => [name, inUtc(filters[name])]));

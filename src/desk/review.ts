@@ -35,7 +35,7 @@ export function reviewForm(visit: Visit, payout: Decided): Html {
 ${form(
   'created',
   isNamed ? `${yes}. Track it` : `${yes}. The provider has this order`,
-  html`<label for="orderId">Order id</label>
+  html`<label for="orderId">Order ID</label>
 ${id('orderId', reviewedOrderIds.length === 1 ? reviewedOrderIds[0] : '')}${
   isNamed &&
   html`<details class="more"${(sent['tradeOrderId'] !== undefined || errorAt(wrong, 'tradeOrderId')) && html` open`}><summary>The provider has two numbers for it</summary>
@@ -92,7 +92,7 @@ export function comparison({ reasons }: PayoutState, request: CheckedPayoutReque
     ours: sentence(ours ?? ''),
   }));
   const { receiver, instructedAmount, partnerOrderId } = request;
-  if (message.includes(OTHER_ID)) values.push({ what: 'Id', found: 'another id', ours: partnerOrderId });
+  if (message.includes(OTHER_ID)) values.push({ what: 'ID', found: 'another ID', ours: partnerOrderId });
   if (fields === '' && values.length === 0) return undefined;
   // The identity is compared first: if that differs, the beneficiary isn't compared.
   const beneficiary = (field: string) =>

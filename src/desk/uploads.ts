@@ -132,7 +132,7 @@ export function uploadForm(
   const isOnly = apps.length === 1 && app === apps[0];
   return html`<section class="card"><h2 id="upload">Upload a batch</h2>
 <form method="post" action="/desk/batches/preview" enctype="multipart/form-data" aria-labelledby="upload">${hidden({ formToken: visit.formToken, ...(isOnly && { app }) })}
-<div class="fields"><div><label for="batchId">Batch id</label><input id="batchId" name="batchId" maxlength="64" value="${batchId}" required></div>
+<div class="fields"><div><label for="batchId">Batch ID</label><input id="batchId" name="batchId" maxlength="64" value="${batchId}" required></div>
 ${!isOnly && html`<div><label for="app">Application</label><input id="app" name="app" maxlength="32" value="${app}"></div>`}
 <div class="whole"><label for="file">File: drop it here, or choose it</label><input id="file" name="file" type="file" accept=".csv,.txt,.ndjson,.jsonl,.json,text/csv,application/x-ndjson" required></div>
 <div class="whole"><button>Preview</button></div></div>
@@ -187,7 +187,7 @@ async function preview(
     const count = rows.length === 1 ? '1 payout' : `${rows.length} payouts`;
     const sums = html`<p class="headline">${count}, ${totals(rows.map(({ instructedAmount }) => instructedAmount))}</p>`;
     if (existing === 'other')
-      return html`${sums}<p class="bad warning" role="alert">Batch ${batchId} exists already. Choose another id.</p>${about}${again(undefined)}`;
+      return html`${sums}<p class="bad warning" role="alert">Batch ${batchId} exists already. Choose another ID.</p>${about}${again(undefined)}`;
     const table = html`${rowTable(rows.slice(0, SHOWN_ROWS), lines)}${
       rows.length > SHOWN_ROWS && html`<p class="faint">The first ${SHOWN_ROWS} of ${rows.length} rows.</p>`
     }`;
@@ -218,7 +218,7 @@ function startForm(
 ): Html {
   const fresh = count - exist;
   if (fresh === 0)
-    return html`<p><strong>There is nothing to start: ${count === 1 ? 'the id exists' : `all ${count} ids exist`} already.</strong> <a href="/desk/batches">Upload another file</a></p>`;
+    return html`<p><strong>There is nothing to start: ${count === 1 ? 'the ID exists' : `all ${count} IDs exist`} already.</strong> <a href="/desk/batches">Upload another file</a></p>`;
   const payouts = fresh === 1 ? 'payout' : 'payouts';
   const text =
     exist === 0

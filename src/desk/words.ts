@@ -34,7 +34,7 @@ const ON_THE_DESK: Readonly<Record<string, string>> = {
 };
 /** Fields, statuses and settings in our tables, in words. */
 const TERMS: Readonly<Record<string, string>> = {
-  ...{ partnerOrderId: 'id', orderId: 'order number', payerId: 'payer', clientId: 'client' },
+  ...{ partnerOrderId: 'ID', orderId: 'order number', payerId: 'payer', clientId: 'client' },
   ...{ originCurrency: 'the currency that is paid from', limits: 'the limits of the request' },
   ...{ NORMAL: 'normal', FAILED: 'failed', NOT_CREATED: 'not paid', lastCheckedAt: 'then' },
   ...{ queryPayDetail: 'the payments of this order' },
@@ -60,9 +60,9 @@ export function onTheDesk(text: string): string {
 
 /** Our texts for operators, as people in finance would say it. None changes what a person or the provider wrote. */
 const IN_FINANCE: readonly (readonly [RegExp, string])[] = [
-  [/\bunder this partnerOrderId\b/g, 'under the id of this payout'],
-  [/\bthis partnerOrderId\b/g, 'the id of this payout'],
-  [/\bits partnerOrderId\b/g, 'its id'],
+  [/\bunder this partnerOrderId\b/g, 'under the ID of this payout'],
+  [/\bthis partnerOrderId\b/g, 'the ID of this payout'],
+  [/\bits partnerOrderId\b/g, 'its ID'],
   [/\bhad another body\b/, 'was for another payment'],
   [/\bthis clientId and payerId\b/, 'this client and payer'],
   [/(?<=awaits material) \(\w+\)$/, ''],

@@ -135,7 +135,7 @@ test('H202 every refusal is counted and leaves a line, also that of a body which
   expect(lines().map(({ app, counts }) => [app, counts])).toEqual([
     ['default', { 'Content too large': 1 }],
     ['payroll', { 'the path names the application: the query must not contain app': 1 }],
-    ['payroll', { 'contains no order id; see PAYMENTS_NOTIFICATION_FIELDS': 1 }],
+    ['payroll', { 'contains no order ID; see PAYMENTS_NOTIFICATION_FIELDS': 1 }],
     ['payroll', { 'not JSON': 1 }],
     ['other', { 'no such application': 1 }],
     ['default', { 'a webhook header is missing or repeated': 1 }],

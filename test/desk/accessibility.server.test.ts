@@ -86,7 +86,7 @@ async function expectAccessible(page: Page): Promise<void> {
 
 async function upload(page: Page, content: string): Promise<void> {
   await page.goto('/desk/batches');
-  await page.getByLabel('Batch id').fill('a-batch');
+  await page.getByLabel('Batch ID').fill('a-batch');
   await page.getByLabel('File').setInputFiles({
     ...{ name: 'payouts.ndjson', mimeType: 'application/x-ndjson', buffer: Buffer.from(content) },
   });

@@ -233,7 +233,7 @@ describe('a preview', () => {
     expect(cells).toMatch(/Lines 2, 3: 10\.00 CNY to Zhang San, account ending in 0000/);
     expect(cells).toMatch(
       new RegExp(
-        `1 id exists already: 0 the same, 1 differs.*Line 3: ${two}: receiver.bankAccountName: ZHANG SAN in this row, Zhang San in the payout`,
+        `1 ID exists already: 0 the same, 1 differs.*Line 3: ${two}: receiver.bankAccountName: ZHANG SAN in this row, Zhang San in the payout`,
       ),
     );
     expect(cells).toContain('Start 2 new payouts, 1 exists');
@@ -246,10 +246,10 @@ describe('a preview', () => {
     for (const row of rows) await world.payouts.start(row);
     const cells = await eventually(async () => {
       const { html } = await sent(sheetOf(rows));
-      return html.includes('2 ids exist already') ? wordsOf(html) : undefined;
+      return html.includes('2 IDs exist already') ? wordsOf(html) : undefined;
     });
-    expect(cells).toContain('2 ids exist already: 2 the same, 0 differ.');
-    expect(cells).toContain('There is nothing to start: all 2 ids exist already.');
+    expect(cells).toContain('2 IDs exist already: 2 the same, 0 differ.');
+    expect(cells).toContain('There is nothing to start: all 2 IDs exist already.');
     expect(cells).not.toContain('Start 2');
   });
 

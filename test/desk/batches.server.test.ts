@@ -70,7 +70,7 @@ const payoutIds = (count: number) => Array.from({ length: count }, newPartnerOrd
 
 async function upload(page: Page, batchId: string, name: string, content: string): Promise<void> {
   await page.goto('/desk/batches');
-  await page.getByLabel('Batch id').fill(batchId);
+  await page.getByLabel('Batch ID').fill(batchId);
   const file = { name, mimeType: 'text/csv', buffer: Buffer.from(content) };
   await page.getByLabel('File').setInputFiles(file);
   await page.getByRole('button', { name: 'Preview' }).click();
@@ -143,10 +143,10 @@ describe('the upload of a batch', () => {
     await upload(page, batchId, 'payouts.csv', second);
     await page
       .getByRole('alert')
-      .filter({ hasText: `Batch ${batchId} exists already. Choose another id.` })
+      .filter({ hasText: `Batch ${batchId} exists already. Choose another ID.` })
       .waitFor();
     expect(await page.getByRole('button', { name: /^Start/ }).count()).toBe(0);
-    expect(await page.getByLabel('Batch id').inputValue()).toMatch(/^batch-\d{4}-\d\d-\d\d-\d{6}$/);
+    expect(await page.getByLabel('Batch ID').inputValue()).toMatch(/^batch-\d{4}-\d\d-\d\d-\d{6}$/);
     const shop = await stage.signedIn('shop');
     await upload(shop, batchId, 'payouts.csv', first);
     await shop.getByRole('alert').filter({ hasText: 'exists already' }).waitFor();

@@ -105,7 +105,7 @@ test('H348 finds words and the last four digits among all payouts, and says what
     await browser.signIn('key-of-desk');
     const { html } = await browser.get('/desk/find?q=lotus');
     expect(html).not.toContain(target.partnerOrderId);
-    expect(html).toContain('Only ids are searched completely');
+    expect(html).toContain('Only IDs are searched completely');
   } finally {
     await unkeyed.close();
   }

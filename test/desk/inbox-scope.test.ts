@@ -123,7 +123,7 @@ test('H355 the preview of a batch does not tell a limited key which ids others h
   await listed(2);
   const rows = ['a-03', 'b-03', 'b-04'].map((id) => payoutRequest(id, { ...OWN, approval: 'required' }));
   const { preview } = await uploadBatch(await signedIn('scoped'), server.url, rows);
-  expect(preview).toContain('1 id exists already: 1 the same, 0 differ.');
+  expect(preview).toContain('1 ID exists already: 1 the same, 0 differ.');
   const { preview: ofAll } = await uploadBatch(await signedIn('all'), server.url, rows);
-  expect(ofAll).toContain('2 ids exist already: 1 the same, 1 differs.');
+  expect(ofAll).toContain('2 IDs exist already: 1 the same, 1 differs.');
 });

@@ -221,7 +221,7 @@ describe('an approver', () => {
     const search = page.getByRole('searchbox', { name: 'Search payouts' });
     await search.fill(foreign.partnerOrderId);
     await search.press('Enter');
-    await page.getByText(`No payout has the id ${foreign.partnerOrderId}`).waitFor();
+    await page.getByText(`No payout has the ID ${foreign.partnerOrderId}`).waitFor();
     await search.fill(own.partnerOrderId);
     await search.press('Enter');
     await page.getByRole('heading', { name: `Payout ${own.partnerOrderId}` }).waitFor();

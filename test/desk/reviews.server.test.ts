@@ -83,7 +83,7 @@ describe('a reviewer', () => {
     const ref = await lost();
     const page = await stage.signedIn();
     await answer(page, ref, YES);
-    const orderId = page.getByLabel('Order id');
+    const orderId = page.getByLabel('Order ID');
     // The browser requires it.
     await track(page);
     expect(await orderId.evaluate((field) => field.matches(':invalid:focus'))).toBe(true);
@@ -137,7 +137,7 @@ describe('a reviewer', () => {
     // The provider answers again: it is the order of the payout.
     control.removeFault(unreadable.id);
     await answer(page, ref, OURS);
-    expect(await page.getByLabel('Order id').inputValue()).toBe(orderId);
+    expect(await page.getByLabel('Order ID').inputValue()).toBe(orderId);
     await track(page);
     await isDone(page, 'Tracking the order of', ref);
     await world.until(ref, (state) => state.orderId === orderId);

@@ -69,7 +69,7 @@ describe('the templates of the desk', () => {
     expect(texts.length).toBeGreaterThan(50);
     expect(texts.map(onTheDesk).filter((text) => /npm run|--[a-z]/.test(text))).toEqual([]);
     expect(onTheDesk(ATTENTION.payout.NEEDS_REVIEW.action)).toBe(
-      'Ask the provider for the order by the id. Then choose “Review”.',
+      'Ask the provider for the order by the ID. Then choose “Review”.',
     );
   });
 
@@ -135,5 +135,5 @@ test('an order with another id is compared, and the id is not named', () => {
   const message = `order PO1 is not this payout's: ${OTHER_ID}`;
   const reasons = [{ code: 'ORDER_DIFFERS_FROM_REQUEST' as const, message }];
   const state = { phase: 'NEEDS_REVIEW' as const, sentence: '', nextStep: '', needsAttention: true, reasons };
-  expect(String(comparison(state, checked.value))).toMatch(/Id<.*p-own<.*Differs<.*another id</s);
+  expect(String(comparison(state, checked.value))).toMatch(/ID<.*p-own<.*Differs<.*another ID</s);
 });

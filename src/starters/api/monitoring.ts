@@ -72,7 +72,7 @@ export const API_METRICS = {
     // As in workers, so that one query adds both.
     name: 'payouts_payloads_encrypted',
     unit: 'payload',
-    help: 'Payloads that were encrypted, by the id of the key',
+    help: 'Payloads that were encrypted, by the ID of the key',
     labelNames: ['key'],
     action: '[Rotate the key](operations.md#how-long-a-key-lasts) before it has encrypted 2^32 payloads.',
   },

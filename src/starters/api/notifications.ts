@@ -47,14 +47,14 @@ const id = (description: string) => z.string().optional().describe(description);
 /** The spellings of the specification. PAYMENTS_NOTIFICATION_FIELDS names others. */
 const notificationBody = z
   .looseObject({
-    orderId: id("the provider's id of the order; also order_id"),
+    orderId: id("the provider's ID of the order; also order_id"),
     partnerOrderId: id(
-      'the id that the create call named; also partner_order_id, outOrderId and out_order_id',
+      'the ID that the create call named; also partner_order_id, outOrderId and out_order_id',
     ),
     status: id('the status. It decides nothing: the payout queries the provider'),
   })
   .describe(
-    'At least one id is required: at the top, in `data`, in `receiver` or in `data.receiver`. `PAYMENTS_NOTIFICATION_FIELDS` names other places. All other fields are ignored',
+    'At least one ID is required: at the top, in `data`, in `receiver` or in `data.receiver`. `PAYMENTS_NOTIFICATION_FIELDS` names other places. All other fields are ignored',
   );
 
 /** Anybody can send an unverified notification, so its response doesn't tell whether an id exists. */
@@ -144,7 +144,7 @@ async function receive(
   if (result === 'rejected') throw new Problem('notification-not-verified', reason ?? 'rejected');
   const notification = parse(rawBody, fields);
   if (notification.orderId === undefined && notification.partnerOrderId === undefined)
-    throw new Problem('notification-unusable', 'contains no order id; see PAYMENTS_NOTIFICATION_FIELDS');
+    throw new Problem('notification-unusable', 'contains no order ID; see PAYMENTS_NOTIFICATION_FIELDS');
   const isVerified = result === 'verified';
   const network = networkOf(request.ip);
   // Verified senders have their own capacity: a flood takes nothing from them, even behind the same proxy.

@@ -132,7 +132,7 @@ function documentedEvent(type: EventType) {
 }
 
 const EVENT_HEADERS = {
-  'webhook-id': 'The id of the event, the same for every delivery: ignore an id that you have processed.',
+  'webhook-id': 'The ID of the event, the same for every delivery: ignore an ID that you have processed.',
   'webhook-timestamp': 'When this attempt was made. Unix seconds.',
   'webhook-signature':
     'One signature for each current secret, separated by spaces: `v1,` with HMAC-SHA256 or `v1a,` with Ed25519, in base64.',

@@ -32,7 +32,7 @@ export function accountCommands(program: Command): void {
     "show the client's accounts; its subcommands are for receiving accounts",
   )
     // Not mandatory for the subcommands.
-    .option('--client-id <id>', 'the client id')
+    .option('--client-id <id>', 'the client ID')
     .addOption(OPEN_ID)
     .action(
       long(({ app, clientId, openId }) => {
@@ -85,7 +85,7 @@ export function accountCommands(program: Command): void {
       }),
     );
   command(account, 'balance', 'show what a payer has received in one currency, and the accounts for it')
-    .requiredOption('--payer-id <id>', 'the payer id')
+    .requiredOption('--payer-id <id>', 'the payer ID')
     .requiredOption('--currency <code>', 'such as USD')
     .addOption(OPEN_ID)
     .action(

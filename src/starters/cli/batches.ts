@@ -26,7 +26,7 @@ export function batchCommands(program: Command): void {
   )
     .argument('<file>')
     .addOption(YES)
-    .option('--batch-id <id>', 'the id of the batch; by default derived from the rows')
+    .option('--batch-id <id>', 'the ID of the batch; by default derived from the rows')
     .addOption(STARTED_BY)
     .option('--watch', 'show the progress until the batch finishes')
     .option('--dry-run', 'show what the rows add up to, beside the balances; start nothing')

@@ -43,7 +43,7 @@ export function decisionCommands(program: Command): void {
     .addArgument(ID)
     .addOption(REASON)
     .action(decide('cancel', (payouts, payout, given) => payouts.cancel(payout, given)));
-  resolving(program, 'resolve a payout in review', 'the order exists; ids and amounts are compared first')
+  resolving(program, 'resolve a payout in review', 'the order exists; IDs and amounts are compared first')
     .addOption(TRADE_ORDER)
     .addOption(REVIEWED_ORDER.argParser(repeatable).conflicts('created'))
     .action(

@@ -34,7 +34,7 @@ export function eventCommands(program: Command): void {
   command(
     events,
     'resend',
-    'send events again, under the same ids: of a payout, or all since a time to one endpoint',
+    'send events again, under the same IDs: of a payout, or all since a time to one endpoint',
   )
     .addOption(YES)
     .addOption(payout('endpoint', 'since'))

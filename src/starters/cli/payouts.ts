@@ -72,7 +72,7 @@ export function payoutCommands(program: Command): void {
     );
   command(program, 'notify', 'send a notification; the payout then queries the provider')
     .addArgument(ID)
-    .option('--order-id <orderId>', "the provider's order id")
+    .option('--order-id <orderId>', "the provider's order ID")
     .option('--status <status>', 'the status in the notification')
     .action(
       quick((partnerOrderId, { app, ...content }) => (session) => {

@@ -15,8 +15,8 @@ export function checkKeyAge(keyId: string, nowMs: number): Finding {
   // An hour of a zone that is ahead of this clock is no error.
   if (Number.isNaN(days) || days < -1)
     return unknown(
-      `the id ${keyId} carries no day on which the key was made`,
-      `give the next key such an id (${PAGE})`,
+      `the ID ${keyId} carries no day on which the key was made`,
+      `give the next key such an ID (${PAGE})`,
     );
   const age = `${keyId} is ${Math.max(0, days)} days old`;
   return days <= ROTATE_AFTER_DAYS

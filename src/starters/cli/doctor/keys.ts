@@ -210,7 +210,7 @@ async function read(probe: Handle, events: Events): Promise<Probe> {
     const fault =
       error instanceof UnknownKeyError
         ? `worker ${worker} encrypts with the key ${error.keyId}, which this machine lacks`
-        : `this machine (${ownKeys()}) cannot decrypt what worker ${worker} encrypts: it has no key, or another key with the same id`;
+        : `this machine (${ownKeys()}) cannot decrypt what worker ${worker} encrypts: it has no key, or another key with the same ID`;
     return { worker, fault };
   }
 }
