@@ -29,8 +29,8 @@ beforeAll(async () => {
     ...world.workerEnvironment,
     PAYOUTS_API_LISTEN: loopback(port),
     PAYOUTS_HEALTH_LISTEN: loopback(monitoring),
-    // As Node chooses it in a container of 512 MiB.
-    NODE_OPTIONS: '--max-old-space-size=256',
+    // As Node chooses it in a container of 512 MiB, and as the deployments set it.
+    NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=8',
     PAYOUTS_API_KEYS_FILE: keysFile(['shop', 'other'].map((name) => callerEntry(name, { verbs: ['batch'] }))),
     PAYOUTS_LOG_LEVEL: 'silent',
   };
