@@ -44,6 +44,8 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/workflows/payout/confirm.ts',
     find: "creation.cause === 'restored' || queriedAtMs < creation.untilMs",
     replace: "creation.cause === 'restored'",
+    // After a restore, only a whole window clears a payout: with this bug, it asks for ever.
+    needs: ({ restored }) => !restored,
   },
   {
     name: 'old-answer-closes-window',
