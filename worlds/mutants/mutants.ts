@@ -60,6 +60,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/activities/payout/send-once.ts',
     find: "return sinceRestoreMs < visibleWithinMs ? 'lost-run' : undefined;",
     replace: 'return undefined;',
+    needs: ({ restored }) => restored?.forgets === true,
   },
   {
     name: 'new-id-for-each-send',
@@ -488,6 +489,8 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/workflows/receiving-account/open-receiving-account.ts',
     find: 'shielded(resolve)',
     replace: 'resolve',
+    needs: ({ openings }) =>
+      openings.some(({ interventions }) => interventions.some(({ kind }) => kind === 'cancel')),
   },
   {
     name: 'opening-code-is-refusal',
