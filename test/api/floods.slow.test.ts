@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pidOf, rssMiB } from '../../bench/process-use.ts';
 import { openMany, STALLED } from '../../bench/stalled.ts';
 import { freePorts, loopback } from '../../scripts/dev-server/ports.ts';
+import { composeFile } from '../compose/compose-file.ts';
 import { manyRows } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { postOnce } from '../support/http.ts';
@@ -29,8 +30,8 @@ beforeAll(async () => {
     ...world.workerEnvironment,
     PAYOUTS_API_LISTEN: loopback(port),
     PAYOUTS_HEALTH_LISTEN: loopback(monitoring),
-    // As Node chooses it in a container of 512 MiB, and as the deployments set it.
-    NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=8',
+    // As Node chooses it in a container of 512 MiB, and as `docker-compose.yml` sets it.
+    NODE_OPTIONS: `--max-old-space-size=256 ${composeFile().services['api']?.environment['NODE_OPTIONS']}`,
     PAYOUTS_API_KEYS_FILE: keysFile(['shop', 'other'].map((name) => callerEntry(name, { verbs: ['batch'] }))),
     PAYOUTS_LOG_LEVEL: 'silent',
   };

@@ -48,7 +48,7 @@ export class Prices implements Feature {
   }
 }
 
-export function seenTerms({ quote }: Pick<PayoutState, 'quote'>): SeenTerms[] {
+export function seenTerms({ quote }: PayoutState): SeenTerms[] {
   return quote ? [termsOf(quote)] : [];
 }
 
