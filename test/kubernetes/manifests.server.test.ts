@@ -9,6 +9,7 @@ import { PROCESSES } from '../../scripts/configuration/sections.ts';
 import { buildExample, PYTHON, whyUnavailable } from '../../scripts/setup/examples.ts';
 import { findKustomize } from '../../scripts/setup/go-programs.ts';
 import { PROMETHEUS_RULE, prometheusRule } from '../../scripts/write-alerts.ts';
+import { composeFile } from '../compose/compose-file.ts';
 import { temporaryFolder } from '../setup/fakes.ts';
 
 const FOLDER = join(import.meta.dirname, '../../deploy/kubernetes');
@@ -97,7 +98,10 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
         .flatMap(({ data }) => Object.keys(data)),
     ];
     expect(given.length).toBeGreaterThan(2);
-    expect(given.filter((variable) => !(variable in shape))).toEqual([]);
+    expect(given.filter((variable) => !(variable in shape) && variable !== 'NODE_OPTIONS')).toEqual([]);
+    expect(program?.env.find((one) => one.name === 'NODE_OPTIONS')?.value).toBe(
+      composeFile().services[name.slice('payouts-'.length)]?.environment['NODE_OPTIONS'],
+    );
     const drainMs: number = 'PAYOUTS_DRAIN' in shape ? shape.PAYOUTS_DRAIN.parse(undefined) : 0;
     expect((pod?.terminationGracePeriodSeconds ?? 0) * 1_000).toBeGreaterThan(drainMs);
   });
