@@ -558,7 +558,13 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/client/lease-settings.ts',
     find: "if (status.name === 'RUNNING' && !raw.pendingWorkflowTask) return settings;",
     replace: 'if (status) return settings;',
-    needs: ({ pause, policy }) => pause?.lease?.kind === 'reset' && policy !== undefined,
+    // Setting a policy replaces the lease: no worker may have run the reset one meanwhile, and the pause must go on.
+    needs: ({ pause, policy }) => {
+      if (pause?.lease?.kind !== 'reset' || !policy) return false;
+      const resetAtMs = pause.atMs + pause.lease.atMs;
+      const endMs = Math.min(resetAtMs + 10_000, pause.atMs + pause.lastsMs);
+      return resetAtMs < policy.atMs && policy.atMs < endMs;
+    },
   },
   {
     name: 'pause-forgotten-by-next-owner',
