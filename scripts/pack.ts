@@ -14,6 +14,8 @@ const STEP_LIMIT_MS = 5 * 60_000;
 const COPIED = [
   'LICENSE',
   'README.md',
+  '.env.example',
+  'deploy/systemd/payouts@.service',
   ...['payout', 'payouts', 'expected'].map((name) => `examples/${name}.json`),
 ];
 

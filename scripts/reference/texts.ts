@@ -57,7 +57,8 @@ export const TEMPORAL_ERRORS: Readonly<Record<string, Explained>> = {
 export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, Explained>> = {
   ok: { meaning: 'Done.', action: 'Nothing.' },
   unexpected: {
-    meaning: "Unexpected error, or Temporal doesn't respond.",
+    meaning:
+      "Unexpected error, Temporal doesn't respond, a renewal is stuck, or shared settings aren't in force.",
     action: 'Run `payouts doctor`, then the command again.',
   },
   badInput: {
@@ -66,7 +67,8 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, Explained>> = {
   },
   notFound: { meaning: 'No such payout, request, account or token.', action: 'Check the id and `--app`.' },
   refused: {
-    meaning: 'Not allowed now, not confirmed, or the id belongs to another body.',
+    meaning:
+      "Not allowed now, not confirmed, the id belongs to another body, or `events test` didn't deliver.",
     action: "Read the message. Don't repeat the command unchanged.",
   },
   notPaid: {

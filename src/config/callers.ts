@@ -151,8 +151,8 @@ export const callerSchema = z.strictObject({
       "The caller's unique name: 1 to 32 lowercase letters, digits and hyphens. Recorded in histories as `by`.",
     ),
   keySha256: z.array(hash).min(1).max(2).optional().meta({
-    description:
-      'The SHA-256 of the bearer key in lowercase hex. Two, for rotation. Required without `users` and `roles`.',
+    description: 'The SHA-256 of the bearer key in lowercase hex. Two, for rotation.',
+    requiredWhen: 'without `users` and `roles`',
     valueType: 'list of 1 or 2 texts',
   }),
   applications: z

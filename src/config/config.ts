@@ -178,7 +178,8 @@ export const workerShape = {
   }),
   PAYOUTS_BUILD_ID: buildId.meta({
     description:
-      'The version of the code, such as the commit. `PAYOUTS_DEPLOYMENT` requires it. Workers with the same build ID must run the same code.',
+      'The version of the code, such as the commit. Workers with the same build ID must run the same code.',
+    requiredWhen: 'with `PAYOUTS_DEPLOYMENT`',
     valueType: 'name',
   }),
   PAYOUTS_HEALTH_LISTEN: value.listenAddress

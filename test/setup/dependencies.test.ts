@@ -79,11 +79,13 @@ describe('the lock file', () => {
 });
 
 describe('the required Node version', () => {
-  test.each(['20.19.0', '20.20.2', '22.0.0', '24.11.1'])('accepts %s', (version) => {
+  test.each(['20.19.0', '20.20.2', '22.12.0', '24.11.1', '25.0.0'])('accepts %s', (version) => {
     expect(() => checkNode(version)).not.toThrow();
   });
 
-  test.each(['18.20.8', '20.18.3'])('rejects %s with advice', (version) => {
-    expect(() => checkNode(version)).toThrow(`needs Node 20.19 or newer; this is Node ${version}`);
+  test.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1'])('rejects %s with advice', (version) => {
+    expect(() => checkNode(version)).toThrow(
+      `needs Node 20.19, 22.12 or 24, or newer; this is Node ${version}`,
+    );
   });
 });
