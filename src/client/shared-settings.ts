@@ -162,7 +162,7 @@ function complete(
   // Any other change would bring the old time into force again, and with it create calls that Temporal has lost (H253).
   if (before && before.failoverVersion !== failoverVersion && !saysWhatWasLost(recoveredAt, before))
     throw new SettingsChangeError(
-      'the namespace has failed over since the settings were set: say when (--recovered-at with a later time, or now), or that nothing was lost (--recovered-at unchanged)',
+      `the namespace has failed over since the settings were set: say when (--recovered-at with a time after ${before.at}, or now), or that nothing was lost (--recovered-at unchanged)`,
     );
   return { recoveredAt: recovered, approvals: policy };
 }
