@@ -18,7 +18,8 @@ export function stateProblem(
     resolve: phase === 'NEEDS_REVIEW',
   }[what];
   if (isWaiting) return `returns ${phase} after an accepted ${what}`;
-  const isKept = decisions.some(({ action, by }) => action === what && by === sent.by);
+  // If two people cancel at once, the first one is shown.
+  const isKept = decisions.some(({ action, by }) => action === what && (what === 'cancel' || by === sent.by));
   return isKept ? undefined : `does not show its accepted ${what}`;
 }
 
