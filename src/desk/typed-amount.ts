@@ -1,8 +1,12 @@
 /** Amounts as people type them. */
 import { AMOUNT_PATTERN } from '../contract/money.ts';
 
+/** The pattern takes quadratic time. */
+const MAX_LENGTH = 64;
+
 /** `12 480,50`, `12,480.50` and `CNY 12'480.5` are each `12480.50` or `12480.5`. Undefined if it's no amount. */
 export function typedAmount(text: string): { amount: string; currency?: string } | undefined {
+  if (text.length > MAX_LENGTH) return undefined;
   const [, before, digits = '', after] =
     /^([a-z]{3}(?![a-z]))?\s*(\d[\d\s.,'’]*?)\s*([a-z]{3})?$/i.exec(text.trim()) ?? [];
   // Three digits after the last separator are thousands: no amount has three decimals.

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BatchFile } from '../../src/batch-file/batch-file.ts';
 import { checkedBatch } from '../../src/client/checked-batch.ts';
+import { PAYOUTS_TASK_QUEUE, payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
 import { filledIn } from '../../src/desk/context.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
@@ -44,6 +45,44 @@ test('H329 a header with very many columns is checked in seconds', async () => {
   // Comparing each name with all others takes minutes.
   expect(performance.now() - startedAt).toBeLessThan(20_000);
 });
+
+test('H343 rows without text leave turns of the event loop to others', async () => {
+  const payouts = new BatchFile(Buffer.from(`clientId\nx\n${',\r\n'.repeat(300_000)}y\n`));
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    immediate = setImmediate(count);
+  };
+  let immediate = setImmediate(count);
+  const rows = await collected(payouts);
+  clearImmediate(immediate);
+  expect(rows).toEqual([{ clientId: 'x' }, { clientId: 'y' }]);
+  expect(payouts.lines).toEqual([2, 300_003]);
+  expect(turns).toBeGreaterThan(20);
+});
+
+test('H343 a header with much white space costs no time', async () => {
+  const text = `x${' '.repeat(64_000)}x,y\n1,2\n`;
+  const startedAt = performance.now();
+  for (let at = 0; at < 30; at += 1)
+    await expect(collected(new BatchFile(Buffer.from(text)))).rejects.toThrow();
+  // The square of the length would take a minute and a half.
+  expect(performance.now() - startedAt).toBeLessThan(30_000);
+});
+
+test('H343 a file of line breaks takes little memory', async () => {
+  const before = process.memoryUsage.rss();
+  const payouts = new BatchFile(Buffer.from(`clientId\nx\n${'\n'.repeat(20_000_000)}y\n`));
+  expect(await collected(payouts)).toEqual([{ clientId: 'x' }, { clientId: 'y' }]);
+  expect(payouts.lines).toEqual([2, 20_000_003]);
+  expect(process.memoryUsage.rss() - before).toBeLessThan(300 * 2 ** 20);
+});
+
+async function collected(rows: AsyncIterable<unknown>): Promise<unknown[]> {
+  const all = [];
+  for await (const row of rows) all.push(row);
+  return all;
+}
 
 test('a long field with much white space costs no time', () => {
   const spaces = ' '.repeat(2_000_000);
@@ -239,6 +278,18 @@ describe('a preview', () => {
     expect(cells).toContain('Start 2 new payouts, 1 exists');
     expect(cells).not.toContain(`Line 2: ${one}`);
     expect((await sent(sheetOf([rows[0] ?? {}, rows[2] ?? {}]))).html).not.toContain('look like each other');
+  });
+
+  test('starts the corrected row of a payout whose input was bad', async () => {
+    const row = body(newPartnerOrderId());
+    const workflowId = payoutWorkflowId('default', row.partnerOrderId);
+    const args: [object] = [{ ...row, clientId: '' }];
+    await world.client.workflow.start('payout', { taskQueue: PAYOUTS_TASK_QUEUE, workflowId, args });
+    const failed = `WorkflowId = '${workflowId}' AND ExecutionStatus = 'Failed'`;
+    await eventually(async () => (await world.client.workflow.count(failed)).count === 1 || undefined);
+    const { html } = await sent(sheetOf([row]));
+    expect(html).toContain('Start 1 payout');
+    expect(html).not.toContain('exists already');
   });
 
   test('of ids that all exist starts nothing', async () => {

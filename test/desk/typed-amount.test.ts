@@ -29,3 +29,10 @@ test.each([
   '1e5',
   '-5',
 ])('takes %s for no amount', (text) => expect(typedAmount(text)).toBeUndefined());
+
+test('H343 a long text is no amount, at once', () => {
+  const startedAt = performance.now();
+  expect(typedAmount(`1${' '.repeat(300_000)}!`)).toBeUndefined();
+  // The square of the length would take minutes.
+  expect(performance.now() - startedAt).toBeLessThan(20_000);
+});
