@@ -33,6 +33,7 @@ import { APP } from '../temporal/namespace.ts';
 import { ownMemo } from '../temporal/own-payloads.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
 import { changesIn } from './ended-payouts.ts';
+import { PayoutsError } from './errors.ts';
 import { hashesAttribute } from './search.ts';
 
 interface Ref {
@@ -187,15 +188,22 @@ interface NewAcknowledgement extends Ref {
   environment: string | undefined;
   by: string;
   note: string | undefined;
+  /** ISO 8601. */
+  readAt: string | undefined;
   /** The flags of the payout itself that were not acknowledged. */
   reasons: PayoutState['reasons'];
   payoutRunId: string;
 }
 
-/** Does nothing if neither the payout nor its follow-up has a flag that was not acknowledged. */
+/**
+ * Does nothing if neither the payout nor its follow-up has a flag that was not acknowledged. Throws a `PayoutsError` with
+ * `NOT_ACCEPTED_NOW` if the follow-up has found more since `readAt` (H208).
+ */
 export async function acknowledge(client: Client, given: NewAcknowledgement): Promise<void> {
-  const { app, partnerOrderId, environment, by, note, payoutRunId } = given;
+  const { app, partnerOrderId, environment, by, note, readAt, payoutRunId } = given;
   const found = await openFindings(client, given, payoutRunId);
+  if (readAt !== undefined && found.reasons.length > 0 && found.foundMs > Date.parse(readAt))
+    throw new PayoutsError('NOT_ACCEPTED_NOW', 'readAt: the follow-up has found more since');
   const reasons = [...given.reasons, ...found.reasons].map(({ code, message }) => ({ code, message }));
   if (reasons.length === 0) return;
   const acknowledgement: Memo = {

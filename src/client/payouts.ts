@@ -247,10 +247,13 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
 
   /**
    * Records that an operator has seen the flags of an ended payout and of its follow-up, which then leave the lists. The
-   * same acknowledgement may be repeated. Throws a `PayoutsError` with `NOT_ACCEPTED_NOW` if the payout has not ended, or
-   * has no flag.
+   * same acknowledgement may be repeated. `readAt`: when the operator read the flags, in ISO 8601. Throws a `PayoutsError`
+   * with `NOT_ACCEPTED_NOW` if the payout has not ended, has no flag, or if its follow-up has found more since `readAt`.
    */
-  async acknowledge(ref: PayoutRef, { by, note }: Pick<Decision, 'by' | 'note'>): Promise<PayoutState> {
+  async acknowledge(
+    ref: PayoutRef,
+    { by, note, readAt }: Pick<Decision, 'by' | 'note'> & { readAt?: string | undefined },
+  ): Promise<PayoutState> {
     const { app = 'default', partnerOrderId } = ref;
     if (by.trim() === '') throw new PayoutsError('NOT_ACCEPTED_NOW', 'by: must name who acknowledges');
     const handle = this.handle(ref);
@@ -262,7 +265,14 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
       throw new PayoutsError('NOT_ACCEPTED_NOW', 'the payout has not ended: its flags end with their causes');
     const acknowledged = { app, partnerOrderId, payoutRunId: runId };
     const { environment } = this;
-    await acknowledge(this.client, { ...acknowledged, environment, by, note, reasons: state.reasons });
+    await acknowledge(this.client, {
+      ...acknowledged,
+      environment,
+      by,
+      note,
+      readAt,
+      reasons: state.reasons,
+    });
     this.seen.forget(handle.workflowId);
     const now = await withoutAcknowledged(this.client, acknowledged, runId, state);
     if (!now.acknowledged) throw new PayoutsError('NOT_ACCEPTED_NOW', 'the payout has no flag');

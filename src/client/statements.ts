@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import type { AddedRows, BatchState } from '../contract/batch.ts';
-import { LISTED_OUTCOMES, OUTCOMES, type RowOutcome } from '../contract/codes.ts';
+import { hasPaid, LISTED_OUTCOMES, OUTCOMES, type RowOutcome } from '../contract/codes.ts';
 import { compact } from '../contract/compact.ts';
 import { checkBody } from '../contract/fields.ts';
 import {
@@ -137,7 +137,9 @@ async function endedRow(
   }
   const { outcome, reason, quote, metadata, debits, splits } = result;
   const { received: [received] = [], failed: [failed] = [], returned: [returned] = [] } = moved;
-  const quoted = { instructedAmount, pay: quote?.pay, rate: quote?.exchangeRate, fee: quote?.fee };
+  // A column sums up to what was paid (H338).
+  const paid = hasPaid(outcome) ? quote : undefined;
+  const quoted = { instructedAmount, pay: paid?.pay, rate: paid?.exchangeRate, fee: paid?.fee };
   const sums = { received, failed, returned };
   return compact({
     ...{ ...ids, ...about, ...times, outcome, reason, ...quoted, ...sums, metadata },

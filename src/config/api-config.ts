@@ -152,7 +152,8 @@ export const apiShape = {
       valueType: 'name of a header',
     }),
   PAYOUTS_DESK_PROXIES: hostAddresses.default([]).meta({
-    description: 'The addresses of the identity proxies, such as `10.0.0.7`: single hosts, no networks. Required with `PAYOUTS_DESK_USER_HEADER`.',
+    description:
+      'The addresses of the identity proxies, such as `10.0.0.7`: single hosts, no networks. Required with `PAYOUTS_DESK_USER_HEADER`.',
     valueType: 'addresses, comma-separated',
   }),
   PAYOUTS_DESK_PROXY_SECRETS: secret.pipe(secrets).default([]).meta({

@@ -132,8 +132,8 @@ function row(
   ];
 }
 
-function acknowledgeButton({ formToken }: Visit, { app, partnerOrderId }: ListedPayout) {
-  return html`<form method="post" action="/desk/payouts/acknowledge">${hidden({ formToken, app, partnerOrderId, back: 'inbox' })}<button class="plain">Acknowledge <span class="visually-hidden">the flags of ${partnerOrderId}</span></button></form>`;
+function acknowledgeButton({ formToken, openedAt }: Visit, { app, partnerOrderId }: ListedPayout) {
+  return html`<form method="post" action="/desk/payouts/acknowledge">${hidden({ formToken, app, partnerOrderId, readAt: openedAt, back: 'inbox' })}<button class="plain">Acknowledge <span class="visually-hidden">the flags of ${partnerOrderId}</span></button></form>`;
 }
 
 function payoutName({ phase, partnerOrderId }: ListedPayout): string {

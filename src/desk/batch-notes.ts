@@ -59,7 +59,9 @@ async function usedIds({ client, service }: Desk, caller: Caller, rows: Rows): P
   const found = await service.withTemporalDeadline(() =>
     payoutsWithIds(client, rows[0]?.app ?? 'default', ids),
   );
-  const own = visibleRows(caller, found);
+  // A start that failed as bad input leaves its ID free.
+  const used = found.filter(({ workflow, outcome }) => workflow !== 'FAILED' || outcome !== '');
+  const own = visibleRows(caller, used);
   return new Set(own.map(({ partnerOrderId }) => partnerOrderId));
 }
 

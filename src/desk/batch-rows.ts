@@ -125,7 +125,7 @@ export async function troubles(
     head: ['Payout', 'Row', 'Beneficiary', 'Amount#', 'Status', 'Why'],
     rows: shown.map(({ at, request, outcome, why }) => [
       html`<a href="${payoutLink(request)}">${request.partnerOrderId}</a>`,
-      html`${at + 1}<small>line ${at + 2} of a CSV file</small>`,
+      at + 1,
       beneficiaryOf(request.receiver),
       money(request.instructedAmount),
       pill(outcome),

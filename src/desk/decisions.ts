@@ -33,7 +33,7 @@ export const DECISION_FIELDS = {
   approve: ['note', 'lockRateId', 'tolerance'],
   refuse: ['note', 'lockRateId'],
   cancel: ['reason'],
-  acknowledge: ['note'],
+  acknowledge: ['note', 'readAt'],
 } as const;
 
 /** Reads what was typed into the form of one of `verbs`. */
@@ -116,7 +116,7 @@ export function fieldErrors({ fields, message }: Problem): ReadonlyMap<string, s
 const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
 export function acknowledgementForm(visit: Visit, payout: Decided): Html {
-  return html`<form method="post" action="/desk/payouts/acknowledge">${hidden(ids(visit, payout))}
+  return html`<form method="post" action="/desk/payouts/acknowledge">${hidden({ ...ids(visit, payout), readAt: visit.openedAt })}
 ${noteField('acknowledgement', 'note', 'Note', { value: typed(payout, 'acknowledge')['note'] })}
 <div class="buttons"><button class="plain">Acknowledge the flags</button></div></form>`;
 }

@@ -210,14 +210,18 @@ ${noteField(`pause-${app}`, 'reason', `Reason to pause ${app === 'default' ? 'pa
 )}</details>`;
 }
 
-const pauseForm = z.object({ app: appName, reason: text(MAX_REASON_LENGTH).optional() });
+const pauseForm = z.object({
+  app: appName,
+  reason: text(MAX_REASON_LENGTH).optional(),
+  pausedAt: z.string().optional(),
+});
 
 function pauseRoutes(scope: FastifyInstance, desk: Desk): void {
   for (const done of ['pause', 'resume'] as const)
     postForm(scope, desk, { path: `/${done}`, verb: 'pause' }, async ({ caller }, fields, reply) => {
-      const { app, reason } = valid(pauseForm, filledIn(fields, 'app', 'reason'));
+      const { app, reason, pausedAt } = valid(pauseForm, filledIn(fields, 'app', 'reason', 'pausedAt'));
       if (done === 'pause') await desk.service.pause(caller, app, { reason });
-      else await desk.service.resume(caller, app);
+      else await desk.service.resume(caller, app, pausedAt);
       return redirectWith(reply, '/desk', {
         done,
         id: app === 'default' ? 'payments' : `payments of ${app}`,

@@ -177,7 +177,7 @@ function pauseBanners(visit: Visit): Html | undefined {
     ({ app, by, at, reason }) =>
       html`<div class="warning" role="status"><p>${paymentsOf(app)} are paused: nothing is sent. ${by} paused them at ${time(at)}${reason !== undefined && html`: ${reason}`}.</p>${
         may(caller, 'pause') &&
-        html`<form method="post" action="/desk/resume">${hidden({ formToken, app })}<button class="plain">Resume ${paymentsOf(app, 'payments')}</button></form>`
+        html`<form method="post" action="/desk/resume">${hidden({ formToken, app, pausedAt: at })}<button class="plain">Resume ${paymentsOf(app, 'payments')}</button></form>`
       }</div>`,
   )}`;
 }

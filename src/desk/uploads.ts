@@ -231,7 +231,7 @@ function startForm(
 function rowTable(rows: readonly CheckedPayoutRequest[], lines: readonly number[]): Html {
   return table({
     caption: 'Rows',
-    head: ['Line', 'Payout', 'Amount#', 'Beneficiary', 'Account', 'Bank', 'Approval'],
+    head: ['Line', 'Payout', 'Amount#', 'Beneficiary', 'Account', 'Bank', 'Approval requested'],
     rows: rows.map(({ partnerOrderId, instructedAmount, receiver, approval }, at) => [
       lines[at],
       partnerOrderId,
@@ -239,7 +239,7 @@ function rowTable(rows: readonly CheckedPayoutRequest[], lines: readonly number[
       receiver.bankAccountName,
       maskedAccount(receiver),
       receiver.bankName,
-      approval === 'required' ? 'Required' : 'Not required',
+      approval === 'required' ? 'Yes' : 'No',
     ]),
   });
 }

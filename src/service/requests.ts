@@ -2,12 +2,11 @@
 import { z } from 'zod';
 import { batchId } from '../contract/batch.ts';
 import { TOLERANCE, TOLERANCE_RULE } from '../contract/codes.ts';
-import { appName, checkBody, ownId, text } from '../contract/fields.ts';
+import { appName, checkBody, ownId, text, timeWithOffset } from '../contract/fields.ts';
 import { batchFilterSchema, payoutFilterSchema } from '../contract/lists.ts';
 import { accountId } from '../contract/receiving-account.ts';
 import { period, STATEMENT_FORMATS } from '../contract/statement.ts';
 import { MAX_REASON_LENGTH } from '../domain/rate-limit.ts';
-import { exactNumberText } from '../payments/exact-json.ts';
 import { invalidFields } from './problem.ts';
 
 const app = appName.default('default');
@@ -20,12 +19,9 @@ export type PayoutId = z.output<typeof payoutId>;
 export type BatchId = z.output<typeof batchRef>;
 export type OpeningId = z.output<typeof openingId>;
 
-/** The numbers of a JSON body are exact. */
 const seenSends = z
-  .preprocess((value) => {
-    const digits = exactNumberText(value);
-    return digits === undefined ? value : Number(digits);
-  }, z.int().min(0))
+  .int()
+  .min(0)
   .optional()
   .describe('sends of the state that was read: the decision is not accepted after another send');
 
@@ -68,7 +64,14 @@ export const decisionBodies = {
   refuse: refusal.optional(),
   cancel: z.strictObject({ reason: text().optional() }).optional(),
   resolve: resolution,
-  acknowledge: z.strictObject({ note: text().optional() }).optional(),
+  acknowledge: z
+    .strictObject({
+      note: text().optional(),
+      readAt: timeWithOffset()
+        .optional()
+        .describe('when the flags were read: not accepted if the follow-up has found more since'),
+    })
+    .optional(),
   poll: z.undefined(),
 };
 export type DecisionVerb = keyof typeof decisionBodies;

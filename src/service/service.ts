@@ -98,7 +98,7 @@ const DECIDE: Readonly<Record<DecisionVerb, Decide>> = {
   cancel: (payouts, id, by, body) => payouts.cancel(id, { ...valid(decisionBodies.cancel, body), by }),
   resolve: (payouts, id, by, body) => payouts.resolve(id, { ...valid(decisionBodies.resolve, body), by }),
   acknowledge: (payouts, id, by, body) =>
-    payouts.acknowledge(id, { by, note: valid(decisionBodies.acknowledge, body)?.note }),
+    payouts.acknowledge(id, { ...valid(decisionBodies.acknowledge, body), by }),
   poll: (payouts, id) => payouts.poll(id),
 };
 
@@ -440,9 +440,13 @@ export class Service {
     return this.withTemporalDeadline(() => this.pauses.pause(app, { by: caller.name, reason }));
   }
 
-  async resume(caller: Caller, app: string) {
+  /** `pausedAt`: of the pause that was read. */
+  async resume(caller: Caller, app: string, pausedAt?: string) {
     requirePermission(caller, 'pause', app);
     requireUnscoped(caller, 'pauses no application');
+    const { paused } = pausedAt === undefined ? {} : await this.application(caller, app);
+    if (paused && paused.at !== pausedAt)
+      throw new Problem('not-accepted-now', `${paused.by} paused again at ${paused.at}: read why first`);
     return this.withTemporalDeadline(() => this.pauses.resume(app, { by: caller.name }));
   }
 

@@ -83,7 +83,13 @@ describe('a payout over HTTP', () => {
   test('names every bad field and quotes no value', async () => {
     const answer = await post(
       at,
-      { ...ofSim(), clientId: '', instructedAmount: { currency: 'CNY', amount: 100.5 }, canary: 'secret' },
+      {
+        ...ofSim(),
+        clientId: '',
+        instructedAmount: { currency: 'CNY', amount: 100.5 },
+        canary: 'secret',
+        limits: 5,
+      },
       as('shop'),
     );
     expect(answer.status).toBe(400);
@@ -93,6 +99,7 @@ describe('a payout over HTTP', () => {
         { path: 'clientId', message: 'must not be empty' },
         { path: 'instructedAmount.amount', message: expect.stringContaining('not a number') },
         { path: 'canary', message: 'is not a field' },
+        { path: 'limits', message: 'must be an object' },
       ]),
     });
     expect(JSON.stringify(answer.body)).not.toContain('secret');

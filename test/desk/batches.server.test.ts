@@ -219,7 +219,7 @@ describe('the upload of a batch', () => {
     expect(text).toMatch(/1 row didn't become a payout: 999\.00 CNY/);
     expect(text).toMatch(
       new RegExp(
-        `${taken.partnerOrderId}\\s+2\\s+line 3 of a CSV file\\s+Zhang San.*\\s+999\\.00 CNY\\s+Conflict[\\s\\S]*instructedAmount\\.amount: 999\\.00 in this row, 1\\.00 in the payout`,
+        `${taken.partnerOrderId}\\s+2\\s+Zhang San.*\\s+999\\.00 CNY\\s+Conflict[\\s\\S]*instructedAmount\\.amount: 999\\.00 in this row, 1\\.00 in the payout`,
       ),
     );
     expect(text).toMatch(/Joined an existing payout\s+1/);

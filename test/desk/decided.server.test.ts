@@ -1,6 +1,7 @@
 /** After a decision, HTTP, the command line and the desk show the state after it, and an ended payout keeps no open flag. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endedPayout, notifyFollowUp } from '../../src/client/follow-ups.ts';
+import { Pauses } from '../../src/client/leases.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { PAYOUTS_TASK_QUEUE, payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/contract/payout-request.ts';
@@ -237,11 +238,13 @@ describe('H206 the flags of a payout that has ended', () => {
       await reconcile(world);
       return (await listed(ref)) || undefined;
     });
-    const { body } = await decide(ref, 'acknowledge');
-    expect(body).toMatchObject({ acknowledged: { reasons: [{ code: 'MONEY_RETURNED' }] } });
     const browser = new DeskBrowser(server.url);
     await browser.signIn('key-of-desk');
-    const { html } = await browser.get(`/desk/payout?partnerOrderId=${ref.partnerOrderId}`);
+    const page = `/desk/payout?partnerOrderId=${ref.partnerOrderId}`;
+    const [, readAt = ''] = /name="readAt" value="([^"]+)"/.exec((await browser.get(page)).html) ?? [];
+    const { body } = await decide(ref, 'acknowledge', { readAt });
+    expect(body).toMatchObject({ acknowledged: { reasons: [{ code: 'MONEY_RETURNED' }] } });
+    const { html } = await browser.get(page);
     expect(html.replaceAll(/<[^>]*>/g, '')).toMatch(
       /100\.00 CNY Partly returned[\s\S]*, then \d+\.\d\d CNY came back\./,
     );
@@ -251,5 +254,36 @@ describe('H206 the flags of a payout that has ended', () => {
     if (ended)
       await notifyFollowUp(world.client, ended, { receivedAt: new Date(world.clock.wallMs()).toISOString() });
     await isListed(ref, true);
+    // From a page that shows only what came back first.
+    const id = { app: 'default', partnerOrderId: ref.partnerOrderId };
+    const old = await browser.post('/desk/payouts/acknowledge', { ...id, readAt });
+    expect(old.status).toBe(409);
+    expect(old.html).toContain('the follow-up has found more in the meantime');
+    await isListed(ref, true);
+    expect((await decide(ref, 'acknowledge', { readAt: 'yesterday' })).status).toBe(400);
   });
+});
+
+test('H344 the button of an old page does not end a later pause', async () => {
+  const pauses = new Pauses({ client: world.client, environment: 'test' });
+  const browser = new DeskBrowser(server.url);
+  await browser.signIn('key-of-desk');
+  const pausedAt = async () => {
+    const find = async () => /name="pausedAt" value="([^"]+)"/.exec((await browser.get('/desk')).html)?.[1];
+    return eventually(find);
+  };
+  const resume = (at: string) => browser.post('/desk/resume', { app: 'default', pausedAt: at });
+  await pauses.pause('default', { by: 'olga', reason: 'a rumor' });
+  const first = await pausedAt();
+  await pauses.resume('default', { by: 'olga' });
+  await pauses.pause('default', { by: 'olga', reason: 'the bank has failed' });
+  const late = await resume(first);
+  expect([late.status, late.html]).toMatchObject([409, expect.stringContaining('olga paused again at ')]);
+  expect((await pauses.state('default')).paused).toMatchObject({ reason: 'the bank has failed' });
+  const second = await eventually(async () => {
+    const at = await pausedAt();
+    return at !== undefined && at !== first ? at : undefined;
+  });
+  expect((await resume(second)).status).toBe(303);
+  expect((await pauses.state('default')).paused).toBeNull();
 });

@@ -214,6 +214,11 @@ describe('GET /v1/statements', () => {
     const odd = rows.find(({ clientId }) => clientId === '-5');
     expect(restored(odd?.['partnerOrderId'])).toBe(FORMULA_ID);
     expect(odd).toMatchObject({ beneficiary: 'Zhang San', accountEnd: '0000', outcome: 'SUCCESS' });
+    // A quote that was not paid is no sum.
+    const unpaid = rows.filter(({ outcome }) => outcome === 'FAILED' || outcome === 'NOT_CREATED');
+    expect(unpaid.length).toBeGreaterThan(0);
+    for (const row of unpaid)
+      expect([row['pay.amount'], row['fee.amount'], row['rate']]).toEqual(['', '', '']);
     // Nothing is left out but the lists.
     const fields = Object.keys(statementRowSchema.shape).filter(
       (name) => !/^(debits|splits|laterReturns)$/.test(name),

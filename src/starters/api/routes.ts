@@ -18,7 +18,7 @@ import { statementSchema } from '../../contract/statement.ts';
 import type { AuditLog } from '../../http/audit.ts';
 import { callerOf, type ReloadedCallers, requireOneHeader } from '../../http/authentication.ts';
 import { goneSignal } from '../../http/connections.ts';
-import { isJsonObject, NotJsonError, readExactJson } from '../../payments/exact-json.ts';
+import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from '../../payments/exact-json.ts';
 import { requireVerb } from '../../service/permissions.ts';
 import { invalidFields, Problem } from '../../service/problem.ts';
 import type { Waiting } from '../../service/waits.ts';
@@ -224,13 +224,22 @@ function requireReadableBody(request: FastifyRequest): void {
   requireOneHeader(request, 'content-type');
 }
 
+/** Numbers as usual: no field of ours needs their exact digits. */
 export function parseJson(bytes: unknown): unknown {
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) return undefined;
   try {
-    return readExactJson(bytes, LIMITS);
+    return withoutExactNumbers(readExactJson(bytes, LIMITS));
   } catch (error) {
     if (error instanceof NotJsonError)
       throw new Problem('malformed-request', `the body is invalid: ${error.message}`);
     throw error;
   }
+}
+
+function withoutExactNumbers(value: unknown): unknown {
+  const digits = exactNumberText(value);
+  if (digits !== undefined) return Number(digits);
+  if (Array.isArray(value)) return value.map(withoutExactNumbers);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutExactNumbers(one)]));
 }

@@ -42,8 +42,10 @@ import { serveOperations } from './routes.ts';
 import { statementRoutes } from './statement-routes.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
-/** From the response to its last byte. */
+/** From the response to its last byte; a large one has more time. */
 const RESPONSE_TIMEOUT_MS = 30_000;
+/** 1 Mbit/s. */
+const BYTES_PER_MS = 125;
 /** For 40 MiB at 1 Mbit/s, with a key. */
 const UPLOAD_TIMEOUT_MS = 10 * 60_000;
 
@@ -141,8 +143,11 @@ export async function buildServer(
 function limitResponseTimes(server: FastifyInstance, clock: Clock): void {
   server.addHook('onSend', async (_request, { raw }, payload) => {
     const end = () => raw.destroy();
+    const bytes = typeof payload === 'string' ? Buffer.byteLength(payload) : 0;
     const cancel =
-      payload instanceof Readable ? whenStalled(raw, clock, end) : clock.after(RESPONSE_TIMEOUT_MS, end);
+      payload instanceof Readable
+        ? whenStalled(raw, clock, end)
+        : clock.after(RESPONSE_TIMEOUT_MS + bytes / BYTES_PER_MS, end);
     raw.once('finish', cancel).once('close', cancel);
     return payload;
   });

@@ -8,6 +8,7 @@ import {
 } from '@commander-js/extra-typings';
 import { APP_NAME, OWN_ID, OWN_ID_RULE } from '../../contract/ids.ts';
 import { MAX_REASON_LENGTH } from '../../domain/rate-limit.ts';
+import { dayBounds } from '../../domain/reconciliation.ts';
 import { UsageError } from './output.ts';
 import type { Change, OnConnectionFailure, Work } from './session.ts';
 
@@ -93,7 +94,9 @@ const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
 
 /** ISO 8601. A day starts at midnight (UTC). */
 export function time(text: string): string {
-  if (TIME.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
+  // `Date.parse` takes 31 February for 3 March.
+  if (TIME.test(text) && dayBounds(text.slice(0, 10)) && !Number.isNaN(Date.parse(text)))
+    return new Date(text).toISOString();
   throw invalid('must be a time such as 2026-01-31T12:00:00Z, or a day such as 2026-01-31');
 }
 
