@@ -8,13 +8,13 @@ export const NPM = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 
 /**
  * @param {string} [version]
- * @throws {SetupError} if Node is too old, or has no long-term support: `npm ci` would refuse a package
+ * @throws {SetupError} if `npm ci` would refuse a package on this Node
  */
 export function checkNode(version = process.versions.node) {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major >= 24 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19)) return;
   throw new SetupError(
-    `This project needs Node 20.19, 22.12 or 24, or newer; this is Node ${version}.\n` +
+    `This project needs Node 20.19+, 22.12+, or 24 and newer; this is Node ${version}.\n` +
       'Install a newer one (nodejs.org, or your version manager) and run the same command again.',
   );
 }

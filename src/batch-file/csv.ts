@@ -8,6 +8,8 @@ const CHUNK_BYTES = 16 * 1024;
 const MAX_METADATA_COLUMN = 256;
 /** Far more than a request has fields. The header is compared with itself, and each row with it (H329). */
 const MAX_COLUMNS = 1_000;
+/** As many as a sheet has rows. Each takes as much time as one with text. */
+const MAX_BLANK_ROWS = 1_048_576;
 const METADATA = 'metadata.';
 const COLUMN = /^[A-Za-z]{1,64}(\.[A-Za-z]{1,64}){0,2}$/;
 const SEPARATORS: Readonly<Record<string, string>> = { ',': 'a comma', ';': 'a semicolon', '\t': 'a tab' };
@@ -43,6 +45,7 @@ interface CsvForm {
 async function* records(text: Buffer, { separator, from }: CsvForm): AsyncGenerator<CsvRecord> {
   const place = new Place(text, from);
   const lines: number[] = [];
+  let blank = 0;
   const parser = parse({
     delimiter: separator,
     record_delimiter: ['\r\n', '\n', '\r'],
@@ -52,9 +55,14 @@ async function* records(text: Buffer, { separator, from }: CsvForm): AsyncGenera
     // Runs while the record is parsed, so that the place is known when the next one cannot be parsed.
     on_record: (cells, { bytes }) => {
       const line = place.recordUpTo(from + bytes);
-      if (cells.every((cell) => cell.trim() === '')) return null;
-      lines.push(line);
-      return cells;
+      if (cells.some((cell) => cell.trim() !== '')) {
+        lines.push(line);
+        return cells;
+      }
+      blank += 1;
+      if (blank > MAX_BLANK_ROWS)
+        throw new BatchFileError(`more than ${MAX_BLANK_ROWS} rows have no text: remove them`);
+      return null;
     },
   });
   try {

@@ -273,7 +273,8 @@ interface Found {
   notChecked?: { seenAt: string } | undefined;
 }
 
-function lastFoundMs({ returned, differences, notChecked }: Found): number {
+/** When the follow-up last found something. Unix milliseconds; 0 if it has found nothing. */
+export function lastFoundMs({ returned, differences, notChecked }: Found): number {
   const all = [...returned, ...differences, ...(notChecked ? [notChecked] : [])];
   return Math.max(0, ...all.map(({ seenAt }) => Date.parse(seenAt)));
 }

@@ -293,11 +293,12 @@ export class Pauses {
   }
 }
 
-const MISSING = 'its shared settings are missing, or from before a failover: payouts settings';
+export const SETTINGS_MISSING_REASON =
+  'its shared settings are missing, or from before a failover: payouts settings';
 
 /** Without shared settings, nothing is sent either. */
 function pausable({ app, settings, startedAt }: Lease, failoverVersion: string): Pausable {
   const { paused, shared } = inForce(settings, failoverVersion);
   if (paused || shared) return { app, paused: paused ?? null };
-  return { app, paused: { by: 'durable payouts', at: startedAt, reason: MISSING } };
+  return { app, paused: { by: 'durable payouts', at: startedAt, reason: SETTINGS_MISSING_REASON } };
 }

@@ -3,7 +3,7 @@
  * events; and workflows that cannot continue.
  */
 import type { Client } from '@temporalio/client';
-import { followUpResultOf } from '../client/follow-ups.ts';
+import { followUpResultOf, lastFoundMs } from '../client/follow-ups.ts';
 import type { Caller } from '../config/callers.ts';
 import type { AttentionKind } from '../contract/attention-codes.ts';
 import { applicationOf, ownIdOf, payoutOf, payoutOfFollowUp } from '../contract/ids.ts';
@@ -12,6 +12,7 @@ import { endpointStateQuery, tokenStateQuery, type WorkflowSignatures } from '..
 import { isScoped } from '../domain/permissions.ts';
 import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../domain/reconciliation.ts';
 import { followUpReasons } from '../domain/reconciliation-follow-up.ts';
+import { isoTime } from '../domain/time.ts';
 import { applicationsWithin, may, visibleRows } from '../service/permissions.ts';
 import { knownFailingWorkflows, lastReconciliation } from '../temporal/failing-workflows.ts';
 import { type ListedRun, listRunPages, quoteIds } from '../temporal/visibility.ts';
@@ -45,6 +46,8 @@ interface Item {
   listed?: ListedPayout;
   /** A payout that has finished: somebody can acknowledge its flags. */
   isFinished?: boolean;
+  /** When a follow-up had found what is shown. Unix milliseconds. */
+  foundMs?: number;
 }
 
 export interface RowPage<Row = readonly unknown[]> {
@@ -112,7 +115,7 @@ function placeOf({ startedAt, app, partnerOrderId, phase }: ListedPayout): strin
 export const ATTENTION_HEAD = ['What', 'Beneficiary', 'Amount#', 'Why, and what to do', 'Age', 'Action#'];
 
 function row(
-  { kind, what, name, href, sentence, reasons, listed, isFinished }: Item,
+  { kind, what, name, href, sentence, reasons, listed, isFinished, foundMs }: Item,
   visit: Visit,
   nowMs: number,
 ): unknown[] {
@@ -128,12 +131,13 @@ function row(
     money(listed?.instructedAmount),
     briefReasons(kind, reasons, sentence),
     age,
-    isFinished && listed && may(visit.caller, 'acknowledge') && acknowledgeButton(visit, listed),
+    isFinished && listed && may(visit.caller, 'acknowledge') && acknowledgeButton(visit, listed, foundMs),
   ];
 }
 
-function acknowledgeButton({ formToken, openedAt }: Visit, { app, partnerOrderId }: ListedPayout) {
-  return html`<form method="post" action="/desk/payouts/acknowledge">${hidden({ formToken, app, partnerOrderId, readAt: openedAt, back: 'inbox' })}<button class="plain">Acknowledge <span class="visually-hidden">the flags of ${partnerOrderId}</span></button></form>`;
+function acknowledgeButton({ formToken }: Visit, { app, partnerOrderId }: ListedPayout, foundMs = 0) {
+  const readAt = isoTime(foundMs);
+  return html`<form method="post" action="/desk/payouts/acknowledge">${hidden({ formToken, app, partnerOrderId, readAt, back: 'inbox' })}<button class="plain">Acknowledge <span class="visually-hidden">the flags of ${partnerOrderId}</span></button></form>`;
 }
 
 function payoutName({ phase, partnerOrderId }: ListedPayout): string {
@@ -156,6 +160,7 @@ async function payoutItem(
       ...{ kind: 'followUp', what: 'Follow-up of payout', isFinished: true },
       ...shown,
       reasons: followUpReasons(found),
+      foundMs: lastFoundMs(found),
     };
   }
   const { state } = await service.payout(caller, id);

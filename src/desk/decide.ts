@@ -84,7 +84,7 @@ function reasonOf({ verb, fields, problem }: Attempt, state: PayoutState): Html 
   if (problem.message.startsWith('sends: '))
     return html`the payment was sent again in the meantime. Read the evidence, then decide again.`;
   if (problem.message.startsWith('readAt: '))
-    return html`the follow-up has found more in the meantime. Read it, then acknowledge again.`;
+    return html`the follow-up has found more than you saw. Read it, then acknowledge again.`;
   return phase === 'DONE' ? html`it has finished. ${sentence(state.sentence)}` : html`${problem.message}.`;
 }
 

@@ -4,6 +4,7 @@ import type { MadeDecision, PayoutState, Terms } from '../contract/payout.ts';
 import { coveredTerms } from '../domain/payout-quote.ts';
 import { coveredText, refusesCancel } from '../domain/payout-state.ts';
 import { isStarter } from '../domain/permissions.ts';
+import { isoTime } from '../domain/time.ts';
 import { may } from '../service/permissions.ts';
 import { invalidFields, type Problem } from '../service/problem.ts';
 import type { DecisionVerb, PayoutId } from '../service/requests.ts';
@@ -21,6 +22,8 @@ export interface Attempt {
 export interface Decided extends PayoutId, Pick<PayoutStart, 'startedBy' | 'request'> {
   state: PayoutState;
   attempt?: Attempt | undefined;
+  /** When the follow-up had found what the page shows. Unix milliseconds. */
+  foundMs?: number | undefined;
   /** The list from which the page was opened. */
   from?: 'inbox' | undefined;
 }
@@ -116,7 +119,7 @@ export function fieldErrors({ fields, message }: Problem): ReadonlyMap<string, s
 const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
 export function acknowledgementForm(visit: Visit, payout: Decided): Html {
-  return html`<form method="post" action="/desk/payouts/acknowledge">${hidden({ ...ids(visit, payout), readAt: visit.openedAt })}
+  return html`<form method="post" action="/desk/payouts/acknowledge">${hidden({ ...ids(visit, payout), readAt: isoTime(payout.foundMs ?? 0) })}
 ${noteField('acknowledgement', 'note', 'Note', { value: typed(payout, 'acknowledge')['note'] })}
 <div class="buttons"><button class="plain">Acknowledge the flags</button></div></form>`;
 }

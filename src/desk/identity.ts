@@ -8,7 +8,7 @@ import type { Pausable } from '../client/leases.ts';
 import type { ApiConfig } from '../config/api-config.ts';
 import { type Caller, TEST_CALLER } from '../config/callers.ts';
 import { findKey, type HashedKey, keyHash } from '../config/keys.ts';
-import { HOUR_MS, isoTime } from '../domain/time.ts';
+import { HOUR_MS } from '../domain/time.ts';
 import type { ReloadedCallers } from '../http/authentication.ts';
 import {
   authenticate,
@@ -21,7 +21,7 @@ import {
 import { CookieSessions } from '../pages/sessions.ts';
 import { isJsonObject } from '../payments/exact-json.ts';
 import { membersOf } from '../runtime/addresses.ts';
-import type { Clock, Runtime } from '../runtime/runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { Problem, tooManyRequests } from '../service/problem.ts';
 import type { Counts } from './counts.ts';
 import { OpenIdProvider } from './openid.ts';
@@ -31,8 +31,6 @@ export interface Visit {
   /** Its `name` is the user's. */
   caller: Caller;
   formToken: string;
-  /** Before anything on the page was read. ISO 8601. */
-  openedAt: string;
   canSignOut: boolean;
   /** The pauses of the caller's applications; undefined if they could not be read, absent if they were not. */
   pauses?: readonly Pausable[] | undefined;
@@ -73,7 +71,6 @@ function isAutomatic({ query }: FastifyRequest): boolean {
 
 export class Identity {
   readonly #callers: ReloadedCallers;
-  readonly #clock: Clock;
   readonly #config: ApiConfig;
   readonly #isProxy: (address: string) => boolean;
   readonly #proxySecrets: readonly HashedKey[];
@@ -84,7 +81,6 @@ export class Identity {
   constructor(callers: ReloadedCallers, config: ApiConfig, runtime: Runtime) {
     this.#callers = callers;
     this.#config = config;
-    this.#clock = runtime.clock;
     this.#isProxy = membersOf(config.PAYOUTS_DESK_PROXIES);
     this.#proxySecrets = config.PAYOUTS_DESK_PROXY_SECRETS.map((one) => ({ hash: keyHash(one) }));
     this.provider = config.openId && new OpenIdProvider(config.openId, runtime.clock);
@@ -131,10 +127,7 @@ export class Identity {
   admit(request: FastifyRequest, reply: FastifyReply): Visit {
     const caller = this.callerOf(request);
     authenticate(request, caller);
-    const visit = {
-      ...{ caller, formToken: reply.generateCsrf(), canSignOut: this.hasSessions },
-      openedAt: isoTime(this.#clock.wallMs()),
-    };
+    const visit = { caller, formToken: reply.generateCsrf(), canSignOut: this.hasSessions };
     visits.set(request, visit);
     this.#callers.limits.takeRequest(caller);
     return visit;

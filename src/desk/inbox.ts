@@ -221,7 +221,7 @@ function pauseRoutes(scope: FastifyInstance, desk: Desk): void {
     postForm(scope, desk, { path: `/${done}`, verb: 'pause' }, async ({ caller }, fields, reply) => {
       const { app, reason, pausedAt } = valid(pauseForm, filledIn(fields, 'app', 'reason', 'pausedAt'));
       if (done === 'pause') await desk.service.pause(caller, app, { reason });
-      else await desk.service.resume(caller, app, pausedAt);
+      else await desk.service.resume(caller, app, pausedAt ?? '');
       return redirectWith(reply, '/desk', {
         done,
         id: app === 'default' ? 'payments' : `payments of ${app}`,

@@ -2,6 +2,7 @@
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { SETTINGS_MISSING_REASON } from '../client/leases.ts';
 import { may } from '../service/permissions.ts';
 import { type Counts, INBOX, INBOX_SECTIONS, MOST_COUNTED } from './counts.ts';
 import { type Html, hidden, html, time } from './html.ts';
@@ -177,6 +178,7 @@ function pauseBanners(visit: Visit): Html | undefined {
     ({ app, by, at, reason }) =>
       html`<div class="warning" role="status"><p>${paymentsOf(app)} are paused: nothing is sent. ${by} paused them at ${time(at)}${reason !== undefined && html`: ${reason}`}.</p>${
         may(caller, 'pause') &&
+        reason !== SETTINGS_MISSING_REASON &&
         html`<form method="post" action="/desk/resume">${hidden({ formToken, app, pausedAt: at })}<button class="plain">Resume ${paymentsOf(app, 'payments')}</button></form>`
       }</div>`,
   )}`;

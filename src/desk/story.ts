@@ -103,6 +103,7 @@ async function storyOf(desk: Desk, visit: Visit, id: PayoutId) {
   const { reasons: found = [], returned = [], acknowledged = state.acknowledged } = followUp ?? {};
   const read = {
     ...{ ...id, state, ...start, workflow, timeline, found, acknowledged },
+    foundMs: followUp?.foundMs,
     ...{ returned: returnedOf(state, returned), later: returned.filter(({ inResult }) => !inResult) },
   };
   const [recent, history] =

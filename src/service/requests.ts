@@ -69,7 +69,7 @@ export const decisionBodies = {
       note: text().optional(),
       readAt: timeWithOffset()
         .optional()
-        .describe('when the flags were read: not accepted if the follow-up has found more since'),
+        .describe('a time before the flags were read: not accepted if the follow-up has found more since'),
     })
     .optional(),
   poll: z.undefined(),

@@ -446,7 +446,10 @@ export class Service {
     requireUnscoped(caller, 'pauses no application');
     const { paused } = pausedAt === undefined ? {} : await this.application(caller, app);
     if (paused && paused.at !== pausedAt)
-      throw new Problem('not-accepted-now', `${paused.by} paused again at ${paused.at}: read why first`);
+      throw new Problem(
+        'not-accepted-now',
+        `the pause on the page is over: ${paused.by} paused for another reason`,
+      );
     return this.withTemporalDeadline(() => this.pauses.resume(app, { by: caller.name }));
   }
 

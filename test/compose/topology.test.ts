@@ -23,6 +23,16 @@ describe('the compose topology', () => {
     },
   );
 
+  test('a service waits for the end of each job: `--wait` counts other jobs that have ended as failed', () => {
+    const awaited = services().flatMap(([, service]) =>
+      Object.entries(service.depends_on).flatMap(([name, { condition }]) =>
+        condition === 'service_completed_successfully' ? [name] : [],
+      ),
+    );
+    const jobs = services().flatMap(([name, service]) => (isJob(service) ? [name] : []));
+    expect(jobs.filter((name) => !awaited.includes(name) && name !== 'operator')).toEqual([]);
+  });
+
   test.each(services())('%s uses only declared networks and volumes', (_name, service) => {
     const { services: all, networks, volumes } = composeFile();
     for (const network of service.networks) expect(networks).toHaveProperty([network]);

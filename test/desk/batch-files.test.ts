@@ -61,6 +61,11 @@ test('H343 rows without text leave turns of the event loop to others', async () 
   expect(turns).toBeGreaterThan(20);
 });
 
+test('H343 a file with more rows without text than a sheet has is refused', async () => {
+  const payouts = new BatchFile(Buffer.from(`clientId\nx\n${',\n'.repeat(1_100_000)}`));
+  await expect(collected(payouts)).rejects.toThrow('more than 1048576 rows have no text');
+});
+
 test('H343 a header with much white space costs no time', async () => {
   const text = `x${' '.repeat(64_000)}x,y\n1,2\n`;
   const startedAt = performance.now();

@@ -50,9 +50,11 @@ test('contains compiled programs, and no tests, keys or sources', () => {
   const folders = new Set(files.map((file) => file.split('/').slice(1, 2).join('/')));
   expect([...folders].sort()).toEqual(
     [
+      '.env.example',
       'LICENSE',
       'README.md',
       'demo',
+      'deploy',
       'examples',
       'npm-shrinkwrap.json',
       'package.json',

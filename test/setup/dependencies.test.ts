@@ -85,7 +85,7 @@ describe('the required Node version', () => {
 
   test.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1'])('rejects %s with advice', (version) => {
     expect(() => checkNode(version)).toThrow(
-      `needs Node 20.19, 22.12 or 24, or newer; this is Node ${version}`,
+      `needs Node 20.19+, 22.12+, or 24 and newer; this is Node ${version}`,
     );
   });
 });

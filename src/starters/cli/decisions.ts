@@ -15,6 +15,7 @@ import {
   repeatable,
   resolutionOf,
   resolving,
+  time,
 } from './command.ts';
 import type { Work } from './session.ts';
 import { stateText } from './text.ts';
@@ -58,6 +59,7 @@ export function decisionCommands(program: Command): void {
   decision(program, 'acknowledge', 'acknowledge the flags of a finished payout: they leave the lists')
     .addArgument(ID)
     .option('--note <text>', 'what was found or done')
+    .option('--read-at <time>', 'a time before you read the flags: covers nothing found later', time)
     .action(
       decide('acknowledge the flags of', (payouts, payout, given) => payouts.acknowledge(payout, given)),
     );
