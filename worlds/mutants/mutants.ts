@@ -297,6 +297,8 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/workflows/shared/stale-clock.ts',
     find: 'if (!live || isConfirmed) return false;',
     replace: 'if (live || !isConfirmed) return false;',
+    // Elsewhere, a task is hardly ever lost after a query has run it.
+    needs: ({ workflowTaskFaults }) => workflowTaskFaults.lost >= 0.5,
   },
   {
     name: 'branch-on-replay',
