@@ -671,7 +671,8 @@ class SeededWorld {
       isPaid && approved.length === 0 && 'was paid without approval',
       isPaid &&
         order !== undefined &&
-        !(isFlagged && request.platform === 'sim:drift') &&
+        // The payout says so: the provider's quote was false, or it changed the terms (H264).
+        !isFlagged &&
         !this.resolvedToOrder.has(number) &&
         isBeyondApprovals(termsOf(order), approved, this.plan.prices?.tolerance) &&
         'was paid at worse terms than anybody approved',
