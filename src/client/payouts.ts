@@ -247,8 +247,9 @@ export class Payouts extends Steered<Payout, PayoutRef, PayoutState> {
 
   /**
    * Records that an operator has seen the flags of an ended payout and of its follow-up, which then leave the lists. The
-   * same acknowledgement may be repeated. `readAt`: when the operator read the flags, in ISO 8601. Throws a `PayoutsError`
-   * with `NOT_ACCEPTED_NOW` if the payout has not ended, has no flag, or if its follow-up has found more since `readAt`.
+   * same acknowledgement may be repeated. `readAt`: a time before the operator read the flags, in ISO 8601. Throws a
+   * `PayoutsError` with `NOT_ACCEPTED_NOW` if the payout has not ended, has no flag, or if its follow-up has found more
+   * since `readAt`.
    */
   async acknowledge(
     ref: PayoutRef,
