@@ -6,6 +6,7 @@ import { VERSION } from '../../src/config/version.ts';
 
 /** Where each file names our version. */
 const PLACES: Record<string, RegExp> = {
+  'CHANGELOG.md': /^## \[(\d[\w.-]*)\]/m,
   'package.json': /^ {2}"version": "([\w.-]+)"/m,
   'package-lock.json': /^ {2}"version": "([\w.-]+)"/m,
   '.env.example': /PAYOUTS_BUILD_ID=([\w.-]+)/,
