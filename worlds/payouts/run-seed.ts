@@ -671,8 +671,11 @@ class SeededWorld {
       isPaid && approved.length === 0 && 'was paid without approval',
       isPaid &&
         order !== undefined &&
-        // The payout says so: the provider's quote was false, or it changed the terms (H264).
-        !isFlagged &&
+        // The payout says so: the provider's quote for this lock was false, or it changed the terms (H264).
+        !(
+          isFlagged &&
+          (request.platform === 'sim:drift' || order.lockRateId === result?.quote?.lockRateId)
+        ) &&
         !this.resolvedToOrder.has(number) &&
         isBeyondApprovals(termsOf(order), approved, this.plan.prices?.tolerance) &&
         'was paid at worse terms than anybody approved',
