@@ -33,7 +33,7 @@ export function releasedCheckout(): Checkout | undefined {
   return checkout;
 }
 
-/** Our packages, if the release has the same. */
+/** Our packages if the release has the same. The development dependencies run its sources. */
 function installPackages(folder: string): void {
   const [released, ours] = [folder, ROOT].map((root) =>
     readFileSync(join(root, 'package-lock.json'), 'utf8'),
@@ -42,7 +42,7 @@ function installPackages(folder: string): void {
     symlinkSync(join(ROOT, MODULES), join(folder, MODULES));
     return;
   }
-  execFileSync('npm', ['ci', '--ignore-scripts', '--omit=dev'], { cwd: folder, stdio: 'pipe' });
+  execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: folder, stdio: 'pipe' });
 }
 
 function git(...args: string[]): string {
