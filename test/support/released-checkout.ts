@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The commit of the recorded corpus, because a clone may have no tags. */
-const COMMIT = 'bf88a0d4208eeef2434f5f91aee722d83208fa5e';
+/** The commit that cut 1.0.0, because a clone may have no tags. */
+const COMMIT = 'd618a652b15c73cccb4b257475e12d7605d02a41';
 const ROOT = join(import.meta.dirname, '../..');
 const MODULES = 'node_modules';
 
