@@ -36,11 +36,13 @@ function figures(logs: string): string {
     `All worlds together are ${years(worlds)} years of virtual time.`,
     failedSeeds(worlds),
     section('Chaos', chaos, CHAOS_COLUMNS),
-    ['### Mutants', mutants.length > 0 ? mutantTable(mutants) : NONE].join('\n\n'),
+    ['### Mutants', FROM, mutants.length > 0 ? mutantTable(mutants) : NONE].join('\n\n'),
   ].join('\n\n');
 }
 
 const NONE = 'No campaign is recorded.';
+const FROM = `"From N": the run began at seed N, often just before a world that an earlier run had found, so its count
+doesn't say how rare the fault is. Worlds that can't show a mutant aren't counted.`;
 const HOURS_PER_YEAR = 365.25 * 24;
 
 interface Columns<T> {
