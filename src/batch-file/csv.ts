@@ -8,6 +8,7 @@ const CHUNK_BYTES = 16 * 1024;
 const MAX_METADATA_COLUMN = 256;
 /** Far more than a request has fields. The header is compared with itself, and each row with it (H329). */
 const MAX_COLUMNS = 1_000;
+const MAX_COLUMNS_SHOWN = 20;
 /** As many as a sheet has rows. Each takes as much time as one with text. */
 const MAX_BLANK_ROWS = 1_048_576;
 const METADATA = 'metadata.';
@@ -150,21 +151,37 @@ function columnsOf(header: readonly string[]): string[] {
   if (header.length > MAX_COLUMNS)
     throw new BatchFileError(`the header has ${header.length} columns; at most ${MAX_COLUMNS} are allowed`);
   const columns = header.map((name) => name.trim());
-  const faults = columns.flatMap((name, at) => {
+  const noPaths = columns.flatMap((name, at) => (isPath(name) ? [] : [at + 1]));
+  if (noPaths.length > 0) throw new BatchFileError(noPathsText(noPaths, columns.filter(isNamed).length));
+  for (const [at, name] of columns.entries()) {
     const fault = columnFault(columns, name, at);
-    return fault === undefined ? [] : [`column ${at + 1} ${fault}`];
-  });
-  const [first] = faults;
-  if (first === undefined) return columns;
-  const others = faults.length === 1 ? '' : ` (and ${faults.length - 1} more columns are wrong)`;
-  throw new BatchFileError(`the header is invalid: ${first}${others}`);
+    if (fault !== undefined) throw new BatchFileError(`the header is invalid: column ${at + 1} ${fault}`);
+  }
+  return columns;
+}
+
+const isNamed = (name: string) => name !== '';
+
+/** The schema of the request checks the keys of metadata, which may contain dots. */
+function isPath(name: string): boolean {
+  return (
+    !isNamed(name) || COLUMN.test(name) || (name.startsWith(METADATA) && name.length <= MAX_METADATA_COLUMN)
+  );
+}
+
+/** By their numbers: without a header, their texts are those of a payout. */
+function noPathsText(columns: readonly number[], named: number): string {
+  if (columns.length === named && named > 1)
+    return 'no column is the path of a field, such as receiver.bankName: the first line must name the fields';
+  const shown = columns.slice(0, MAX_COLUMNS_SHOWN).join(', ');
+  const more = columns.length > MAX_COLUMNS_SHOWN ? ` and ${columns.length - MAX_COLUMNS_SHOWN} more` : '';
+  const [subject, path] =
+    columns.length === 1 ? ['column', 'is not the path of a field'] : ['columns', 'are not paths of fields'];
+  return `the header is invalid: ${subject} ${shown}${more} ${path}, such as receiver.bankName. Separate columns by commas, semicolons or tabs`;
 }
 
 function columnFault(columns: readonly string[], name: string, at: number): string | undefined {
-  if (name === '') return undefined;
-  // The schema of the request checks the keys of metadata, which may contain dots.
-  if (!COLUMN.test(name) && !(name.startsWith(METADATA) && name.length <= MAX_METADATA_COLUMN))
-    return 'is not the path of a field, such as receiver.bankName. Separate columns by commas, semicolons or tabs';
+  if (!isNamed(name)) return undefined;
   if (columns.indexOf(name) < at) return `repeats ${name}`;
   const isMetadata = name.startsWith(METADATA);
   if (!isMetadata && columns.some((other) => other.startsWith(`${name}.`)))

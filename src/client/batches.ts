@@ -98,7 +98,7 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
   private async stateWithSameRows({ request, rows }: CheckedBatch): Promise<BatchState> {
     const { batchId, count } = request;
     const handle = this.handle(request);
-    const state = await this.withDeadline(() => handle.query(batchStateQuery));
+    const state = told(await this.withDeadline(() => handle.query(batchStateQuery)));
     const taken = await this.withDeadline(() => handle.query(addedRowsQuery));
     if (state.count !== count) throw conflict(batchId, `it has ${state.count} rows, not ${count}`);
     for (const known of taken) {
@@ -109,7 +109,7 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
   }
 
   protected async fetch(handle: BatchHandle): Promise<{ state: BatchState }> {
-    return { state: await this.slots.run(() => handle.query(batchStateQuery)) };
+    return { state: told(await this.slots.run(() => handle.query(batchStateQuery))) };
   }
 
   /**
@@ -220,6 +220,19 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
     if (startedBy !== undefined && (await this.startedBy(ref)) !== startedBy)
       throw conflict(ref.batchId, 'another caller started it');
   }
+}
+
+/** After a cancellation, the workflow's text counts rows that were never started as finished (H375). */
+function told(state: BatchState): BatchState {
+  const { phase, canceled, count, outcomes } = state;
+  if (phase !== 'DONE' || !canceled) return state;
+  const { notStarted } = outcomes;
+  return {
+    ...state,
+    sentence: `Canceled: ${count - notStarted} of ${count} rows have finished, and ${notStarted} were never started.`,
+    nextStep:
+      notStarted === 0 ? 'Nothing.' : 'To pay the rows that were never started, send them in a new batch.',
+  };
 }
 
 function conflict(batchId: string, difference: string): ConflictError {

@@ -96,7 +96,7 @@ export const PAYOUT_ATTENTION = {
   },
   DEBITS_DIFFER_FROM_QUOTE: {
     meaning:
-      'The provider reported three times in a row that it debited another amount than quoted. After five times, the payout finishes with that amount.',
+      'The provider reported at least three times in a row that it debited another amount than quoted. A payout finishes with that amount if the provider reports it five times in a row.',
     action: 'Compare the debits in `payouts result ID` with your books, and ask the provider.',
   },
   ORDER_OVERDUE: {

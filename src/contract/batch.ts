@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { LISTED_OUTCOMES, MAX_ROWS_PER_BATCH, PHASES, ROW_KEY_LENGTH, ROW_OUTCOMES } from './codes.ts';
-import { type FieldError, rowName } from './failures.ts';
+import { type FieldError, sameAs } from './failures.ts';
 import { appName, type CheckResult, checkBody, count, stateText } from './fields.ts';
 import { notDots } from './ids.ts';
 import { type CheckedPayoutRequest, payoutRequestSchema } from './payout-request.ts';
@@ -48,7 +48,7 @@ const result = z.strictObject({
   batchId: z.string(),
   count,
   ...tally.shape,
-  done: count.describe('Rows that have finished'),
+  done: count.describe('Rows that have finished, or that a canceled batch has never started'),
   rejected: count.describe('Finished rows with a conflict or bad input'),
 });
 export type BatchResult = z.output<typeof result>;
@@ -106,19 +106,19 @@ export function rowCheck(
   const rowOf = new Map<string, number>();
   let next = offset;
 
-  function checkRow(row: unknown): CheckResult<CheckedPayoutRequest> {
+  function checkRow(row: unknown, at: number): CheckResult<CheckedPayoutRequest> {
     const checked = check(withDefaultApp(app, row));
     if (!checked.ok) return checked;
     if (checked.value.app !== app) return refused('app', `must be ${app}, the application of the batch`);
     const earlier = rowOf.get(checked.value.partnerOrderId);
     if (earlier === undefined) return checked;
-    return refused('partnerOrderId', `is the same as in ${rowName(earlier, lines)}`);
+    return refused('partnerOrderId', sameAs(earlier, at, lines));
   }
 
   function add(row: unknown): void {
     const at = next;
     next += 1;
-    const checked = checkRow(row);
+    const checked = checkRow(row, at);
     if (checked.ok) {
       rows.push(checked.value);
       rowOf.set(checked.value.partnerOrderId, at);

@@ -34,6 +34,11 @@ export function rowName(at: number, lines: readonly number[] = []): string {
   return lines[at] === undefined ? `payouts[${at}]` : `line ${lines[at]}`;
 }
 
+/** Why row `at` is refused if an earlier row has the same ID. Two rows of one line are told apart by their places. */
+export function sameAs(earlier: number, at: number, lines: readonly number[] = []): string {
+  return `is the same as in ${lines[earlier] === lines[at] ? rowName(earlier) : rowName(earlier, lines)}`;
+}
+
 /** The name of a field in a message. The row of a file is named by its line. */
 export function fieldName({ path, line }: Pick<FieldError, 'path' | 'line'>): string {
   return line === undefined ? path : `line ${line}: ${path.replace(/^\d+\.?/, '')}`.trimEnd();

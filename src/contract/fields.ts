@@ -143,7 +143,7 @@ export function plainMessage(issue: Issue): string {
 }
 
 function typeMessage(expected: string, input: unknown): string {
-  if (expected === 'undefined') return 'must be absent';
+  if (expected === 'undefined') return 'the body must be absent';
   if (expected === 'string' && Array.isArray(input)) return 'must be one text, not several';
   return `must be ${TYPES[expected] ?? expected}`;
 }

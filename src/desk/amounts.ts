@@ -1,5 +1,12 @@
 /** Shows the money that a payout has moved: its amounts, payments and debits, and what came back. */
-import { formatMoney, lessMoney, type Money, sameMoney, totalsByCurrency } from '../contract/money.ts';
+import {
+  formatMoney,
+  lessMoney,
+  type Money,
+  sameMoney,
+  toMinorUnits,
+  totalsByCurrency,
+} from '../contract/money.ts';
 import type { PayoutState } from '../contract/payout.ts';
 import type { ReturnedPayment } from '../contract/reconciliation.ts';
 import { coded, copyable, facts, groupedAmount, type Html, html, money, pill, table, time } from './html.ts';
@@ -73,7 +80,8 @@ export function amounts({ state, returned }: { state: PayoutState; returned: Ret
         'Received',
         money(state.received && returned ? lessMoney(state.received, returned.sum) : state.received),
       ],
-      ['Failed', money(failed)],
+      // Of an order that failed before it had splits, the sum is zero.
+      ['Failed', failed && toMinorUnits(failed.amount) > 0n && money(failed)],
       ['Returned', money(returned?.sum)],
     ])}</section>`
   }${

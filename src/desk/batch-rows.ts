@@ -52,7 +52,12 @@ export function countsIn({ phases, outcomes, done, phase }: BatchState, read: Ro
   if (!read) {
     // The batch knows the outcome of a payout a little later.
     const known = { ...phases, DONE: undefined, ...outcomes };
-    return { counts: known, done, paid: outcomes.SUCCESS, areFinished: phase === 'DONE' };
+    return {
+      counts: known,
+      done: done - outcomes.notStarted,
+      paid: outcomes.SUCCESS,
+      areFinished: phase === 'DONE',
+    };
   }
   const counts: Record<string, number> = {};
   for (const row of read.rows) counts[stateOf(row)] = (counts[stateOf(row)] ?? 0) + 1;

@@ -60,9 +60,9 @@ function progress(state: BatchState, read: RowsRead | undefined): Html {
   const { batchId, count, phase, sentence, canceled, missing } = state;
   const { counts, done, paid, areFinished } = countsIn(state, read);
   const known: Readonly<Record<string, number | undefined>> = counts;
-  const isOrdinary = phase === 'DONE' || (!canceled && missing.length === 0 && done > 0);
+  const isOrdinary = !canceled && (phase === 'DONE' || (missing.length === 0 && done > 0));
   const said =
-    areFinished && phase === 'DONE'
+    areFinished && isOrdinary && phase === 'DONE'
       ? countsText(FINISHED_STATES.map((outcome) => [outcome, known[outcome]]))
       : isOrdinary
         ? `${done} of ${count} rows have finished.`
@@ -88,7 +88,7 @@ function todo({ config }: Desk, visit: Visit, state: BatchState, read: RowsRead 
   const approvalsLink = mayList(visit.caller)
     ? `${link('/desk', { batch: batchId, app })}#approvals`
     : inList('AWAITING_APPROVAL');
-  const isWaiting = phase === 'RECEIVING' || (canceled && phase !== 'DONE');
+  const isWaiting = phase === 'RECEIVING' || canceled;
   return html`${
     approvals > 0 &&
     html`<p class="buttons"><a href="${approvalsLink}">${approvals === 1 ? '1 payout awaits approval' : `${approvals} payouts await approval`}</a>${reviewButton(visit, state, read)}</p>`

@@ -63,7 +63,8 @@ export function getPage(
     handler: async (request, reply) => {
       const visit = await pageVisit(desk, request);
       const page = await handler(visit, request.query, reply);
-      return 'content' in page ? sendPage(reply, { ...page, visit }) : page;
+      // A reply that was sent resolves to undefined, because Fastify's replies are thenable.
+      return page && 'content' in page ? sendPage(reply, { ...page, visit }) : reply;
     },
   });
 }

@@ -111,7 +111,7 @@ export function fieldErrors({ fields, message }: Problem): ReadonlyMap<string, s
   return new Map([
     ...fields.map(({ path, message: why }) => [path, capital(`${why}.`)] as const),
     ...(unread ? [['orderId', "The provider doesn't know this order, or didn't respond."] as const] : []),
-    ...(other === undefined ? [] : [['orderId', `The order ${other}.`] as const]),
+    ...(other === undefined ? [] : [['orderId', sentence(`The order ${other}.`)] as const]),
     ...(named ? [[named[1] ?? '', capital(`${named[2]}.`)] as const] : []),
   ]);
 }

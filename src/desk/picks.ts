@@ -67,15 +67,19 @@ export function packedPicks(picks: readonly Picked[]): string {
 }
 
 export function unpackedPicks(text = ''): Picked[] {
-  const rows = valid(
-    packed,
+  const rows = packed.safeParse(
     parsed(() => {
       const bytes = inflateRawSync(Buffer.from(text, 'base64url'), { maxOutputLength: MAX_PICKS_BYTES });
       return JSON.parse(bytes.toString('utf8'));
     }),
   );
+  if (!rows.success)
+    throw new Problem(
+      'invalid-request',
+      'The address of this page is incomplete. The inbox shows what still waits.',
+    );
   return withinLimit(
-    rows.map(([app, partnerOrderId, lockRateId]) =>
+    rows.data.map(([app, partnerOrderId, lockRateId]) =>
       valid(pick, { app, partnerOrderId, ...(lockRateId !== null && { lockRateId }) }),
     ),
   );

@@ -37,6 +37,7 @@ export function signInRoutes(scope: FastifyInstance, desk: Desk): void {
         if (!(error instanceof Problem && error.status === 401)) throw error;
         return sendForm(reply, next, error);
       }
+      bindForms(reply);
       return reply.redirect(next, 303);
     },
   });
@@ -64,8 +65,17 @@ function providerRoutes(scope: FastifyInstance, { identity, audit }: Desk, provi
   );
   scope.get(inDesk(CALLBACK), {
     onSend: audit.recorder({ method: 'GET', path: CALLBACK }),
-    handler: async (request, reply) => reply.redirect(await identity.signInPerson(request, provider), 303),
+    handler: async (request, reply) => {
+      const next = await identity.signInPerson(request, provider);
+      bindForms(reply);
+      return reply.redirect(next, 303);
+    },
   });
+}
+
+/** Two first pages at once would each choose a secret for forms, and the forms of one of them be refused (H377). */
+function bindForms(reply: FastifyReply): void {
+  reply.generateCsrf();
 }
 
 /** A link, because browsers apply the policy for forms to where the form leads, too. */

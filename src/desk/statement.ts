@@ -35,7 +35,7 @@ export function statementRoutes(scope: FastifyInstance, desk: Desk): void {
         html`<li><a href="${link('/desk/statement', { from: one.from, to: one.to, app })}"${one.from === from && one.to === to && html` aria-current="true"`}>${one.name}</a></li>`,
     )}</ul>`;
     const checked = checkBody(statementQuery, { from: midnight(from), to: midnight(to), app });
-    const wrong = checked.ok ? orderErrors(chosen) : checked.errors;
+    const wrong = checked.ok ? orderErrors(chosen) : checked.errors.map(ofDay);
     if (!checked.ok || wrong.length > 0)
       return sendPage(reply, { ...frame, visit, content: html`${tabs}${form(chosen, wrong)}` }, 400);
     return {
@@ -81,6 +81,11 @@ export function resultsLinks(id: { app: string; batchId: string }): Html {
 /** A day begins at midnight (UTC). Other text is refused with the field's name. */
 function midnight(day: string): string {
   return DAY.test(day) ? `${day}T00:00:00Z` : day;
+}
+
+/** People choose days, not times. */
+function ofDay({ path, message }: FieldError): FieldError {
+  return { path, message: path === 'app' ? message : 'must be a day, such as 2026-11-30' };
 }
 
 /** `from` is a day before `to`. */

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { listedPayouts, MAX_LISTED } from '../client/lists.ts';
 import { OUTCOMES, type PayoutOutcome } from '../contract/codes.ts';
 import type { ListedPayout } from '../contract/lists.ts';
-import type { Money } from '../contract/money.ts';
+import { lessMoney, type Money } from '../contract/money.ts';
 import { countRuns, listRunPage } from '../temporal/visibility.ts';
 
 export type OutcomeCounts = ReadonlyMap<PayoutOutcome, number>;
@@ -26,9 +26,10 @@ export async function lastFinished(
   const { runs, next } = await listRunPage(client, query, MAX_LISTED);
   const payouts = (await listedPayouts(client, runs)).map(({ run, row }) => {
     const { outcome, instructedAmount, received, returned, failed, ...ids } = row;
-    // Without an order, the memo has no sums.
+    // Without an order, the memo has no sums. An order may fail before it has splits, and then none of them failed (H374).
+    const arrived = [received, returned].filter((sum) => sum !== undefined);
     const isLost = outcome === 'FAILED' || outcome === 'NOT_CREATED';
-    const lost = failed ?? (isLost ? instructedAmount : undefined);
+    const lost = isLost && instructedAmount ? arrived.reduce(lessMoney, instructedAmount) : failed;
     const tookMs = (run.closedMs ?? run.startedMs) - run.startedMs;
     return { ...ids, outcome, tookMs, received, returned, lost };
   });

@@ -46,6 +46,7 @@ test.each<[mistake: string, body: unknown, headers: Record<string, string>, stat
     /^instructedAmount.amount must be decimal text such as "10.50", not a number$/,
   ],
   ['an empty body', '', as('shop'), 400, /^the body is empty: send a JSON object$/],
+  ['null', 'null', as('shop'), 400, /^the body is null: send a JSON object$/],
   ['four bad fields', {}, as('shop'), 400, / is required; .+; \d+ more are in errors$/],
   [
     'another content type',

@@ -92,7 +92,7 @@ describe('a batch pays each of its rows', () => {
     expect(debitsByRow(world, [lost, stopped, fine])).toEqual([0, 1, 1]);
   });
 
-  test('when canceled: starts no more rows, and lets started ones continue', async () => {
+  test('H375 when canceled: starts no more rows, lets started ones continue, and says what became of each', async () => {
     const narrow = await VirtualWorld.start({ env: { PAYOUTS_BATCH_WINDOW: '2' } });
     try {
       const own = batchesOf(narrow);
@@ -106,6 +106,11 @@ describe('a batch pays each of its rows', () => {
       held.release();
       expect(await own.result(ref)).toMatchObject({ started: 2, outcomes: { SUCCESS: 2, notStarted: 4 } });
       expect(debitsByRow(narrow, payouts)).toEqual([1, 1, 0, 0, 0, 0]);
+      expect(await own.state(ref)).toMatchObject({
+        ...{ phase: 'DONE', canceled: true },
+        sentence: 'Canceled: 2 of 6 rows have finished, and 4 were never started.',
+        nextStep: 'To pay the rows that were never started, send them in a new batch.',
+      });
     } finally {
       await narrow.stop();
     }

@@ -43,6 +43,13 @@ describe('H135 ambiguous files', () => {
     await expect(withPayouts(file(content), checkedRequests, 'json')).rejects.toThrow(said);
   });
 
+  test('H376 rejects a payout file with two payouts of one ID, which a person may mean as two payments', async () => {
+    const listed = `[${valid},\n${valid}]`;
+    await expect(withPayouts(file(listed), checkedRequests, 'json')).rejects.toMatchObject({
+      fields: [{ path: '1.partnerOrderId', message: 'is the same as in line 1', line: 2 }],
+    });
+  });
+
   test.each([
     ['a repeated amount', `${valid}\n${twice}`, /payouts\.json: line 2 .* a key is repeated/],
     ['such a list', `[${twice}]`, /a key is repeated/],

@@ -118,7 +118,7 @@ test('the timeline has what came back, who acknowledged it, the outcome and seco
   await world.payouts.acknowledge({ partnerOrderId: ids.part }, { by: 'olga', note: 'asked the bank' });
   const path = `/desk/payout?partnerOrderId=${ids.part}`;
   expect(await textOf(path)).toMatch(
-    /Received 75\.00 CNY .* Returned 25\.00 CNY .* Finished: Paid .* Came back: 25\.00 CNY.* Flags acknowledged by olga: asked the bank /,
+    /Received 75\.00 CNY Returned 25\.00 CNY .* Finished: Paid .* Came back: 25\.00 CNY.* Flags acknowledged by olga: asked the bank /,
   );
   expect((await browser.get(path)).html).toMatch(/<time datetime="[^"]+" data-exact>/);
   const { partnerOrderId } = await world.pay('failure');

@@ -118,6 +118,17 @@ describe('H346 a form that is sent after the session has ended decides nothing',
 });
 
 describe('a session', () => {
+  test('H377 accepts the forms of all pages that open at once after the sign-in', async () => {
+    const browser = new DeskBrowser(await desk());
+    await browser.signIn('key-of-desk');
+    const pages = await Promise.all([1, 2, 3].map(() => browser.get(PAGE)));
+    for (const { html } of pages) {
+      const [, formToken = ''] = /name="formToken" value="([^"]+)"/.exec(html) ?? [];
+      const { status, html: answer } = await browser.post('/desk/payouts/poll', { ...approve, formToken });
+      expect(status, answer).not.toBe(403);
+    }
+  });
+
   test('starts with the key of a caller; its cookie is encrypted, and only this desk gets it', async () => {
     const url = await desk();
     const browser = new DeskBrowser(url);
@@ -466,6 +477,21 @@ describe('behind a proxy that names the user', () => {
     const { formToken } = olga;
     expect((await piet.post('/desk/payouts/poll', { ...approve, formToken })).status).toBe(403);
   });
+});
+
+test('what a page sends instead of a page is no error in the log', async () => {
+  const written: string[] = [];
+  const stderr = vi
+    .spyOn(process.stderr, 'write')
+    .mockImplementation((chunk) => written.push(String(chunk)) > 0);
+  try {
+    const browser = await signedIn(await desk({ PAYOUTS_LOG_LEVEL: 'debug' }));
+    expect((await browser.get('/desk/batches/template.csv')).status).toBe(200);
+    expect((await browser.get('/desk/statement?from=2026-03-02&to=2026-03-01')).status).toBe(400);
+    expect(written.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+  } finally {
+    stderr.mockRestore();
+  }
 });
 
 test('every request is in the audit trail with its id; no log holds a key or the id of a session', async () => {

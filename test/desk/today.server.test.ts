@@ -12,7 +12,7 @@ describe('today', () => {
   });
   afterAll(() => stage?.stop());
 
-  test('shows amounts by outcome, times, rate-limit use and tokens', async () => {
+  test('H374 shows amounts by outcome, times, rate-limit use and tokens', async () => {
     const { world } = stage;
     let paidOn = '';
     const page = await stage.signedIn();
@@ -22,18 +22,21 @@ describe('today', () => {
       const day = new Date(world.clock.wallMs()).toISOString().slice(0, 10);
       // At midnight, the page begins anew.
       if (day !== paidOn)
-        for (const scenario of ['success', 'partial splits=4 failed=1'])
+        for (const scenario of ['success', 'partial splits=4 failed=1', 'rejected'])
           await world.payouts.result(await world.pay(scenario));
       paidOn = day;
       await world.pass(FIGURES_FRESH_MS);
       await page.goto('/desk/today');
       const shown = await textOf(main);
-      return /Paid\s+1\s+100\.00 CNY/.test(shown) && /Paid in part\s+1/.test(shown) ? shown : undefined;
+      return ['Paid\\s+1', 'Paid in part\\s+1', 'Failed\\s+1'].every((row) => RegExp(row).test(shown))
+        ? shown
+        : undefined;
     });
-    expect(text).toMatch(/Failed\s+0\s+–[\s\S]*Not paid\s+0\s+–/);
+    // The provider rejected it before it had splits.
+    expect(text).toMatch(/Failed\s+1\s+0\.00 CNY\s+100\.00 CNY[\s\S]*Not paid\s+0\s+–/);
     expect(text).toMatch(/Paid in part\s+1\s+75\.00 CNY\s+25\.00 CNY/);
     expect(text).toMatch(
-      /Received today\s+175\.00 CNY\s+Yesterday by this time: –\s+Not received today\s+25\.00 CNY/,
+      /Received today\s+175\.00 CNY\s+Yesterday by this time: –\s+Not received today\s+125\.00 CNY/,
     );
     expect(text).toMatch(/Half of the orders finished within/);
     expect(text).toMatch(/default\s+\S+( of 20)?\s/);

@@ -159,6 +159,12 @@ describe('H197 a file', () => {
     ['a quote inside a cell', 'clientId\n1\n2"3\n', 'line 3 is not CSV: a quote is inside a cell'],
     ['an endless row', `clientId\n1\n"${'x\n'.repeat(40_000)}"`, 'line 3 is not CSV: the row exceeds 64 KiB'],
     ['another separator', 'clientId|payerId\n1|2', 'column 1 is not the path of a field'],
+    [
+      'names of fields in other words',
+      'clientId,Bank Name,Account No.,payerId',
+      'columns 2, 3 are not paths of fields, such as receiver.bankName',
+    ],
+    ['no header', '张伟,6222020000000001', 'no column is the path of a field, such as receiver.bankName'],
     ['a repeated column', 'clientId,clientId\n1,2', 'column 2 repeats clientId'],
     [
       'a column that others divide',

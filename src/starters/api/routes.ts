@@ -173,7 +173,9 @@ function validate(request: FastifyRequest): void {
   const params = checkBody(zodOr(schema.params, empty), request.params);
   const query = checkBody(zodOr(isFile ? schema.fileQuery : schema.querystring, empty), request.query);
   const body = checkBody(isUnread ? z.unknown() : zodOr(schema.body, noBody), request.body ?? undefined);
-  if (!body.ok && (request.body ?? undefined) === undefined)
+  if (!body.ok && request.body === null)
+    throw invalidFields([{ path: '', message: 'the body is null: send a JSON object' }]);
+  if (!body.ok && request.body === undefined)
     throw invalidFields([{ path: '', message: 'the body is empty: send a JSON object' }]);
   if (!params.ok || !query.ok || !body.ok)
     throw invalidFields([params, query, body].flatMap((part) => (part.ok ? [] : part.errors)));

@@ -3,6 +3,7 @@
  * caller with daily limits has started: `allowance`. Whether all of it works: `doctor`.
  */
 import { Argument, type Command } from '@commander-js/extra-typings';
+import { PayoutsError } from '../../client/errors.ts';
 import type { Pausable, RateLimit } from '../../client/leases.ts';
 import type { ListedToken } from '../../client/tokens.ts';
 import { EXIT } from '../../contract/errors.ts';
@@ -69,7 +70,9 @@ export function applicationCommands(program: Command): void {
     .addArgument(CALLER)
     .action(
       quick((caller) => async ({ allowances }) => {
-        const state = await allowances.state(caller);
+        const { unlessGone } = await import('../../temporal/client-errors.ts');
+        const state = await unlessGone(() => allowances.state(caller));
+        if (!state) throw new PayoutsError('NOT_FOUND', `${caller} has started nothing under daily limits`);
         const sums = state.sums.map(formatMoney).join(', ');
         const text = facts({ caller, 'day (UTC)': state.day, payouts: state.count, sums });
         return { json: { caller, ...state }, text };
