@@ -225,13 +225,17 @@ export class Batches extends Steered<PayoutBatch, BatchRef, BatchState> {
 /** After a cancellation, the workflow's text counts rows that were never started as finished (H375). */
 function told(state: BatchState): BatchState {
   const { phase, canceled, count, outcomes } = state;
-  if (phase !== 'DONE' || !canceled) return state;
-  const { notStarted } = outcomes;
+  const { notStarted, stopped } = outcomes;
+  if (phase !== 'DONE' || !canceled || notStarted + stopped === 0) return state;
+  const others = [
+    ...(notStarted > 0 ? [`${notStarted} never started`] : []),
+    ...(stopped > 0 ? [`${stopped} no longer tracked`] : []),
+  ];
   return {
     ...state,
-    sentence: `Canceled: ${count - notStarted} of ${count} rows have finished, and ${notStarted} were never started.`,
+    sentence: `Canceled: ${count - notStarted - stopped} of ${count} rows have finished (${others.join(', ')}).`,
     nextStep:
-      notStarted === 0 ? 'Nothing.' : 'To pay the rows that were never started, send them in a new batch.',
+      'To pay the other rows, send them in a new batch. Payouts that were already started are joined.',
   };
 }
 

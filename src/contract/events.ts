@@ -88,7 +88,9 @@ const EVENT_DATA = {
       rejected: batch.rejected,
       outcomes: batch.outcomes,
     })
-    .describe('Every row of the batch has finished. Its state lists the rows that need an operator'),
+    .describe(
+      'Every row of the batch has finished, or was never started because the batch was canceled. Its state lists the rows that need an operator',
+    ),
   'token.needs_authorization': z
     .strictObject({
       app: z.string(),

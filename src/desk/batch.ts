@@ -60,13 +60,15 @@ function progress(state: BatchState, read: RowsRead | undefined): Html {
   const { batchId, count, phase, sentence, canceled, missing } = state;
   const { counts, done, paid, areFinished } = countsIn(state, read);
   const known: Readonly<Record<string, number | undefined>> = counts;
-  const isOrdinary = !canceled && (phase === 'DONE' || (missing.length === 0 && done > 0));
-  const said =
-    areFinished && isOrdinary && phase === 'DONE'
+  const isOrdinary = phase === 'DONE' || (!canceled && missing.length === 0 && done > 0);
+  const isCut = phase === 'DONE' && canceled && known['notStarted'] !== undefined;
+  const all =
+    areFinished && phase === 'DONE'
       ? countsText(FINISHED_STATES.map((outcome) => [outcome, known[outcome]]))
       : isOrdinary
         ? `${done} of ${count} rows have finished.`
         : sentence;
+  const said = isCut ? `Canceled: ${all}` : all;
   const bars = html`<p>${batchBar({ count, done, paid })}</p>`;
   if (!read || read.rows.length === 0) return html`<p class="headline" role="status">${said}</p>${bars}`;
   const [own, joined] = splitJoined(read.rows, batchId);
@@ -88,7 +90,7 @@ function todo({ config }: Desk, visit: Visit, state: BatchState, read: RowsRead 
   const approvalsLink = mayList(visit.caller)
     ? `${link('/desk', { batch: batchId, app })}#approvals`
     : inList('AWAITING_APPROVAL');
-  const isWaiting = phase === 'RECEIVING' || canceled;
+  const isWaiting = phase === 'RECEIVING' || (canceled && nextStep !== 'Nothing.');
   return html`${
     approvals > 0 &&
     html`<p class="buttons"><a href="${approvalsLink}">${approvals === 1 ? '1 payout awaits approval' : `${approvals} payouts await approval`}</a>${reviewButton(visit, state, read)}</p>`

@@ -1,6 +1,6 @@
 /** Finished payouts as lists know them: sums, tiles and a table. */
 import { MAX_LISTED } from '../client/lists.ts';
-import type { PayoutOutcome } from '../contract/codes.ts';
+import { hasPaid, type PayoutOutcome } from '../contract/codes.ts';
 import type { Money } from '../contract/money.ts';
 import type { FinishedPayout } from '../service/finished.ts';
 import { type Html, html, pill, table, totals } from './html.ts';
@@ -40,7 +40,9 @@ export function outcomeTable({
   cells = () => [],
 }: ByOutcome): Html {
   const hasReturns = returnedIn(payouts).length > 0;
-  const unknown = payouts.filter(({ received, lost }) => !received && !lost).length;
+  const unknown = payouts.filter(
+    ({ outcome, received, lost }) => !(hasPaid(outcome) ? received : lost),
+  ).length;
   return table({
     caption: html`Finished payouts by outcome${isCut && html`: amounts of the last ${MAX_LISTED}. ${whole}`}${unknown > 0 && html`, without ${unknown} whose amounts are unknown`}`,
     head: [

@@ -73,11 +73,7 @@ export function unpackedPicks(text = ''): Picked[] {
       return JSON.parse(bytes.toString('utf8'));
     }),
   );
-  if (!rows.success)
-    throw new Problem(
-      'invalid-request',
-      'The address of this page is incomplete. The inbox shows what still waits.',
-    );
+  if (!rows.success) throw new Problem('route-not-found', 'the address of this page is incomplete');
   return withinLimit(
     rows.data.map(([app, partnerOrderId, lockRateId]) =>
       valid(pick, { app, partnerOrderId, ...(lockRateId !== null && { lockRateId }) }),

@@ -1,9 +1,9 @@
 /** Finished payouts as lists know them: their counts and their sums, without a call for each. */
 import type { Client } from '@temporalio/client';
 import { listedPayouts, MAX_LISTED } from '../client/lists.ts';
-import { OUTCOMES, type PayoutOutcome } from '../contract/codes.ts';
+import { hasPaid, OUTCOMES, type PayoutOutcome } from '../contract/codes.ts';
 import type { ListedPayout } from '../contract/lists.ts';
-import { lessMoney, type Money } from '../contract/money.ts';
+import type { Money } from '../contract/money.ts';
 import { countRuns, listRunPage } from '../temporal/visibility.ts';
 
 export type OutcomeCounts = ReadonlyMap<PayoutOutcome, number>;
@@ -26,10 +26,8 @@ export async function lastFinished(
   const { runs, next } = await listRunPage(client, query, MAX_LISTED);
   const payouts = (await listedPayouts(client, runs)).map(({ run, row }) => {
     const { outcome, instructedAmount, received, returned, failed, ...ids } = row;
-    // Without an order, the memo has no sums. An order may fail before it has splits, and then none of them failed (H374).
-    const arrived = [received, returned].filter((sum) => sum !== undefined);
-    const isLost = outcome === 'FAILED' || outcome === 'NOT_CREATED';
-    const lost = isLost && instructedAmount ? arrived.reduce(lessMoney, instructedAmount) : failed;
+    // Of splits, only a payout that was paid is sure to have some: an order may fail before (H374).
+    const lost = hasPaid(outcome) ? failed : instructedAmount;
     const tookMs = (run.closedMs ?? run.startedMs) - run.startedMs;
     return { ...ids, outcome, tookMs, received, returned, lost };
   });

@@ -108,8 +108,9 @@ describe('a batch pays each of its rows', () => {
       expect(debitsByRow(narrow, payouts)).toEqual([1, 1, 0, 0, 0, 0]);
       expect(await own.state(ref)).toMatchObject({
         ...{ phase: 'DONE', canceled: true },
-        sentence: 'Canceled: 2 of 6 rows have finished, and 4 were never started.',
-        nextStep: 'To pay the rows that were never started, send them in a new batch.',
+        sentence: 'Canceled: 2 of 6 rows have finished (4 never started).',
+        nextStep:
+          'To pay the other rows, send them in a new batch. Payouts that were already started are joined.',
       });
     } finally {
       await narrow.stop();

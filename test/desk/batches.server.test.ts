@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Batches } from '../../src/client/batches.ts';
-import { rowsOf } from '../support/batches.ts';
+import { manyRows, rowsOf, untilBatch } from '../support/batches.ts';
 import { DeskStage, textOf } from '../support/desk.ts';
 import { eventually } from '../support/eventually.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -266,6 +266,32 @@ describe('the upload of a batch', () => {
       .filter({ hasText: `Canceled ${batchId}` })
       .waitFor();
     expect((await batches.state({ batchId })).canceled).toBe(true);
+  });
+
+  test('H375 a canceled batch says that it was canceled, and how many rows have finished', async () => {
+    const own = await DeskStage.start({ env: { PAYOUTS_BATCH_WINDOW: '2' } });
+    try {
+      const [page, batchId] = [await own.signedIn(), newBatchId()];
+      const ownBatches = new Batches({ client: own.world.client, environment: 'test' });
+      const held = own.world.hold({ operation: 'fee' }, 'before');
+      await ownBatches.start({ batchId, payouts: manyRows(6), startedBy: 'desk' });
+      await untilBatch(ownBatches, { batchId }, ({ started }) => started === 2);
+      await ownBatches.cancel({ batchId });
+      held.release();
+      await ownBatches.result({ batchId });
+      // Lists lag.
+      const text = await eventually(async () => {
+        await page.goto(`/desk/batch?batchId=${batchId}`);
+        const shown = await textOf(page.getByRole('main'));
+        return /Canceled: 2 of 6 rows have finished\./.test(shown) ? shown : undefined;
+      });
+      expect(text).toContain('To pay the other rows, send them in a new batch.');
+      await page.getByRole('img', { name: '2 of 6 have finished, 2 of them paid in full' }).waitFor();
+      const states = await textOf(page.getByRole('list', { name: 'Rows by state' }));
+      expect(states).toMatch(/Paid\s+2[\s\S]*Not started\s+4/);
+    } finally {
+      await own.stop();
+    }
   });
 
   test('with a row outside the scope, or above the largest amount, starts nothing', async () => {

@@ -485,9 +485,11 @@ test('what a page sends instead of a page is no error in the log', async () => {
     .spyOn(process.stderr, 'write')
     .mockImplementation((chunk) => written.push(String(chunk)) > 0);
   try {
-    const browser = await signedIn(await desk({ PAYOUTS_LOG_LEVEL: 'debug' }));
+    const browser = await signedIn(await desk({ PAYOUTS_LOG_LEVEL: 'debug', PAYOUTS_LOG_FORMAT: 'json' }));
     expect((await browser.get('/desk/batches/template.csv')).status).toBe(200);
     expect((await browser.get('/desk/statement?from=2026-03-02&to=2026-03-01')).status).toBe(400);
+    expect((await browser.get('/desk/payouts/decided?verb=approve&picks=cut')).status).toBe(404);
+    expect(written.join('')).toContain('"level":"info"');
     expect(written.filter((line) => line.includes('"level":"error"'))).toEqual([]);
   } finally {
     stderr.mockRestore();

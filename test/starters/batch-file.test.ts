@@ -165,6 +165,7 @@ describe('H197 a file', () => {
       'columns 2, 3 are not paths of fields, such as receiver.bankName',
     ],
     ['no header', '张伟,6222020000000001', 'no column is the path of a field, such as receiver.bankName'],
+    ['no header, and words', 'client-1,6222,SUPPLIER,CNY', 'columns 1, 2 are not paths of fields'],
     ['a repeated column', 'clientId,clientId\n1,2', 'column 2 repeats clientId'],
     [
       'a column that others divide',

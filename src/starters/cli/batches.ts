@@ -148,7 +148,7 @@ function batchOutput(
   result: BatchResult & Partial<BatchState>,
   { rows, lines = [] }: Pick<CheckedBatch, 'rows' | 'lines'> = { rows: [] },
 ): Output {
-  const { count, started, joined, done, outcomes, needingAttention } = result;
+  const { count, started, joined, outcomes, needingAttention } = result;
   const counts = ROW_OUTCOMES.map((outcome) => [outcome, outcomes[outcome] || undefined] as const);
   const listed = LISTED_OUTCOMES.flatMap((outcome) => result.rows[outcome].map((at) => ({ at, outcome })));
   const text = linesOf(
@@ -157,7 +157,7 @@ function batchOutput(
       rows: count,
       started,
       joined,
-      done,
+      done: finishedIn(result),
       ...Object.fromEntries(counts),
       'need attention': needingAttention || undefined,
       state: result.sentence,
@@ -172,9 +172,15 @@ function batchOutput(
   return { json: result, text };
 }
 
+/** Without the rows that a canceled batch has never started. */
+function finishedIn({ done, outcomes }: BatchResult): number {
+  return done - outcomes.notStarted;
+}
+
 const BAR_WIDTH = 30;
 export function progressLine(state: BatchState): string {
-  const { phase, count, added, started, joined, done, rejected, needingAttention } = state;
+  const { phase, count, added, started, joined, rejected, needingAttention } = state;
+  const done = finishedIn(state);
   const many = phase === 'RECEIVING' ? added : done;
   const full = Math.floor((BAR_WIDTH * many) / count);
   const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`;
