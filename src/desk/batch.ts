@@ -61,7 +61,7 @@ function progress(state: BatchState, read: RowsRead | undefined): Html {
   const { counts, done, paid, areFinished } = countsIn(state, read);
   const known: Readonly<Record<string, number | undefined>> = counts;
   const isOrdinary = phase === 'DONE' || (!canceled && missing.length === 0 && done > 0);
-  const isCut = phase === 'DONE' && canceled && known['notStarted'] !== undefined;
+  const isCut = phase === 'DONE' && canceled && (known['notStarted'] ?? 0) > 0;
   const all =
     areFinished && phase === 'DONE'
       ? countsText(FINISHED_STATES.map((outcome) => [outcome, known[outcome]]))

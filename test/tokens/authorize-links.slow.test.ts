@@ -80,7 +80,7 @@ describe('H159 the routes of a browser', () => {
       bare,
       `${bare}?link=`,
       `${bare}?link=${text}&link=${text}`,
-      `${bare}?link=${text.replace(/^(.*\..{8})./, '$1_')}`,
+      `${bare}?link=${text.replace(/(?<=\..{8})./, (one) => (one === '_' ? '-' : '_'))}`,
       `${bare}?link=process.${'x'.repeat(47)}`,
       `${url}/v1/oauth/other/authorize?link=${text}`,
     ])
