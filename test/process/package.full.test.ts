@@ -24,9 +24,10 @@ let files: string[];
 beforeAll(async () => {
   world = await PayoutWorld.start({ idle: true });
   // The way to the registry belongs to the machine: npm looks for it beside its Node.
-  const { npm_config_globalconfig: machine } = process.env;
+  const { npm_config_globalconfig: machine, NODE_EXTRA_CA_CERTS: authorities } = process.env;
   environment = {
     ...(machine && { npm_config_globalconfig: machine }),
+    ...(authorities && { NODE_EXTRA_CA_CERTS: authorities }),
     PATH: process.env['PATH'] ?? '',
     HOME: home,
     npm_config_cache: join(home, 'cache'),
