@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { LISTED_OUTCOMES, MAX_ROWS_PER_BATCH, PHASES, ROW_KEY_LENGTH, ROW_OUTCOMES } from './codes.ts';
-import { type FieldError, sameAs } from './failures.ts';
+import { type FieldError, repeatCheck } from './failures.ts';
 import { appName, type CheckResult, checkBody, count, stateText } from './fields.ts';
 import { notDots } from './ids.ts';
 import { type CheckedPayoutRequest, payoutRequestSchema } from './payout-request.ts';
@@ -103,16 +103,15 @@ export function rowCheck(
 ) {
   const rows: CheckedPayoutRequest[] = [];
   const errors: FieldError[] = [];
-  const rowOf = new Map<string, number>();
+  const findRepeated = repeatCheck(lines);
   let next = offset;
 
   function checkRow(row: unknown, at: number): CheckResult<CheckedPayoutRequest> {
     const checked = check(withDefaultApp(app, row));
     if (!checked.ok) return checked;
     if (checked.value.app !== app) return refused('app', `must be ${app}, the application of the batch`);
-    const earlier = rowOf.get(checked.value.partnerOrderId);
-    if (earlier === undefined) return checked;
-    return refused('partnerOrderId', sameAs(earlier, at, lines));
+    const repeated = findRepeated(checked.value.partnerOrderId, at);
+    return repeated ? { ok: false, errors: [repeated] } : checked;
   }
 
   function add(row: unknown): void {
@@ -121,7 +120,6 @@ export function rowCheck(
     const checked = checkRow(row, at);
     if (checked.ok) {
       rows.push(checked.value);
-      rowOf.set(checked.value.partnerOrderId, at);
       return;
     }
     const line = lines[at];

@@ -34,9 +34,20 @@ export function rowName(at: number, lines: readonly number[] = []): string {
   return lines[at] === undefined ? `payouts[${at}]` : `line ${lines[at]}`;
 }
 
-/** Why row `at` is refused if an earlier row has the same ID. Two rows of one line are told apart by their places. */
-export function sameAs(earlier: number, at: number, lines: readonly number[] = []): string {
-  return `is the same as in ${lines[earlier] === lines[at] ? rowName(earlier) : rowName(earlier, lines)}`;
+/** Finds rows whose ID an earlier row has. Two rows of one line are told apart by their places. */
+export function repeatCheck(
+  lines: readonly number[] = [],
+): (id: string, at: number) => FieldError | undefined {
+  const rowOf = new Map<string, number>();
+  return (id, at) => {
+    const earlier = rowOf.get(id);
+    if (earlier === undefined) {
+      rowOf.set(id, at);
+      return undefined;
+    }
+    const name = lines[earlier] === lines[at] ? rowName(earlier) : rowName(earlier, lines);
+    return { path: 'partnerOrderId', message: `is the same as in ${name}` };
+  };
 }
 
 /** The name of a field in a message. The row of a file is named by its line. */

@@ -80,7 +80,7 @@ export function amounts({ state, returned }: { state: PayoutState; returned: Ret
         'Received',
         money(state.received && returned ? lessMoney(state.received, returned.sum) : state.received),
       ],
-      // Of an order that failed before it had splits, the sum is zero.
+      // An order that failed before it had splits has a sum of zero.
       ['Failed', failed && toMinorUnits(failed.amount) > 0n && money(failed)],
       ['Returned', money(returned?.sum)],
     ])}</section>`

@@ -26,7 +26,7 @@ export async function lastFinished(
   const { runs, next } = await listRunPage(client, query, MAX_LISTED);
   const payouts = (await listedPayouts(client, runs)).map(({ run, row }) => {
     const { outcome, instructedAmount, received, returned, failed, ...ids } = row;
-    // Of splits, only a payout that was paid is sure to have some: an order may fail before (H374).
+    // Only a payout that was paid is sure to have splits: an order may fail before it has any (H374).
     const lost = hasPaid(outcome) ? failed : instructedAmount;
     const tookMs = (run.closedMs ?? run.startedMs) - run.startedMs;
     return { ...ids, outcome, tookMs, received, returned, lost };

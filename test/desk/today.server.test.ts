@@ -28,7 +28,9 @@ describe('today', () => {
       await world.pass(FIGURES_FRESH_MS);
       await page.goto('/desk/today');
       const shown = await textOf(main);
-      return ['Paid\\s+1', 'Paid in part\\s+1', 'Failed\\s+1'].every((row) => RegExp(row).test(shown))
+      return ['Paid\\s+1\\s+100\\.00 CNY', 'Paid in part\\s+1', 'Failed\\s+1'].every((row) =>
+        RegExp(row).test(shown),
+      )
         ? shown
         : undefined;
     });

@@ -6,7 +6,7 @@ import { InvalidPayoutRequestError, requireValid } from '../../client/errors.ts'
 import { type ApprovalsFile, approvalsFile } from '../../config/callers.ts';
 import { ConfigError } from '../../config/environment.ts';
 import { jsonFile } from '../../config/json-file.ts';
-import { sameAs } from '../../contract/failures.ts';
+import { repeatCheck } from '../../contract/failures.ts';
 import { type CheckResult, checkBody } from '../../contract/fields.ts';
 import { totalsByCurrency } from '../../contract/money.ts';
 import { type CheckedPayoutRequest, payoutRequestSchema } from '../../contract/payout-request.ts';
@@ -54,10 +54,12 @@ export async function withPayouts<T>(
 export async function checkedRequests(payouts: BatchFile, app?: string): Promise<CheckedPayoutRequest[]> {
   const bodies: unknown[] = [];
   for await (const body of payouts) bodies.push(body);
-  const rowOf = new Map<string, number>();
-  const check = (body: unknown) => checkBody(payoutRequestSchema, body);
+  const findRepeated = repeatCheck(payouts.lines);
   return bodies.map((body, row) => {
-    const checked = unrepeated(rowOf, row, checkedIn(app, body, check), payouts.lines);
+    const read = checkedIn(app, body, (inApp) => checkBody(payoutRequestSchema, inApp));
+    // The second payment of a person who means two would join the first one (H376).
+    const repeated = read.ok && findRepeated(`${read.value.app}/${read.value.partnerOrderId}`, row);
+    const checked: CheckResult<CheckedPayoutRequest> = repeated ? { ok: false, errors: [repeated] } : read;
     if (checked.ok) return checked.value;
     const { [row]: line } = payouts.lines;
     throw new InvalidPayoutRequestError(
@@ -70,23 +72,6 @@ export async function checkedRequests(payouts: BatchFile, app?: string): Promise
           })),
     );
   });
-}
-
-/** Refuses the ID of an earlier row: the second payment of a person who means two would join the first one (H376). */
-function unrepeated(
-  rowOf: Map<string, number>,
-  row: number,
-  checked: CheckResult<CheckedPayoutRequest>,
-  lines: readonly number[],
-): CheckResult<CheckedPayoutRequest> {
-  if (!checked.ok) return checked;
-  const id = `${checked.value.app}/${checked.value.partnerOrderId}`;
-  const earlier = rowOf.get(id);
-  if (earlier === undefined) {
-    rowOf.set(id, row);
-    return checked;
-  }
-  return { ok: false, errors: [{ path: 'partnerOrderId', message: sameAs(earlier, row, lines) }] };
 }
 
 /** The payouts of a JSON file: one, or a list. */
